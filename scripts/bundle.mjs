@@ -30,7 +30,8 @@ export async function bundleModules(from, to, names) {
 /** Imports a TypeScript module of this project into a script. */
 export async function importModule(name) {
   const entry = name.replace(/\.ts$/, '');
-  const folder = new URL('.cache/scripts/', root);
+  // A folder for each: parts of two bundles may have one name and different exports.
+  const folder = new URL(`.cache/scripts/${entry.replaceAll('/', '-')}/`, root);
   await write(fileURLToPath(root), fileURLToPath(folder), { [entry]: fileURLToPath(new URL(name, root)) });
   return import(new URL(`${entry}.js`, folder));
 }

@@ -58,9 +58,10 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
   },
   // Made by `parley keys add`.
   'keys.json': async (path) => {
-    const keyring = new Keyring({ path, file: new KeyFile({ path, ...file }), now: () => 0, warn: never });
+    const keys = new KeyFile({ path, ...file });
+    const keyring = new Keyring({ path, file: keys, now: () => 0, tick: () => 0, warn: never });
     await keyring.refresh();
-    expect(await keyring.find('parley_i3vnuvo0_clXrpCCG4QXNyT3EAeeiEHnRc2PPlXHK-5GLdNQCWIw')).toMatchObject({
+    expect(await keyring.find('parley_i3vnuvo0_clXrpCCG4QXNyT3EAeeiEHnRc2PPlXHK-5GLdNQCWIw', '')).toMatchObject({
       name: 'phone',
       scopes: ['chat', 'text'],
       rate: 30,

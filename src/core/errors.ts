@@ -33,10 +33,11 @@ const catalogue = {
   ...withStatus(401, { unauthorized: (_: NoDetails) => 'Authentication key is missing or invalid.' }),
   ...withStatus(403, {
     'admin-only': (_: NoDetails) =>
-      'Only an administrator may see this. Start the server with --admin, and send the key of --adminpassword if it has one.',
+      'Only an administrator may do this. Start the server with --admin, and send the key of --adminpassword if it has one.',
     'scope-missing': ({ scope }: Texts<'scope'>) => `This key may not be used here: it lacks the scope ${scope}.`,
     'origin-refused': ({ origin }: Texts<'origin'>) =>
-      `Pages from ${origin} may not call this server. Start it with --allowedorigins ${origin} to let them.`,
+      `${origin === 'null' ? 'Pages without an origin (local files, sandboxed frames)' : `Pages from ${origin}`} may not call ` +
+      `this server. Start it with --allowedorigins ${origin} to let them.`,
   }),
   ...withStatus(404, {
     'not-found': ({ method, path }: Texts<'method' | 'path'>) => `There is no ${method} ${path} on this server.`,

@@ -1,11 +1,15 @@
 import { BlockList, isIP } from 'node:net';
 
-/** The host of a Host header or an origin, lower-case and without port; undefined if it is not a plain name or address. */
+/**
+ * The host of a Host header or an origin, lower-case and without port; undefined if it is not a plain name or address. Other forms of an IPv4
+ * address (127.1, 2130706433, 0x7f000001) become the usual one, as browsers read them: they are never looked up as names.
+ */
 export function hostName(authority: string): string | undefined {
   const bracketed = /^\[([0-9a-f:.]+)\](?::\d{1,5})?$/i.exec(authority);
   if (bracketed?.[1]) return isIP(bracketed[1]) === 6 ? bracketed[1].toLowerCase() : undefined;
-  const name = /^([a-z0-9_.-]+?)\.?(?::\d{1,5})?$/i.exec(authority)?.[1];
-  return name?.toLowerCase();
+  const name = /^([a-z0-9_.-]+?)\.?(?::\d{1,5})?$/i.exec(authority)?.[1]?.toLowerCase();
+  if (name === undefined || !/(^|\.)(\d+|0x[0-9a-f]*)$/.test(name)) return name;
+  return URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : undefined;
 }
 
 /** `localhost` and all names below it are reserved for loopback. */

@@ -40,6 +40,8 @@ export function authorize(
     return refused(new AppError('request-broken', { reason: 'it has several Host headers' }), endpoint);
   const hostRefused = guard.refuseHost(headers, endpoint);
   if (hostRefused) return refused(hostRefused, endpoint);
+  const preflightRefused = method === 'OPTIONS' ? refusedPreflight(head) : undefined;
+  if (preflightRefused) return preflightRefused;
   if (method === 'HEAD' || method === 'OPTIONS') {
     const [known] = method === 'HEAD' ? router.methods(path) : [];
     const status = (known && router.find(known, path)?.probeStatus) ?? 200;
@@ -53,10 +55,18 @@ export function authorize(
 
   const originRefused = guard.refuseOrigin(headers, endpoint);
   if (originRefused) return refused(originRefused, endpoint);
-  const found = guard.identify(headers, endpoint, head.target);
+  const found = guard.identify(headers, endpoint, { target: head.target, address: head.remoteAddress });
   return found instanceof Promise
     ? found.then(decide, (error: unknown) => refused(asAppError(error), endpoint))
     : decide(found);
+
+  /** The browser of a foreign page asks first, and sends the request itself only if it is let in. */
+  function refusedPreflight({ headers, path }: RequestHead): Authorization | undefined {
+    const asked = headers['access-control-request-method'];
+    const known = asked === undefined ? undefined : router.find(asked, path);
+    const error = known && guard.refuseOrigin(headers, known);
+    return error && refused(error, known);
+  }
 
   function refused(error: AppError, known: Endpoint | undefined): Authorization {
     const reply = known ? known.family.errorReply(error, head.id) : errorRefusal(error);

@@ -74,6 +74,8 @@ export interface AccessRule {
   /** Scope that a key of `--keyfile` needs; without one every key will do. */
   readonly scope?: string;
   readonly legacyOpen?: boolean;
+  /** Refused with status 403 without `--admin`, and without the key of `--adminpassword` where there is one. */
+  readonly adminOnly?: boolean;
   /** Whether the key may also come as `?key=`. */
   readonly keyInQuery?: boolean;
   /** Whether the key may also come as a subprotocol of a WebSocket. */

@@ -47,11 +47,12 @@ export function createConnections() {
   };
 
   const add = (socket: Duplex): void => {
-    // The HTTP server removes its own listener on an upgrade, and an unhandled `error` would end the process.
-    socket.on('error', () => undefined);
     ending.add(socket);
+    // One that asked for an upgrade which is ignored comes again.
     if (sockets.has(socket)) return;
     sockets.add(socket);
+    // The HTTP server removes its own listener on an upgrade, and an unhandled `error` would end the process.
+    socket.on('error', () => undefined);
     socket.once('close', () => {
       sockets.delete(socket);
       ending.delete(socket);
@@ -102,8 +103,13 @@ export function createConnections() {
         const ahead = [...(requests.get(socket) ?? [])].find(({ request }) => request.complete);
         if (!ahead) return;
         await new Promise<void>((resolve) => {
-          ahead.response.once('finish', resolve);
-          socket.once('close', resolve);
+          const done = (): void => {
+            ahead.response.off('finish', done);
+            socket.off('close', done);
+            resolve();
+          };
+          ahead.response.once('finish', done);
+          socket.once('close', done);
         });
       }
     },

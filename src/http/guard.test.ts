@@ -19,8 +19,8 @@ const open = endpoint('open');
 
 type TestGuard = ReturnType<typeof createGuard>;
 /** Without a key file identities are found at once. */
-const identityIn = (guard: TestGuard, headers: IncomingHttpHeaders, rule?: AccessRule, target?: string): Identity => {
-  const found = guard.identify(headers, rule, target);
+const identityIn = (guard: TestGuard, headers: IncomingHttpHeaders, rule?: AccessRule, target = ''): Identity => {
+  const found = guard.identify(headers, rule, { target });
   if (found instanceof Promise) throw new Error('not at once');
   return found;
 };
@@ -37,6 +37,11 @@ describe('guard: Host header', () => {
     'app.localhost:5001',
     '127.0.0.1:5001',
     '[::1]:5001',
+    '[::ffff:127.0.0.1]:5001',
+    '0.0.0.0:5001',
+    '127.1:5001',
+    '2130706433',
+    '0x7f.1',
     '192.168.1.20:5001',
     '[fe80::1]',
     'attic:5001',
@@ -64,6 +69,24 @@ describe('guard: Host header', () => {
     expect(createGuard({ password: 'x' }).refuseHost({ host: 'tunnel.example' })).toBeUndefined();
     expect(createGuard({ allowedHosts: ['*'] }).refuseHost({ host: 'tunnel.example' })).toBeUndefined();
   });
+  const containerHosts = ['host.docker.internal', 'gateway.docker.internal:5001', 'host.containers.internal'];
+  test.each(containerHosts)('accepts %s only if more than this machine can connect', (host) => {
+    expect(createGuard({ listensOn: '0.0.0.0' }).refuseHost({ host })).toBeUndefined();
+    expect(createGuard({ listensOn: '::' }).refuseHost({ host })).toBeUndefined();
+    for (const listensOn of [undefined, 'localhost', '127.0.0.2', '::1'])
+      expect(createGuard({ listensOn }).refuseHost({ host })?.status).toBe(421);
+  });
+  test.each(['evil.docker.internal', 'host.docker.internal.example', 'other-container', 'box.lan'])(
+    'rejects %s on a server that is open to the network, and names the flag',
+    (host) =>
+      expect(createGuard({ listensOn: '0.0.0.0' }).refuseHost({ host })).toMatchObject({
+        status: 421,
+        message: expect.stringContaining(`--allowedhosts ${host} `),
+      }),
+  );
+  test('accepts the name of --host', () =>
+    expect(createGuard({ listensOn: 'Box.lan' }).refuseHost({ host: 'box.lan:5001' })).toBeUndefined());
+
   test('the error names the flag that allows the name', () =>
     expect(guard.refuseHost({ host: 'rebound.example:5001' })?.message).toContain('--allowedhosts rebound.example'));
 });
@@ -79,12 +102,14 @@ describe('guard: Origin header', () => {
     'http://127.0.0.1:8000',
     'http://127.8.9.1',
     'http://[::1]:8080',
+    'http://0.0.0.0:8000',
+    'http://app.localhost:3000',
     'http://192.168.1.20:5001',
     'https://lite.koboldai.net',
     'https://notes.example',
   ])('accepts %s', (origin) => {
     expect(guard.refuseOrigin({ host, origin }, guarded)).toBeUndefined();
-    expect(guard.permits(origin, { host })).toBe(true);
+    expect(guard.permission(origin, { host })).toBe('credentials');
   });
 
   test.each([
@@ -100,7 +125,7 @@ describe('guard: Origin header', () => {
     '',
   ])('rejects "%s"', (origin) => {
     expect(guard.refuseOrigin({ host, origin }, guarded)?.status).toBe(403);
-    expect(guard.permits(origin, { host })).toBe(false);
+    expect(guard.permission(origin, { host })).toBe('none');
   });
 
   test('open endpoints accept any origin, without CORS permission', () =>
@@ -112,9 +137,10 @@ describe('guard: Origin header', () => {
     [{ password: 'x' }, 'null'],
     [{ allowedOrigins: ['*'] }, 'https://foreign.example'],
     [{ allowedOrigins: ['*'] }, 'null'],
+    [{ allowedOrigins: ['null'] }, 'null'],
   ])('with %j accepts the origin %s', (options, origin) => {
     expect(createGuard(options).refuseOrigin({ host, origin }, guarded)).toBeUndefined();
-    expect(createGuard(options).permits(origin, { host })).toBe(true);
+    expect(createGuard(options).permission(origin, { host })).toBe('plain');
   });
 
   test.each([
@@ -123,6 +149,47 @@ describe('guard: Origin header', () => {
     ['a page on this machine', { referer: 'http://localhost:8000/chat' }, undefined],
   ])('cross-site request without Origin: %s', (_name, more, status) =>
     expect(guard.refuseOrigin({ host, 'sec-fetch-site': 'cross-site', ...more }, guarded)?.status).toBe(status),
+  );
+});
+
+const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+
+describe('guard: credentials that a browser adds by itself', () => {
+  const guard = createGuard({ password: 'swordfish', allowedOrigins: ['https://notes.example', 'null', '*'] });
+  const host = '192.168.1.20:5001';
+  const cached = { host, ...basic('me:swordfish') };
+  const played: AccessRule = { access: 'guarded', keyInQuery: true };
+  const refused = (headers: IncomingHttpHeaders, rule: AccessRule = guarded) =>
+    (guard.refuseOrigin(headers, rule) ?? refuseKey(guard, headers, rule))?.status;
+
+  test.each(['http://192.168.1.20:5001', 'https://notes.example'])('Basic counts from %s', (origin) =>
+    expect(refused({ ...cached, origin })).toBeUndefined(),
+  );
+  test('Basic counts without a calling page', () => expect(refused(cached)).toBeUndefined());
+  test.each(['https://foreign.example', 'null', 'http://localhost:3000', 'https://lite.koboldai.net'])(
+    'Basic does not count from %s, where Bearer does',
+    (origin) => {
+      expect(refused({ ...cached, origin })).toBe(403);
+      expect(identityIn(guard, { ...cached, origin }).type).toBe('nobody');
+      expect(refused({ host, origin, authorization: 'Bearer swordfish' })).toBeUndefined();
+      expect(refused({ ...cached, origin, 'x-api-key': 'swordfish' })).toBeUndefined();
+      expect(refused({ ...cached, origin, 'x-api-key': 'wrong' })).toBe(401);
+      expect(refused({ host, origin })).toBe(401);
+    },
+  );
+  test('Basic does not count for an image or a link of a foreign page', () =>
+    expect(refused({ ...cached, 'sec-fetch-site': 'cross-site', referer: 'https://foreign.example/' })).toBe(403));
+  test('Basic does not count for sources of elements, which need not say who asks', () => {
+    expect(refused(cached, played)).toBe(401);
+    expect(refuseKey(guard, { host }, played, '/tts_stream?key=swordfish')).toBeUndefined();
+  });
+  test.each([
+    ['https://notes.example', 'credentials'],
+    ['http://192.168.1.20:5001', 'credentials'],
+    ['https://foreign.example', 'plain'],
+    ['null', 'plain'],
+  ])('pages of %s get the permission %s', (origin, permission) =>
+    expect(guard.permission(origin, { host })).toBe(permission),
   );
 });
 
@@ -237,8 +304,6 @@ describe('guard: keys of --keyfile', () => {
     expect(refuseKey(alone, {}, guarded)?.status).toBe(401);
   });
 });
-
-const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
 
 describe('credentials', () => {
   test.each([

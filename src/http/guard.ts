@@ -12,6 +12,8 @@ export interface GuardOptions {
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
   readonly machineName?: string;
+  /** `--host`; by default the loopback addresses. */
+  readonly listensOn?: string | undefined;
   /** `--legacyopenpaths`: guarded endpoints that are marked `legacyOpen` need no key. */
   readonly legacyOpen?: boolean;
   /** The keys of `--keyfile`. */
@@ -19,8 +21,8 @@ export interface GuardOptions {
 }
 
 export interface Keys {
-  /** Undefined for a wrong key. A promise only for a key that was not seen before. */
-  find(key: string): ClientKey | undefined | Promise<ClientKey | undefined>;
+  /** Undefined for a wrong key. A promise only for a key that was not seen before. The address is that of the client. */
+  find(key: string, address: string): ClientKey | undefined | Promise<ClientKey | undefined>;
   /** Counts a request. Returns the seconds to wait if the key is over its rate, else 0. */
   use(key: ClientKey): number;
 }
@@ -41,38 +43,78 @@ export type Guard = ReturnType<typeof createGuard>;
 /** Hosted clients that call servers on the machine of their user. */
 const hostedClients = ['https://lite.koboldai.net'];
 
+/**
+ * Names that containers have for the machine they run on. No public name server can answer for them: the top-level domain `internal` is
+ * reserved for private networks.
+ */
+const containerHosts = ['host.docker.internal', 'gateway.docker.internal', 'kubernetes.docker.internal'].concat([
+  'host.containers.internal',
+  'host.lima.internal',
+  'host.orb.internal',
+  'host.minikube.internal',
+]);
+
 /** Access by the headers alone: the host (DNS rebinding), the origin (pages that a user merely visits) and the key. */
 export function createGuard(options: GuardOptions) {
   const protectedByKey = Boolean(options.password) || options.keys !== undefined;
   const passwords = [options.password, options.adminPassword].flatMap((key) => (key ? [digest(key)] : []));
-  const origins = new Set([...hostedClients, ...(options.allowedOrigins ?? [])].map(plainOrigin));
-  const hosts = new Set([...ownNames(options.machineName), ...(options.allowedHosts ?? []).map(plainHost)]);
+  const listed = new Set((options.allowedOrigins ?? []).map(plainOrigin));
+  const hosts = new Set([
+    ...ownNames(options.machineName),
+    ...(options.allowedHosts ?? []).map(plainHost),
+    ...namesOf(options.listensOn),
+  ]);
   const legacyOpen = (endpoint: AccessRule): boolean => options.legacyOpen === true && endpoint.legacyOpen === true;
 
+  /** Named by the administrator. `null` is the origin of any page in a sandboxed frame, and names nobody. */
+  const isListed = (origin: string): boolean => origin !== 'null' && listed.has(plainOrigin(origin));
+  const isKnown = (origin: string, headers: IncomingHttpHeaders): boolean =>
+    isListed(origin) ||
+    isOwnPage(origin, headers.host) ||
+    isLoopbackPage(origin) ||
+    hostedClients.includes(plainOrigin(origin));
   const permits = (origin: string, headers: IncomingHttpHeaders): boolean =>
-    origins.has('*') || origins.has(plainOrigin(origin)) || isOwnPage(origin, headers.host) || isLoopbackPage(origin);
+    listed.has('*') || listed.has(plainOrigin(origin)) || isKnown(origin, headers);
+
+  /** Browsers keep Basic credentials and send them by themselves, also with requests that a foreign page makes. */
+  const countsBasic = (headers: IncomingHttpHeaders, endpoint: AccessRule | undefined): boolean => {
+    // Any page can use such a path as the source of an element, without an Origin header.
+    if (endpoint?.keyInQuery) return false;
+    const page = callingPage(headers);
+    return page === undefined || isListed(page) || isOwnPage(page, headers.host);
+  };
 
   // Host and origin need no check where a key is required.
   const keyGuards = (endpoint: AccessRule | undefined): boolean =>
     protectedByKey && !(endpoint !== undefined && legacyOpen(endpoint));
 
-  const identify = (headers: IncomingHttpHeaders, endpoint?: AccessRule, target = ''): Identity | Promise<Identity> => {
+  const identify = (
+    headers: IncomingHttpHeaders,
+    endpoint?: AccessRule,
+    { target = '', address = '' }: { readonly target?: string; readonly address?: string } = {},
+  ): Identity | Promise<Identity> => {
     if (!keyGuards(endpoint)) return owner;
     const sent =
-      credentials(headers) ??
+      (countsBasic(headers, endpoint) ? credentials(headers) : explicitCredentials(headers)) ??
       (endpoint?.keyInProtocol ? protocolKey(headers) : undefined) ??
       (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
     if (sent === undefined || sent === null) return nobody;
     if (matches(sent, passwords)) return owner;
-    const found = options.keys?.find(sent.trim());
+    const found = options.keys?.find(sent.trim(), address);
     return found instanceof Promise ? found.then(identityOf) : identityOf(found);
   };
 
   return {
     /** The target is used if the key may be in its query. Rejects if too many unknown keys are being checked. */
     identify,
-    /** Whether a page of this origin may read the responses. */
-    permits: (origin: string, headers: IncomingHttpHeaders) => protectedByKey || permits(origin, headers),
+    /**
+     * Whether a page of this origin may read the responses, and also those to requests with credentials that the browser adds. Where a key
+     * is needed, pages of any origin may send it.
+     */
+    permission: (origin: string, headers: IncomingHttpHeaders): 'none' | 'plain' | 'credentials' => {
+      if (isKnown(origin, headers)) return 'credentials';
+      return protectedByKey || permits(origin, headers) ? 'plain' : 'none';
+    },
 
     refuseHost(headers: IncomingHttpHeaders, endpoint?: AccessRule): AppError | undefined {
       const host = headers.host;
@@ -88,7 +130,11 @@ export function createGuard(options: GuardOptions) {
       const harmless = endpoint.access === 'open' && !endpoint.changes;
       // An open endpoint needs no key even if a password is set.
       const guardedByKey = endpoint.access !== 'open' && keyGuards(endpoint);
-      if (harmless || origin === undefined || guardedByKey) return undefined;
+      if (harmless || origin === undefined) return undefined;
+      if (guardedByKey) {
+        const onlyBasic = explicitCredentials(headers) === undefined && basicPassword(headers) !== undefined;
+        return onlyBasic && !countsBasic(headers, endpoint) ? new AppError('origin-refused', { origin }) : undefined;
+      }
       return permits(origin, headers) ? undefined : new AppError('origin-refused', { origin });
     },
 
@@ -121,10 +167,11 @@ function isOwnPage(origin: string, host: string | undefined): boolean {
   return host !== undefined && host !== '' && authorityOf(origin) === host.toLowerCase();
 }
 
+/** Programs that listen on all addresses print `http://0.0.0.0`, where a browser reaches this machine. */
 function isLoopbackPage(origin: string): boolean {
   const authority = authorityOf(origin);
   const name = authority === undefined ? undefined : hostName(authority);
-  return name !== undefined && isLoopback(name);
+  return name !== undefined && (isLoopback(name) || name === '0.0.0.0');
 }
 
 const authorityOf = (origin: string): string | undefined => /^https?:\/\/(.+)$/.exec(plainOrigin(origin))?.[1];
@@ -142,6 +189,12 @@ function ownNames(machineName: string | undefined): readonly string[] {
   return full && bare ? [full, bare, `${bare}.local`] : [];
 }
 
+/** The name of `--host`, and those of containers for this machine if others than this machine can connect. */
+function namesOf(listensOn: string | undefined): readonly string[] {
+  const name = listensOn ? plainHost(listensOn) : 'localhost';
+  return isLoopback(name) ? [] : [name, ...containerHosts];
+}
+
 /** In constant time: digests of equal length, and all keys are compared. */
 function matches(sent: string | undefined, keys: readonly Buffer[]): boolean {
   if (sent === undefined) return false;
@@ -153,9 +206,17 @@ const digest = (text: string): Buffer => createHash('sha256').update(text.trim()
 
 /** The key that was sent, right or wrong, in any of the headers that clients use. */
 export function credentials(headers: IncomingHttpHeaders): string | undefined {
-  const bearer = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1];
-  const key = bearer ?? basicPassword(headers) ?? headers['x-api-key'] ?? headers['api-key'];
+  return bearerKey(headers) ?? basicPassword(headers)?.trim() ?? explicitCredentials(headers);
+}
+
+/** Those that no browser sends by itself. */
+function explicitCredentials(headers: IncomingHttpHeaders): string | undefined {
+  const key = bearerKey(headers) ?? headers['x-api-key'] ?? headers['api-key'];
   return typeof key === 'string' ? key.trim() : undefined;
+}
+
+function bearerKey({ authorization = '' }: IncomingHttpHeaders): string | undefined {
+  return /^bearer\s+(.*)$/i.exec(authorization)?.[1]?.trim();
 }
 
 /** Image clients use HTTP basic authentication; the user name is ignored. */

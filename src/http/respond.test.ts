@@ -3,7 +3,7 @@ import { corsHeaders } from './respond.ts';
 
 describe('corsHeaders', () => {
   test('names a permitted origin, with credentials and private network access', () => {
-    expect(corsHeaders('http://localhost:3000', true)).toEqual({
+    expect(corsHeaders('http://localhost:3000', 'credentials')).toEqual({
       'access-control-allow-origin': 'http://localhost:3000',
       'access-control-allow-credentials': 'true',
       'access-control-allow-methods': '*, GET, POST, DELETE, OPTIONS, HEAD, PUT',
@@ -17,25 +17,32 @@ describe('corsHeaders', () => {
     });
   });
 
+  test('names an unknown origin that may send a key, without credentials', () => {
+    const headers = corsHeaders('https://elsewhere.example', 'plain', 'authorization');
+    expect(headers['access-control-allow-origin']).toBe('https://elsewhere.example');
+    expect(headers['access-control-allow-headers']).toMatch(/, authorization$/);
+    expect(headers).not.toHaveProperty('access-control-allow-credentials');
+  });
+
   test('sends * and no credentials without an Origin header', () => {
-    const headers = corsHeaders(undefined, true);
+    const headers = corsHeaders(undefined, 'plain');
     expect(headers['access-control-allow-origin']).toBe('*');
     expect(headers).not.toHaveProperty('access-control-allow-credentials');
   });
 
   test('allows the requested headers by name', () => {
     const asked = 'authorization,anthropic-version, x-stainless-arch';
-    const headers = corsHeaders('http://localhost:3000', true, asked);
+    const headers = corsHeaders('http://localhost:3000', 'credentials', asked);
     expect(headers['access-control-allow-headers']).toMatch(
       /, genkey, authorization, anthropic-version, x-stainless-arch$/,
     );
   });
 
   test('does not repeat an invalid header name', () => {
-    const headers = corsHeaders('http://localhost:3000', true, 'x-ok, bad name, <b>, \r\nx: y, ');
+    const headers = corsHeaders('http://localhost:3000', 'credentials', 'x-ok, bad name, <b>, \r\nx: y, ');
     expect(headers['access-control-allow-headers']).toMatch(/, genkey, x-ok$/);
   });
 
   test('sends no permission to a rejected origin', () =>
-    expect(corsHeaders('https://elsewhere.example', false)).toEqual({ vary: 'Origin' }));
+    expect(corsHeaders('https://elsewhere.example', 'none')).toEqual({ vary: 'Origin' }));
 });

@@ -77,8 +77,8 @@ function drained(request: IncomingMessage, { startTimer, lingerMilliseconds }: R
 
 function commonHeaders(guard: Guard, { headers }: IncomingMessage): Record<string, string> {
   const { origin } = headers;
-  const permitted = origin !== undefined && guard.permits(origin, headers);
-  const cors = corsHeaders(origin, permitted, headers['access-control-request-headers']);
+  const permission = origin === undefined ? 'plain' : guard.permission(origin, headers);
+  const cors = corsHeaders(origin, permission, headers['access-control-request-headers']);
   return { server: 'Parley', 'cache-control': 'no-store', ...securityHeaders, ...cors };
 }
 
@@ -93,13 +93,17 @@ function merged(common: Record<string, string>, own: Readonly<Record<string, str
 }
 
 /** CORS headers. Without an Origin header `*` is safe, because it never covers requests with credentials. */
-export function corsHeaders(origin: string | undefined, permitted: boolean, requested = ''): Headers {
-  if (origin === undefined) return { 'access-control-allow-origin': '*', ...permission('*', requested), ...vary };
-  if (!permitted) return vary;
+export function corsHeaders(
+  origin: string | undefined,
+  permission: ReturnType<Guard['permission']>,
+  requested = '',
+): Headers {
+  if (origin === undefined) return { 'access-control-allow-origin': '*', ...allowances('*', requested), ...vary };
+  if (permission === 'none') return vary;
   return {
     'access-control-allow-origin': origin,
-    'access-control-allow-credentials': 'true',
-    ...permission(allMethods, requested),
+    ...(permission === 'credentials' ? { 'access-control-allow-credentials': 'true' } : {}),
+    ...allowances(allMethods, requested),
     ...vary,
   };
 }
@@ -114,7 +118,7 @@ const usualHeaders =
   'Content-Type, Authorization, X-Requested-With, X-HTTP-Method-Override, apikey, genkey';
 
 /** Allows all headers that the browser asks for (`access-control-request-headers`): the official clients have dozens. */
-function permission(methods: string, requested: string): Headers {
+function allowances(methods: string, requested: string): Headers {
   const names = requested.split(',').map((name) => name.trim());
   const allowed = [usualHeaders, ...names.filter((name) => headerName.test(name))].join(', ');
   return {

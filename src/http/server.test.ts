@@ -136,6 +136,38 @@ describe('HTTP server: rejection', () => {
     expect([answer.status, JSON.parse(answer.text).family]).toEqual([status, code]);
   });
 
+  test.each(['https://elsewhere.example', 'null'])(
+    'preflight of %s: is refused as its request will be',
+    async (origin) => {
+      const world = await serve([echo, info]);
+      const asks = (method: string, path: string) =>
+        ask(world, { method: 'OPTIONS', path, headers: { origin, 'access-control-request-method': method } });
+      const refused = await asks('POST', '/work');
+      expect([refused.status, JSON.parse(refused.text).family]).toEqual([403, 'origin-refused']);
+      expect(Object.keys(refused.headers).join()).not.toContain('access-control');
+      expect((await asks('GET', '/info')).status).toBe(200);
+      expect((await asks('POST', '/nowhere')).status).toBe(200);
+    },
+  );
+
+  test('preflight with a password: lets any page send the key, without credentials of the browser', async () => {
+    const world = await serve([echo], { guard: { password: 'swordfish' } });
+    const origin = 'https://elsewhere.example';
+    const headers = {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization',
+    };
+    const preflight = await ask(world, { method: 'OPTIONS', path: '/work', headers });
+    expect(preflight.status).toBe(200);
+    expect(preflight.headers['access-control-allow-origin']).toBe(origin);
+    expect(preflight.headers).not.toHaveProperty('access-control-allow-credentials');
+    const basic = `Basic ${Buffer.from('me:swordfish').toString('base64')}`;
+    const from = async (own: object) => (await ask(world, { ...post, headers: { origin, ...own } })).status;
+    expect(await from({ authorization: 'Bearer swordfish' })).toBe(200);
+    expect(await from({ authorization: basic, 'content-type': 'text/plain' })).toBe(403);
+  });
+
   test.each(['GET', 'HEAD', 'OPTIONS'])('foreign host: also rejects %s of an unknown path', async (method) =>
     expect((await ask(await serve([]), { method, path: '/', headers: { host: 'rebound.example' } })).status).toBe(421),
   );

@@ -98,6 +98,7 @@ export function createHttpServer(options: HttpServerOptions) {
     watchExchange: parts.watchExchange,
     onError: (error) => options.onError(error, { method: 'GET', path: 'a socket' }),
     refuse: endRaw,
+    onRefused: options.onRefused,
     webSockets: options.webSockets,
     answered: connections.answered,
   });

@@ -363,9 +363,55 @@ describe('WebSocket: upgrade', () => {
   });
 });
 
+/** What Node warns about until the test ends. */
+function nodeWarnings(): readonly string[] {
+  const warnings: string[] = [];
+  const warn = (warning: Error) => warnings.push(`${warning}`);
+  process.on('warning', warn);
+  onTestFinished(() => void process.off('warning', warn));
+  return warnings;
+}
+
 describe('HTTP server: Upgrade to another protocol', () => {
   const ask = (body: string) =>
     `POST /work HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQ\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+
+  test('after many requests that are not answered yet: adds no listeners', async () => {
+    const warnings = nodeWarnings();
+    const gate = latch<void>();
+    let begun = 0;
+    const slow = endpoint(async () => {
+      begun += 1;
+      await gate.promise;
+      return json({ last: begun });
+    });
+    const world = await serve([slow]);
+    const client = wire(world).send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n'.repeat(20));
+    client.send(ask(''));
+    await expect.poll(() => begun).toBe(20);
+    gate.open();
+    await client.until('"last":21');
+    expect(warnings).toEqual([]);
+  });
+
+  test.each([false, true])('repeated on one socket (TLS: %s): adds no listeners', async (tls) => {
+    const world = await serve([echo], tls ? { tls: testTls } : {});
+    const warnings = nodeWarnings();
+    const client = tls
+      ? secure({ port: world.port, host: '127.0.0.1', rejectUnauthorized: false })
+      : connect(world.port, '127.0.0.1');
+    onTestFinished(() => void client.destroy());
+    let received = '';
+    client.on('data', (data) => {
+      received += data;
+    });
+    for (let turn = 1; turn <= 40; turn++) {
+      client.write('GET /work HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: h2c\r\n\r\n');
+      await expect.poll(() => received.split('HTTP/1.1 ').length, { interval: 2 }).toBe(turn + 1);
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(warnings).toEqual([]);
+  });
 
   test('answers the plain request', async () => {
     const world = await serve([echo], { sockets: [echoing] });

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { RawData, WebSocket, WebSocketServer } from 'ws';
 import { Aborted } from '../core/abort-cause.ts';
-import { AppError, asAppError } from '../core/errors.ts';
+import { AppError, asAppError, type Refused } from '../core/errors.ts';
 import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
 import { plainAddress } from './address.ts';
 import type { AccessRule, Call, ClientKey, Endpoint, Reply } from './call.ts';
@@ -20,6 +20,7 @@ interface UpgradeParts extends LiveSocketParts {
   readonly mostMessageBytes: number;
   /** Writes an error response on a socket without a response object, and ends it. */
   readonly refuse: (socket: Duplex, reply: Reply) => void;
+  readonly onRefused?: ((refused: Refused) => void) | undefined;
   readonly webSockets?: (() => Promise<typeof import('ws')>) | undefined;
   /** Seconds until this address may send another queued request, 0 for now. */
   readonly tooSoon: (remoteAddress: string) => number;
@@ -74,8 +75,12 @@ export function createUpgrades(parts: UpgradeParts) {
       const [server] = await Promise.all([known && !error ? sockets : undefined, loaded, answered(socket)]);
       if (socket.destroyed) return;
       if (!known) plainly(listener, request, socket, head);
-      else if (error) refuse(socket, found ? found.family.errorReply(error) : errorRefusal(error));
-      else server?.handleUpgrade(request, socket, head, (opened) => begin(opened));
+      else if (error) {
+        const reply = found ? found.family.errorReply(error) : errorRefusal(error);
+        const remoteAddress = plainAddress(request.socket.remoteAddress);
+        parts.onRefused?.({ error, status: reply.status, method: 'GET', path, remoteAddress });
+        refuse(socket, reply);
+      } else server?.handleUpgrade(request, socket, head, (opened) => begin(opened));
     } catch (failure) {
       sockets = undefined;
       parts.onError(failure);
@@ -119,13 +124,13 @@ function closed(socket: WebSocket, startTimer: StartTimer): Promise<void> {
 
 async function refusalFor(
   { guard, stopping }: Pick<UpgradeParts, 'guard' | 'stopping'>,
-  { headers, url }: IncomingMessage,
+  { headers, url = '', socket }: IncomingMessage,
   route: SocketEndpoint,
   identified?: (key: ClientKey | undefined) => void,
 ): Promise<AppError | undefined> {
   const refused = guard.refuseHost(headers, route) ?? guard.refuseOrigin(headers, route);
   if (refused) return refused;
-  const identity = await guard.identify(headers, route, url);
+  const identity = await guard.identify(headers, route, { target: url, address: plainAddress(socket.remoteAddress) });
   identified?.(identity.type === 'key' ? identity.key : undefined);
   return guard.refuseKey(identity, route) ?? (stopping() ? new AppError('stopping', {}) : undefined);
 }

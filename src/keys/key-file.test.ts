@@ -1,7 +1,9 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { freshFolders } from '../store/testing/folder.ts';
+import { bundled, runScript } from '../store/testing/processes.ts';
 import { KeyExists, KeyFile, keyId } from './key-file.ts';
 
 const freshFolder = freshFolders();
@@ -29,6 +31,24 @@ test('KeyFile: refuses a second key of one name, and revokes keys', async () => 
   await file.add(bob, 0);
   await expect(file.add(bob, 0)).rejects.toBeInstanceOf(KeyExists);
   expect([await file.revoke('bob'), await file.revoke('bob'), await file.keys()]).toEqual([true, false, []]);
+});
+
+test('KeyFile: keys that several processes add and revoke at once are all stored and all gone', async () => {
+  const { path, file } = keyFile();
+  for (const name of ['old1', 'old2', 'old3']) await file.add({ ...bob, name }, 0);
+  const module = await bundled(new URL('./key-file.ts', import.meta.url), freshFolder());
+  const script = `
+    const [href, path, number] = process.argv.slice(1);
+    const { KeyFile } = await import(href);
+    const file = new KeyFile({ path, warn: console.log, now: () => new Date() });
+    const added = file.add({ name: 'new' + number, scopes: [], weight: 1 }, 0);
+    const revoked = await file.revoke('old' + number);
+    await added;
+    console.log(revoked);`;
+  const run = (number: string) => runScript(script, [pathToFileURL(module).href, path, number]);
+  const runs = await Promise.all(['1', '2', '3'].map(run));
+  expect(runs.map(({ output }) => output.trim())).toEqual(['true', 'true', 'true']);
+  expect((await file.keys()).map(({ name }) => name).toSorted()).toEqual(['new1', 'new2', 'new3']);
 });
 
 test('KeyFile: leaves a file of a newer version alone', async () => {

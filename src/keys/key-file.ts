@@ -69,7 +69,8 @@ export class KeyFile {
   /** The same for a server, which never changes the file: somebody may just be writing it. Throws if it is damaged. */
   async current(): Promise<readonly StoredKey[]> {
     if ((await stat(this.#path)).size > mostBytes) throw new Error('it is too large');
-    return decode(await readFile(this.#path));
+    const bytes = await readFile(this.#path);
+    return bytes.length === 0 ? [] : decode(bytes);
   }
 
   /** Returns the key, which is stored nowhere. Throws `KeyExists`. */
@@ -85,11 +86,13 @@ export class KeyFile {
     return key;
   }
 
-  /** False if there is no such key. */
+  /** False if there is no such key. Resolves when the file was read again without it: other programs may not know our lock. */
   async revoke(name: string): Promise<boolean> {
-    const found = (await this.keys()).some((key) => key.name === name);
-    if (found) await this.#file.change((keys) => keys.filter((key) => key.name !== name));
-    return found;
+    for (let tries = 0; tries < 3; tries++) {
+      if (!(await this.keys()).some((key) => key.name === name)) return tries > 0;
+      await this.#file.change((keys) => keys.filter((key) => key.name !== name));
+    }
+    throw new Error(`The key of ${name} is not revoked: another program writes ${this.#path} too. Try again`);
   }
 }
 

@@ -14,14 +14,20 @@ export interface KeyUse {
 export interface KeyringParts {
   readonly path: string;
   readonly file: Pick<KeyFile, 'current'>;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, for expiry dates. */
   readonly now: () => number;
+  /** Monotonic milliseconds, for rates. */
+  readonly tick: () => number;
   readonly warn: (sentence: string) => void;
   readonly hash?: typeof hashKey;
 }
 
-/** More tries at once are refused: each takes a thread of the pool for some 40 ms. */
-const mostTries = 16;
+/**
+ * Limits of keys that are being verified, each of which takes a thread of the pool for some 40 ms. One address cannot use up the tries of
+ * others. Those of an id that exists are counted apart: behind a proxy all clients have one address, and strangers know no id.
+ */
+const maxTriesOfOne = 8;
+const maxTries = 256;
 /** Of verified keys; more than anybody has. */
 const mostVerified = 10_000;
 /** For keys with an unknown id, so that they take as long as others. */
@@ -40,7 +46,11 @@ export class Keyring {
   /** Times of requests by id of the key, within the last minute. */
   readonly #times = new Map<string, number[]>();
   #tries: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
+  /** Number of keys that are being verified, by address, or by address and id. */
+  readonly #waiting = new Map<string, number>();
+  /** State of the file whose keys are used. */
+  #used = '';
+  /** State of the file at the last look. */
   #seen = '';
   #trouble = '';
 
@@ -48,16 +58,20 @@ export class Keyring {
     this.#parts = parts;
   }
 
-  /** Reads the file if it has changed. Keys stay as they are while it cannot be read. */
+  /**
+   * Reads the file if it has changed. Keys stay as they are while it cannot be read or is damaged. A file that is missing or empty
+   * revokes all keys once it is found so twice: programs that replace a file may delete or empty it first.
+   */
   async refresh(): Promise<void> {
     const { path, file, warn } = this.#parts;
     try {
-      const { ino, size, mtimeMs } = await stat(path);
-      const found = `${ino} ${size} ${mtimeMs}`;
-      if (found === this.#seen) return;
-      this.#byId = new Map((await file.current()).map((key) => [key.id, key]));
-      this.#seen = found;
-      this.#verified.clear();
+      const { state, size } = await stateOf(path);
+      const settled = state === this.#seen || this.#used === '';
+      this.#seen = state;
+      if (state === this.#used || (size === 0 && !settled)) return;
+      this.#use(size === 0 ? [] : await file.current());
+      if (size === 0) warn(`The key file ${path} is ${state === missing ? 'missing' : 'empty'}: no key is accepted.`);
+      this.#used = state;
       this.#trouble = '';
     } catch (error) {
       const trouble = `The key file ${path} cannot be read: ${(error as Error).message}.`;
@@ -66,21 +80,30 @@ export class Keyring {
     }
   }
 
+  /** Keys that are unchanged need not be verified again. */
+  #use(keys: readonly StoredKey[]): void {
+    const former = this.#byId;
+    this.#byId = new Map(keys.map((key) => [key.id, key]));
+    for (const [digest, id] of this.#verified)
+      if (!isSameSecret(former.get(id), this.#byId.get(id))) this.#verified.delete(digest);
+  }
+
   /** The rules of a key; undefined for a wrong or expired one. A promise only for a key that was not verified before. */
-  find(key: string): KeyRules | undefined | Promise<KeyRules | undefined> {
+  find(key: string, address: string): KeyRules | undefined | Promise<KeyRules | undefined> {
     const id = keyId(key);
     if (id === undefined) return undefined;
     const digest = createHash('sha256').update(key).digest('base64');
-    return this.#verified.get(digest) === id ? this.#valid(id) : this.#verify(key, id, digest);
+    return this.#verified.get(digest) === id ? this.#valid(id) : this.#verify(key, id, digest, address);
   }
 
   /** Counts a request. Returns the seconds to wait if the key is over its rate, else 0. */
   use({ name, rate }: KeyRules): number {
-    const now = this.#parts.now();
-    const use = this.#uses.get(name) ?? { requests: 0, refused: 0, lastSeen: now };
+    const lastSeen = this.#parts.now();
+    const use = this.#uses.get(name) ?? { requests: 0, refused: 0, lastSeen };
     this.#uses.set(name, use);
-    use.lastSeen = now;
+    use.lastSeen = lastSeen;
     if (rate !== undefined) {
+      const now = this.#parts.tick();
       const times = (this.#times.get(name) ?? []).filter((time) => time > now - 60_000);
       this.#times.set(name, times);
       const [oldest] = times;
@@ -104,19 +127,26 @@ export class Keyring {
     return key && (key.expires === undefined || key.expires > this.#parts.now()) ? key : undefined;
   }
 
-  async #verify(key: string, id: string, digest: string): Promise<KeyRules | undefined> {
-    if (this.#waiting >= mostTries) throw new AppError('rate-limited', { retryAfterSeconds: 1 });
+  async #verify(key: string, id: string, digest: string, address: string): Promise<KeyRules | undefined> {
+    const group = this.#byId.has(id) ? `${groupOf(address)} ${id}` : groupOf(address);
+    const waiting = this.#waiting.get(group) ?? 0;
+    const all = [...this.#waiting.values()].reduce((sum, count) => sum + count, 0);
+    if (waiting >= maxTriesOfOne || all >= maxTries) throw new AppError('rate-limited', { retryAfterSeconds: 1 });
     const { hash = hashKey } = this.#parts;
-    this.#waiting += 1;
+    this.#waiting.set(group, waiting + 1);
     const tried = this.#tries.then(async () => {
       const stored = this.#byId.get(id);
       const computed = await hash(key, stored?.salt ?? noSalt);
       const expected = Buffer.from(stored?.hash ?? '', 'base64');
-      return expected.length === computed.length && timingSafeEqual(expected, computed);
+      const right = expected.length === computed.length && timingSafeEqual(expected, computed);
+      // The file may have changed meanwhile.
+      return right && isSameSecret(stored, this.#byId.get(id));
     });
     this.#tries = tried.catch(() => undefined);
     const right = await tried.finally(() => {
-      this.#waiting -= 1;
+      const left = (this.#waiting.get(group) ?? 1) - 1;
+      if (left > 0) this.#waiting.set(group, left);
+      else this.#waiting.delete(group);
     });
     if (!right) return undefined;
     if (this.#verified.size >= mostVerified) this.#verified.clear();
@@ -125,12 +155,35 @@ export class Keyring {
   }
 }
 
+function isSameSecret(one: StoredKey | undefined, other: StoredKey | undefined): boolean {
+  return one !== undefined && one.hash === other?.hash && one.salt === other.salt;
+}
+
+/** One network has all addresses that begin with the same 64 bits. */
+function groupOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const [front = ''] = address.split('::');
+  return front.split(':').slice(0, 4).join(':');
+}
+
+const missing = 'missing';
+
+async function stateOf(path: string): Promise<{ readonly state: string; readonly size: number }> {
+  try {
+    const { ino, size, mtimeNs } = await stat(path, { bigint: true });
+    return { state: `${ino} ${size} ${mtimeNs}`, size: Number(size) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { state: missing, size: 0 };
+    throw error;
+  }
+}
+
 const refreshMilliseconds = 500;
 
 /** The keys of a file, which is watched for changes. While it is missing, no key is right. */
 export async function openKeyring(path: string, warn: (sentence: string) => void): Promise<Keyring> {
   const file = new KeyFile({ path, warn, now: () => new Date() });
-  const keyring = new Keyring({ path, file, now: Date.now, warn });
+  const keyring = new Keyring({ path, file, now: Date.now, tick: () => performance.now(), warn });
   await keyring.refresh();
   // Watching the folder would miss files on network drives.
   setInterval(() => void keyring.refresh(), refreshMilliseconds).unref();

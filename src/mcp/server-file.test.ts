@@ -12,6 +12,7 @@ function editorOf(content: string | undefined) {
     write: async (next) => {
       text = next;
     },
+    exclusively: (change) => change(),
     options: { environment: { TOKEN: 'secret' }, folder: '/', resolve: (...paths) => paths.join('/') },
     add: async (config) => void added.push(config),
     remove: async (name) => void removed.push(name),

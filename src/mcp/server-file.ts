@@ -8,6 +8,8 @@ export interface ServerFileParts {
   readonly read: () => Promise<string | undefined>;
   /** Replaces the file at once, or not at all. */
   readonly write: (text: string) => Promise<void>;
+  /** Runs a change while no other process changes the file. */
+  readonly exclusively: (change: () => Promise<void>) => Promise<void>;
   readonly options: ReadOptions;
   readonly add: (config: ServerConfig) => Promise<void>;
   readonly remove: (name: string) => Promise<void>;
@@ -19,18 +21,21 @@ type Entries = Record<string, unknown>;
  * Changes the file of MCP servers and the connections together. Only addresses can be added or removed: to start any program
  * on this machine, a person has to edit the file.
  */
-export function serverFileEditor({ path, read, write, options, add, remove }: ServerFileParts): ToolServerEditor {
+export function serverFileEditor(parts: ServerFileParts): ToolServerEditor {
+  const { path, read, write, exclusively, options, add, remove } = parts;
   let last: Promise<unknown> = Promise.resolve();
   /** One change after another, each on the present content of the file. */
   const edit = (change: (servers: Entries) => void): Promise<void> => {
-    const work = last.then(async () => {
-      const file: unknown = JSON.parse((await read())?.replace(/^\ufeff/, '') ?? '{}');
-      if (!isObject(file)) throw new Error(`${path} must hold an object.`);
-      const key = isObject(file.servers) && !isObject(file.mcpServers) ? 'servers' : 'mcpServers';
-      const servers: Entries = isObject(file[key]) ? { ...file[key] } : {};
-      change(servers);
-      await write(`${JSON.stringify({ ...file, [key]: servers }, null, 2)}\n`);
-    });
+    const work = last.then(() =>
+      exclusively(async () => {
+        const file: unknown = JSON.parse((await read())?.replace(/^\ufeff/, '') ?? '{}');
+        if (!isObject(file)) throw new Error(`${path} must hold an object.`);
+        const key = isObject(file.servers) && !isObject(file.mcpServers) ? 'servers' : 'mcpServers';
+        const servers: Entries = isObject(file[key]) ? { ...file[key] } : {};
+        change(servers);
+        await write(`${JSON.stringify({ ...file, [key]: servers }, null, 2)}\n`);
+      }),
+    );
     last = work.catch(() => undefined);
     return work;
   };

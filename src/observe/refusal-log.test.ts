@@ -63,6 +63,17 @@ describe('RefusalLog: names request, client, status and flag', () => {
   });
 });
 
+test('RefusalLog: an unknown host name or origin is logged once', () => {
+  const { refuse, lines } = world();
+  for (const host of ['a.example', 'a.example', 'b.example']) refuse(new AppError('host-refused', { host }));
+  for (const origin of ['null', 'null']) refuse(new AppError('origin-refused', { origin }));
+  expect(lines.map((line) => /--\w+ \S+/.exec(line)?.[0])).toEqual([
+    '--allowedhosts a.example',
+    '--allowedhosts b.example',
+    '--allowedorigins null',
+  ]);
+});
+
 test('RefusalLog: logs the status of the response', () => {
   const { refuse, lines } = world();
   refuse(new AppError('rate-limited', { retryAfterSeconds: 3 }), { status: 429 });

@@ -133,7 +133,8 @@ export class RequestLog {
     this.#tokens += 1;
     if (!this.options.terminal.interactive) return;
     const now = this.options.now().getTime();
-    if (now - this.#statusAt < statusEveryMs) return;
+    // Either way: the clock may be set back.
+    if (Math.abs(now - this.#statusAt) < statusEveryMs) return;
     this.#statusAt = now;
     this.options.terminal.status(`Generating (${this.#tokens} / ${this.#maxTokens} tokens)`);
   }
@@ -205,18 +206,31 @@ const hints: Partial<Record<ErrorCode, string>> = {
   'payload-too-large': '--maxrequestsize allows more',
 };
 
-/** A line per rejected request. */
+const maxLoggedNames = 1000;
+
+/** A line per rejected request; of those that an unknown host name or origin caused, a line per name. */
 export class RefusalLog {
+  readonly #loggedNames = new Set<string>();
+
   constructor(private readonly options: RefusalLogOptions) {}
 
   refused(refused: Refused): void {
     const { repeats, now, wasLogged, quiet } = this.options;
-    if (wasLogged(refused.error)) return;
+    if (wasLogged(refused.error) || this.#isRepeated(refused.error)) return;
     const { error, status, method, path, remoteAddress, id } = refused;
     const what = method === '' ? 'a connection' : `${method} ${printable(path)}`;
     const hint = hints[error.code];
     const line = `Refused ${what} from ${remoteAddress || 'nowhere'}: ${status} ${errorSentence(error, { quiet })}`;
     repeats.tell(error.code, `[${clock(now())}] ${line}${hint ? ` (${hint})` : ''}${named(id)}`);
+  }
+
+  #isRepeated({ code, message }: AppError): boolean {
+    if (code !== 'host-refused' && code !== 'origin-refused') return false;
+    const names = this.#loggedNames;
+    if (names.has(message)) return true;
+    if (names.size >= maxLoggedNames) names.clear();
+    names.add(message);
+    return false;
   }
 }
 

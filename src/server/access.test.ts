@@ -41,6 +41,28 @@ const looking = [
   '/view?filename=a.png',
 ];
 
+describe('access: paths for administrators only', () => {
+  const paths = [...accessTable].flatMap(([name, rule]) => (rule.adminOnly ? [name] : []));
+  test('are those that load and unload', () => expect(paths).toEqual(['POST /models/load', 'POST /models/unload']));
+
+  const ask = async (settings: Partial<Settings>, key: string) => {
+    const base = await guarded(settings);
+    const statuses = paths.map(async (path) => {
+      const headers = { authorization: `Bearer ${key}` };
+      return (await fetch(base + path.split(' ')[1], { method: 'POST', body: '{"model":"none"}', headers })).status;
+    });
+    return [...new Set(await Promise.all(statuses))];
+  };
+
+  test('refuse the password without --admin', async () => expect(await ask({}, 'secret')).toEqual([403]));
+  test('refuse the plain password where there is --adminpassword', async () =>
+    expect(await ask({ admin: true, adminpassword: 'boss' }, 'secret')).toEqual([403]));
+  test('accept the key of --adminpassword, and the password where there is none', async () => {
+    expect(await ask({ admin: true, adminpassword: 'boss' }, 'boss')).toEqual([404]);
+    expect(await ask({ admin: true }, 'secret')).toEqual([404]);
+  });
+});
+
 describe('behind a password', () => {
   test.each(drawing)('guard: POST %s needs the key', async (path) => {
     const base = await guarded();
@@ -53,7 +75,7 @@ describe('behind a password', () => {
   test.each(looking)('guard: GET %s needs the key', async (path) => {
     const base = await guarded();
     expect((await fetch(`${base}${path}`)).status).toBe(401);
-    expect((await fetch(`${base}${path}`, { headers: basic('me:secret') })).status).not.toBe(401);
+    expect((await fetch(`${base}${path}`, { headers: { authorization: 'Bearer secret' } })).status).not.toBe(401);
   });
 
   test.each(['/sdapi/v1/sd-models', '/sdapi/v1/options', '/object_info', '/system_stats', '/models/checkpoints'])(

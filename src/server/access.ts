@@ -1,6 +1,9 @@
+import { AppError } from '../core/errors.ts';
 import type { AccessRule, EndpointInfo } from '../http/call.ts';
 import type { SocketEndpoint } from '../http/web-socket.ts';
 import type { KeyScope } from '../keys/key-file.ts';
+import { type AdminAccess, mayAdminister } from '../protocols/admin/access.ts';
+import type { ModelEndpoint } from '../protocols/endpoint.ts';
 
 /**
  * The access rules of the server: one row for each path of every dialect. A test finds paths without a row; such a path
@@ -13,8 +16,10 @@ const information: AccessRule = { access: 'open', changes: false };
 const reading: AccessRule = { access: 'guarded', changes: false };
 /** Is queued, or stops or stores something. */
 const making: AccessRule = { access: 'guarded', changes: true };
-/** Its handler also checks the password of `--adminpassword`. */
+/** Its handler checks `--admin` and `--adminpassword` itself: its clients expect an unsuccessful answer with status 200. */
 const administering: AccessRule = { access: 'admin', changes: true };
+/** Changes what the server runs, in a dialect that has no answer of its own for others than administrators. */
+const adminOnly: AccessRule = { ...administering, adminOnly: true };
 /** Open with `--legacyopenpaths`: clients of KoboldCpp send no key there. */
 const legacy = (rule: AccessRule): AccessRule => ({ ...rule, legacyOpen: true });
 /** With that flag names of models are not masked: clients without a key have to send them. */
@@ -116,7 +121,8 @@ const rows: readonly (Row | string)[] = [
   'llama.cpp',
   [making, 'POST', ['/completion', '/infill', '/slots/'], 'text'],
   [making, 'POST', ['/embedding'], 'embeddings'],
-  [making, 'POST', ['/props', '/lora-adapters', '/models/load', '/models/unload'], 'admin'],
+  [making, 'POST', ['/props', '/lora-adapters'], 'admin'],
+  [adminOnly, 'POST', ['/models/load', '/models/unload'], 'admin'],
   [making, 'POST', bare('/rerank', '/reranking'), 'embeddings'],
   [making, 'POST', ['/chat/completions/control'], 'chat'],
   [reading, 'POST', ['/tokenize', '/detokenize', '/apply-template']],
@@ -219,6 +225,21 @@ export function withAccess<Found extends Pick<EndpointInfo, 'method' | 'path'>>(
   endpoints: readonly Found[],
 ): (Found & AccessRule)[] {
   return endpoints.map((endpoint) => ({ ...endpoint, ...(accessOf(endpoint.method, endpoint.path) ?? making) }));
+}
+
+/** Those that are for administrators only refuse all others before their handlers are called. */
+export function forAdministrators<Found extends ModelEndpoint<never> & AccessRule>(
+  endpoints: readonly Found[],
+  access: AdminAccess,
+): Found[] {
+  return endpoints.map((endpoint) => {
+    if (!endpoint.adminOnly) return endpoint;
+    const handle: Found['handle'] = (call, context) => {
+      if (!mayAdminister(access, call)) throw new AppError('admin-only', {});
+      return endpoint.handle(call, context);
+    };
+    return { ...endpoint, handle };
+  });
 }
 
 export function withSocketAccess(sockets: readonly Omit<SocketEndpoint, 'access'>[]): SocketEndpoint[] {

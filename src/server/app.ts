@@ -88,6 +88,7 @@ function httpServer(
       allowedOrigins: settings.allowedorigins ?? [],
       allowedHosts: settings.allowedhosts ?? [],
       machineName: hostname(),
+      listensOn: settings.host || undefined,
       legacyOpen: settings.legacyopenpaths,
       keys,
     },

@@ -28,7 +28,7 @@ import { realtimeEndpoints } from '../protocols/realtime/routes.ts';
 import { responsesEndpoints } from '../protocols/responses/routes.ts';
 import { sdapiEndpoints } from '../protocols/sdapi/routes.ts';
 import { xttsEndpoints } from '../protocols/xtts/routes.ts';
-import { withAccess } from './access.ts';
+import { forAdministrators, withAccess } from './access.ts';
 import { requestEndpoints } from './inspector.ts';
 import type { ModelContext } from './model-context.ts';
 import { modelFileFacts } from './model-file-facts.ts';
@@ -37,44 +37,47 @@ import type { ServerServices } from './services.ts';
 /** Every endpoint of the server, built once. A handler gets the context of the model that its call concerns. */
 export function modelEndpoints(services: ServerServices): readonly (ModelEndpoint<ModelContext> & AccessRule)[] {
   const { settings, product, shutdown, warn, models, clients, tools, admin, keys, memory, library } = services;
-  const endpoints: readonly (ModelEndpoint<ModelContext> & AccessRule)[] = withAccess(
-    withSharedPaths<ModelContext>([
-      ...nativeEndpoints({
-        ...clients,
-        warn,
-        streams: services.streams,
-        ...(settings.singleinstance ? { shutdown } : {}),
-      }),
-      ...musicEndpoints({ family: nativeFamily, newSeed: () => randomInt(1, 1_000_000) }),
-      ...openaiEndpoints,
-      ...xttsEndpoints({ outputFolder: ownFolder('output') }),
-      ...realtimeEndpoints,
-      ...responsesEndpoints(services.responses),
-      ...messagesEndpoints({ newId: randomId }),
-      ...ollamaEndpoints({
-        modelFile: describeModelFile,
-        now: () => Date.now(),
-        download: (name, call) => (mayAdminister(admin, call) ? library?.download(name, call.signal) : undefined),
-      }),
-      ...llamacppEndpoints,
-      ...imagesEndpoints,
-      ...comfyEndpoints({ prompts: services.comfy, editor: services.editor, product }),
-      ...sdapiEndpoints(services.lastDrawings),
-      ...adminEndpoints({ access: admin, swap: models?.swap, keys }),
-      ...modelStatusEndpoints({
-        access: admin,
-        swap: models?.swap,
-        memory,
-        library,
-        hasKeyFile: keys !== undefined,
-        fileFacts: modelFileFacts(),
-        availableBytes,
-      }),
-      ...requestEndpoints(services, fieldTables),
-      ...mcpEndpoints({ tools, product }),
-      ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),
-      ...aboutEndpoints({ product, endpoints: () => endpoints }),
-    ]),
+  const endpoints: readonly (ModelEndpoint<ModelContext> & AccessRule)[] = forAdministrators(
+    withAccess(
+      withSharedPaths<ModelContext>([
+        ...nativeEndpoints({
+          ...clients,
+          warn,
+          streams: services.streams,
+          ...(settings.singleinstance ? { shutdown } : {}),
+        }),
+        ...musicEndpoints({ family: nativeFamily, newSeed: () => randomInt(1, 1_000_000) }),
+        ...openaiEndpoints,
+        ...xttsEndpoints({ outputFolder: ownFolder('output') }),
+        ...realtimeEndpoints,
+        ...responsesEndpoints(services.responses),
+        ...messagesEndpoints({ newId: randomId }),
+        ...ollamaEndpoints({
+          modelFile: describeModelFile,
+          now: () => performance.now(),
+          download: (name, call) => (mayAdminister(admin, call) ? library?.download(name, call.signal) : undefined),
+        }),
+        ...llamacppEndpoints,
+        ...imagesEndpoints,
+        ...comfyEndpoints({ prompts: services.comfy, editor: services.editor, product }),
+        ...sdapiEndpoints(services.lastDrawings),
+        ...adminEndpoints({ access: admin, swap: models?.swap, keys }),
+        ...modelStatusEndpoints({
+          access: admin,
+          swap: models?.swap,
+          memory,
+          library,
+          hasKeyFile: keys !== undefined,
+          fileFacts: modelFileFacts(),
+          availableBytes,
+        }),
+        ...requestEndpoints(services, fieldTables),
+        ...mcpEndpoints({ tools, product }),
+        ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),
+        ...aboutEndpoints({ product, endpoints: () => endpoints }),
+      ]),
+    ),
+    admin,
   );
   return endpoints;
 }

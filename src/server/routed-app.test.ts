@@ -56,6 +56,13 @@ describe('FileVersions', () => {
     expect(await versions.renewed(model)).toBeDefined();
   });
 
+  test('a model file with a time of change in the future is complete: the clock was set back', async () => {
+    const { versions, write, at } = await world('future.gguf');
+    write('whole', 400_000_000);
+    at(500);
+    expect(await versions.renewed(model)).toBeDefined();
+  });
+
   test('a missing file is not a change', async () => {
     const { versions, path } = await world('c.kcpps');
     rmSync(path);

@@ -241,7 +241,10 @@ export class FileVersions {
     this.#made.set(model, { versions, again });
   }
 
-  /** What prepares it anew, where its files have changed, are there and are not being written. */
+  /**
+   * What prepares it anew, where its files have changed, are there and are not being written. A time of change in the future was set
+   * before the clock was corrected.
+   */
   async renewed(model: PreparedModel): Promise<(() => Promise<PreparedModel>) | undefined> {
     const made = this.#made.get(model);
     if (!made) return undefined;
@@ -251,7 +254,7 @@ export class FileVersions {
     );
     if (found.every(({ path, version }) => version?.text === before[path])) return undefined;
     const isComplete = ({ path, version }: (typeof found)[number]): boolean =>
-      version !== undefined && (!isModelFile(path) || this.now() - version.modifiedAt >= settledAfterMs);
+      version !== undefined && (!isModelFile(path) || Math.abs(this.now() - version.modifiedAt) >= settledAfterMs);
     if (!found.every(isComplete)) return undefined;
     // One that cannot be prepared is not tried again before it changes again.
     made.versions = Object.fromEntries(found.map(({ path, version }) => [path, version?.text ?? '']));

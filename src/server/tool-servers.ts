@@ -9,6 +9,7 @@ import { type ReadOptions, readServers, type ServerConfig } from '../mcp/config.
 import type { ToolServerPool } from '../mcp/pool.ts';
 import { printable } from '../observe/printable.ts';
 import { Repeats } from '../observe/repeats.ts';
+import { withFileLock } from '../store/file-lock.ts';
 
 export interface ToolServerParts {
   readonly settings: Pick<Settings, 'mcpfile' | 'mcptimeout' | 'admin'>;
@@ -50,8 +51,11 @@ export async function toolServerEditor(pool: ToolServerPool, parts: ToolServerPa
         if (error.code === 'ENOENT') return undefined;
         throw error;
       }),
-    write: async (text) => {
+    exclusively: async (change) => {
       await mkdir(dirname(path), { recursive: true });
+      await withFileLock(path, change);
+    },
+    write: async (text) => {
       // Headers may hold tokens.
       await writeFile(`${path}.new`, text, { mode: 0o600 });
       await rename(`${path}.new`, path);

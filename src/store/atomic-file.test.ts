@@ -57,6 +57,19 @@ describe('AtomicFile', () => {
     expect(readFileSync(path, 'utf8')).toBe(`${wanted.join('\n')}\n.\n`);
   });
 
+  test('keeps the changes of several instances, as several processes have them', async () => {
+    const { path } = words();
+    const wanted = Array.from({ length: 20 }, (_, index) => `word${index}`);
+    await Promise.all(wanted.map((word) => words({ path }).add(word)));
+    expect((await words({ path }).file.read()).toSorted()).toEqual(wanted.toSorted());
+  });
+
+  test('writes nothing if a change returns what it was given', async () => {
+    const { file, names } = words();
+    expect(await file.change((content) => content)).toEqual([]);
+    expect(names()).toEqual([]);
+  });
+
   test('is readable by its owner only, and keeps a changed mode', async () => {
     const { path, add } = words();
     await add('a');
@@ -194,17 +207,17 @@ describe('AtomicFile: leftovers of killed processes', () => {
   const nobody = 2_147_483_646;
 
   test('are removed, except for those of running processes', async () => {
-    const { path, file, names } = words();
+    const { path, add, names } = words();
     const parts = [nobody, process.pid, process.ppid].map((owner) => `${path}.${owner}.part`);
     for (const part of [...parts, `${path}.part`, join(dirname(path), `other.${nobody}.part`)])
       writeFileSync(part, 'x');
-    await file.read();
-    expect(names()).toEqual([`other.${nobody}.part`, `words.txt.${process.ppid}.part`, 'words.txt.part']);
+    await add('a');
+    const left = [`words.txt.${process.ppid}.part`, 'words.txt.part'];
+    expect(names()).toEqual([`other.${nobody}.part`, 'words.txt', ...left]);
   });
 
   test('never block the next write', async () => {
-    const { path, file, add } = words();
-    await file.read();
+    const { path, add } = words();
     symlinkSync('/nowhere/at/all', `${path}.${process.pid}.part`);
     expect(await add('a')).toEqual(['a']);
     expect(statSync(path).isFile()).toBe(true);

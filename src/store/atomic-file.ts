@@ -2,6 +2,7 @@ import { open, readdir, readFile, realpath, rename, rm, stat, writeFile } from '
 import { basename, dirname, join } from 'node:path';
 import { NewerFile } from '../core/file-version.ts';
 import { isAlive } from '../core/is-alive.ts';
+import { withFileLock } from './file-lock.ts';
 
 export interface AtomicFileOptions<Content> {
   readonly path: string;
@@ -23,9 +24,11 @@ export class FileFull extends Error {
   }
 }
 
+class Damaged extends Error {}
+
 /**
- * Content in one file of bounded size. Changes run one after the other, and each replaces the whole file, so that a crash
- * leaves the old file. A damaged file is renamed and never overwritten; if it was read before, its last content is written again. One of
+ * Content in one file of bounded size. Changes run one after the other, also those of other processes, and each replaces the whole file,
+ * so that a crash leaves the old file. A damaged file is renamed and never overwritten; if it was read before, its last content is written again. One of
  * a later version of Parley is left alone, and reads and changes reject. Before each use the file is read again if another program has changed it.
  */
 export class AtomicFile<Content> {
@@ -34,6 +37,7 @@ export class AtomicFile<Content> {
   /** Fingerprint of the file that was read; undefined if there was none, null before the first read. */
   #seen: string | undefined | null = null;
   #last: Promise<unknown> = Promise.resolve();
+  #cleaned = false;
 
   constructor(parts: AtomicFileOptions<Content>) {
     this.#parts = parts;
@@ -41,22 +45,41 @@ export class AtomicFile<Content> {
   }
 
   read(): Promise<Content> {
-    return this.#inTurn(() => this.#refreshed());
+    return this.#inTurn(async () => {
+      const path = await this.#place();
+      try {
+        return await this.#refreshed(path, 'report');
+      } catch (error) {
+        if (!(error instanceof Damaged)) throw error;
+        return withFileLock(path, () => this.#refreshed(path, 'repair'));
+      }
+    });
   }
 
-  /** Resolves when the new content is on the disk. Nothing has changed when it rejects. */
+  /**
+   * Resolves when the new content is on the disk. Nothing has changed when it rejects. Nothing is written if `next` returns its
+   * argument.
+   */
   change(next: (content: Content) => Content): Promise<Content> {
     return this.#inTurn(async () => {
-      const { encode, mostBytes } = this.#parts;
-      const content = next(await this.#refreshed());
-      const chunks = encode(content);
-      if (chunks.reduce((sum, { length }) => sum + length, 0) > mostBytes) throw new FileFull(mostBytes);
       const path = await this.#place();
-      await replaceFile(path, chunks);
-      this.#content = content;
-      this.#seen = await fingerprint(path);
-      return content;
+      return withFileLock(path, () => this.#changed(path, next));
     });
+  }
+
+  async #changed(path: string, next: (content: Content) => Content): Promise<Content> {
+    const { encode, mostBytes } = this.#parts;
+    if (!this.#cleaned) await removeLeftovers(path);
+    this.#cleaned = true;
+    const present = await this.#refreshed(path, 'repair');
+    const content = next(present);
+    if (content === present) return content;
+    const chunks = encode(content);
+    if (chunks.reduce((sum, { length }) => sum + length, 0) > mostBytes) throw new FileFull(mostBytes);
+    await replaceFile(path, chunks);
+    this.#content = content;
+    this.#seen = await fingerprint(path);
+    return content;
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -65,18 +88,17 @@ export class AtomicFile<Content> {
     return turn;
   }
 
-  async #refreshed(): Promise<Content> {
-    const path = await this.#place();
-    if (this.#seen === null) await removeLeftovers(path);
+  /** A damaged file is repaired only by the holder of the lock. */
+  async #refreshed(path: string, damaged: 'repair' | 'report'): Promise<Content> {
     const found = await fingerprint(path);
     if (found === this.#seen) return this.#content;
-    this.#content = found === undefined ? this.#parts.empty : await this.#decoded(path);
-    // A damaged file was renamed.
-    this.#seen = await fingerprint(path);
+    this.#content = found === undefined ? this.#parts.empty : await this.#decoded(path, damaged);
+    // Without the lock a later change may not be taken for the content that was read. A damaged file was renamed.
+    this.#seen = damaged === 'report' ? found : await fingerprint(path);
     return this.#content;
   }
 
-  async #decoded(path: string): Promise<Content> {
+  async #decoded(path: string, damaged: 'repair' | 'report'): Promise<Content> {
     const { mostBytes, decode, empty } = this.#parts;
     const found = await stat(path);
     if (!found.isFile()) throw new Error(`${path} is no file`);
@@ -88,6 +110,7 @@ export class AtomicFile<Content> {
       return bytes.length === 0 ? empty : await decode(bytes);
     } catch (error) {
       if (error instanceof NewerFile) throw new Error(`${path} is left alone: ${error.message}`, { cause: error });
+      if (damaged === 'report') throw new Damaged();
       await this.#putAside(path, error, wasRead ? 'its last content is written again' : 'a new one is begun');
       if (!wasRead) return empty;
       await replaceFile(path, this.#parts.encode(this.#content));

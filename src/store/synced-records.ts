@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
 import { inSlices } from '../core/slices.ts';
 import { replaceFile } from './atomic-file.ts';
+import { withFileLock } from './file-lock.ts';
 import { jsonBytes } from './save-slots.ts';
 
 /** The kinds of records that a client keeps on the server. */
@@ -65,7 +66,12 @@ export class SyncedRecords {
     const head = (await this.#heads()).get(keyOf(name));
     if (!head || head.deleted) return undefined;
     const path = this.#path(head);
-    const json = await readFile(path);
+    const json = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+    // A later revision has replaced it meanwhile.
+    if (!json) return this.load(name);
     try {
       checkVersion(await this.#parts.parse(json));
     } catch (error) {
@@ -85,13 +91,14 @@ export class SyncedRecords {
       data === undefined
         ? []
         : [Buffer.from(`{"${versionKey}":1,"data":`), ...(await inSlices(jsonBytes(data))), Buffer.from('}\n')];
+    await mkdir(this.#parts.folder, { recursive: true, mode: 0o700 });
+    // Within this process in the order of the calls; the lock keeps none.
     return this.#inTurn(async () => {
       const heads = await this.#heads();
       const stored = heads.get(keyOf(name));
       if ((stored?.revision ?? 0) !== base) return { saved: false, revision: stored?.revision ?? 0 };
       if (!stored && heads.size >= this.#limits.records) throw new TooManyRecords();
       const head = { ...name, revision: lastRevision([...heads.values()]) + 1, deleted: data === undefined };
-      await mkdir(this.#parts.folder, { recursive: true, mode: 0o700 });
       await replaceFile(this.#path(head), chunks);
       if (stored) await rm(this.#path(stored), { force: true });
       return { saved: true, revision: head.revision };
@@ -119,7 +126,7 @@ export class SyncedRecords {
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#last.then(work);
+    const turn = this.#last.then(() => withFileLock(join(this.#parts.folder, 'records'), work));
     this.#last = turn.catch(() => undefined);
     return turn;
   }

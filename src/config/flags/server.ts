@@ -143,7 +143,7 @@ export const serverFlags = flagTable({
     'Let a newer instance on the same port stop this one.',
   ),
   savedatafile: text('FILE', '', { label: 'Saved data file', scope: 'server' }).help(
-    'File in which clients can save stories on the server, in twelve slots. The extension .jsondb is appended. The pages keep chats, stories and characters in a folder beside it, in browsers where that is switched on.',
+    'File in which clients can save stories on the server, in twelve slots; several servers can share it. The extension .jsondb is appended. The pages keep chats, stories and characters in a folder beside it, in browsers where that is switched on.',
   ),
   remotetunnel: toggle({ label: 'Remote tunnel', scope: 'server', unsupported: true }).help(
     'Expose the server to the internet through a tunnel.',
@@ -228,13 +228,16 @@ export const parleyFlags = flagTable({
   allowedhosts: list('text', 'NAME', {
     label: 'Allowed hosts',
     scope: 'server',
-    defaultText: 'loopback names, IP addresses and the name of this machine',
+    defaultText:
+      'loopback names, IP addresses, the name of this machine and, with --host, those that containers have for it',
   }).help('Additional host names for which the server answers. Not needed with a password.'),
   allowedorigins: list('text', 'ORIGIN', {
     label: 'Allowed origins',
     scope: 'server',
     defaultText: 'own pages, pages on this machine and https://lite.koboldai.net',
-  }).help('Additional origins (web pages) that may call the server; * allows all. Not needed with a password.'),
+  }).help(
+    'Additional origins (web pages) that may call the server; null allows local files, * allows all. Not needed with a password, except for pages with which the browser sends saved credentials.',
+  ),
   legacyopenpaths: toggle({ label: 'Legacy open paths' }).help(
     'Leave open, despite a password, the endpoints that KoboldCpp leaves open and whose clients send no key: images (/sdapi, ComfyUI, /v1/images), xtts-api-server speech (/tts_to_audio, /tts_stream, /set_tts_settings), /slots and /metrics. Other origins still may not call them.',
   ),

@@ -24,7 +24,7 @@ const ollamaVersion = '0.31.0';
 export interface ModelFileParts {
   /** Reads the header of a model file; arrays like the vocabulary only with `longArrays`. */
   readonly modelFile: (path: string, options: { readonly longArrays: boolean }) => Promise<ModelFile>;
-  /** Milliseconds since 1970. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 

@@ -31,11 +31,16 @@ export function answeringModel(): string {
   return (server.models ? answering(modelList(), chosenModel())?.name : undefined) ?? server.model;
 }
 
-/** Uses this model for all further requests, and loads it. */
+/** Whether this person may load and unload models. */
+export function mayChange(): boolean {
+  return server.models?.admin.allowed ?? false;
+}
+
+/** Uses this model for all further requests, and loads it now if this person may; else the next request does. */
 export async function useModel({ id }: ModelStatus): Promise<void> {
   if (id === null) return;
   choice.id = id;
-  await change('load', id);
+  if (mayChange()) await change('load', id);
 }
 
 export async function change(action: 'load' | 'unload', model: string): Promise<void> {

@@ -30,6 +30,14 @@ test('useModel: names the model in further requests and loads it', async () => {
   expect([models.chosenModel(), models.answeringModel()]).toEqual([undefined, 'a']);
 });
 
+test('useModel: leaves loading to the next request for people who may not administer', async () => {
+  const admin = { enabled: false, allowed: false, key_file: false };
+  const { fake, models } = await page({ 'api/extra/models': () => ({ ...two, admin }) });
+  await models.useModel(two.models[1] as never);
+  expect(models.chosenModel()).toBe('koboldcpp/b');
+  expect(fake.requestsTo('models/load')).toEqual([]);
+});
+
 test('switchTo: shows why the server rejects a file', async () => {
   const { notices, models } = await page({
     'api/admin/reload_config': () => ({ success: false, error: 'no GGUF file' }),

@@ -197,7 +197,7 @@ export class DiskStore implements SnapshotStore {
       const present = new Set(readdirSync(folder));
       for (const id of this.#files.keys()) if (!present.has(id)) this.#files.delete(id);
       // File times are coarse: right after a change, another one may have the same time.
-      if (now() - mtimeMs > coarseMs) this.#changedAt = mtimeMs;
+      if (Math.abs(now() - mtimeMs) > coarseMs) this.#changedAt = mtimeMs;
     } catch {
       this.#files.clear();
     }

@@ -1,5 +1,6 @@
 import type { CacheMiss } from '../../../../core/events.ts';
 import { isAlive } from '../../../../core/is-alive.ts';
+import { steadyTime } from '../../../../core/steady-time.ts';
 import type { CacheReport, SnapshotFigures, StateFigures, StatesReport } from '../../../../core/text-service.ts';
 import type { StatesAction } from '../../messages.ts';
 import type { Loaded } from '../load/model.ts';
@@ -181,12 +182,12 @@ export async function openSnapshotCache(
 ): Promise<SnapshotCache | undefined> {
   const { smartCache, diskCache } = options;
   if (smartCache <= 0 && !diskCache) return undefined;
-  const memory = smartCache > 0 ? new MemoryStore({ count: smartCache, bytes: memoryBytes }, Date.now) : undefined;
+  const memory = smartCache > 0 ? new MemoryStore({ count: smartCache, bytes: memoryBytes }, steadyTime) : undefined;
   const disk = diskCache
     ? await DiskStore.open({
         ...diskCache,
         fingerprint: await fingerprint(options, computerName(native.version(), options, info)),
-        now: Date.now,
+        now: steadyTime,
         processes: { own: process.pid, alive: isAlive },
         tell,
       })
