@@ -25,7 +25,7 @@ export function wrongVersion(folder: string, name: string, pack = catalogued(nam
   const wanted = catalogued(name)?.version;
   const found = versionOf(folder);
   if (wanted === undefined || found === undefined || found === wanted) return undefined;
-  return `the pack ${pack} is of another version (${name} ${found}, not ${wanted}). Type: parley pack add ${pack}`;
+  return `the pack ${pack} is of another version (${name} ${found}, not ${wanted}). Run: parley pack add ${pack}`;
 }
 
 function catalogued(name: string): { readonly pack: string; readonly version: string } | undefined {

@@ -22,7 +22,7 @@ export function findBarePack(
   const partOf = (name: string, part: string): string => {
     const folder = find(name);
     if (folder === undefined) {
-      throw new Error(`the pack ${pack} is not installed (${name} is missing). Type: parley pack add ${pack}`);
+      throw new Error(`the pack ${pack} is not installed (${name} is missing). Run: parley pack add ${pack}`);
     }
     const reason = wrongVersion(folder, name, pack);
     if (reason !== undefined) throw new Error(reason);

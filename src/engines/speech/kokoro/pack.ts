@@ -18,12 +18,12 @@ export function findVoicesPack(find: (name: string) => string | undefined = pack
   const folderOf = (name: string, file: string): string => {
     const folder = find(name);
     if (folder === undefined) {
-      throw new Error(`the pack voices is not installed (${name} is missing). Type: parley pack add voices`);
+      throw new Error(`the pack voices is not installed (${name} is missing). Run: parley pack add voices`);
     }
     const reason = wrongVersion(folder, name, 'voices');
     if (reason !== undefined) throw new Error(reason);
     if (!existsSync(join(folder, file))) {
-      throw new Error(`the pack voices is damaged (${name} has no ${file}). Type: parley pack repair voices`);
+      throw new Error(`the pack voices is damaged (${name} has no ${file}). Run: parley pack repair voices`);
     }
     return folder;
   };

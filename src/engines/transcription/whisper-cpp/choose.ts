@@ -36,7 +36,7 @@ export function chooseBuild(parts: BuildParts): WhisperBuild {
   if (system.platform === 'linux' && system.arch === 'x64') {
     const folder = find(libraryPackage);
     if (folder === undefined) {
-      note('whisper.cpp runs without AVX, some seven times slower than it could. Type: parley pack add whisper-cpu');
+      note('whisper.cpp runs without AVX, some seven times slower than it could. Run: parley pack add whisper-cpu');
     } else {
       try {
         return { type: 'library', folder: join(checked(folder, libraryPackage), 'bins') };

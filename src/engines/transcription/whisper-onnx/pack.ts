@@ -16,10 +16,10 @@ export function findEars(
   find: (name: string) => string | undefined = packageFolder,
 ): string {
   const folder = find(packageName);
-  if (folder === undefined) throw new Error(`the pack ${pack} is not installed. Type: parley pack add ${pack}`);
+  if (folder === undefined) throw new Error(`the pack ${pack} is not installed. Run: parley pack add ${pack}`);
   const reason = wrongVersion(folder, packageName, pack);
   if (reason !== undefined) throw new Error(reason);
   const model = join(folder, 'models', 'Xenova', name);
-  if (!existsSync(model)) throw new Error(`the pack ${pack} is incomplete. Type: parley pack repair ${pack}`);
+  if (!existsSync(model)) throw new Error(`the pack ${pack} is incomplete. Run: parley pack repair ${pack}`);
   return model;
 }
