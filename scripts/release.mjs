@@ -144,17 +144,18 @@ function partsList(sbom) {
 /** Node's single executable: the files of the program are an asset of it, which it unpacks once. */
 async function oneFile(program, file, system) {
   writeFileSync(join(program, 'import.cjs'), 'module.exports = (address) => import(address);\n');
-  const files = filesOf(program).map((one) => ({ one, stat: statSync(one) }));
   const hash = createHash('sha256');
-  for (const { one } of files) hash.update(readFileSync(one));
-  const contents = {
-    sha256: hash.digest('hex'),
-    files: files.map(({ one, stat }) => ({
+  const files = filesOf(program).map((one) => {
+    const bytes = readFileSync(one);
+    hash.update(bytes);
+    return {
       path: relative(program, one).split(sep).join('/'),
-      bytes: stat.size,
-      executable: (stat.mode & 0o100) !== 0,
-    })),
-  };
+      bytes: bytes.length,
+      sha256: digest('sha256', bytes, 'hex'),
+      executable: (statSync(one).mode & 0o100) !== 0,
+    };
+  });
+  const contents = { sha256: hash.digest('hex'), files };
   writeFileSync(join(work, 'contents.json'), JSON.stringify(contents));
   run(hostNode, [path('scripts/release-archive.mjs'), program, join(work, 'contents.json'), join(work, 'archive')]);
   const config = {

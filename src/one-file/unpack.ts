@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { createHash, type Hash } from 'node:crypto';
+import { createReadStream, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 export interface PackedFile {
   readonly path: string;
   readonly bytes: number;
+  readonly sha256: string;
   readonly executable: boolean;
 }
 
@@ -28,7 +29,10 @@ export function programFolder(folder: string, { sha256 }: Contents): string {
   return join(folder, sha256.slice(0, 32));
 }
 
-/** Unpacks the files unless they are there already, and removes other versions that no process uses. */
+/**
+ * Unpacks the files unless they are there already, and removes other versions that no process uses. Other processes may run from
+ * the folder: a damaged file is replaced by a rename, and the folder itself is never removed.
+ */
 export async function unpackProgram(
   contents: Contents,
   bytes: () => AsyncIterable<Uint8Array>,
@@ -38,15 +42,13 @@ export async function unpackProgram(
   // Before anything else, so that a newer version that starts at the same time does not remove it.
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(`${program}.running-${pid}`, '');
-  if (isWhole(program, contents)) return program;
+  const damaged = await damagedFiles(program, contents);
+  if (damaged.size === 0) return program;
   const growing = `${program}.part-${pid}`;
   try {
-    await writeFiles(growing, contents, bytes(), progress);
-    await rm(program, { recursive: true, force: true });
-    await rename(growing, program).catch((error: unknown) => {
-      // Another process has unpacked the same files in the meantime.
-      if (!isWhole(program, contents)) throw error;
-    });
+    await rm(growing, { recursive: true, force: true });
+    await writeFiles(growing, damaged, contents, bytes(), progress);
+    await place(growing, program, contents);
   } finally {
     await rm(growing, { recursive: true, force: true });
   }
@@ -59,56 +61,140 @@ export function endRun(program: string, pid: number): void {
   rmSync(`${program}.running-${pid}`, { force: true });
 }
 
-/** Sizes only: the hash was checked before the folder got its name. */
-function isWhole(program: string, { files }: Contents): boolean {
-  return files.every(({ path, bytes }) => statSync(join(program, path), { throwIfNoEntry: false })?.size === bytes);
+/** Modification time of files whose hash was checked. In even seconds, because FAT keeps no others. */
+const checkedAt = new Date('2001-01-01T00:00:00Z');
+
+/** Files that are missing or differ. Reads only those that were changed since they were checked. */
+async function damagedFiles(program: string, { files }: Contents): Promise<ReadonlySet<PackedFile>> {
+  const damaged = new Set<PackedFile>();
+  for (const file of files) {
+    const path = join(program, file.path);
+    const facts = statSync(path, { throwIfNoEntry: false });
+    if (!facts?.isFile() || facts.size !== file.bytes) damaged.add(file);
+    else if (facts.mtimeMs === checkedAt.getTime()) continue;
+    else if ((await hashOf(path)) === file.sha256) await utimes(path, checkedAt, checkedAt).catch(() => undefined);
+    else damaged.add(file);
+  }
+  return damaged;
 }
 
+/** Undefined for a file that cannot be read. */
+async function hashOf(path: string): Promise<string | undefined> {
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
+    return hash.digest('hex');
+  } catch {
+    return undefined;
+  }
+}
+
+/** The whole folder by one rename, or only what is damaged in a folder that is there. */
+async function place(growing: string, program: string, contents: Contents): Promise<void> {
+  if (!statSync(program, { throwIfNoEntry: false })) {
+    const placed = await rename(growing, program).then(
+      () => true,
+      // Another process may have been first.
+      () => false,
+    );
+    if (placed) return syncFolder(dirname(program));
+  }
+  for (const { path } of await damagedFiles(program, contents)) {
+    const target = join(program, path);
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    await rename(join(growing, path), target).catch((error: Error) => {
+      throw new Error(
+        `${target} is damaged and cannot be replaced (${error.message}). End other Parley programs first`,
+      );
+    });
+    await syncFolder(dirname(target));
+  }
+}
+
+/** Not every system can sync a folder. */
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, 'r');
+    await handle.sync().finally(() => handle.close());
+  } catch {
+    // The files themselves are synced.
+  }
+}
+
+/** Writes the wanted ones of the files whose bytes come one after the other, and checks all of them. */
 async function writeFiles(
   folder: string,
-  { files, sha256 }: Contents,
+  wanted: ReadonlySet<PackedFile>,
+  { files }: Contents,
   bytes: AsyncIterable<Uint8Array>,
   progress: UnpackParts['progress'],
 ): Promise<void> {
   const total = files.reduce((sum, file) => sum + file.bytes, 0);
-  const hash = createHash('sha256');
+  const written: string[] = [];
   const queue = files[Symbol.iterator]();
-  let handle: FileHandle | undefined;
+  let current: { readonly file: PackedFile; readonly hash: Hash; readonly handle: FileHandle | undefined } | undefined;
   let left = 0;
-  let written = 0;
-  /** Opens the next file that has bytes, and makes the empty ones before it. */
+  let read = 0;
+  /** Closes the present file, and opens the next one that has bytes; makes the empty ones before it. */
   const openNext = async (): Promise<void> => {
     while (left === 0) {
-      await handle?.close();
-      handle = undefined;
-      const next = queue.next();
-      if (next.done) return;
-      const path = join(folder, next.value.path);
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      handle = await open(path, 'wx', next.value.executable ? 0o755 : 0o644);
-      left = next.value.bytes;
+      await current?.handle?.close();
+      if (current && current.hash.digest('hex') !== current.file.sha256) throw damagedArchive();
+      current = undefined;
+      const { value: file } = queue.next();
+      if (!file) return;
+      let handle: FileHandle | undefined;
+      if (wanted.has(file)) {
+        const path = join(folder, file.path);
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        handle = await open(path, 'wx', file.executable ? 0o755 : 0o644);
+        written.push(path);
+      }
+      current = { file, hash: createHash('sha256'), handle };
+      left = file.bytes;
     }
   };
   try {
     await openNext();
     for await (const chunk of bytes) {
-      hash.update(chunk);
-      for (let at = 0; at < chunk.length && handle; ) {
+      for (let at = 0; at < chunk.length; ) {
+        if (!current) throw damagedArchive();
         const part = chunk.subarray(at, at + left);
-        await handle.writeFile(part);
+        current.hash.update(part);
+        await current.handle?.writeFile(part);
         at += part.length;
         left -= part.length;
         await openNext();
       }
-      written += chunk.length;
-      progress(written / total);
+      read += chunk.length;
+      progress(read / total);
     }
+    if (current) throw damagedArchive();
   } finally {
-    await handle?.close();
+    await current?.handle?.close();
   }
-  if (written !== total || hash.digest('hex') !== sha256) {
-    throw new Error('the file of the program is damaged; download it again');
-  }
+  await syncFiles(written);
+}
+
+function damagedArchive(): Error {
+  return new Error('the file of the program is damaged; download it again');
+}
+
+/** After all are written: the first sync writes most of what the others wait for. */
+async function syncFiles(paths: readonly string[]): Promise<void> {
+  const queue = paths[Symbol.iterator]();
+  const work = async (): Promise<void> => {
+    for (const path of queue) {
+      const handle = await open(path, 'r+');
+      try {
+        await handle.utimes(checkedAt, checkedAt);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, work));
 }
 
 const sideFile = /^(\w+)\.(running|part)-(\d+)$/;

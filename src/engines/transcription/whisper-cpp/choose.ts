@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { packageFolder, wrongVersion } from '../../package-folder.ts';
+import { packageFolder, packageProblem } from '../../package-folder.ts';
 import type { WhisperAddon } from './addon.ts';
 
 /** A build of whisper.cpp: an addon of Node, or the folder of its library. */
@@ -58,9 +58,9 @@ export function chooseBuild(parts: BuildParts): WhisperBuild {
   }
 }
 
-/** Throws if the package is of another version than the packs of this program. */
+/** Throws if the package is damaged, or of another version than the packs of this program. */
 function checked(folder: string, name: string): string {
-  const reason = wrongVersion(folder, name);
+  const reason = packageProblem(folder, name);
   if (reason !== undefined) throw new Error(reason);
   return folder;
 }
