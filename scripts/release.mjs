@@ -16,6 +16,7 @@ import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from './build.mjs';
 import { ensureInstalled, npm, root } from './set-up.mjs';
+import { stripElf } from './strip-elf.mjs';
 
 // Makes what people download, in release/: one file for Linux and Windows, an archive for macOS, each with the Node that
 // runs it; sums, licences and a list of parts (SBOM) beside them. Without arguments for all systems, or for those that
@@ -168,7 +169,7 @@ async function oneFile(program, file, system) {
   run(hostNode, ['--experimental-sea-config', join(work, 'sea.json')]);
   const product = system.startsWith('win32') ? `${file}.exe` : file;
   const target = join(release, product);
-  cpSync(nodeFor(system), target);
+  writeFileSync(target, stripElf(readFileSync(nodeFor(system))));
   const { inject } = (await import('postject')).default;
   await inject(target, 'NODE_SEA_BLOB', readFileSync(join(work, 'blob')), {
     sentinelFuse: 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2',

@@ -142,6 +142,16 @@ describe('unpackProgram', () => {
     expect(readdirSync(folder).filter((name) => name.includes('.part-'))).toEqual([]);
   });
 
+  test('rejects an archive that cannot be decompressed', async () => {
+    async function* damaged(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('imp');
+      throw new Error('Data corruption detected');
+    }
+    const where = parts();
+    await expect(unpackProgram(packed(files).contents, damaged, where)).rejects.toThrow('download it again');
+    expect(readdirSync(where.folder).filter((name) => !name.includes('running'))).toEqual([]);
+  });
+
   test('says which file cannot be replaced', async () => {
     const { contents, bytes } = packed(files);
     const where = parts();

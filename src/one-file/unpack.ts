@@ -24,6 +24,11 @@ export interface UnpackParts {
   readonly progress: (share: number) => void;
 }
 
+/** Damage, with what to do; other errors are of the file system. */
+export class UnpackError extends Error {
+  override readonly name = 'UnpackError';
+}
+
 /** Where the files of these contents are unpacked. */
 export function programFolder(folder: string, { sha256 }: Contents): string {
   return join(folder, sha256.slice(0, 32));
@@ -156,7 +161,7 @@ async function writeFiles(
   };
   try {
     await openNext();
-    for await (const chunk of bytes) {
+    for await (const chunk of readable(bytes)) {
       for (let at = 0; at < chunk.length; ) {
         if (!current) throw damagedArchive();
         const part = chunk.subarray(at, at + left);
@@ -176,8 +181,17 @@ async function writeFiles(
   await syncFiles(written);
 }
 
-function damagedArchive(): Error {
-  return new Error('the file of the program is damaged; download it again');
+function damagedArchive(): UnpackError {
+  return new UnpackError('the file of the program is damaged; download it again');
+}
+
+/** What cannot be decompressed is damaged. */
+async function* readable(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  try {
+    yield* bytes;
+  } catch {
+    throw damagedArchive();
+  }
 }
 
 /** After all are written: the first sync writes most of what the others wait for. */
