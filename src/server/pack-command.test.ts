@@ -93,7 +93,11 @@ test('pack add: a failure names the package and the reason', async () => {
 test.each([
   ['npm ERR! code E404', undefined, 'npm does not know x@1'],
   ['npm error code ETARGET', undefined, 'npm does not know x@1'],
-  ['npm error code ENOTFOUND\nnpm error network', undefined, 'cannot reach the npm registry: host not found. Check the network connection'],
+  [
+    'npm error code ENOTFOUND\nnpm error network',
+    undefined,
+    'cannot reach the npm registry: host not found. Check the network connection',
+  ],
   ['', 'ENOENT', 'is not installed here'],
   ['something else', 1, 'npm could not say where x@1 is'],
 ])('whyNot: explains npm output %j', (stderr, code, expected) => {
