@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Contents, endRun, programFolder, unpackProgram } from './unpack.ts';
+import { type Contents, endRun, programFolder, settleFiles, unpackProgram } from './unpack.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-one-file-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -94,6 +94,7 @@ describe('unpackProgram', () => {
     const { contents, bytes } = packed(files);
     const where = parts();
     const program = await unpackProgram(contents, bytes, where);
+    await settleFiles(program, contents);
     const before = inodes(program, Object.keys(files));
     writeFileSync(join(program, 'models/a/b.gguf'), 'WEIGHTS');
     // A process that runs from the folder has it open.
@@ -115,10 +116,12 @@ describe('unpackProgram', () => {
     const { contents, bytes } = packed(files);
     const where = parts();
     const program = await unpackProgram(contents, bytes, where);
-    const checked = statSync(join(program, 'bin/tool')).mtimeMs;
+    await settleFiles(program, contents);
+    const settled = statSync(join(program, 'bin/tool')).mtimeMs;
     utimesSync(join(program, 'bin/tool'), new Date(), new Date());
     expect(await unpackProgram(contents, unread, where)).toBe(program);
-    expect(statSync(join(program, 'bin/tool')).mtimeMs).toBe(checked);
+    await settleFiles(program, contents);
+    expect(statSync(join(program, 'bin/tool')).mtimeMs).toBe(settled);
   });
 
   test('two first starts at once: both use the folder of the one that ended first', async () => {

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm, utimes } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 export interface PackedFile {
@@ -61,24 +61,40 @@ export async function unpackProgram(
   return program;
 }
 
+/**
+ * Writes the files of an unpacked program through to the disk, beside other work because this may take seconds. A file that is not
+ * settled when the power fails, or the process ends, is checked by its hash at the next start.
+ */
+export async function settleFiles(program: string, { files }: Contents): Promise<void> {
+  for (const { path } of files) {
+    const full = join(program, path);
+    if (statSync(full, { throwIfNoEntry: false })?.mtimeMs === settledAt.getTime()) continue;
+    const handle = await open(full, 'r+');
+    try {
+      await handle.sync();
+      await handle.utimes(settledAt, settledAt);
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
 /** To be called when the process ends. */
 export function endRun(program: string, pid: number): void {
   rmSync(`${program}.running-${pid}`, { force: true });
 }
 
-/** Modification time of files whose hash was checked. In even seconds, because FAT keeps no others. */
-const checkedAt = new Date('2001-01-01T00:00:00Z');
+/** Modification time of files that are right and on the disk. In even seconds, because FAT keeps no others. */
+const settledAt = new Date('2001-01-01T00:00:00Z');
 
-/** Files that are missing or differ. Reads only those that were changed since they were checked. */
+/** Files that are missing or differ. Reads only those that were changed since they were settled. */
 async function damagedFiles(program: string, { files }: Contents): Promise<ReadonlySet<PackedFile>> {
   const damaged = new Set<PackedFile>();
   for (const file of files) {
     const path = join(program, file.path);
     const facts = statSync(path, { throwIfNoEntry: false });
     if (!facts?.isFile() || facts.size !== file.bytes) damaged.add(file);
-    else if (facts.mtimeMs === checkedAt.getTime()) continue;
-    else if ((await hashOf(path)) === file.sha256) await utimes(path, checkedAt, checkedAt).catch(() => undefined);
-    else damaged.add(file);
+    else if (facts.mtimeMs !== settledAt.getTime() && (await hashOf(path)) !== file.sha256) damaged.add(file);
   }
   return damaged;
 }
@@ -135,7 +151,6 @@ async function writeFiles(
   progress: UnpackParts['progress'],
 ): Promise<void> {
   const total = files.reduce((sum, file) => sum + file.bytes, 0);
-  const written: string[] = [];
   const queue = files[Symbol.iterator]();
   let current: { readonly file: PackedFile; readonly hash: Hash; readonly handle: FileHandle | undefined } | undefined;
   let left = 0;
@@ -153,7 +168,6 @@ async function writeFiles(
         const path = join(folder, file.path);
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });
         handle = await open(path, 'wx', file.executable ? 0o755 : 0o644);
-        written.push(path);
       }
       current = { file, hash: createHash('sha256'), handle };
       left = file.bytes;
@@ -178,7 +192,6 @@ async function writeFiles(
   } finally {
     await current?.handle?.close();
   }
-  await syncFiles(written);
 }
 
 function damagedArchive(): UnpackError {
@@ -192,23 +205,6 @@ async function* readable(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8A
   } catch {
     throw damagedArchive();
   }
-}
-
-/** After all are written: the first sync writes most of what the others wait for. */
-async function syncFiles(paths: readonly string[]): Promise<void> {
-  const queue = paths[Symbol.iterator]();
-  const work = async (): Promise<void> => {
-    for (const path of queue) {
-      const handle = await open(path, 'r+');
-      try {
-        await handle.utimes(checkedAt, checkedAt);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: 4 }, work));
 }
 
 const sideFile = /^(\w+)\.(running|part)-(\d+)$/;

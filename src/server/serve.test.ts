@@ -241,7 +241,9 @@ describe('serve: port in use', () => {
     const { running, written } = world({ singleinstance: true, port, password: 'secret' }, { failures: [taken()] });
     await expect(running).rejects.toThrow('Port 5001 is taken.');
     expect(seen).toEqual([]);
-    expect(written()).toContain(`The program on port ${port} is no Parley of this account (--singleinstance).`);
+    expect(written()).toContain(
+      `The program on port ${port} is not an instance of this account, so it is not asked to stop (--singleinstance).`,
+    );
   });
 
   test('--singleinstance without a password: asks another program on the port to stop', async () => {

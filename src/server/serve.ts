@@ -102,27 +102,31 @@ const mostLooks = 240;
 
 /** With `--singleinstance` an older instance on the port is asked to stop first, and this one can be asked by a newer one. */
 async function listen(serving: Serving): Promise<{ port: number }> {
-  const { app, settings, terminal, stop, channel = channelPath(settings.port) } = serving;
+  const { app, settings, terminal, stop, channel } = serving;
   if (!settings.singleinstance) return app.server.listen();
   const listening = await app.server.listen().catch(async (error: unknown) => {
-    if (!(await dismissOther(serving, channel))) throw error;
+    if (!(await dismissOther(serving))) throw error;
     terminal.line('Another instance made room for this one.');
     return app.server.listen();
   });
-  await openChannel(channel, () => stop('another instance takes over')).catch((error: Error) => {
-    terminal.line(`A newer instance cannot ask this one to stop (--singleinstance): ${error.message}.`);
-  });
+  await openChannel(channel ?? channelPath(listening.port), () => stop('another instance takes over')).catch(
+    (error: Error) => {
+      terminal.line(`A newer instance cannot ask this one to stop (--singleinstance): ${error.message}.`);
+    },
+  );
   return listening;
 }
 
-async function dismissOther(serving: Serving, channel: string): Promise<boolean> {
-  const { settings, terminal, wait = systemWait, isAlive = isAliveNow } = serving;
+async function dismissOther(serving: Serving): Promise<boolean> {
+  const { settings, terminal, channel = channelPath(settings.port), wait = systemWait, isAlive = isAliveNow } = serving;
   const own = await stopInstance(channel);
   // Another account, or KoboldCpp. It would get the password, so it is asked only where there is none.
   const pid = own ?? (settings.password ? undefined : await stopByHttp(settings, wait));
   if (pid === undefined) {
     if (settings.password)
-      terminal.line(`The program on port ${settings.port} is no Parley of this account (--singleinstance).`);
+      terminal.line(
+        `The program on port ${settings.port} is not an instance of this account, so it is not asked to stop (--singleinstance).`,
+      );
     return false;
   }
   for (let look = 0; look < mostLooks && pid > 0 && isAlive(pid); look++) await wait(250);
