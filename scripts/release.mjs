@@ -16,6 +16,7 @@ import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from './build.mjs';
 import { ensureInstalled, npm, root } from './set-up.mjs';
+import { stripElf } from './strip-elf.mjs';
 
 // Makes what people download, in release/: one file for Linux and Windows, an archive for macOS, each with the Node that
 // runs it; sums, licences and a list of parts (SBOM) beside them. Without arguments for all systems, or for those that
@@ -144,17 +145,18 @@ function partsList(sbom) {
 /** Node's single executable: the files of the program are an asset of it, which it unpacks once. */
 async function oneFile(program, file, system) {
   writeFileSync(join(program, 'import.cjs'), 'module.exports = (address) => import(address);\n');
-  const files = filesOf(program).map((one) => ({ one, stat: statSync(one) }));
   const hash = createHash('sha256');
-  for (const { one } of files) hash.update(readFileSync(one));
-  const contents = {
-    sha256: hash.digest('hex'),
-    files: files.map(({ one, stat }) => ({
+  const files = filesOf(program).map((one) => {
+    const bytes = readFileSync(one);
+    hash.update(bytes);
+    return {
       path: relative(program, one).split(sep).join('/'),
-      bytes: stat.size,
-      executable: (stat.mode & 0o100) !== 0,
-    })),
-  };
+      bytes: bytes.length,
+      sha256: digest('sha256', bytes, 'hex'),
+      executable: (statSync(one).mode & 0o100) !== 0,
+    };
+  });
+  const contents = { sha256: hash.digest('hex'), files };
   writeFileSync(join(work, 'contents.json'), JSON.stringify(contents));
   run(hostNode, [path('scripts/release-archive.mjs'), program, join(work, 'contents.json'), join(work, 'archive')]);
   const config = {
@@ -167,7 +169,7 @@ async function oneFile(program, file, system) {
   run(hostNode, ['--experimental-sea-config', join(work, 'sea.json')]);
   const product = system.startsWith('win32') ? `${file}.exe` : file;
   const target = join(release, product);
-  cpSync(nodeFor(system), target);
+  writeFileSync(target, stripElf(readFileSync(nodeFor(system))));
   const { inject } = (await import('postject')).default;
   await inject(target, 'NODE_SEA_BLOB', readFileSync(join(work, 'blob')), {
     sentinelFuse: 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2',

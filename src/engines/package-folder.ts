@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ownFolder } from '../core/data-folder.ts';
 import { tryParseJson } from '../core/json.ts';
 import { packs } from '../packs/catalogue.ts';
+import { damageOf } from '../packs/manifest.ts';
 
 /** Where a package is installed, even one without an entry point; undefined if it is not. Prefers the version of the packs. */
 export function packageFolder(name: string, folders = packageFolders(name)): string | undefined {
@@ -20,12 +21,15 @@ export function packageFolders(name: string, packsFolder = ownFolder('packs')): 
     .filter((folder) => existsSync(join(folder, 'package.json')));
 }
 
-/** Why a package of a pack has the wrong version, with what to do; undefined if it has the version of the catalogue, or is of no pack. */
-export function wrongVersion(folder: string, name: string, pack = catalogued(name)?.pack): string | undefined {
+/** Why a package of a pack cannot be used (damage or another version), with what to do; undefined if it can, or is of no pack. */
+export function packageProblem(folder: string, name: string, pack = catalogued(name)?.pack): string | undefined {
   const wanted = catalogued(name)?.version;
+  if (wanted === undefined) return undefined;
+  const damage = damageOf(folder);
+  if (damage !== undefined) return `the pack ${pack} is damaged (${name}: ${damage}). Run: parley pack repair ${pack}`;
   const found = versionOf(folder);
-  if (wanted === undefined || found === undefined || found === wanted) return undefined;
-  return `the pack ${pack} is of another version (${name} ${found}, not ${wanted}). Type: parley pack add ${pack}`;
+  if (found === undefined || found === wanted) return undefined;
+  return `the pack ${pack} is of another version (${name} ${found}, not ${wanted}). Run: parley pack add ${pack}`;
 }
 
 function catalogued(name: string): { readonly pack: string; readonly version: string } | undefined {

@@ -183,7 +183,7 @@ test('fetchRemote: stops when the client disconnects, also before the start', as
 
 test('fetchRemote: refuses an untrusted certificate', async () => {
   const port = await remote((_, response) => response.end('x'), true);
-  const reason = expect.stringMatching(/^could not be reached \((DEPTH_ZERO_)?SELF_SIGNED_CERT|ERR_TLS/);
+  const reason = expect.stringMatching(/^could not be reached \(its certificate is (self-signed|for another name)\)$/);
   expect(await ask(`https://pictures.example:${port}/`)).toEqual({ type: 'refused', reason });
 });
 
@@ -195,7 +195,7 @@ test('fetchRemote: reports a failed connection', async () => {
   const resolve = () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
   expect(await ask('http://nowhere.example/', { resolve })).toEqual({
     type: 'refused',
-    reason: 'could not be reached (ENOTFOUND)',
+    reason: 'could not be reached (host not found)',
   });
 });
 
@@ -223,7 +223,7 @@ test('fetchRemote: refuses huge headers, and a body that is reset', async () => 
   });
   expect(await ask(`http://pictures.example:${huge}/`)).toMatchObject({
     type: 'refused',
-    reason: expect.stringContaining('HPE_HEADER_OVERFLOW'),
+    reason: expect.stringContaining('its headers are too large'),
   });
   const reset = await remote((_, response) => {
     response.writeHead(200, { 'content-length': '1000' }).write('x', () => response.socket?.resetAndDestroy());

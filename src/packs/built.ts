@@ -75,7 +75,7 @@ export function builtProblem(
   { version, system }: Pick<BuiltFacts, 'version' | 'system'>,
   wanted: Pick<BuiltFacts, 'version' | 'system'>,
 ): string | undefined {
-  const again = 'Type: parley pack build cuda';
+  const again = 'Run: parley pack build cuda';
   if (version !== wanted.version) {
     return `the compiled CUDA library is for another version of the engine (${version}, not ${wanted.version}). ${again}`;
   }

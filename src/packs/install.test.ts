@@ -113,7 +113,7 @@ describe('installing', () => {
   test('reports a failed connection, and installs nothing', async () => {
     const { stage, state } = world({});
     await expect(stage(new TypeError('fetch failed', { cause: new Error('ENOTFOUND') }))).rejects.toThrow(
-      'packages.invalid could not be reached (ENOTFOUND)',
+      'cannot reach packages.invalid: ENOTFOUND.',
     );
     expect(await state()).toEqual({ type: 'missing' });
   });

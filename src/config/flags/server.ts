@@ -140,7 +140,7 @@ export const serverFlags = flagTable({
     'Allow config files to set --onready, which is ignored there otherwise.',
   ),
   singleinstance: toggle({ label: 'Single instance', scope: 'server' }).help(
-    'Let a newer instance on the same port stop this one.',
+    'Let a newer instance of the same account on the same port stop this one.',
   ),
   savedatafile: text('FILE', '', { label: 'Saved data file', scope: 'server' }).help(
     'File in which clients can save stories on the server, in twelve slots; several servers can share it. The extension .jsondb is appended. The pages keep chats, stories and characters in a folder beside it, in browsers where that is switched on.',

@@ -40,11 +40,11 @@ test('findBarePack: the program of the runtime, the libraries and the module of 
 
 test('findBarePack: a missing package gives the command that installs the pack', () => {
   expect(() => findBarePack('music', () => undefined, linux)).toThrow(
-    'the pack music is not installed (bare-sidecar is missing). Type: parley pack add music',
+    'the pack music is not installed (bare-sidecar is missing). Run: parley pack add music',
   );
   const half = (name: string) => (name === 'bare-sidecar' ? find(name) : undefined);
   expect(() => findBarePack('diffusion', half, linux)).toThrow(
-    'the pack diffusion is not installed (@qvac/diffusion-cpp is missing). Type: parley pack add diffusion',
+    'the pack diffusion is not installed (@qvac/diffusion-cpp is missing). Run: parley pack add diffusion',
   );
 });
 
@@ -65,6 +65,6 @@ test('findBarePack: a package of another version gives the command that updates 
     return place;
   };
   expect(() => findBarePack('music', old, linux)).toThrow(
-    /^the pack music is of another version \(bare-sidecar 0\.1\.0, not [\d.]+\)\. Type: parley pack add music$/,
+    /^the pack music is of another version \(bare-sidecar 0\.1\.0, not [\d.]+\)\. Run: parley pack add music$/,
   );
 });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { packageFolder, wrongVersion } from '../package-folder.ts';
+import { packageFolder, packageProblem } from '../package-folder.ts';
 
 const runtimePackage = 'bare-sidecar';
 
@@ -11,7 +11,7 @@ const packs = {
   music: (system: string) => ({ name: `@qvac/audiogen-ggml-${system}`, libraries: join('addon', 'prebuilds') }),
 };
 
-/** Files of the runtime and the driver. Throws a sentence with what to do if one is missing or of another version. */
+/** Files of the runtime and the driver. Throws a sentence with what to do if one is missing, damaged or of another version. */
 export function findBarePack(
   pack: keyof typeof packs,
   find: (name: string) => string | undefined = packageFolder,
@@ -22,9 +22,9 @@ export function findBarePack(
   const partOf = (name: string, part: string): string => {
     const folder = find(name);
     if (folder === undefined) {
-      throw new Error(`the pack ${pack} is not installed (${name} is missing). Type: parley pack add ${pack}`);
+      throw new Error(`the pack ${pack} is not installed (${name} is missing). Run: parley pack add ${pack}`);
     }
-    const reason = wrongVersion(folder, name, pack);
+    const reason = packageProblem(folder, name, pack);
     if (reason !== undefined) throw new Error(reason);
     const path = join(folder, part);
     if (!existsSync(path)) throw new Error(`${name} has no part for this system (${system})`);

@@ -88,7 +88,7 @@ describe('installedBuilds', () => {
     expect(told).toEqual([]);
     expect(builds('3.0.0').size).toBe(0);
     expect(told).toEqual([
-      `the pack cuda is of another version (${name} 3.0.0, not ${engineVersion}). Type: parley pack add cuda`,
+      `the pack cuda is of another version (${name} 3.0.0, not ${engineVersion}). Run: parley pack add cuda`,
     ]);
   });
 
@@ -124,8 +124,8 @@ describe('installedBuilds', () => {
   });
 
   test.each([
-    [{ version: '3.0.0' }, 'for another version of the engine (3.0.0, not 3.21.1). Type: parley pack build cuda'],
-    [{ system: 'linux-arm64' }, 'for another system (linux-arm64, not linux-x64). Type: parley pack build cuda'],
+    [{ version: '3.0.0' }, 'for another version of the engine (3.0.0, not 3.21.1). Run: parley pack build cuda'],
+    [{ system: 'linux-arm64' }, 'for another system (linux-arm64, not linux-x64). Run: parley pack build cuda'],
   ])('a compiled library with %j is not used, with the reason', (changes, sentence) => {
     const { builds, told } = withOther({ built: () => ({ ...built, ...changes }) });
     expect([...builds.keys()]).toEqual(['none']);

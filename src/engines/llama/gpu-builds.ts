@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ownFolder } from '../../core/data-folder.ts';
 import { type BuiltLibrary, builtLibrary, builtProblem } from '../../packs/built.ts';
 import { systemOf } from '../../packs/catalogue.ts';
-import { packageFolder, wrongVersion } from '../package-folder.ts';
+import { packageFolder, packageProblem } from '../package-folder.ts';
 import type { GpuBuild, LoadOptions } from './load-options.ts';
 import { type SystemCuda, systemCuda } from './system-cuda.ts';
 
@@ -49,7 +49,7 @@ const ofThisMachine: OtherCuda = {
   system: (tell) => (process.platform === 'linux' ? systemCuda(tell) : undefined),
 };
 
-/** The installed builds. `tell` is called with a sentence for each package or library of another version, which is not used. */
+/** The installed builds. `tell` is called with a sentence for each package or library that is damaged or of another version, which is not used. */
 export function installedBuilds(
   tell: (sentence: string) => void = () => undefined,
   installed: (name: string) => string | undefined = packageFolder,
@@ -60,7 +60,7 @@ export function installedBuilds(
   const told = new Set<string>();
   const find = (name: string): string | undefined => {
     const folder = installed(name);
-    const reason = folder && wrongVersion(folder, name);
+    const reason = folder && packageProblem(folder, name);
     if (!reason) return folder;
     if (!told.has(name)) tell(reason);
     told.add(name);

@@ -3,6 +3,7 @@ import https from 'node:https';
 import type { RemoteAddress } from '../../config/remote.ts';
 import { hideSecrets } from '../../core/hide-secrets.ts';
 import { tryParseJson } from '../../core/json.ts';
+import { networkReason } from '../../core/network-error.ts';
 import { type FailureType, RemoteFailure, statusFailure } from './failure.ts';
 
 interface StreamSink {
@@ -232,7 +233,7 @@ export class BackendConnection {
     const stale = keptAndUnanswered && error.code === 'ECONNRESET';
     // The others are likely stale too: the next attempt opens a new one.
     if (stale) for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
-    return this.#failed(networkSentences[error.code] ?? error.message, 'unreachable', stale);
+    return this.#failed(networkReason(error) ?? error.message, 'unreachable', stale);
   }
 }
 
@@ -242,19 +243,6 @@ type SentBody = ReturnType<typeof jsonBody>;
 function jsonBody(body: object) {
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) };
 }
-
-const networkSentences: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ENOTFOUND: 'host not found',
-  EAI_AGAIN: 'host not found',
-  ETIMEDOUT: 'no answer',
-  EHOSTUNREACH: 'no route to the host',
-  ENETUNREACH: 'no route to the host',
-  ECONNRESET: 'connection closed',
-  EPIPE: 'connection closed',
-  ABORT_ERR: 'no answer in time',
-  HPE_HEADER_OVERFLOW: 'its headers are too large',
-};
 
 type NetworkError = Error & { readonly code: string };
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ExchangeHead } from '../../core/exchange-watch.ts';
+import { networkReason } from '../../core/network-error.ts';
 import type { ExchangeRecord } from '../exchange-record.ts';
 import { requestSpans } from './request-spans.ts';
 import { SpanExporter, type SpanExporterParts } from './span-exporter.ts';
@@ -64,10 +65,8 @@ async function post(url: string, headers: Readonly<Record<string, string>>, body
 
 /** The message of `fetch` itself says nothing. */
 function reasonOf(error: unknown): string {
-  const { name, message, cause } = error as Error;
-  if (name === 'TimeoutError') return 'no answer in time';
-  const { code, message: why } = (cause ?? {}) as { code?: string; message?: string };
-  return code === 'ECONNREFUSED' ? 'connection refused' : code === 'ENOTFOUND' ? 'host not found' : (why ?? message);
+  const { message, cause } = error as Error;
+  return networkReason(error) ?? (cause instanceof Error ? cause.message : message);
 }
 
 /** `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,other=value`, percent-encoded. Invalid entries are left out. */

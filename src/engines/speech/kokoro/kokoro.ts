@@ -70,7 +70,7 @@ async function readParts(folder: string): Promise<Uint8Array> {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part);
   if (hash.digest('hex') !== modelHash) {
-    throw new Error('the model of the pack voices is damaged (its SHA-256 differs). Type: parley pack repair voices');
+    throw new Error('the model of the pack voices is damaged (its SHA-256 differs). Run: parley pack repair voices');
   }
   return Buffer.concat(parts);
 }

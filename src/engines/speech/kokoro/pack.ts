@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageFolder, wrongVersion } from '../../package-folder.ts';
+import { packageFolder, packageProblem } from '../../package-folder.ts';
 import type { KokoroOptions } from '../host.ts';
 
 const packages = {
@@ -13,17 +13,17 @@ export const kokoroParts = 10;
 
 export type KokoroFiles = Pick<KokoroOptions, 'model' | 'voices' | 'espeak'>;
 
-/** Folders of the pack `voices`. Throws a sentence with what to do if one is missing or of another version. */
+/** Folders of the pack `voices`. Throws a sentence with what to do if one is missing, damaged or of another version. */
 export function findVoicesPack(find: (name: string) => string | undefined = packageFolder): KokoroFiles {
   const folderOf = (name: string, file: string): string => {
     const folder = find(name);
     if (folder === undefined) {
-      throw new Error(`the pack voices is not installed (${name} is missing). Type: parley pack add voices`);
+      throw new Error(`the pack voices is not installed (${name} is missing). Run: parley pack add voices`);
     }
-    const reason = wrongVersion(folder, name, 'voices');
+    const reason = packageProblem(folder, name, 'voices');
     if (reason !== undefined) throw new Error(reason);
     if (!existsSync(join(folder, file))) {
-      throw new Error(`the pack voices is damaged (${name} has no ${file}). Type: parley pack repair voices`);
+      throw new Error(`the pack voices is damaged (${name} has no ${file}). Run: parley pack repair voices`);
     }
     return folder;
   };

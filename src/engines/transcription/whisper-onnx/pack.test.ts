@@ -23,8 +23,8 @@ test('findEars: finds the folder of the model', () => {
 });
 
 test('findEars: says what to do if the pack is missing, incomplete or of another version', () => {
-  expect(() => findEars(base, () => undefined)).toThrow('the pack ears is not installed. Type: parley pack add ears');
-  expect(() => findEars(base, () => installed('1.0.0'))).toThrow('incomplete. Type: parley pack repair ears');
+  expect(() => findEars(base, () => undefined)).toThrow('the pack ears is not installed. Run: parley pack add ears');
+  expect(() => findEars(base, () => installed('1.0.0'))).toThrow('incomplete. Run: parley pack repair ears');
   expect(() => findEars(base, () => installed('0.9.0'))).toThrow('the pack ears is of another version');
 });
 

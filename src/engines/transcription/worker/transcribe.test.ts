@@ -220,7 +220,7 @@ describe('transcribe: rejected before decoding', () => {
     const { error, types } = await play({ task: { language: 'de' }, recording: broken });
     expect(error).toMatchObject({ status: 400, details: { field: 'language' } });
     expect(error?.message).toMatch(
-      /"de" is not possible: ear cannot do that; type parley pack add ears, or start the server with --whispermodel/,
+      /"de" is not possible: ear cannot do that; run parley pack add ears, or start the server with --whispermodel/,
     );
     expect(types).toEqual([]);
   });

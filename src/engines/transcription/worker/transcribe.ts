@@ -121,7 +121,7 @@ class RecentSound {
 /** Checked before decoding. */
 function refuseUnlessAble({ language, translate }: TranscriptionTask, facts: TranscriptionFacts): void {
   const isEnglish = facts.languages.join() === 'en';
-  const instead = `${facts.name} ${isEnglish ? 'hears English only' : 'cannot do that'}; type parley pack add ears, or start the server with --whispermodel FILE and a model that can`;
+  const instead = `${facts.name} ${isEnglish ? 'hears English only' : 'cannot do that'}; run parley pack add ears, or start the server with --whispermodel FILE and a model that can`;
   if (translate && !facts.translates && !isEnglish)
     throw new AppError('unsupported', { feature: 'Translation', instead });
   if (language === undefined || facts.languages.includes(language)) return;

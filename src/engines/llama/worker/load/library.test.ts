@@ -111,7 +111,7 @@ test('mediaLibraryFolder: finds the package in PARLEY_PACKS', () => {
 test('mediaLibraryFolder: refuses another version by its number', () => {
   pack('0.16.1');
   expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', packs))).toThrow(
-    'the pack vision is of another version (@qvac/fabric 0.16.1, not 0.15.0). Type: parley pack add vision',
+    'the pack vision is of another version (@qvac/fabric 0.16.1, not 0.15.0). Run: parley pack add vision',
   );
 });
 

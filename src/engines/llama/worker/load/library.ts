@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { packs, systemOf } from '../../../../packs/catalogue.ts';
 import { hasCudaCompiler } from '../../../../packs/toolkit.ts';
 import type { Watch } from '../../../host/heartbeat.ts';
-import { packageFolder, packageFolders, wrongVersion } from '../../../package-folder.ts';
+import { packageFolder, packageFolders, packageProblem } from '../../../package-folder.ts';
 import {
   type BuildFiles,
   engineVersion,
@@ -144,7 +144,7 @@ export function mediaLibraryFolder(found: readonly string[] = packageFolders(pac
       `pictures and sound (--mmproj) need the package ${packageName}; fetch it with: parley pack add vision`,
     );
   }
-  const reason = wrongVersion(folder, packageName);
+  const reason = packageProblem(folder, packageName);
   if (reason !== undefined) throw new Error(`pictures and sound (--mmproj) cannot be used: ${reason}`);
   const libraries = join(folder, 'prebuilds', `${process.platform}-${process.arch}`);
   if (!existsSync(libraries)) {
