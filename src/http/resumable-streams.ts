@@ -1,5 +1,6 @@
 import { type AbortCause, Aborted } from '../core/abort-cause.ts';
 import { AppError } from '../core/errors.ts';
+import { entryToDrop, type Owner, ownerOf } from '../core/owner.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Call, Reply } from './call.ts';
 import { eventFormat } from './number-events.ts';
@@ -41,10 +42,6 @@ function askedBy({ headers }: Pick<Call, 'headers'>): Asked | undefined {
   return typeof sent === 'string' && nameForm.test(sent) ? { type: 'by-name', name: sent } : undefined;
 }
 
-/** Only the client that has sent the request may take up or stop its stream. */
-type Client = Pick<Call, 'key' | 'authorized'>;
-const ownerOf = ({ key }: Client): string => (key ? `key ${key.name}` : 'owner');
-
 /** A request whose stream can be taken up. */
 export interface ResumableCall {
   /** Instead of that of the client. */
@@ -58,7 +55,8 @@ export interface ResumableCall {
 
 interface Entry {
   readonly id: string;
-  readonly owner: string;
+  /** Only its owner may take up or stop a stream. */
+  readonly owner: Owner;
   readonly name: string | undefined;
   readonly controller: AbortController;
   /** Resolves when the reply is there: with it, if it is whole. */
@@ -89,7 +87,7 @@ export class ResumableStreams {
   /** Undefined if the call does not ask for it, or too many streams run. */
   accept(call: Call): ResumableCall | undefined {
     const asked = call.authorized ? askedBy(call) : undefined;
-    if (!asked || !this.#makeRoom()) return undefined;
+    if (!asked || !this.#makeRoom(ownerOf(call))) return undefined;
     const controller = new AbortController();
     const { signal: client } = call;
     const follow = (): void => controller.abort(client.reason);
@@ -172,7 +170,7 @@ export class ResumableStreams {
     }
   }
 
-  #find(id: string, call: Client): Entry {
+  #find(id: string, call: Pick<Call, 'key'>): Entry {
     const owner = ownerOf(call);
     const entry = this.#entries.get(id) ?? this.#named.get(nameKey(owner, id));
     if (entry?.owner !== owner) throw missing(id);
@@ -207,27 +205,32 @@ export class ResumableStreams {
     entry.timer = this.#startTimer(this.#limits.cancelMs, () => stream?.fail(new Aborted(cause)));
   }
 
-  #oldestFinished(): Entry | undefined {
-    for (const entry of this.#entries.values()) if (entry.stream && !entry.stream.running) return entry;
-    return undefined;
+  /** A finished stream to drop, of the owner whose streams take the most. */
+  #finishedOf(newcomer: Owner, sizeOf: (entry: Entry) => number): Entry | undefined {
+    const entries = [...this.#entries.values()].map((entry) => {
+      return { entry, owner: entry.owner, size: sizeOf(entry), droppable: entry.stream?.running === false };
+    });
+    return entryToDrop(entries, newcomer)?.entry;
   }
 
-  #makeRoom(): boolean {
+  /** Nobody loses a stream to somebody who has more of them. */
+  #makeRoom(newcomer: Owner): boolean {
     if (this.#entries.size < this.#limits.streams) return true;
-    const oldest = this.#oldestFinished();
-    if (oldest) this.#remove(oldest);
-    return oldest !== undefined;
+    const finished = this.#finishedOf(newcomer, () => 1);
+    if (finished) this.#remove(finished);
+    return finished !== undefined;
   }
 
   /** Finished streams go first, then the oldest events of the longest. */
   #shrink(): void {
+    const bytesOf = ({ stream }: Entry): number => stream?.bytes ?? 0;
     for (;;) {
       const over = this.#bytes - this.#limits.totalBytes;
       if (over <= 0) return;
-      const oldest = this.#oldestFinished();
-      if (oldest) this.#remove(oldest);
+      const finished = this.#finishedOf('', bytesOf);
+      if (finished) this.#remove(finished);
       else {
-        const [longest] = this.#running().sort((a, b) => (b.stream?.bytes ?? 0) - (a.stream?.bytes ?? 0));
+        const [longest] = this.#running().sort((a, b) => bytesOf(b) - bytesOf(a));
         if (!longest?.stream || longest.stream.bytes === 0) return;
         longest.stream.forget(Math.max(over, longest.stream.bytes / 8));
       }
@@ -245,4 +248,4 @@ export class ResumableStreams {
 
 const missing = (id: string): AppError => new AppError('stream-missing', { id: id.slice(0, 100) });
 
-const nameKey = (owner: string, name: string): string => `${owner}\n${name}`;
+const nameKey = (owner: Owner, name: string): string => `${owner}\n${name}`;
