@@ -255,16 +255,18 @@ describe('end', () => {
     await expect(takeUp(1)).rejects.toMatchObject({ code: 'stream-broken', status: 410 });
   });
 
-  test('endDetached: stops those without a reader', () => {
+  test('endDetached: stops those without a reader, and settles when they have ended', async () => {
     const { begin, streams } = store();
     const one = begin({ id: 'req_1' });
     const other = begin({ id: 'req_2' });
     void readerOf(one.settle()).return?.();
     other.settle();
     expect(streams.detached).toBe(1);
-    streams.endDetached();
+    const ended = streams.endDetached();
     expect(abortCause(one.resumable?.signal as AbortSignal)).toBe('shutdown');
     expect(other.resumable?.signal.aborted).toBe(false);
+    await ended;
+    expect(streams.detached).toBe(0);
   });
 
   test('close: aborts everything and leaves no timer', async () => {

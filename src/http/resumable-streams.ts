@@ -61,6 +61,8 @@ interface Entry {
   readonly controller: AbortController;
   /** Resolves when the reply is there: with it, if it is whole. */
   readonly settled: Promise<Reply | undefined>;
+  /** Resolves when its stream has its last event. */
+  readonly ended: { readonly promise: Promise<void>; readonly resolve: () => void };
   stream?: ResumableStream;
   timer?: Timer;
 }
@@ -95,8 +97,12 @@ export class ResumableStreams {
     if (client.aborted) follow();
     let settled: (reply: Reply | undefined) => void = () => undefined;
     const name = asked.type === 'by-name' ? asked.name : undefined;
+    let ended: () => void = () => undefined;
+    const promise = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
     const entry: Entry = {
-      ...{ id: call.id, owner: ownerOf(call), name, controller },
+      ...{ id: call.id, owner: ownerOf(call), name, controller, ended: { promise, resolve: () => ended() } },
       settled: new Promise((resolve) => {
         settled = resolve;
       }),
@@ -156,9 +162,11 @@ export class ResumableStreams {
     return this.#running().filter(({ stream }) => stream?.readers === 0).length;
   }
 
-  /** Stops those without a reader; the others end with their connections. */
-  endDetached(): void {
-    for (const entry of this.#running()) if (entry.stream?.readers === 0) this.#cancel(entry, 'shutdown');
+  /** Stops those without a reader; the others end with their connections. Settles when they have ended. */
+  async endDetached(): Promise<void> {
+    const detached = this.#running().filter(({ stream }) => stream?.readers === 0);
+    for (const entry of detached) this.#cancel(entry, 'shutdown');
+    await Promise.all(detached.map(({ ended }) => ended.promise));
   }
 
   /** For the end of the server: stops and forgets all. */
@@ -191,6 +199,7 @@ export class ResumableStreams {
         if (this.#bytes > this.#limits.totalBytes) this.#shrink();
       },
       ended: () => {
+        entry.ended.resolve();
         afterwards?.().catch(() => undefined);
         entry.timer?.cancel();
         if (this.#entries.has(entry.id)) entry.timer = this.#startTimer(this.#limits.keepMs, () => this.#remove(entry));
