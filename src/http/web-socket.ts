@@ -160,7 +160,7 @@ async function beginWork(
     watch?.ended?.('sent');
     throw error;
   }
-  watch?.authorized?.(key?.name);
+  watch?.authorized?.(key?.name, true);
   const check = async (): Promise<void> => {
     const lost = await admit(false);
     if (lost) throw lost;
