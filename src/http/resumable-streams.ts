@@ -1,5 +1,6 @@
 import { type AbortCause, Aborted } from '../core/abort-cause.ts';
 import { AppError } from '../core/errors.ts';
+import { heapShare } from '../core/heap-share.ts';
 import { entryToDrop, type Owner, ownerOf } from '../core/owner.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Call, Reply } from './call.ts';
@@ -20,7 +21,7 @@ export interface StreamLimits {
 
 export const streamLimits: StreamLimits = {
   streamBytes: 8 * 2 ** 20,
-  totalBytes: 64 * 2 ** 20,
+  totalBytes: heapShare(64 * 2 ** 20),
   streams: 256,
   keepMs: 5 * 60_000,
   cancelMs: 5000,

@@ -1,4 +1,5 @@
 import type { ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
+import { heapShare } from '../core/heap-share.ts';
 import { RequestRecord } from './record.ts';
 import { isRecorded } from './recorded-paths.ts';
 
@@ -29,7 +30,7 @@ export class RequestStore {
   #count = 0;
 
   constructor(private readonly parts: StoreParts) {
-    this.#mostBytes = parts.mostBytes ?? mostBytes;
+    this.#mostBytes = parts.mostBytes ?? heapShare(mostBytes);
   }
 
   get count(): number {

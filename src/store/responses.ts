@@ -1,3 +1,4 @@
+import { heapShare } from '../core/heap-share.ts';
 import type { Owner } from '../core/owner.ts';
 import { BoundedMap } from './bounded-map.ts';
 
@@ -42,7 +43,7 @@ export class ResponseStore {
   readonly #responses: BoundedMap<Entry>;
   readonly #items = new Map<string, { readonly response: string; readonly item: StoredItem }>();
 
-  constructor(private readonly most = { responses: 500, bytes: 128 * 2 ** 20 }) {
+  constructor(private readonly most = { responses: 500, bytes: heapShare(128 * 2 ** 20) }) {
     this.#responses = new BoundedMap({ entries: most.responses, bytes: most.bytes }, ({ owner, stored }) => {
       for (const { id } of [...stored.input, ...stored.output]) {
         const key = keyOf(owner, id);
