@@ -6,7 +6,7 @@ export function clientName(remoteAddress: string, key: { readonly name: string }
   return key ? `key ${key.name}` : `address ${remoteAddress}`;
 }
 
-/** Whether it is a key of `--keyfile`: such a client sees its own requests only. */
-export function isKeyClient(client: string): boolean {
-  return client.startsWith('key ');
+/** Whether a client may see and stop a request: a key of `--keyfile` its own only, whatever genkey it guesses. */
+export function maySee(client: string, request: { readonly client: string }): boolean {
+  return !client.startsWith('key ') || client === request.client;
 }

@@ -35,8 +35,11 @@ export type ExchangeEnd =
 export interface ExchangeWatch {
   /** The W3C trace context for requests to other servers that this one causes. */
   readonly traceparent?: string | undefined;
-  /** The client may call the endpoint. `key` is the name of its key in `--keyfile`. */
-  authorized?(key: string | undefined): void;
+  /**
+   * The client may call the endpoint. `key` is the name of its key in `--keyfile`. `known`: it has the password or a key, or none is
+   * needed on this server; others reach open endpoints only.
+   */
+  authorized?(key: string | undefined, known: boolean): void;
   /** The body is read; empty for a multipart body, whose files may be on the disk. */
   received?(body: Uint8Array): void;
   /** The text model of the call, by the name that replies have. Again for a call that is repeated with another model. */

@@ -94,12 +94,12 @@ export interface ImageProgress {
 
 /** The running image requests of all models and dialects. */
 export interface Drawings {
-  /** Of the oldest request with this key, or the oldest of all without a key. */
-  progress(genkey?: string): ImageProgress | undefined;
-  /** Aborts those with this key, or all; false if there is none. */
-  interrupt(genkey?: string): boolean;
+  /** Of the oldest request with this genkey, or the oldest of all without one; a client with a key of `--keyfile` sees its own only. */
+  progress(genkey?: string, client?: string): ImageProgress | undefined;
+  /** Aborts those with this genkey, or all; false if there is none. */
+  interrupt(genkey?: string, client?: string): boolean;
   /** Skips their current images; false if there is none. */
-  skip(genkey?: string): boolean;
+  skip(genkey?: string, client?: string): boolean;
 }
 
 /** The turn of a request in the queue, in which it may draw and upscale several times. */

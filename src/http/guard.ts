@@ -138,13 +138,14 @@ export function createGuard(options: GuardOptions) {
       return permits(origin, headers) ? undefined : new AppError('origin-refused', { origin });
     },
 
-    refuseKey(identity: Identity, endpoint: AccessRule): AppError | undefined {
+    /** `counted`: it is a request of its own, which counts against the rate of the key. */
+    refuseKey(identity: Identity, endpoint: AccessRule, counted = true): AppError | undefined {
       if (endpoint.access === 'open' || legacyOpen(endpoint) || identity.type === 'owner') return undefined;
       if (identity.type === 'nobody') return new AppError('unauthorized', {});
       const { key } = identity;
       const scope = endpoint.access === 'admin' ? 'admin' : endpoint.scope;
       if (scope !== undefined && !key.scopes.includes(scope)) return new AppError('scope-missing', { scope });
-      const retryAfterSeconds = options.keys?.use(key) ?? 0;
+      const retryAfterSeconds = counted ? (options.keys?.use(key) ?? 0) : 0;
       return retryAfterSeconds > 0 ? new AppError('key-rate-limited', { retryAfterSeconds }) : undefined;
     },
   };

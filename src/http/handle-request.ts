@@ -150,7 +150,7 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
   }
 
   const { endpoint, identity } = verdict;
-  watch?.authorized?.(identity.type === 'key' ? identity.key.name : undefined);
+  watch?.authorized?.(identity.type === 'key' ? identity.key.name : undefined, identity.type !== 'nobody');
   let held = expectsContinue;
   const begin = (): void => {
     if (held) response.writeContinue();

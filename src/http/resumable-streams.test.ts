@@ -255,16 +255,18 @@ describe('end', () => {
     await expect(takeUp(1)).rejects.toMatchObject({ code: 'stream-broken', status: 410 });
   });
 
-  test('endDetached: stops those without a reader', () => {
+  test('endDetached: stops those without a reader, and settles when they have ended', async () => {
     const { begin, streams } = store();
     const one = begin({ id: 'req_1' });
     const other = begin({ id: 'req_2' });
     void readerOf(one.settle()).return?.();
     other.settle();
     expect(streams.detached).toBe(1);
-    streams.endDetached();
+    const ended = streams.endDetached();
     expect(abortCause(one.resumable?.signal as AbortSignal)).toBe('shutdown');
     expect(other.resumable?.signal.aborted).toBe(false);
+    await ended;
+    expect(streams.detached).toBe(0);
   });
 
   test('close: aborts everything and leaves no timer', async () => {
@@ -360,6 +362,50 @@ describe('limits', () => {
     first.source.end();
     await all(reply);
     expect(begin({ id: 'req_4' }).resumable).toBeDefined();
+  });
+});
+
+describe('streams of several keys', () => {
+  /** Finished streams of a key. */
+  async function finish(world: ReturnType<typeof store>, key: string, count: number): Promise<void> {
+    for (let index = 0; index < count; index++) {
+      const { source, settle } = world.begin({ id: `${key}_${index}`, key: named(key) });
+      const reply = settle();
+      source.end();
+      if (reply) await all(reply);
+    }
+  }
+
+  test('260 short streams of one key do not push out the finished stream of another', async () => {
+    const world = store();
+    await finish(world, 'one', 1);
+    await finish(world, 'other', 260);
+    expect(await world.takeUp(0, { key: named('one') }, 'one_0')).toMatchObject({ status: 204 });
+    await expect(world.takeUp(0, { key: named('other') }, 'other_0')).rejects.toMatchObject({ code: 'stream-missing' });
+    expect(await world.takeUp(0, { key: named('other') }, 'other_259')).toMatchObject({ status: 204 });
+  });
+
+  test('a key whose streams all run: its next one is ordinary, and the finished ones of others stay', async () => {
+    const world = store({ streams: 4 });
+    await finish(world, 'one', 1);
+    for (const id of ['a', 'b', 'c']) world.begin({ id, key: named('other') }).settle();
+    expect(world.begin({ id: 'd', key: named('other') }).resumable).toBeUndefined();
+    expect(await world.takeUp(0, { key: named('one') }, 'one_0')).toMatchObject({ status: 204 });
+  });
+
+  test('beyond the bytes of all, finished streams of the key with the most bytes go first', async () => {
+    const world = store({ totalBytes: 3000 });
+    const long = async (id: string, key: string): Promise<void> => {
+      const { source, settle } = world.begin({ id, key: named(key) });
+      const reply = settle();
+      source.push(frame('x'.repeat(900)));
+      source.end();
+      await all(reply);
+    };
+    await long('mine', 'one');
+    for (const id of ['a', 'b', 'c']) await long(id, 'other');
+    expect(await world.takeUp(0, { key: named('one') }, 'mine')).toMatchObject({ status: 200 });
+    await expect(world.takeUp(0, { key: named('other') }, 'a')).rejects.toMatchObject({ code: 'stream-missing' });
   });
 });
 

@@ -1,5 +1,7 @@
 import { type AbortCause, Aborted } from '../core/abort-cause.ts';
 import { AppError } from '../core/errors.ts';
+import { heapShare } from '../core/heap-share.ts';
+import { entryToDrop, type Owner, ownerOf } from '../core/owner.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Call, Reply } from './call.ts';
 import { eventFormat } from './number-events.ts';
@@ -19,7 +21,7 @@ export interface StreamLimits {
 
 export const streamLimits: StreamLimits = {
   streamBytes: 8 * 2 ** 20,
-  totalBytes: 64 * 2 ** 20,
+  totalBytes: heapShare(64 * 2 ** 20),
   streams: 256,
   keepMs: 5 * 60_000,
   cancelMs: 5000,
@@ -41,10 +43,6 @@ function askedBy({ headers }: Pick<Call, 'headers'>): Asked | undefined {
   return typeof sent === 'string' && nameForm.test(sent) ? { type: 'by-name', name: sent } : undefined;
 }
 
-/** Only the client that has sent the request may take up or stop its stream. */
-type Client = Pick<Call, 'key' | 'authorized'>;
-const ownerOf = ({ key }: Client): string => (key ? `key ${key.name}` : 'owner');
-
 /** A request whose stream can be taken up. */
 export interface ResumableCall {
   /** Instead of that of the client. */
@@ -58,11 +56,14 @@ export interface ResumableCall {
 
 interface Entry {
   readonly id: string;
-  readonly owner: string;
+  /** Only its owner may take up or stop a stream. */
+  readonly owner: Owner;
   readonly name: string | undefined;
   readonly controller: AbortController;
   /** Resolves when the reply is there: with it, if it is whole. */
   readonly settled: Promise<Reply | undefined>;
+  /** Resolves when its stream has its last event. */
+  readonly ended: { readonly promise: Promise<void>; readonly resolve: () => void };
   stream?: ResumableStream;
   timer?: Timer;
 }
@@ -89,7 +90,7 @@ export class ResumableStreams {
   /** Undefined if the call does not ask for it, or too many streams run. */
   accept(call: Call): ResumableCall | undefined {
     const asked = call.authorized ? askedBy(call) : undefined;
-    if (!asked || !this.#makeRoom()) return undefined;
+    if (!asked || !this.#makeRoom(ownerOf(call))) return undefined;
     const controller = new AbortController();
     const { signal: client } = call;
     const follow = (): void => controller.abort(client.reason);
@@ -97,8 +98,12 @@ export class ResumableStreams {
     if (client.aborted) follow();
     let settled: (reply: Reply | undefined) => void = () => undefined;
     const name = asked.type === 'by-name' ? asked.name : undefined;
+    let ended: () => void = () => undefined;
+    const promise = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
     const entry: Entry = {
-      ...{ id: call.id, owner: ownerOf(call), name, controller },
+      ...{ id: call.id, owner: ownerOf(call), name, controller, ended: { promise, resolve: () => ended() } },
       settled: new Promise((resolve) => {
         settled = resolve;
       }),
@@ -158,9 +163,11 @@ export class ResumableStreams {
     return this.#running().filter(({ stream }) => stream?.readers === 0).length;
   }
 
-  /** Stops those without a reader; the others end with their connections. */
-  endDetached(): void {
-    for (const entry of this.#running()) if (entry.stream?.readers === 0) this.#cancel(entry, 'shutdown');
+  /** Stops those without a reader; the others end with their connections. Settles when they have ended. */
+  async endDetached(): Promise<void> {
+    const detached = this.#running().filter(({ stream }) => stream?.readers === 0);
+    for (const entry of detached) this.#cancel(entry, 'shutdown');
+    await Promise.all(detached.map(({ ended }) => ended.promise));
   }
 
   /** For the end of the server: stops and forgets all. */
@@ -172,7 +179,7 @@ export class ResumableStreams {
     }
   }
 
-  #find(id: string, call: Client): Entry {
+  #find(id: string, call: Pick<Call, 'key'>): Entry {
     const owner = ownerOf(call);
     const entry = this.#entries.get(id) ?? this.#named.get(nameKey(owner, id));
     if (entry?.owner !== owner) throw missing(id);
@@ -193,6 +200,7 @@ export class ResumableStreams {
         if (this.#bytes > this.#limits.totalBytes) this.#shrink();
       },
       ended: () => {
+        entry.ended.resolve();
         afterwards?.().catch(() => undefined);
         entry.timer?.cancel();
         if (this.#entries.has(entry.id)) entry.timer = this.#startTimer(this.#limits.keepMs, () => this.#remove(entry));
@@ -207,27 +215,32 @@ export class ResumableStreams {
     entry.timer = this.#startTimer(this.#limits.cancelMs, () => stream?.fail(new Aborted(cause)));
   }
 
-  #oldestFinished(): Entry | undefined {
-    for (const entry of this.#entries.values()) if (entry.stream && !entry.stream.running) return entry;
-    return undefined;
+  /** A finished stream to drop, of the owner whose streams take the most. */
+  #finishedOf(newcomer: Owner, sizeOf: (entry: Entry) => number): Entry | undefined {
+    const entries = [...this.#entries.values()].map((entry) => {
+      return { entry, owner: entry.owner, size: sizeOf(entry), droppable: entry.stream?.running === false };
+    });
+    return entryToDrop(entries, newcomer)?.entry;
   }
 
-  #makeRoom(): boolean {
+  /** Nobody loses a stream to somebody who has more of them. */
+  #makeRoom(newcomer: Owner): boolean {
     if (this.#entries.size < this.#limits.streams) return true;
-    const oldest = this.#oldestFinished();
-    if (oldest) this.#remove(oldest);
-    return oldest !== undefined;
+    const finished = this.#finishedOf(newcomer, () => 1);
+    if (finished) this.#remove(finished);
+    return finished !== undefined;
   }
 
   /** Finished streams go first, then the oldest events of the longest. */
   #shrink(): void {
+    const bytesOf = ({ stream }: Entry): number => stream?.bytes ?? 0;
     for (;;) {
       const over = this.#bytes - this.#limits.totalBytes;
       if (over <= 0) return;
-      const oldest = this.#oldestFinished();
-      if (oldest) this.#remove(oldest);
+      const finished = this.#finishedOf('', bytesOf);
+      if (finished) this.#remove(finished);
       else {
-        const [longest] = this.#running().sort((a, b) => (b.stream?.bytes ?? 0) - (a.stream?.bytes ?? 0));
+        const [longest] = this.#running().sort((a, b) => bytesOf(b) - bytesOf(a));
         if (!longest?.stream || longest.stream.bytes === 0) return;
         longest.stream.forget(Math.max(over, longest.stream.bytes / 8));
       }
@@ -245,4 +258,4 @@ export class ResumableStreams {
 
 const missing = (id: string): AppError => new AppError('stream-missing', { id: id.slice(0, 100) });
 
-const nameKey = (owner: string, name: string): string => `${owner}\n${name}`;
+const nameKey = (owner: Owner, name: string): string => `${owner}\n${name}`;

@@ -186,13 +186,15 @@ export function createHttpServer(options: HttpServerOptions) {
       return connections.running;
     },
     /**
-     * Takes no new connections and requests, and ends idle connections and WebSockets. Settles when the requests in flight are answered;
-     * `close` follows.
+     * Takes no new connections and requests, and ends idle connections, WebSockets, and streams without a reader, which nobody can take
+     * up any more. Settles when the requests in flight are answered; `close` follows.
      */
     async drain(): Promise<void> {
       // The method of HTTP servers also destroys connections whose response is written but not yet sent.
       for (const server of servers) NetServer.prototype.close.call(server);
-      await Promise.all([connections.drain(), upgrades.close()]);
+      await Promise.all([connections.drain(), upgrades.close(), parts.streams?.endDetached()]);
+      // Those whose clients have left meanwhile.
+      await parts.streams?.endDetached();
     },
     /** Ends every connection and all streams, and aborts the signals of running requests. */
     async close(): Promise<void> {

@@ -93,7 +93,7 @@ export function createUpgrades(parts: UpgradeParts) {
         const headers = withoutProtocolKey(request.headers);
         const remoteAddress = plainAddress(request.socket.remoteAddress);
         const call = { path, query: queryOf(url), headers, remoteAddress, ...(owner ? { key: owner } : {}) };
-        const begin = () => beginWork(parts, request, found as SocketEndpoint, call);
+        const begin = (options?: WorkOptions) => beginWork(parts, request, found as SocketEndpoint, call, options);
         found?.open({ ...call, begin }, liveSocket(opened, parts));
       } catch (error) {
         parts.onError(error);
@@ -127,12 +127,15 @@ async function refusalFor(
   { headers, url = '', socket }: IncomingMessage,
   route: SocketEndpoint,
   identified?: (key: ClientKey | undefined) => void,
+  { scope, counted = true }: { readonly scope?: string; readonly counted?: boolean } = {},
 ): Promise<AppError | undefined> {
   const refused = guard.refuseHost(headers, route) ?? guard.refuseOrigin(headers, route);
   if (refused) return refused;
   const identity = await guard.identify(headers, route, { target: url, address: plainAddress(socket.remoteAddress) });
   identified?.(identity.type === 'key' ? identity.key : undefined);
-  return guard.refuseKey(identity, route) ?? (stopping() ? new AppError('stopping', {}) : undefined);
+  const scopeRefused = scope === undefined ? undefined : guard.refuseKey(identity, { ...route, scope }, false);
+  const keyRefused = scopeRefused ?? guard.refuseKey(identity, route, counted);
+  return keyRefused ?? (stopping() ? new AppError('stopping', {}) : undefined);
 }
 
 /** Checks the key again, which may have been removed or be over its rate, and the rate of the address. */
@@ -140,12 +143,20 @@ async function beginWork(
   parts: UpgradeParts,
   request: IncomingMessage,
   route: SocketEndpoint,
-  { path, headers, remoteAddress, key }: Omit<SocketCall, 'begin'>,
+  { path, headers, remoteAddress }: Omit<SocketCall, 'begin'>,
+  { scope, spaced = true }: WorkOptions = {},
 ): Promise<SocketWork> {
   const id = parts.newId();
   const head = { id, method: 'GET', path, family: route.family.name, endpoint: route.path, remoteAddress, headers };
-  const refused = await refusalFor(parts, request, route);
-  const retryAfterSeconds = refused ? 0 : parts.tooSoon(remoteAddress);
+  let key: ClientKey | undefined;
+  const admit = async (counted: boolean): Promise<AppError | undefined> => {
+    const identified = (found: ClientKey | undefined): void => {
+      key = found;
+    };
+    return refusalFor(parts, request, route, identified, { ...(scope !== undefined && { scope }), counted });
+  };
+  const refused = await admit(true);
+  const retryAfterSeconds = refused || !spaced ? 0 : parts.tooSoon(remoteAddress);
   const error = refused ?? (retryAfterSeconds > 0 ? new AppError('rate-limited', { retryAfterSeconds }) : undefined);
   const watch = parts.watchExchange?.(head);
   if (error) {
@@ -154,8 +165,12 @@ async function beginWork(
     watch?.ended?.('sent');
     throw error;
   }
-  watch?.authorized?.(key?.name);
-  return { id, watch };
+  watch?.authorized?.(key?.name, true);
+  const check = async (): Promise<void> => {
+    const lost = await admit(false);
+    if (lost) throw lost;
+  };
+  return { id, watch, check, ...(key && { key }) };
 }
 
 /** Passes the request to the server again, without its upgrade headers. */
@@ -183,12 +198,23 @@ export interface SocketEndpoint extends AccessRule, Pick<Endpoint, 'path' | 'sum
 
 export interface SocketCall extends Pick<Call, 'path' | 'query' | 'headers' | 'remoteAddress' | 'key'> {
   /** Begins work of this connection, as a request of its own for limits, logs and metrics. Throws if it is refused. */
-  begin(): Promise<SocketWork>;
+  begin(options?: WorkOptions): Promise<SocketWork>;
+}
+
+export interface WorkOptions {
+  /** Scope that a key needs beside that of the connection. */
+  readonly scope?: string;
+  /** False for work that follows from work that was just admitted: `--ratelimit` does not apply to it. */
+  readonly spaced?: boolean;
 }
 
 export interface SocketWork {
   readonly id: string;
   readonly watch: ExchangeWatch | undefined;
+  /** The key as it is now. */
+  readonly key?: ClientKey;
+  /** Throws if the work may not go on: the key was removed, has expired or has lost a scope. Counts against no rate. */
+  check(): Promise<void>;
 }
 
 export type LiveSocket = ReturnType<typeof liveSocket>;

@@ -59,8 +59,17 @@ interface RecordClock {
   readonly tick: () => number;
 }
 
+/** What a record tells its store. */
+interface RecordStore {
+  grew(bytes: number): void;
+  /** Its client has access. */
+  admitted(): void;
+}
+
 /** Everything that is kept of one request. It grows while the request runs, also after its connection is gone. */
 export class RequestRecord implements ExchangeWatch {
+  /** Counts all requests since the start. */
+  readonly number: number;
   readonly startedAt: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Never shown. */
@@ -92,16 +101,18 @@ export class RequestRecord implements ExchangeWatch {
 
   constructor(
     readonly head: ExchangeHead,
-    private readonly clock: RecordClock,
-    private readonly grew: (bytes: number) => void,
+    private readonly clock: RecordClock & { readonly number: number },
+    private readonly store: RecordStore,
   ) {
+    this.number = clock.number;
     this.startedAt = clock.now();
     this.#startedTick = clock.tick();
     this.headers = shownHeaders(head.headers);
     this.secrets = sentSecrets(head.headers);
   }
 
-  authorized(key: string | undefined): void {
+  authorized(key: string | undefined, known: boolean): void {
+    if (known) this.store.admitted();
     this.key = key;
     this.times.authorized = this.#elapsed();
   }
@@ -222,7 +233,7 @@ export class RequestRecord implements ExchangeWatch {
 
   #grow(bytes: number): void {
     this.bytes += bytes;
-    this.grew(bytes);
+    this.store.grew(bytes);
   }
 }
 

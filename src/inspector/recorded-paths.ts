@@ -6,6 +6,9 @@ const silentFamilies: ReadonlySet<string> = new Set(['pages', 'noscript', 'fidel
 /** Endpoints that clients call again and again while they wait, or that only keep what clients store. */
 const silentEndpoints: ReadonlySet<string> = new Set([
   '/api/extra/generate/check',
+  '/api/extra/tokencount',
+  '/v1/chat/completions/input_tokens',
+  '/chat/completions/input_tokens',
   '/api/extra/last_logprobs',
   '/api/extra/multiplayer/status',
   '/api/extra/multiplayer/getstory',

@@ -78,8 +78,14 @@ describe('redactor', () => {
   });
 
   test('names of fields: only long secrets are taken out, so that a short password does not change the form', () => {
-    expect(redactor(['id'])({ id: 'my id' })).toEqual({ id: `my ${redacted}` });
-    expect(redactor(['marked-key'])({ 'marked-key': 1 })).toEqual({ [redacted]: 1 });
+    expect(redactor(['id'])({ neutral: { id: 'my id' } })).toEqual({ neutral: { id: `my ${redacted}` } });
+    expect(redactor(['marked-key'])({ neutral: { 'marked-key': 1 } })).toEqual({ neutral: { [redacted]: 1 } });
+  });
+
+  test('names of our own format are never taken out', () => {
+    expect(redactor(['requests'])({ requests: [{ path: '/requests' }] })).toEqual({
+      requests: [{ path: `/${redacted}` }],
+    });
   });
 
   test.each([

@@ -60,9 +60,12 @@ const shortestSent = 6;
 /** Shorter secrets are names of fields too often: only texts lose them. */
 const shortestInNames = 8;
 
+/** Fields with names that clients choose: variables of templates, properties of schemas. All other names are our own. */
+const withForeignNames: ReadonlySet<string> = new Set(['neutral', 'settings']);
+
 /**
- * Takes known secrets and those of addresses out of everything that leaves the inspector: all texts of a value, and long ones from its
- * names.
+ * Takes known secrets and those of addresses out of the texts of a value, and long ones out of names that clients choose. Secrets are
+ * those of the settings and of the request that is shown: what one client sends must not change what is shown of another.
  */
 export function redactor(secrets: readonly string[]): (value: unknown) => unknown {
   // The longest first: one may be a part of another.
@@ -72,11 +75,15 @@ export function redactor(secrets: readonly string[]): (value: unknown) => unknow
   const inNames = spelled.filter(({ length }) => length >= shortestInNames);
   const strike = (text: string, list: readonly string[]): string =>
     list.reduce((left, secret) => (left.includes(secret) ? left.replaceAll(secret, redacted) : left), text);
-  const clean = (value: unknown): unknown => {
+  const clean = (value: unknown, foreign: boolean): unknown => {
     if (typeof value === 'string') return withoutUrlSecrets(strike(value, spelled));
-    if (Array.isArray(value)) return value.map(clean);
+    if (Array.isArray(value)) return value.map((entry) => clean(entry, foreign));
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, entry]) => [strike(name, inNames), clean(entry)]));
+    const entries = Object.entries(value).map(([name, entry]) => [
+      foreign ? strike(name, inNames) : name,
+      clean(entry, foreign || withForeignNames.has(name)),
+    ]);
+    return Object.fromEntries(entries);
   };
-  return clean;
+  return (value) => clean(value, false);
 }

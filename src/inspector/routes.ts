@@ -43,10 +43,12 @@ export function inspectorEndpoints<Context extends DialectParts>({
   const allowed = (call: Call): void => {
     if (!mayAdminister(access, call)) throw new AppError('admin-only', {});
   };
-  const shown = async (value: unknown, records: readonly RequestRecord[]): Promise<Reply> => {
+  const redactorFor = async () => {
     const { redactor } = await import('./redact.ts');
-    return json(redactor([...secrets, ...records.flatMap((record) => record.secrets)])(value));
+    return (record: RequestRecord) => redactor([...secrets, ...record.secrets]);
   };
+  const shown = async (value: unknown, record: RequestRecord): Promise<Reply> =>
+    json((await redactorFor())(record)(value));
   const found = (call: Call): { readonly record: RequestRecord; readonly action: string | undefined } => {
     allowed(call);
     const [id = '', ...rest] = call.path.slice(call.path.lastIndexOf(`${path}/`) + path.length + 1).split('/');
@@ -59,8 +61,13 @@ export function inspectorEndpoints<Context extends DialectParts>({
     row(path, 'The last requests that --inspect keeps, the newest first.', async (call) => {
       allowed(call);
       const { summaryOf } = await import('./view.ts');
-      const records = store.list();
-      return shown({ keeps: store.count, requests: records.map(summaryOf) }, records);
+      const redactFor = await redactorFor();
+      // All else of a summary is made by the server.
+      const requests = store.list().map((record) => {
+        const { path: sent, ...summary } = summaryOf(record);
+        return { ...summary, path: redactFor(record)(sent) };
+      });
+      return json({ keeps: store.count, requests });
     }),
     row(
       path,
@@ -84,7 +91,7 @@ export function inspectorEndpoints<Context extends DialectParts>({
           const reason = showing.type === 'impossible' ? { reason: showing.reason } : {};
           return { name: dialect.name, title: dialect.title, shows: showing.type, ...reason };
         });
-        return shown({ ...detailOf(record, await fidelities()), dialects: shows }, [record]);
+        return shown({ ...detailOf(record, await fidelities()), dialects: shows }, record);
       },
       { match: 'prefix' },
     ),
@@ -102,7 +109,7 @@ export function inspectorEndpoints<Context extends DialectParts>({
           throw new AppError('invalid-field', { field: 'as', expected });
         }
         const { replay } = await import('./replay.ts');
-        return shown(await replay(record, dialect, context, call.signal), [record]);
+        return shown(await replay(record, dialect, context, call.signal), record);
       },
       { method: 'POST', match: 'prefix' },
     ),

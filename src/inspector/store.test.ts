@@ -33,6 +33,13 @@ function storeOf(count: number, mostBytes?: number) {
   return { store, pass };
 }
 
+/** A request of a client that has access. */
+function admitted(store: RequestStore, own: Partial<ExchangeHead> = {}) {
+  const watch = store.watch(headOf(own));
+  watch?.authorized?.(undefined, true);
+  return watch;
+}
+
 const request: GenerationRequest = { ...defaultControls, prompt: '<s>Hi', memory: '' };
 
 describe('isRecorded', () => {
@@ -57,7 +64,7 @@ describe('isRecorded', () => {
 describe('RequestStore', () => {
   test('keeps the last ones, the newest first', () => {
     const { store } = storeOf(2);
-    for (const id of ['a', 'b', 'c']) store.watch(headOf({ id }));
+    for (const id of ['a', 'b', 'c']) admitted(store, { id });
     expect(store.list().map(({ head }) => head.id)).toEqual(['c', 'b']);
     expect(store.find('a')).toBeUndefined();
   });
@@ -70,7 +77,7 @@ describe('RequestStore', () => {
 
   test('drops the oldest when all together are too large, and never the newest', () => {
     const { store } = storeOf(10, 10_000);
-    const [first, second] = ['a', 'b'].map((id) => store.watch(headOf({ id })));
+    const [first, second] = ['a', 'b'].map((id) => admitted(store, { id }));
     first?.received?.(new Uint8Array(6000));
     expect(store.list()).toHaveLength(2);
     second?.received?.(new Uint8Array(6000));
@@ -79,8 +86,36 @@ describe('RequestStore', () => {
     expect(store.list()).toHaveLength(1);
     // The one that was dropped goes on, and counts no more.
     first?.wrote?.('x'.repeat(20_000));
-    store.watch(headOf({ id: 'c' }));
+    admitted(store, { id: 'c' });
     expect(store.list().map(({ head }) => head.id)).toEqual(['c']);
+  });
+
+  test('refused requests do not push out others, and only the last 20 are kept', () => {
+    const { store } = storeOf(3);
+    admitted(store, { id: 'a' });
+    for (let index = 0; index < 100; index++) store.watch(headOf({ id: `refused-${index}` }));
+    admitted(store, { id: 'b' });
+    const ids = store.list().map(({ head }) => head.id);
+    expect([ids.length, ids[0], ids[1], ids.at(-1)]).toEqual([21, 'b', 'refused-99', 'a']);
+    expect(store.find('refused-99')?.head.id).toBe('refused-99');
+  });
+
+  test('requests of open endpoints without a key do not push out others', () => {
+    const { store } = storeOf(3);
+    admitted(store, { id: 'a' });
+    for (let index = 0; index < 100; index++) {
+      store.watch(headOf({ id: `open-${index}`, path: '/v1/nothing' }))?.authorized?.(undefined, false);
+    }
+    expect(store.find('a')?.head.id).toBe('a');
+  });
+
+  test('a request whose key takes long to check is kept once it has access', () => {
+    const { store } = storeOf(3);
+    const slow = store.watch(headOf({ id: 'slow' }));
+    for (let index = 0; index < 100; index++) store.watch(headOf({ id: `refused-${index}` }));
+    expect(store.find('slow')).toBeUndefined();
+    slow?.authorized?.('phone', true);
+    expect(store.find('slow')?.key).toBe('phone');
   });
 
   test('clear: forgets all', () => {
@@ -102,7 +137,7 @@ describe('record', () => {
 
   test('shows the phases of a generation', () => {
     const { watch, record, pass } = recorded();
-    watch.authorized?.('phone');
+    watch.authorized?.('phone', true);
     watch.received?.(Buffer.from('{"prompt":"Hi"}'));
     watch.modelSelected?.('mini');
     pass(2);
@@ -210,6 +245,7 @@ describe('record', () => {
     [503, 'sent', 'failed'],
     [200, 'failed', 'failed'],
     [200, 'client-gone', 'disconnected'],
+    [500, 'client-gone', 'disconnected'],
     [200, 'sent', 'completed'],
   ] as const)('status %d, ended %s: %s', (status, how, outcome) => {
     const { watch, record } = recorded();

@@ -1,9 +1,13 @@
 import type { ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
+import { heapShare } from '../core/heap-share.ts';
 import { RequestRecord } from './record.ts';
 import { isRecorded } from './recorded-paths.ts';
 
 /** What all records together may hold; then the oldest are dropped before their number is reached. */
 const mostBytes = 128 * 1024 * 1024;
+
+/** Requests of clients without access that are kept, beside the others. */
+const mostStrangers = 20;
 
 interface StoreParts {
   /** How many requests are kept; 0 keeps none. */
@@ -13,14 +17,20 @@ interface StoreParts {
   readonly mostBytes?: number;
 }
 
-/** The last requests, in memory only. */
+/**
+ * The last requests, in memory only. Those that have no access, because their key, host or origin is refused, are kept apart, so that
+ * they do not push out the others.
+ */
 export class RequestStore {
   readonly #records = new Map<string, RequestRecord>();
+  /** Also those whose key is being checked. */
+  readonly #strangers = new Map<string, RequestRecord>();
   readonly #mostBytes: number;
   #bytes = 0;
+  #count = 0;
 
   constructor(private readonly parts: StoreParts) {
-    this.#mostBytes = parts.mostBytes ?? mostBytes;
+    this.#mostBytes = parts.mostBytes ?? heapShare(mostBytes);
   }
 
   get count(): number {
@@ -30,25 +40,39 @@ export class RequestStore {
   /** A sink of the server's exchanges. */
   watch(head: ExchangeHead): ExchangeWatch | undefined {
     if (this.parts.count <= 0 || !isRecorded(head)) return undefined;
-    const record: RequestRecord = new RequestRecord(head, this.parts, (bytes) => {
-      if (this.#records.get(head.id) === record) this.#grew(bytes);
-    });
-    this.#records.set(head.id, record);
-    this.#grew(record.bytes);
+    const record: RequestRecord = new RequestRecord(
+      head,
+      { ...this.parts, number: ++this.#count },
+      {
+        grew: (bytes) => {
+          if (this.#records.get(head.id) === record) this.#grew(bytes);
+        },
+        admitted: () => {
+          this.#strangers.delete(head.id);
+          this.#records.set(head.id, record);
+          this.#grew(record.bytes);
+        },
+      },
+    );
+    this.#strangers.set(head.id, record);
+    const [oldest] = this.#strangers.keys();
+    if (this.#strangers.size > mostStrangers && oldest !== undefined) this.#strangers.delete(oldest);
     return record;
   }
 
   /** The newest first. */
   list(): readonly RequestRecord[] {
-    return [...this.#records.values()].reverse();
+    const all = [...this.#records.values(), ...this.#strangers.values()];
+    return all.sort((one, other) => other.number - one.number);
   }
 
   find(id: string): RequestRecord | undefined {
-    return this.#records.get(id);
+    return this.#records.get(id) ?? this.#strangers.get(id);
   }
 
   clear(): void {
     this.#records.clear();
+    this.#strangers.clear();
     this.#bytes = 0;
   }
 

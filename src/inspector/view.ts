@@ -16,7 +16,7 @@ export function summaryOf(record: RequestRecord) {
     family: head.family,
     kind: record.neutral?.kind ?? record.tasks[0]?.kind ?? null,
     model: answersText(record) ? record.model : null,
-    status: record.status ?? null,
+    status: statusOf(record),
     outcome: outcomeOf(record),
     streamed: isStreamed(record),
     duration_ms: rounded(times.ended),
@@ -50,7 +50,7 @@ export function detailOf(record: RequestRecord, fidelities: readonly EndpointFid
       error: error ?? null,
     })),
     response: {
-      status: record.status ?? null,
+      status: statusOf(record),
       headers: record.replyHeaders,
       bytes: record.sentBytes,
       ...sent,
@@ -78,16 +78,21 @@ export function isStreamed({ replyHeaders }: RequestRecord): boolean {
   return /event-stream|ndjson/.test(replyHeaders['content-type'] ?? '');
 }
 
+/** Work that ends because its client has left gives an error that nobody gets. */
+function statusOf({ status, end }: RequestRecord): number | null {
+  return status === undefined || (end === 'client-gone' && status >= 500) ? null : status;
+}
+
 type Outcome = 'running' | 'completed' | 'aborted' | 'refused' | 'failed' | 'disconnected';
 
 function outcomeOf(record: RequestRecord): Outcome {
   const last = lastEvents(record);
   const over = last.every((event) => event?.type === 'finish' || event?.type === 'error');
   if (record.end === undefined || !over) return 'running';
+  if (record.end === 'client-gone') return 'disconnected';
   if ((record.status ?? 0) >= 500 || record.end === 'failed') return 'failed';
   if ((record.status ?? 0) >= 400) return 'refused';
   if (last.some((event) => event?.type === 'error') || record.tasks.some(({ error }) => error)) return 'failed';
-  if (record.end === 'client-gone') return 'disconnected';
   return last.some((event) => event?.type === 'finish' && event.reason === 'aborted') ? 'aborted' : 'completed';
 }
 

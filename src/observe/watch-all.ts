@@ -17,7 +17,7 @@ function together(watches: readonly ExchangeWatch[]): ExchangeWatch {
   const replyWatches = watches.filter(({ replyEvent }) => replyEvent);
   const writeWatches = watches.filter(({ wrote }) => wrote);
   return {
-    authorized: (key) => each((watch) => watch.authorized?.(key)),
+    authorized: (key, known) => each((watch) => watch.authorized?.(key, known)),
     received: (body) => each((watch) => watch.received?.(body)),
     traceparent: watches.find(({ traceparent }) => traceparent !== undefined)?.traceparent,
     modelSelected: (name) => each((watch) => watch.modelSelected?.(name)),

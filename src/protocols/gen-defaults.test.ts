@@ -38,7 +38,7 @@ const dialects: Readonly<Record<string, Decode>> = {
     return requests[0] as GenerationControls;
   },
   Responses: async (body, apply) => {
-    const parts = { ...dialectParts(), store: new ResponseStore() };
+    const parts = { ...dialectParts(), store: new ResponseStore().of('') };
     return atOnce(decodeResponse(apply({ input: 'x', ...body }), parts)).chat.controls;
   },
   Messages: async (body, apply) =>

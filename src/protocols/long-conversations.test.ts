@@ -122,7 +122,7 @@ test('a system message with very many blocks is one text', () => {
 });
 
 test('continues a stored conversation with very many items', () => {
-  const store = new ResponseStore();
+  const store = new ResponseStore().of('');
   const input = list((index) => ({ id: `msg_${index}`, type: 'message', role: 'user', content: 'a' }));
   store.put({ id: 'resp_1', response: {}, context: [], input, output: [] });
   const references = list((index) => ({ type: 'item_reference', id: `msg_${index}` }));

@@ -217,6 +217,17 @@ describe('imageService: interrupt', () => {
     expect(running[0]?.signal.aborted).toBe(true);
   });
 
+  test('a key of the key file neither sees nor stops requests of others', async () => {
+    const { service, drawings } = world();
+    const events = read(service.draw(request, { ...ticket(), client: 'key one' }));
+    await settle();
+    expect([drawings.progress('', 'key other'), drawings.interrupt('', 'key other')]).toEqual([undefined, false]);
+    expect(drawings.skip('', 'key other')).toBe(false);
+    expect(drawings.progress('', 'key one')).toBeDefined();
+    expect(drawings.interrupt('', 'key one')).toBe(true);
+    expect(await events).toBe('stopped');
+  });
+
   test('leaves queued requests', async () => {
     const { service, drawings, running } = world();
     const both = [1, 2].map((seed) => read(service.draw({ ...request, seed }, ticket())));

@@ -1,3 +1,4 @@
+import { maySee } from '../core/client-name.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type {
@@ -22,6 +23,7 @@ export interface ImageParts extends TaskParts<ImageEngine, ImageSource> {
 }
 
 interface Drawing {
+  readonly client: string;
   progress: Omit<ImageProgress, 'secondsSoFar'>;
   readonly startedAt: number;
   /** Ends the whole request. */
@@ -37,8 +39,8 @@ export class RunningDrawings implements Drawings {
   /** The clock is that of the queue. */
   constructor(private readonly now: () => number) {}
 
-  begin(progress: Drawing['progress'], stop: AbortController): Drawing {
-    const drawing: Drawing = { progress, startedAt: this.now(), stop, skip: new AbortController() };
+  begin(client: string, progress: Drawing['progress'], stop: AbortController): Drawing {
+    const drawing: Drawing = { client, progress, startedAt: this.now(), stop, skip: new AbortController() };
     this.#drawings.add(drawing);
     return drawing;
   }
@@ -47,19 +49,19 @@ export class RunningDrawings implements Drawings {
     this.#drawings.delete(drawing);
   }
 
-  progress(genkey = ''): ImageProgress | undefined {
-    const [oldest] = this.#matching(genkey);
+  progress(genkey = '', client = ''): ImageProgress | undefined {
+    const [oldest] = this.#matching(genkey, client);
     return oldest && { ...oldest.progress, secondsSoFar: (this.now() - oldest.startedAt) / 1000 };
   }
 
-  interrupt(genkey = ''): boolean {
-    const matching = this.#matching(genkey);
+  interrupt(genkey = '', client = ''): boolean {
+    const matching = this.#matching(genkey, client);
     for (const { stop } of matching) stop.abort(new AppError('stopped', {}));
     return matching.length > 0;
   }
 
-  skip(genkey = ''): boolean {
-    const matching = this.#matching(genkey);
+  skip(genkey = '', client = ''): boolean {
+    const matching = this.#matching(genkey, client);
     for (const drawing of matching) {
       if (drawing.progress.pictures >= drawing.progress.count) continue;
       drawing.progress = { ...drawing.progress, skipped: true };
@@ -68,8 +70,9 @@ export class RunningDrawings implements Drawings {
     return matching.length > 0;
   }
 
-  #matching(genkey: string): readonly Drawing[] {
-    return [...this.#drawings].filter(({ progress }) => genkey === '' || progress.genkey === genkey);
+  #matching(genkey: string, client: string): readonly Drawing[] {
+    const known = [...this.#drawings].filter((drawing) => maySee(client, drawing));
+    return known.filter(({ progress }) => genkey === '' || progress.genkey === genkey);
   }
 }
 
@@ -108,7 +111,7 @@ export function imageService({ drawings, ...parts }: ImageParts): ImageService {
   function inTurn<Event>(ticket: Ticket, work: (turn: ImageTurn) => AsyncIterable<Event>): AsyncIterable<Event> {
     // An interrupt ends this request only, and its client gets `stopped`.
     const stop = new AbortController();
-    const { genkey } = ticket;
+    const { genkey, client } = ticket;
     const stoppable: Ticket = { ...ticket, signal: AbortSignal.any([ticket.signal, stop.signal]) };
     return own.inTurn(stoppable, ({ signal, begin }) =>
       work({
@@ -117,7 +120,7 @@ export function imageService({ drawings, ...parts }: ImageParts): ImageService {
           const { engine } = await begin();
           const { steps, count } = request;
           const start = { genkey, skipped: false, step: 0, steps, pictures: 0, count };
-          yield* watched(engine, request, drawings.begin(start, stop), signal);
+          yield* watched(engine, request, drawings.begin(client, start, stop), signal);
         },
         upscale: async (request) => (await begin()).engine.upscale(request, signal),
       }),

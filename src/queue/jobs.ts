@@ -1,5 +1,5 @@
 import type { AbortCause } from '../core/abort-cause.ts';
-import { isKeyClient } from '../core/client-name.ts';
+import { maySee } from '../core/client-name.ts';
 import type { FinishReason, TokenLogprob } from '../core/events.ts';
 import type { QueuePosition } from '../core/request.ts';
 
@@ -82,9 +82,8 @@ export class Jobs {
     return this.#jobs.filter(isActive);
   }
 
-  /** A key of `--keyfile` can neither read nor stop what others have asked for, whatever genkey it guesses. */
   #knownTo(client: string): readonly Job[] {
-    return isKeyClient(client) ? this.#jobs.filter((job) => job.client === client) : this.#jobs;
+    return this.#jobs.filter((job) => maySee(client, job));
   }
 }
 

@@ -9,7 +9,7 @@ import { watchAll } from '../observe/watch-all.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
 import { randomId } from '../protocols/dialect.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
-import type { RealtimeParts } from '../protocols/realtime/connection.ts';
+import type { RealtimeServices } from '../protocols/realtime/connection.ts';
 import { realtimeSockets } from '../protocols/realtime/routes.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
 import { withSocketAccess } from './access.ts';
@@ -56,7 +56,7 @@ export function createApp(parts: AppParts): App {
 }
 
 /** Work of a spoken conversation selects its model as a request that names it would. */
-function talkParts(select: SelectModel<ModelContext>): RealtimeParts {
+function talkParts(select: SelectModel<ModelContext>): RealtimeServices {
   return {
     newId: randomId,
     splitSentences: sentencesOf,
@@ -73,7 +73,7 @@ function httpServer(
   { settings, onError, onRefused, keys, warn }: AppParts,
   { comfy, exchangeSinks, streams }: ServerServices,
   endpoints: readonly Endpoint[],
-  talk: RealtimeParts,
+  talk: RealtimeServices,
 ): HttpServer {
   const certificate = settings.ssl && new CertificateFiles(settings.ssl[0], settings.ssl[1]);
   const server = createHttpServer({

@@ -1,6 +1,14 @@
-/** Drops its oldest entries beyond a number of entries or bytes. The newest entry always stays. */
+import { entryToDrop, noKey, type Owner } from '../core/owner.ts';
+
+interface Stored<Value> {
+  readonly value: Value;
+  readonly bytes: number;
+  readonly owner: Owner;
+}
+
+/** Drops entries beyond a number of entries or bytes: the oldest of the owner who has the most. The newest entry always stays. */
 export class BoundedMap<Value> {
-  readonly #entries = new Map<string, { readonly value: Value; readonly bytes: number }>();
+  readonly #entries = new Map<string, Stored<Value>>();
   #bytes = 0;
 
   constructor(
@@ -29,13 +37,12 @@ export class BoundedMap<Value> {
     return [...this.#entries].map(([key, { value }]) => [key, value]);
   }
 
-  set(key: string, value: Value, bytes: number): void {
+  set(key: string, value: Value, bytes: number, owner: Owner = noKey): void {
     this.delete(key);
-    this.#entries.set(key, { value, bytes });
+    this.#entries.set(key, { value, bytes, owner });
     this.#bytes += bytes;
-    for (const oldest of this.#entries.keys()) {
-      if (oldest === key || (this.size <= this.most.entries && this.#bytes <= this.most.bytes)) return;
-      this.delete(oldest);
+    while (this.size > 1 && (this.size > this.most.entries || this.#bytes > this.most.bytes)) {
+      this.delete(this.#keyToDrop(key, owner));
     }
   }
 
@@ -46,5 +53,14 @@ export class BoundedMap<Value> {
     this.#bytes -= entry.bytes;
     this.onRemoved(entry.value);
     return true;
+  }
+
+  /** Own entries first where others have less; if there is only the newest, it takes from others all the same. */
+  #keyToDrop(newest: string, newcomer: Owner): string {
+    const counted = this.size > this.most.entries;
+    const entries = [...this.#entries].map(([key, { bytes, owner }]) => {
+      return { key, owner, size: counted ? 1 : bytes, droppable: key !== newest };
+    });
+    return (entryToDrop(entries, newcomer) ?? entryToDrop(entries, ''))?.key ?? newest;
   }
 }

@@ -1,11 +1,21 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ResponseStore, type StoredResponse } from './responses.ts';
+import { noKey } from '../core/owner.ts';
+import { ResponseStore as Responses, type StoredResponse } from './responses.ts';
 
 const message = (id: string, text = '') => ({ id, type: 'message', text });
 
 function stored(id: string, more: Partial<StoredResponse> = {}): StoredResponse {
   return { id, response: { id }, context: [], input: [message(`in-${id}`)], output: [message(`out-${id}`)], ...more };
+}
+
+/** With the view of one owner. */
+class ResponseStore extends Responses {
+  readonly #own = this.of(noKey);
+  readonly put = this.#own.put;
+  readonly get = this.#own.get;
+  readonly item = this.#own.item;
+  readonly delete = this.#own.delete;
 }
 
 const generous = { responses: 100, bytes: 1_000_000 };
@@ -72,4 +82,28 @@ test('ResponseStore: stays within its limits after any operations, and is empty 
       expect([store.size, store.bytes, store.item('shared')]).toEqual([0, 0, undefined]);
     }),
   );
+});
+
+test('ResponseStore: an owner neither sees, replaces nor deletes responses and items of another, whatever ids it uses', () => {
+  const store = new Responses(generous);
+  const [mine, theirs] = [store.of('key a'), store.of('key b')];
+  mine.put(stored('a', { input: [message('note', 'mine')] }));
+  expect([theirs.get('a'), theirs.item('note'), theirs.item('out-a'), theirs.delete('a')]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    false,
+  ]);
+  theirs.put(stored('a', { input: [message('note', 'theirs')] }));
+  expect([mine.item('note'), theirs.item('note')]).toEqual([message('note', 'mine'), message('note', 'theirs')]);
+  theirs.delete('a');
+  expect(mine.get('a')?.input).toEqual([message('note', 'mine')]);
+});
+
+test('ResponseStore: an owner with many responses does not push out those of another', () => {
+  const store = new Responses({ ...generous, responses: 5 });
+  store.of('key a').put(stored('old'));
+  for (let index = 0; index < 20; index++) store.of('key b').put(stored(`new-${index}`));
+  expect(store.of('key a').get('old')?.id).toBe('old');
+  expect([store.size, store.of('key b').get('new-19')?.id]).toEqual([5, 'new-19']);
 });

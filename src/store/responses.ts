@@ -1,3 +1,5 @@
+import { heapShare } from '../core/heap-share.ts';
+import type { Owner } from '../core/owner.ts';
 import { BoundedMap } from './bounded-map.ts';
 
 /** An item of a conversation in its wire format. Its id can be referenced by later requests. */
@@ -18,14 +20,35 @@ export interface StoredResponse {
   readonly output: readonly StoredItem[];
 }
 
-/** Responses in memory, the oldest dropped first. Items that several responses share count for each of them. */
-export class ResponseStore {
-  readonly #responses: BoundedMap<StoredResponse>;
-  readonly #items = new Map<string, { readonly owner: string; readonly item: StoredItem }>();
+/** The responses of one owner. */
+export interface OwnResponses {
+  /** Replaces a response of the same id. False for one that is larger than the store; then nothing changes. */
+  put(stored: StoredResponse): boolean;
+  get(id: string): StoredResponse | undefined;
+  /** An input or output item of a stored response. */
+  item(id: string): StoredItem | undefined;
+  delete(id: string): boolean;
+}
 
-  constructor(private readonly most = { responses: 500, bytes: 128 * 2 ** 20 }) {
-    this.#responses = new BoundedMap({ entries: most.responses, bytes: most.bytes }, ({ id, input, output }) => {
-      for (const item of [...input, ...output]) if (this.#items.get(item.id)?.owner === id) this.#items.delete(item.id);
+interface Entry {
+  readonly owner: Owner;
+  readonly stored: StoredResponse;
+}
+
+/**
+ * Responses in memory; the oldest of the owner who has the most are dropped first. Items that several responses share count for each
+ * of them. Ids of items are chosen by clients: they are found by their owner only.
+ */
+export class ResponseStore {
+  readonly #responses: BoundedMap<Entry>;
+  readonly #items = new Map<string, { readonly response: string; readonly item: StoredItem }>();
+
+  constructor(private readonly most = { responses: 500, bytes: heapShare(128 * 2 ** 20) }) {
+    this.#responses = new BoundedMap({ entries: most.responses, bytes: most.bytes }, ({ owner, stored }) => {
+      for (const { id } of [...stored.input, ...stored.output]) {
+        const key = keyOf(owner, id);
+        if (this.#items.get(key)?.response === stored.id) this.#items.delete(key);
+      }
     });
   }
 
@@ -37,26 +60,28 @@ export class ResponseStore {
     return this.#responses.bytes;
   }
 
-  /** Replaces a response of the same id. False for one that is larger than the store; then nothing changes. */
-  put(stored: StoredResponse): boolean {
+  of(owner: Owner): OwnResponses {
+    return {
+      put: (stored) => this.#put(owner, stored),
+      get: (id) => this.#responses.get(keyOf(owner, id))?.stored,
+      item: (id) => this.#items.get(keyOf(owner, id))?.item,
+      delete: (id) => this.#responses.delete(keyOf(owner, id)),
+    };
+  }
+
+  #put(owner: Owner, stored: StoredResponse): boolean {
     // The length as JSON approximates the memory: the texts are what is large.
     const bytes = Buffer.byteLength(JSON.stringify(stored));
     if (bytes > this.most.bytes || this.most.responses < 1) return false;
-    this.#responses.set(stored.id, stored, bytes);
-    for (const item of [...stored.input, ...stored.output]) this.#items.set(item.id, { owner: stored.id, item });
+    this.#responses.set(keyOf(owner, stored.id), { owner, stored }, bytes, owner);
+    for (const item of [...stored.input, ...stored.output]) {
+      this.#items.set(keyOf(owner, item.id), { response: stored.id, item });
+    }
     return true;
   }
+}
 
-  get(id: string): StoredResponse | undefined {
-    return this.#responses.get(id);
-  }
-
-  /** An input or output item of a stored response. */
-  item(id: string): StoredItem | undefined {
-    return this.#items.get(id)?.item;
-  }
-
-  delete(id: string): boolean {
-    return this.#responses.delete(id);
-  }
+/** No name of a key has a line break. */
+function keyOf(owner: Owner, id: string): string {
+  return `${owner}\n${id}`;
 }

@@ -79,6 +79,36 @@ test('SyncedRecords: limits the number of records and the length of each', async
   expect(await records.save(chat('a'), 1, '1')).toMatchObject({ saved: true });
 });
 
+test('SyncedRecords: deleted records do not count against the limit', async () => {
+  const { records } = recordsIn({ limits: { records: 2, characters: 5 } });
+  for (const id of ['a', 'b', 'c', 'd', 'e']) {
+    const { revision } = await records.save(chat(id), 0, '1');
+    expect(await records.save(chat(id), revision, undefined)).toMatchObject({ saved: true });
+  }
+  await records.save(chat('f'), 0, '1');
+  await records.save(chat('g'), 0, '1');
+  await expect(records.save(chat('h'), 0, '1')).rejects.toBeInstanceOf(TooManyRecords);
+});
+
+test('SyncedRecords: a deleted record that is saved again counts', async () => {
+  const { records } = recordsIn({ limits: { records: 1, characters: 5 } });
+  await records.save(chat('a'), 0, '1');
+  await records.save(chat('a'), 1, undefined);
+  await records.save(chat('b'), 0, '1');
+  await expect(records.save(chat('a'), 2, '2')).rejects.toBeInstanceOf(TooManyRecords);
+});
+
+test('SyncedRecords: keeps the newest deleted records, as many as there may be records', async () => {
+  const { records, folder } = recordsIn({ limits: { records: 2, characters: 5 } });
+  for (const id of ['a', 'b', 'c', 'd', 'e']) {
+    const { revision } = await records.save(chat(id), 0, '1');
+    await records.save(chat(id), revision, undefined);
+  }
+  // One more may be there until the next change.
+  expect(readdirSync(folder).sort()).toEqual(['chats.c.6.deleted', 'chats.d.8.deleted', 'chats.e.10.deleted']);
+  expect((await records.list()).revision).toBe(10);
+});
+
 test('SyncedRecords: of concurrent saves from one base exactly one succeeds', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 12 }), async (names) => {

@@ -43,7 +43,7 @@ const fileNames = /^([a-z]+)\.([a-z0-9]{1,64})\.([1-9]\d{0,14})\.(json|deleted)$
 /**
  * Chats, stories and characters that browsers keep on the server, a file for each. The name of a file has its revision, so that the
  * folder is its own index: a crash between writing a revision and removing the last one leaves both, and the newer one counts. A
- * deleted record leaves an empty file, so that other browsers delete it too.
+ * deleted record leaves an empty file, so that other browsers delete it too; the oldest of these are removed beyond the limit.
  */
 export class SyncedRecords {
   readonly #parts: SyncedRecordsParts;
@@ -97,10 +97,14 @@ export class SyncedRecords {
       const heads = await this.#heads();
       const stored = heads.get(keyOf(name));
       if ((stored?.revision ?? 0) !== base) return { saved: false, revision: stored?.revision ?? 0 };
-      if (!stored && heads.size >= this.#limits.records) throw new TooManyRecords();
+      const kept = [...heads.values()].filter(({ deleted }) => !deleted).length;
+      const adds = data !== undefined && (!stored || stored.deleted);
+      if (adds && kept >= this.#limits.records) throw new TooManyRecords();
       const head = { ...name, revision: lastRevision([...heads.values()]) + 1, deleted: data === undefined };
       await replaceFile(this.#path(head), chunks);
       if (stored) await rm(this.#path(stored), { force: true });
+      for (const old of deletedBeyond(this.#limits.records, [...heads.values()]))
+        await rm(this.#path(old), { force: true });
       return { saved: true, revision: head.revision };
     });
   }
@@ -143,6 +147,12 @@ function isKind(kind: string | undefined): kind is RecordKind {
 
 function keyOf({ kind, id }: RecordName): string {
   return `${kind}.${id}`;
+}
+
+/** The oldest of the deleted records beyond a number; their revisions are lower than that of any that stays. */
+function deletedBeyond(most: number, heads: readonly RecordHead[]): readonly RecordHead[] {
+  const deleted = heads.filter((head) => head.deleted).sort((one, other) => other.revision - one.revision);
+  return deleted.slice(most);
 }
 
 function lastRevision(heads: readonly RecordHead[]): number {

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { noKey } from '../../core/owner.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Answered } from '../testing/asked.ts';
 import { asking, type Proof, proveFidelity, type Seen } from '../testing/fidelity-proof.ts';
@@ -15,7 +16,7 @@ function world() {
   return {
     endpoints,
     get asked() {
-      const { queue_pending: pending } = prompts.queue() as { queue_pending: readonly unknown[][] };
+      const { queue_pending: pending } = prompts.queue(noKey) as { queue_pending: readonly unknown[][] };
       return pending.map(([number, id, graph, extra, outputs]) => ({ number, id, graph, extra, outputs }));
     },
   };
@@ -101,7 +102,7 @@ describe('POST /interrupt', () => {
     const reply = await post('/interrupt', body);
     for (let round = 0; round < 20; round += 1) await settled();
     const asked = [{ running: prompts.remaining }];
-    prompts.interrupt();
+    prompts.interrupt(noKey);
     return seen(reply, asked);
   }
 

@@ -1,5 +1,7 @@
+import { webcrypto } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { noKey } from '../../core/owner.ts';
 import { pictureFacts } from '../pictures/picture-facts.ts';
 import { pixelAt, pngOf } from '../testing/pictures.ts';
 import { annotatedName, ComfyFiles, isPlainFolder, isPlainName, outputName } from './files.ts';
@@ -12,7 +14,7 @@ const at = (name: string) => ({ type: 'input', subfolder: '', name }) as const;
 
 describe('ComfyFiles', () => {
   test('stores pictures by type, folder and name', () => {
-    const files = new ComfyFiles();
+    const files = new ComfyFiles().of(noKey);
     files.put(at('a.png'), file(1));
     files.put({ type: 'output', subfolder: 'x/y', name: 'a.png' }, file(2));
     expect(files.get(at('a.png'))?.bytes).toHaveLength(1);
@@ -23,7 +25,7 @@ describe('ComfyFiles', () => {
   });
 
   test('drops the oldest files beyond the limit', () => {
-    const files = new ComfyFiles({ bytes: 100, entries: 2 });
+    const files = new ComfyFiles({ bytes: 100, entries: 2 }).of(noKey);
     for (const name of ['a', 'b', 'c']) files.put(at(name), file(1));
     expect(files.sent()).toEqual(['b', 'c']);
   });
@@ -33,7 +35,7 @@ describe('ComfyFiles', () => {
       fc.property(
         fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.integer({ min: 1, max: 60 })), { minLength: 1 }),
         (puts) => {
-          const files = new ComfyFiles({ bytes: 100, entries: 3 });
+          const files = new ComfyFiles({ bytes: 100, entries: 3 }).of(noKey);
           for (const [name, length] of puts) {
             files.put(at(name), file(length));
             const lengths = files.sent().map((each) => files.get(at(each))?.bytes.length ?? 0);
@@ -152,7 +154,26 @@ describe('POST /upload/image', () => {
     const world = comfyWorld();
     const { status, json } = await sendPicture(world, fields, bytes, name);
     expect([status, json.error.type]).toEqual([400, 'invalid_prompt']);
-    expect(world.prompts.files.sent()).toEqual([]);
+    expect(world.prompts.files.of(noKey).sent()).toEqual([]);
+  });
+
+  test('hashes each picture once, however many of its name are stored', async () => {
+    const world = comfyWorld();
+    const hash = vi.spyOn(webcrypto.subtle, 'digest');
+    onTestFinished(() => hash.mockRestore());
+    const names: string[] = [];
+    for (const red of [1, 2, 3, 4, 2]) {
+      names.push((await sendPicture(world, {}, pngOf(4, 4, [red, 0, 0, 255]))).json.name);
+    }
+    expect(names).toEqual(['photo.png', 'photo (1).png', 'photo (2).png', 'photo (3).png', 'photo (1).png']);
+    expect(hash).toHaveBeenCalledTimes(5);
+  });
+
+  test('two pictures of the same name at once: both are stored', async () => {
+    const world = comfyWorld();
+    const sent = [1, 2].map((red) => sendPicture(world, {}, pngOf(4, 4, [red, 0, 0, 255])));
+    const names = (await Promise.all(sent)).map(({ json }) => json.name);
+    expect(names.sort()).toEqual(['photo (1).png', 'photo.png']);
   });
 
   test('refuses a request without a form', async () => {

@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto';
+import { webcrypto } from 'node:crypto';
 import { AppError } from '../../core/errors.ts';
+import type { Owner } from '../../core/owner.ts';
 import type { OutputFormat, PictureEdit, PictureEditor } from '../../core/pictures.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
@@ -18,9 +19,19 @@ interface FileName {
 interface StoredFile {
   readonly bytes: Uint8Array;
   readonly contentType: string;
+  /** Of pictures that were sent. */
+  readonly digest?: string;
 }
 
-/** Pictures that clients sent and that were drawn for them, in memory. The oldest are dropped. */
+/** The files of one owner. */
+export interface OwnFiles {
+  get(file: FileName): StoredFile | undefined;
+  put(file: FileName, content: StoredFile): void;
+  /** The names of the pictures that were sent. */
+  sent(): readonly string[];
+}
+
+/** Pictures that clients sent and that were drawn for them, in memory. The oldest of the owner who has the most are dropped. */
 export class ComfyFiles {
   readonly #files: BoundedMap<StoredFile>;
 
@@ -28,17 +39,16 @@ export class ComfyFiles {
     this.#files = new BoundedMap(most);
   }
 
-  get({ type, subfolder, name }: FileName): StoredFile | undefined {
-    return this.#files.get(`${type}/${subfolder}/${name}`);
-  }
-
-  put({ type, subfolder, name }: FileName, file: StoredFile): void {
-    this.#files.set(`${type}/${subfolder}/${name}`, file, file.bytes.length);
-  }
-
-  /** The names of the pictures that were sent. */
-  sent(): readonly string[] {
-    return this.#files.entries().flatMap(([key]) => /^input\/\/?(.*)$/s.exec(key)?.[1] ?? []);
+  of(owner: Owner): OwnFiles {
+    const folder = `${owner}\n`;
+    const keyOf = ({ type, subfolder, name }: FileName): string => `${folder}${type}/${subfolder}/${name}`;
+    const sentName = (key: string) =>
+      key.startsWith(folder) ? (/^input\/\/?(.*)$/s.exec(key.slice(folder.length))?.[1] ?? []) : [];
+    return {
+      get: (file) => this.#files.get(keyOf(file)),
+      put: (file, content) => this.#files.set(keyOf(file), content, content.bytes.length, owner),
+      sent: () => this.#files.entries().flatMap(([key]) => sentName(key)),
+    };
   }
 }
 
@@ -81,7 +91,8 @@ function formatted(format: string, now: Date): string {
 }
 
 interface StoreParts {
-  readonly files: ComfyFiles;
+  /** Of the client. */
+  readonly files: OwnFiles;
   readonly editor: PictureEditor;
 }
 
@@ -95,8 +106,10 @@ export async function upload(call: Call, { files, editor }: StoreParts, kind: 'i
   if (!isPlainName(sentName)) throw wrong('image', 'a file with a name');
   if (!isPlainFolder(subfolder)) throw wrong('subfolder', 'a folder inside of the store');
   const stored = kind === 'mask' && original ? await masked(picture, original, { files, editor }) : picture;
-  const name = overwrite ? sentName : freeName({ type, subfolder, name: sentName }, stored, files);
-  files.put({ type, subfolder, name }, { bytes: stored.bytes, contentType: `image/${stored.format}` });
+  const digest = await digestOf(stored.bytes);
+  // Nothing is awaited between the choice of the name and its use.
+  const name = overwrite ? sentName : freeName({ type, subfolder, name: sentName }, digest, files);
+  files.put({ type, subfolder, name }, { bytes: stored.bytes, contentType: `image/${stored.format}`, digest });
   return json({ name, subfolder, type });
 }
 
@@ -109,19 +122,19 @@ async function masked(mask: SentPicture, original: JsonObject, { files, editor }
 }
 
 /** A number is appended to a name that is taken by other content. */
-function freeName(wanted: FileName, picture: SentPicture, files: ComfyFiles): string {
-  const digest = digestOf(picture.bytes);
+function freeName(wanted: FileName, digest: string, files: OwnFiles): string {
   const dot = wanted.name.lastIndexOf('.');
   const [stem, ending] = dot > 0 ? [wanted.name.slice(0, dot), wanted.name.slice(dot)] : [wanted.name, ''];
   for (let number = 0; ; number++) {
     const name = number === 0 ? wanted.name : `${stem} (${number})${ending}`;
     const there = files.get({ ...wanted, name });
-    if (!there || digestOf(there.bytes) === digest) return name;
+    if (!there || there.digest === digest) return name;
   }
 }
 
-function digestOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('base64');
+/** In a thread of the pool: a picture may have megabytes. */
+async function digestOf(bytes: Uint8Array): Promise<string> {
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('base64');
 }
 
 /** A stored picture, unchanged or as a preview. */

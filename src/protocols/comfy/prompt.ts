@@ -1,3 +1,4 @@
+import { ownerOf } from '../../core/owner.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { bodyOf } from '../endpoint.ts';
 import { isObject, readFields } from '../fields.ts';
@@ -23,10 +24,12 @@ export async function queuePrompt(call: Call, parts: PictureParts, prompts: Comf
 }
 
 function added(call: Call, fields: PromptFields, parts: PictureParts, prompts: ComfyQueue): object {
+  const owner = ownerOf(call);
+  const files = prompts.files.of(owner);
   const nodes = readGraph(fields.prompt);
   const hasFile = (name: string): boolean => {
     const place = annotatedName(name, 'input');
-    return place !== undefined && prompts.files.get(place) !== undefined;
+    return place !== undefined && files.get(place) !== undefined;
   };
   const loras = parts.taskServices?.image?.facts.loras?.map(({ file }) => file);
   const { plan, nodeErrors } = walkGraph(nodes, { hasFile, loras, targets: fields.partial_execution_targets });
@@ -39,10 +42,11 @@ function added(call: Call, fields: PromptFields, parts: PictureParts, prompts: C
     fields,
     nodes,
     outputs: plan.outputs.map((output) => output.id),
-    owner: { client: clientOf(call), part: fields.client_id ?? '', requestId: call.id, watch: call.watch },
+    owner,
+    ticket: { client: clientOf(call), part: fields.client_id ?? '', requestId: call.id, watch: call.watch },
     image,
     bytes: call.body.length,
-    run: (running, turn) => runPlan(plan, running, { ...parts, image, turn, prompts, texts }),
+    run: (running, turn) => runPlan(plan, running, { ...parts, image, turn, files, prompts, texts }),
   });
   return { prompt_id: id, number, node_errors: nodeErrors };
 }

@@ -1,6 +1,7 @@
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { ImageService, ImageTurn } from '../../core/image.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
+import { type Owner, ownerOf } from '../../core/owner.ts';
 import type { Ticket } from '../../core/ticket.ts';
 import { unlessAborted } from '../../core/unless-aborted.ts';
 import type { StartTimer, Timer } from '../../http/timers.ts';
@@ -29,7 +30,8 @@ interface NewPrompt {
   readonly fields: PromptFields;
   readonly nodes: Graph;
   readonly outputs: readonly string[];
-  readonly owner: Pick<Ticket, 'client' | 'part' | 'requestId' | 'watch'>;
+  readonly owner: Owner;
+  readonly ticket: Pick<Ticket, 'client' | 'part' | 'requestId' | 'watch'>;
   readonly image: Pick<ImageService, 'inTurn'>;
   /** Size of the request. */
   readonly bytes: number;
@@ -67,7 +69,7 @@ export class ComfyQueue {
   readonly newId: () => string;
   readonly #pending = new Set<Prompt>();
   readonly #running = new Set<Prompt>();
-  readonly #history = new BoundedMap<object>({ entries: 200, bytes: 64 * 2 ** 20 });
+  readonly #history = new BoundedMap<Finished>({ entries: 200, bytes: 64 * 2 ** 20 });
   #count = 0;
   #pictures = 0;
 
@@ -76,7 +78,8 @@ export class ComfyQueue {
     this.hub = new Hub({
       ...parts,
       remaining: () => this.remaining,
-      runningNode: (client) => [...this.#running].find((prompt) => prompt.client === client)?.node,
+      runningNode: (owner, client) =>
+        [...this.#running].find((prompt) => prompt.owner === owner && prompt.client === client)?.node,
     });
   }
 
@@ -95,7 +98,7 @@ export class ComfyQueue {
     const state = { node: undefined, executed: [], notes: [], messages: [] };
     const own: Prompt = { ...prompt, client, number, stop, createTime: this.parts.now(), ...state };
     const replied = new Promise<void>((resolve) => void this.parts.startTimer(replyMs, resolve));
-    const ticket = { genkey: prompt.id, ...prompt.owner, signal: stop.signal, rank: number };
+    const ticket = { genkey: prompt.id, ...prompt.ticket, signal: stop.signal, rank: number };
     const events = prompt.image.inTurn(ticket, (turn) => this.#inTurn(own, turn, replied));
     this.#count = count;
     this.#pending.add(own);
@@ -108,16 +111,20 @@ export class ComfyQueue {
     return this.#history.has(id) || [...this.#running, ...this.#pending].some((prompt) => prompt.id === id);
   }
 
-  queue(): object {
+  queue(owner: Owner): object {
+    const own = (prompts: Iterable<Prompt>): Prompt[] => [...prompts].filter((prompt) => prompt.owner === owner);
     return {
-      queue_running: [...this.#running].map(queueItem),
-      queue_pending: [...this.#pending].sort((one, other) => one.number - other.number).map(queueItem),
+      queue_running: own(this.#running).map(queueItem),
+      queue_pending: own(this.#pending)
+        .sort((one, other) => one.number - other.number)
+        .map(queueItem),
     };
   }
 
-  /** Removes waiting prompts; all of them without ids. */
-  dropPending(ids?: readonly string[]): void {
+  /** Removes waiting prompts of an owner; all of them without ids. */
+  dropPending(owner: Owner, ids?: readonly string[]): void {
     for (const prompt of this.#pending) {
+      if (prompt.owner !== owner) continue;
       if (ids && !ids.includes(prompt.id)) continue;
       this.#pending.delete(prompt);
       prompt.stop.abort(new AppError('stopped', {}));
@@ -125,24 +132,29 @@ export class ComfyQueue {
     this.hub.status();
   }
 
-  /** The newest entries, or those from an offset on. */
-  history(most = Number.POSITIVE_INFINITY, offset?: number): object {
-    const start = offset ?? Math.max(0, this.#history.size - most);
-    return Object.fromEntries(this.#history.entries().slice(start, start + most));
+  /** The newest entries of an owner, or those from an offset on. */
+  history(owner: Owner, most = Number.POSITIVE_INFINITY, offset?: number): object {
+    const own = this.#historyOf(owner);
+    const start = offset ?? Math.max(0, own.length - most);
+    return Object.fromEntries(own.slice(start, start + most));
   }
 
-  entry(id: string): object {
-    const found = this.#history.get(id);
-    return found ? { [id]: found } : {};
+  entry(owner: Owner, id: string): object {
+    return Object.fromEntries(this.#historyOf(owner).filter(([own]) => own === id));
   }
 
-  dropHistory(ids: readonly string[] = this.#history.entries().map(([id]) => id)): void {
-    for (const id of ids) this.#history.delete(id);
+  dropHistory(owner: Owner, ids?: readonly string[]): void {
+    for (const [id] of this.#historyOf(owner)) if (!ids || ids.includes(id)) this.#history.delete(id);
   }
 
-  /** Stops all running prompts, or only this one. */
-  interrupt(id?: string): void {
+  #historyOf(owner: Owner): (readonly [id: string, entry: object])[] {
+    return this.#history.entries().flatMap(([id, one]) => (one.owner === owner ? [[id, one.entry] as const] : []));
+  }
+
+  /** Stops all running prompts of an owner, or only this one. */
+  interrupt(owner: Owner, id?: string): void {
     for (const prompt of this.#running) {
+      if (prompt.owner !== owner) continue;
       if (id === undefined || prompt.id === id) prompt.stop.abort(new AppError('stopped', {}));
     }
   }
@@ -199,7 +211,8 @@ export class ComfyQueue {
   }
 
   #callbacks(prompt: Prompt): Running {
-    const { id, client } = prompt;
+    const { id } = prompt;
+    const client = listenerOf(prompt);
     const send = (type: string, data: object): void => this.hub.send(client, type, { ...data, prompt_id: id });
     return {
       note: (text) => void prompt.notes.push(text),
@@ -222,8 +235,8 @@ export class ComfyQueue {
   #report(prompt: Prompt, type: string, data: object): void {
     const event = { ...data, prompt_id: prompt.id, timestamp: this.parts.now() };
     prompt.messages.push([type, event]);
-    if (type === 'execution_interrupted') this.hub.broadcast(type, event);
-    else this.hub.send(prompt.client, type, event);
+    if (type === 'execution_interrupted') this.hub.sendAll(prompt.owner, type, event);
+    else this.hub.send(listenerOf(prompt), type, event);
   }
 
   #remember(prompt: Prompt, outputs: Outputs | undefined): void {
@@ -236,8 +249,19 @@ export class ComfyQueue {
       meta: Object.fromEntries(meta),
       ...(prompt.notes.length > 0 ? { notes: prompt.notes } : {}),
     };
-    this.#history.set(prompt.id, entry, prompt.bytes);
+    this.#history.set(prompt.id, { owner: prompt.owner, entry }, prompt.bytes, prompt.owner);
   }
+}
+
+/** An entry of the history. */
+interface Finished {
+  readonly owner: Owner;
+  readonly entry: object;
+}
+
+/** Ids of clients are chosen by them: they are looked up among those of the same owner. */
+function listenerOf({ owner, client }: Pick<Prompt, 'owner' | 'client'>): string | undefined {
+  return client === undefined ? undefined : `${owner}\n${client}`;
 }
 
 function queueItem({ number, id, fields, createTime, outputs, client }: Prompt): readonly unknown[] {
@@ -257,10 +281,10 @@ export const features = { supports_preview_metadata: true, max_upload_size: 100 
 interface HubParts extends Pick<QueueParts, 'newId' | 'startTimer'> {
   readonly remaining: () => number;
   /** The node that runs now for this client. */
-  readonly runningNode: (client: string) => string | undefined;
+  readonly runningNode: (owner: Owner, client: string) => string | undefined;
 }
 
-/** The connections at /ws, by client id. */
+/** The connections at /ws, by owner and client id. */
 class Hub {
   readonly #sockets = new Map<string, LiveSocket>();
   /** Sockets of clients that support previews with metadata. */
@@ -269,14 +293,16 @@ class Hub {
 
   constructor(private readonly parts: HubParts) {}
 
-  open({ query }: Pick<SocketCall, 'query'>, socket: LiveSocket): void {
-    const client = query.get('clientId') || this.parts.newId();
-    this.#sockets.get(client)?.close(1000, 'another connection has the same clientId');
-    this.#sockets.set(client, socket);
-    socket.signal.addEventListener('abort', () => this.#closed(client, socket), { once: true });
+  open(call: Pick<SocketCall, 'query' | 'key'>, socket: LiveSocket): void {
+    const owner = ownerOf(call);
+    const client = call.query.get('clientId') || this.parts.newId();
+    const listener = `${owner}\n${client}`;
+    this.#sockets.get(listener)?.close(1000, 'another connection has the same clientId');
+    this.#sockets.set(listener, socket);
+    socket.signal.addEventListener('abort', () => this.#closed(listener, socket), { once: true });
     socket.onMessage((message) => this.#receive(socket, message));
     socket.send(text('status', { ...this.#status(), sid: client }));
-    const node = this.parts.runningNode(client);
+    const node = this.parts.runningNode(owner, client);
     if (node !== undefined) socket.send(text('executing', { node, display_node: node }));
     this.#timer ??= this.parts.startTimer(statusMs, () => {
       this.status();
@@ -288,9 +314,10 @@ class Hub {
     this.#socketOf(client)?.send(text(type, data));
   }
 
-  broadcast(type: string, data: object): void {
+  /** To all clients of an owner. */
+  sendAll(owner: Owner, type: string, data: object): void {
     const message = text(type, data);
-    for (const socket of this.#sockets.values()) socket.send(message);
+    for (const [listener, socket] of this.#sockets) if (listener.startsWith(`${owner}\n`)) socket.send(message);
   }
 
   /** A finished picture: event type 1, image format 2 (PNG). */
@@ -315,7 +342,8 @@ class Hub {
 
   /** Sends the number of remaining prompts to all clients. */
   status(): void {
-    this.broadcast('status', this.#status());
+    const message = text('status', this.#status());
+    for (const socket of this.#sockets.values()) socket.send(message);
   }
 
   #status(): object {

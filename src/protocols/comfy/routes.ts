@@ -1,6 +1,7 @@
 import { freemem, totalmem } from 'node:os';
 import { AppError } from '../../core/errors.ts';
 import type { ImageFacts } from '../../core/image.ts';
+import { type Owner, ownerOf } from '../../core/owner.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import { type Call, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
@@ -18,7 +19,8 @@ type Services = Pick<PictureParts, 'editor' | 'product'> & { readonly prompts: C
 
 /** Every path exists below `/api` too. Only prompts are queued: all other calls are answered at once. */
 export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
-  const store = { files: prompts.files, editor: atMost(mostEdits, editor) };
+  const limited = atMost(mostEdits, editor);
+  const storeOf = (call: Call) => ({ files: prompts.files.of(ownerOf(call)), editor: limited });
   const post = (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own => ({
     ...{ method: 'POST', match: path.endsWith('/') ? 'prefix' : 'exact', path, queued: false },
     ...{ modelSelection: 'any-name', family: comfyFamily, summary, handle, ...more },
@@ -30,16 +32,16 @@ export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
       async (call, { taskServices }) => json(await value(call, factsFor(call, taskServices?.image?.facts))),
       { method: 'GET' },
     );
-  const drop = (path: string, summary: string, remove: (ids?: readonly string[]) => void): Own =>
+  const drop = (path: string, summary: string, remove: (owner: Owner, ids?: readonly string[]) => void): Own =>
     post(path, summary, async (call) => {
       const { clear, delete: ids } = readFields(dropFields, await bodyOf(call, 'object'));
-      if (clear) remove();
-      else if (ids) remove(ids);
+      if (clear) remove(ownerOf(call));
+      else if (ids) remove(ownerOf(call), ids);
       return json({});
     });
-  const classes = async ({ authorized }: Call, facts: ImageFacts | undefined) => {
+  const classes = async (call: Call, facts: ImageFacts | undefined) => {
     const { objectInfo } = await import('./object-info.ts');
-    return objectInfo(facts, authorized ? prompts.files.sent() : []);
+    return objectInfo(facts, call.authorized ? prompts.files.of(ownerOf(call)).sent() : []);
   };
   // Most servers never get a graph.
   const takePrompt: Own['handle'] = async (call, parts) => {
@@ -49,23 +51,25 @@ export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
   const endpoints = [
     post('/prompt', 'Put a graph into the queue.', takePrompt, { queued: true }),
     get('/prompt', 'Number of remaining prompts.', () => ({ exec_info: { queue_remaining: prompts.remaining } })),
-    get('/queue', 'Running and waiting prompts.', () => prompts.queue()),
-    drop('/queue', 'Remove waiting prompts.', (ids) => prompts.dropPending(ids)),
-    get('/history', 'Results of the last prompts.', ({ query }) =>
-      prompts.history(numberIn(query, 'max_items'), numberIn(query, 'offset')),
+    get('/queue', 'Running and waiting prompts.', (call) => prompts.queue(ownerOf(call))),
+    drop('/queue', 'Remove waiting prompts.', (owner, ids) => prompts.dropPending(owner, ids)),
+    get('/history', 'Results of the last prompts.', (call) =>
+      prompts.history(ownerOf(call), numberIn(call.query, 'max_items'), numberIn(call.query, 'offset')),
     ),
-    drop('/history', 'Remove results.', (ids) => prompts.dropHistory(ids)),
-    get('/history/', 'Result of one prompt.', ({ path }) => prompts.entry(lastPart(path))),
+    drop('/history', 'Remove results.', (owner, ids) => prompts.dropHistory(owner, ids)),
+    get('/history/', 'Result of one prompt.', (call) => prompts.entry(ownerOf(call), lastPart(call.path))),
     post('/interrupt', 'Stop running prompts.', async (call) => {
-      prompts.interrupt(readFields(interruptFields, await bodyOf(call, 'object')).prompt_id);
+      prompts.interrupt(ownerOf(call), readFields(interruptFields, await bodyOf(call, 'object')).prompt_id);
       return json({});
     }),
     post('/free', 'Accepted: models are loaded and unloaded automatically.', async (call) =>
       json({}, 200, ignoredIn(await bodyOf(call, 'object'), freeFidelity)),
     ),
-    post('/view', 'A picture by its name.', (call) => view(call, store), { method: 'GET' }),
-    post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, store, 'image'), { form: {} }),
-    post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, store, 'mask'), { form: {} }),
+    post('/view', 'A picture by its name.', (call) => view(call, storeOf(call)), { method: 'GET' }),
+    post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, storeOf(call), 'image'), {
+      form: {},
+    }),
+    post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, storeOf(call), 'mask'), { form: {} }),
     get('/object_info', 'The classes of nodes.', classes),
     get('/object_info/', 'One class of nodes.', async (call, facts) => {
       const name = lastPart(call.path);

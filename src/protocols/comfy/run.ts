@@ -12,7 +12,7 @@ import {
   type PictureParts,
 } from '../pictures/request.ts';
 import { fitted, fittedMask, maskOfChannel, pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
-import { annotatedName, outputName } from './files.ts';
+import { annotatedName, type OwnFiles, outputName } from './files.ts';
 import type { MaskPlan, Output, Plan, Step } from './nodes.ts';
 import type { ComfyQueue, Outputs, Running } from './queue.ts';
 
@@ -20,7 +20,9 @@ interface RunParts extends Pick<PictureParts, 'sizes' | 'randomSeed' | 'product'
   readonly image: Pick<ImageService, 'facts'>;
   /** All steps of a prompt run in one turn of the queue. */
   readonly turn: ImageTurn;
-  readonly prompts: Pick<ComfyQueue, 'files' | 'nextPicture'>;
+  readonly prompts: Pick<ComfyQueue, 'nextPicture'>;
+  /** Of the owner of the prompt. */
+  readonly files: OwnFiles;
   /** Written into every picture, beside its parameters. */
   readonly texts: Readonly<Record<string, string>>;
 }
@@ -140,9 +142,9 @@ async function paintedMask({ from, channel, inverted }: MaskPlan, size: Size, pa
   throw new AppError('engine-failed', { capability: 'image', reason });
 }
 
-function loaded(name: string, { prompts }: RunParts): SentPicture {
+function loaded(name: string, { files }: RunParts): SentPicture {
   const place = annotatedName(name, 'input');
-  const file = place && prompts.files.get(place);
+  const file = place && files.get(place);
   if (!file) throw new AppError('not-stored', { what: 'picture', id: name });
   return pictureOf(file.bytes, 'image');
 }
@@ -162,7 +164,7 @@ function scaledSize(to: Size | number, { width, height }: Size): Size {
 
 /** Stores or sends the pictures of an output. */
 function deliver({ id, kind, prefix, from }: Output, { made, running, parts }: Run): readonly object[] {
-  const { prompts, texts, now } = parts;
+  const { prompts, files, texts, now } = parts;
   const pictures = made.get(from) ?? [];
   return pictures.flatMap(({ bytes, ...parameters }, index) => {
     const { width, height, format } = pictureOf(bytes, 'images');
@@ -174,7 +176,7 @@ function deliver({ id, kind, prefix, from }: Output, { made, running, parts }: R
     }
     const filled = prefix.replaceAll('%width%', String(width)).replaceAll('%height%', String(height));
     const { subfolder, name } = outputName(filled, prompts.nextPicture(), new Date(now()));
-    prompts.files.put({ type: kind, subfolder, name }, { bytes: png, contentType: `image/${format}` });
+    files.put({ type: kind, subfolder, name }, { bytes: png, contentType: `image/${format}` });
     return [{ filename: name, subfolder, type: kind }];
   });
 }

@@ -186,6 +186,19 @@ test('a client that does not read is disconnected, and its work goes on', async 
   expect((await stream('?after=6')).text.match(/^id: \d/gm)).toEqual(['id: 7', 'id: 8']);
 });
 
+test('drain: stops streams without a reader, and settles when they have their last event', async () => {
+  const { server, streams, calls } = await world();
+  const one = wire(server).send(post);
+  await one.until('x-parley-resumable: 1');
+  one.socket.destroy();
+  while (streams.detached === 0) await new Promise((resolve) => setImmediate(resolve));
+  const drained = server.drain();
+  await aborted(calls[0]?.signal as AbortSignal);
+  expect(abortCause(calls[0]?.signal as AbortSignal)).toBe('shutdown');
+  await drained;
+  expect(streams.detached).toBe(0);
+});
+
 test('the end of the server aborts the work of streams without a reader', async () => {
   const { server, source, calls, streams } = await world();
   const one = wire(server).send(post);

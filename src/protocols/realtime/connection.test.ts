@@ -4,7 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { TaskServices } from '../../core/task-services.ts';
 import { sentencesOf } from '../../engines/speech/sentences.ts';
-import type { Call } from '../../http/call.ts';
+import type { Call, ClientKey } from '../../http/call.ts';
 import type { HttpServerOptions } from '../../http/server.ts';
 import { serve } from '../../http/testing/world.ts';
 import {
@@ -373,6 +373,89 @@ describe('realtime: the connection', () => {
     expect((await talk.next('response.done')).response).toMatchObject({
       status_details: { error: { code: 'rate_limit_exceeded' } },
     });
+  });
+
+  /** Sends as much silence as can be committed, and commits it. */
+  const commit = (talk: Awaited<ReturnType<typeof connected>>): void => {
+    talk.send({ type: 'input_audio_buffer.append', audio: Buffer.alloc(48_000).toString('base64') });
+    talk.send({ type: 'input_audio_buffer.commit' });
+  };
+  const byHand = {
+    type: 'session.update',
+    session: { audio: { input: { turn_detection: null, transcription: { model: 'x' } } } },
+  };
+  const completed = 'conversation.item.input_audio_transcription.completed';
+  const failed = 'conversation.item.input_audio_transcription.failed';
+
+  test('each committed recording counts against the rate of its key, and is refused above it', async () => {
+    const key = { name: 'k', scopes: ['audio', 'chat'], weight: 1 };
+    let uses = 0;
+    const server = { guard: { keys: { find: () => key, use: () => (++uses > 2 ? 7 : 0) } } };
+    const talk = await connected(saying('Yes.'), { server, headers: { authorization: 'Bearer k' } });
+    await talk.opened;
+    talk.send(byHand);
+    commit(talk);
+    await talk.next(completed);
+    commit(talk);
+    expect(await talk.next(failed)).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+    expect(talk.ears.asked).toHaveLength(1);
+    expect(talk.client.readyState).toBe(WebSocket.OPEN);
+  });
+
+  test('a key that was revoked: nothing more is transcribed, and the connection is closed with 1008', async () => {
+    let key: ClientKey | undefined = { name: 'k', scopes: ['audio', 'chat'], weight: 1 };
+    const server = { guard: { keys: { find: () => key, use: () => 0 } } };
+    const talk = await connected(saying('Yes.'), { server, headers: { authorization: 'Bearer k' } });
+    const closed = new Promise<number>((resolve) => talk.client.on('close', resolve));
+    await talk.opened;
+    talk.send(byHand);
+    commit(talk);
+    await talk.next(completed);
+    key = undefined;
+    commit(talk);
+    await talk.next(failed);
+    expect(await closed).toBe(1008);
+    expect(talk.ears.asked).toHaveLength(1);
+  });
+
+  test('a key that has lost the scope audio: its recordings are refused', async () => {
+    let key: ClientKey = { name: 'k', scopes: ['audio'], weight: 1 };
+    const server = { guard: { keys: { find: () => key, use: () => 0 } } };
+    const talk = await connected(saying('Yes.'), { server, headers: { authorization: 'Bearer k' } });
+    await talk.opened;
+    talk.send(byHand);
+    key = { ...key, scopes: ['chat'] };
+    commit(talk);
+    expect(await talk.next(failed)).toMatchObject({ error: { message: expect.stringContaining('audio') } });
+    expect(talk.ears.asked).toEqual([]);
+  });
+
+  test('--ratelimit: applies to recordings, and not to the response that answers one', async () => {
+    const talk = await connected(saying('Yes.'), { server: { rateLimitSeconds: 60 } });
+    await talk.opened;
+    talk.send(byHand);
+    commit(talk);
+    await talk.next(completed);
+    talk.send({ type: 'response.create' });
+    expect((await talk.next('response.done')).response).toMatchObject({ status: 'completed' });
+    commit(talk);
+    expect(await talk.next(failed)).toMatchObject({ error: { code: 'server_busy' } });
+  });
+
+  test('a recording is followed as a request of its own', async () => {
+    const seen: string[] = [];
+    const watchExchange: HttpServerOptions['watchExchange'] = () => ({
+      authorized: () => void seen.push('authorized'),
+      replied: (status) => void seen.push(String(status)),
+      ended: (how) => void seen.push(how),
+    });
+    const talk = await connected(saying('Yes.'), { server: { watchExchange } });
+    await talk.opened;
+    talk.send(byHand);
+    commit(talk);
+    await talk.next(completed);
+    expect(seen).toEqual(['authorized', '200', 'sent']);
+    expect(talk.ears.asked[0]?.ticket).toMatchObject({ requestId: expect.stringMatching(/^req_/) });
   });
 
   test('a response that is cancelled while it is spoken: releases the model, and is no failure', async () => {

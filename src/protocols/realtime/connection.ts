@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { AppError, asAppError } from '../../core/errors.ts';
+import { asAppError } from '../../core/errors.ts';
 import type { Ticket } from '../../core/ticket.ts';
-import type { LiveSocket, SocketCall } from '../../http/web-socket.ts';
+import type { LiveSocket, SocketCall, SocketWork, WorkOptions } from '../../http/web-socket.ts';
 import type { DialectParts } from '../dialect.ts';
 import { transcriptionOf } from '../recording.ts';
 import { clientOf } from '../ticket.ts';
@@ -10,7 +10,7 @@ import { encodeEvent, type ProtocolVersion } from './encode.ts';
 import type { ServerEvent } from './events.ts';
 import { respond } from './respond.ts';
 import type { SplitSentences } from './sentence-stream.ts';
-import { type Heard, type ResponseJob, Session, type SessionWork } from './session.ts';
+import { type Heard, type Listening, type ResponseJob, Session, type SessionWork } from './session.ts';
 import { initialSettings, type SessionSettings } from './settings.ts';
 
 /** A model that is in use until it is released. */
@@ -19,11 +19,16 @@ export interface ModelUse {
   release(): void;
 }
 
-export interface RealtimeParts {
+export interface RealtimeServices {
   readonly newId: (prefix: string) => string;
   /** The model of this name, or the default one if no model has it. */
   readonly useModel: (name: string, signal: AbortSignal) => Promise<ModelUse>;
   readonly splitSentences: SplitSentences;
+}
+
+export interface RealtimeParts extends RealtimeServices {
+  /** What a new connection holds its audio with that waits to be transcribed. */
+  readonly holdAudio: () => SessionWork['hold'];
 }
 
 /** Longer audio is taken in pieces, so that other requests are served in between: about a second. */
@@ -87,19 +92,34 @@ async function warm({ signal }: LiveSocket, { useModel }: RealtimeParts, model: 
   }
 }
 
-/** The engines of a connection, through their queues: one connection is one client. */
+/** The engines of a connection, through their queues: one connection is one client, and each piece of its work a request. */
 function engines(call: SocketCall, socket: LiveSocket, parts: RealtimeParts, sessionId: string): SessionWork {
   const { useModel, splitSentences } = parts;
-  const ticketOf = (signal: AbortSignal, more: Partial<Ticket> = {}): Ticket => ({
+  const hold = parts.holdAudio();
+  /** Whether audio was admitted that no response has answered yet. */
+  let answersAudio = false;
+
+  const begin = async (options?: WorkOptions): Promise<SocketWork> => {
+    try {
+      return await call.begin(options);
+    } catch (error) {
+      // The session reports the error first.
+      if (asAppError(error).code === 'unauthorized') void setImmediate().then(() => socket.close(1008, keyInvalid));
+      throw error;
+    }
+  };
+  const ticketOf = ({ id, watch, key }: SocketWork, signal: AbortSignal): Ticket => ({
     genkey: '',
-    client: clientOf(call),
+    client: clientOf({ remoteAddress: call.remoteAddress, ...(key && { key }) }),
     part: sessionId,
-    weight: call.key?.weight ?? 1,
+    weight: key?.weight ?? 1,
     signal,
-    ...more,
+    requestId: id,
+    watch,
   });
 
   async function transcribe(
+    work: SocketWork,
     recording: Uint8Array,
     { transcription, model }: SessionSettings,
     tell: (delta: string) => void,
@@ -119,7 +139,7 @@ function engines(call: SocketCall, socket: LiveSocket, parts: RealtimeParts, ses
       };
       let transcript = '';
       let seconds = 0;
-      for await (const event of service.transcribe(request, ticketOf(signal))) {
+      for await (const event of service.transcribe(request, ticketOf(work, signal))) {
         if (event.type === 'segment') {
           const delta = transcript === '' ? event.segment.text.trimStart() : event.segment.text;
           transcript += delta;
@@ -132,12 +152,39 @@ function engines(call: SocketCall, socket: LiveSocket, parts: RealtimeParts, ses
     }
   }
 
+  function listen(): Listening {
+    let admitted: Promise<SocketWork> | undefined;
+    return {
+      async transcribe(recording, settings, tell, signal) {
+        const again = admitted !== undefined;
+        admitted ??= begin();
+        const work = await admitted;
+        answersAudio = true;
+        if (again) await work.check();
+        return transcribe(work, recording, settings, tell, signal);
+      },
+      end(failure) {
+        const error = failure === undefined ? undefined : asAppError(failure);
+        admitted?.then(
+          ({ watch }) => {
+            if (error && !socket.signal.aborted) watch?.errored?.(error);
+            watch?.replied?.(error?.status ?? 200, {});
+            watch?.ended?.(socket.signal.aborted ? 'client-gone' : error ? 'failed' : 'sent');
+          },
+          // A refusal is recorded already.
+          () => undefined,
+        );
+      },
+    };
+  }
+
   async function answer(job: ResponseJob): Promise<void> {
-    // The connection itself needs the scope of audio.
-    if (call.key && !call.key.scopes.includes('chat')) throw new AppError('scope-missing', { scope: 'chat' });
     const signal = AbortSignal.any([job.signal, socket.signal]);
-    const work = await call.begin();
-    const { id, watch } = work;
+    const spaced = !answersAudio;
+    answersAudio = false;
+    // The connection itself needs the scope of audio.
+    const work = await begin({ scope: 'chat', spaced });
+    const { watch } = work;
     const { context, release } = await useModel(job.model, signal).catch((error: unknown) => {
       watch?.errored?.(asAppError(error));
       watch?.ended?.('failed');
@@ -145,13 +192,15 @@ function engines(call: SocketCall, socket: LiveSocket, parts: RealtimeParts, ses
     });
     try {
       watch?.modelSelected?.(context.modelName());
-      const ticket = ticketOf(signal, { requestId: id, watch });
       const room = () => socket.written();
-      await respond({ ...job, signal }, { context, work, ticket, splitSentences, room });
+      await respond({ ...job, signal }, { context, work, ticket: ticketOf(work, signal), splitSentences, room });
     } finally {
       release();
     }
   }
 
-  return { transcribe, respond: answer };
+  return { listen, hold, respond: answer };
 }
+
+/** A reason of a closing frame has at most 123 bytes. */
+const keyInvalid = 'The key is no longer valid. Connect again with another one.';

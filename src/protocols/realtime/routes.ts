@@ -4,7 +4,8 @@ import { retryHeaders } from '../../http/error-reply.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
 import { openaiError } from '../error-codes.ts';
-import type { openConnection, RealtimeParts } from './connection.ts';
+import type { openConnection, RealtimeServices } from './connection.ts';
+import { waitingAudio } from './waiting-audio.ts';
 
 const realtimeFamily: Family = {
   name: 'realtime',
@@ -30,8 +31,9 @@ export const realtimeEndpoints: readonly PlainEndpoint[] = ['/v1/realtime', '/re
 const mostConnections = 100;
 
 /** A spoken conversation over a WebSocket. Its code is loaded for the first one. */
-export function realtimeSockets(parts: RealtimeParts): Omit<SocketEndpoint, 'access'>[] {
+export function realtimeSockets(services: RealtimeServices): Omit<SocketEndpoint, 'access'>[] {
   const row = { summary: 'A spoken conversation.', family: realtimeFamily, protocols: ['realtime'] };
+  const parts = { ...services, holdAudio: waitingAudio() };
   let connect: typeof openConnection | undefined;
   const load = async (): Promise<void> => {
     connect = (await import('./connection.ts')).openConnection;

@@ -5,11 +5,12 @@ import { decodeEvent, readEnvelope } from './decode.ts';
 import type { ServerEvent } from './events.ts';
 import { type Heard, type ResponseJob, Session } from './session.ts';
 import { initialSettings } from './settings.ts';
+import { waitingAudio } from './waiting-audio.ts';
 
 const rate = 24_000;
 
 /** A session whose engines wait for the test. */
-function world(type: 'realtime' | 'transcription' = 'realtime') {
+function world(type: 'realtime' | 'transcription' = 'realtime', hold = waitingAudio()()) {
   const told: ServerEvent[] = [];
   const heard: {
     resolve: (heard: Heard) => void;
@@ -19,16 +20,25 @@ function world(type: 'realtime' | 'transcription' = 'realtime') {
   }[] = [];
   const jobs: (ResponseJob & { readonly end: (error?: unknown) => void })[] = [];
   let ids = 0;
+  let listenings = 0;
+  const ended: unknown[] = [];
   const session = new Session({
     settings: initialSettings('mini', type),
     conversationId: 'conv',
     newId: (prefix) => `${prefix}${++ids}`,
     send: (event) => told.push(structuredClone(event)),
     work: {
-      transcribe: (recording, _settings, _tell, signal) =>
-        new Promise((resolve, reject) => {
-          heard.push({ resolve, reject, signal, ms: (recording.length - 44) / (rate / 500) });
-        }),
+      listen: () => {
+        listenings += 1;
+        return {
+          transcribe: (recording, _settings, _tell, signal) =>
+            new Promise((resolve, reject) => {
+              heard.push({ resolve, reject, signal, ms: (recording.length - 44) / (rate / 500) });
+            }),
+          end: (error) => void ended.push(error),
+        };
+      },
+      hold,
       respond: (job) =>
         new Promise((resolve, reject) => {
           jobs.push({ ...job, end: (error) => (error === undefined ? resolve() : reject(error)) });
@@ -41,7 +51,7 @@ function world(type: 'realtime' | 'transcription' = 'realtime') {
   /** All that was told since the last call. */
   const events = (): ServerEvent[] => told.splice(0);
   const types = (): string[] => events().map(({ type: name }) => name);
-  return { session, send, append, events, types, heard, jobs };
+  return { session, send, append, events, types, heard, jobs, ended, listenings: () => listenings };
 }
 
 /** A tone that stands for a voice, with its loudness going up and down as that of words. */
@@ -114,6 +124,28 @@ describe('turns by voice activity', () => {
     talk.append(quiet(700));
     expect(talk.heard.length).toBe(2);
     expect(talk.heard[1]?.ms).toBeGreaterThan(1500);
+  });
+
+  test('a turn that is heard several times: is one request, which ends with its transcript', async () => {
+    const talk = world();
+    await speak(talk, 'Hello');
+    expect([talk.listenings(), talk.ended]).toEqual([1, [undefined]]);
+    talk.append(voice(600));
+    talk.append(quiet(300));
+    talk.append(voice(600));
+    talk.append(quiet(700));
+    expect([talk.listenings(), talk.heard.length]).toEqual([2, 3]);
+    talk.heard.at(-1)?.resolve({ transcript: 'there', seconds: 1 });
+    await settled();
+    expect(talk.ended).toEqual([undefined, undefined]);
+  });
+
+  test('a turn that is cleared: its request ends', () => {
+    const talk = world();
+    talk.append(quiet(400));
+    talk.append(voice(600));
+    talk.send({ type: 'input_audio_buffer.clear' });
+    expect(talk.ended).toEqual([undefined]);
   });
 
   test('noise without words: gets no answer', async () => {
@@ -386,5 +418,61 @@ describe('events that cannot be honoured', () => {
     expect(talk.events()).toMatchObject([
       { type: 'session-updated', settings: { instructions: 'x' }, ignored: ['tracing', 'flavour'] },
     ]);
+  });
+});
+
+describe('audio that waits to be transcribed', () => {
+  const limits = { connectionBytes: 2 * rate, totalBytes: 3 * rate };
+  const input = { turn_detection: null, transcription: { model: 'x' } };
+
+  test('a commit above the limit of the connection: is refused, and the buffer stays', async () => {
+    const talk = world('realtime', waitingAudio(limits)());
+    talk.send({ type: 'session.update', session: { audio: { input } } });
+    talk.append(quiet(600));
+    talk.send({ type: 'input_audio_buffer.commit' });
+    await settled();
+    talk.append(quiet(600));
+    const commit = () => talk.send({ type: 'input_audio_buffer.commit' });
+    expect(commit).toThrow('Too much audio waits');
+    expect(talk.heard.length).toBe(1);
+    talk.heard[0]?.resolve({ transcript: 'Hello', seconds: 1 });
+    await settled();
+    commit();
+    await settled();
+    expect(talk.heard.length).toBe(2);
+  });
+
+  test('an item with audio above the limit: is refused, and not added', () => {
+    const talk = world('realtime', waitingAudio(limits)());
+    const audio = Buffer.from(quiet(600).buffer).toString('base64');
+    const content = [1, 2].map(() => ({ type: 'input_audio', audio }));
+    const create = (id: string) =>
+      talk.send({ type: 'conversation.item.create', item: { id, type: 'message', role: 'user', content } });
+    expect(() => create('a')).toThrow('Too much audio waits');
+    expect(() => talk.send({ type: 'conversation.item.retrieve', item_id: 'a' })).toThrow('no item');
+    expect(talk.heard).toEqual([]);
+  });
+
+  test('a detected turn above the limit: its transcription fails', async () => {
+    const talk = world('realtime', () => undefined);
+    talk.send({ type: 'session.update', session: { audio: { input: { transcription: { model: 'x' } } } } });
+    talk.append(quiet(400));
+    talk.append(voice(800));
+    talk.append(quiet(700));
+    talk.heard[0]?.reject(new Error('no ears'));
+    await settled();
+    expect(talk.types()).toContain('transcript-failed');
+    expect(talk.heard.length).toBe(1);
+  });
+
+  test('the limit of all connections: counts until the audio is released', () => {
+    const connection = waitingAudio(limits);
+    const [one, other] = [connection(), connection()];
+    const release = one(2 * rate);
+    expect(other(2 * rate)).toBeUndefined();
+    release?.();
+    release?.();
+    expect(other(2 * rate)).toBeDefined();
+    expect(one(2 * rate)).toBeUndefined();
   });
 });

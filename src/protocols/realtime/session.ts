@@ -1,5 +1,5 @@
 import { Aborted } from '../../core/abort-cause.ts';
-import { asAppError } from '../../core/errors.ts';
+import { type AppError, asAppError } from '../../core/errors.ts';
 import { AudioBuffer, rateOf, samplesOf, wavOf } from './audio-buffer.ts';
 import { Conversation, type Item, type ItemPart, type MessageItem, refused, truncate } from './conversation.ts';
 import type { ClientEvent, NewItem, NewPart, ResponseOptions } from './decode.ts';
@@ -21,14 +21,23 @@ export interface ResponseJob {
   readonly signal: AbortSignal;
 }
 
-/** What engines do for a session. */
-export interface SessionWork {
+/** The transcription of one turn or recording: a request of its own, however often it is tried. */
+export interface Listening {
   transcribe(
     recording: Uint8Array,
     settings: SessionSettings,
     tell: (delta: string) => void,
     signal: AbortSignal,
   ): Promise<Heard>;
+  /** Nothing more of it is transcribed; with the error, if it has failed. */
+  end(error?: unknown): void;
+}
+
+/** What engines do for a session. */
+export interface SessionWork {
+  listen(): Listening;
+  /** Reserves memory for audio that waits to be transcribed. Returns what releases it; undefined if too much waits. */
+  hold(bytes: number): (() => void) | undefined;
   /** Writes the response and finishes it. */
   respond(job: ResponseJob): Promise<void>;
 }
@@ -60,7 +69,7 @@ export class Session {
   #earlierMs = 0;
   #voice: { readonly activity: VoiceActivity; readonly from: number } | undefined;
   /** Speech that is going on. */
-  #turn: { readonly itemId: string; readonly from: number } | undefined;
+  #turn: { readonly itemId: string; readonly from: number; readonly listening: Listening } | undefined;
   /** The words of the turn, while it may go on. */
   #early: { readonly stop: AbortController; readonly heard: Promise<Heard> } | undefined;
   #active: ActiveResponse | undefined;
@@ -91,8 +100,7 @@ export class Session {
         break;
       case 'clear':
         this.#buffer.clear();
-        this.#turn = undefined;
-        this.#forgetEarly();
+        this.#dropTurn();
         this.#voice?.activity.reset();
         this.parts.send({ type: 'buffer-cleared' });
         break;
@@ -130,6 +138,7 @@ export class Session {
   close(reason?: unknown): void {
     this.#closed.abort(reason);
     this.#active?.stop.abort(reason);
+    this.#dropTurn();
   }
 
   #update({ change, ignored }: Extract<ClientEvent, { type: 'update' }>): void {
@@ -140,7 +149,6 @@ export class Session {
       this.#earlierMs = this.#milliseconds(this.#buffer.end, before);
       this.#buffer = new AudioBuffer();
       this.#odd = undefined;
-      this.#turn = undefined;
     }
     const same =
       JSON.stringify([inputFormat, turnDetection]) === JSON.stringify([before.inputFormat, before.turnDetection]);
@@ -150,8 +158,7 @@ export class Session {
 
   #listen(): void {
     const { turnDetection } = this.#settings;
-    this.#turn = undefined;
-    this.#forgetEarly();
+    this.#dropTurn();
     this.#voice = turnDetection
       ? { activity: new VoiceActivity({ ...turnDetection, rate: this.#rate }), from: this.#buffer.end }
       : undefined;
@@ -207,7 +214,7 @@ export class Session {
     const stop = new AbortController();
     const recording = wavOf(this.#buffer.slice(this.#turn.from, position), this.#rate);
     const signal = AbortSignal.any([stop.signal, this.#closed.signal]);
-    const heard = this.parts.work.transcribe(recording, this.#settings, () => undefined, signal);
+    const heard = this.#turn.listening.transcribe(recording, this.#settings, () => undefined, signal);
     heard.catch(() => undefined);
     this.#early = { stop, heard };
   }
@@ -217,11 +224,18 @@ export class Session {
     this.#early = undefined;
   }
 
+  /** What was said so far is not committed. */
+  #dropTurn(): void {
+    this.#forgetEarly();
+    this.#turn?.listening.end();
+    this.#turn = undefined;
+  }
+
   #turnBegins(position: number): void {
     const { turnDetection } = this.#settings;
     const padding = ((turnDetection?.prefixPaddingMs ?? 0) * this.#rate) / 1000;
-    this.#turn = { itemId: this.parts.newId('item_'), from: Math.max(0, position - Math.round(padding)) };
-    const { itemId, from } = this.#turn;
+    const [itemId, from] = [this.parts.newId('item_'), Math.max(0, position - Math.round(padding))];
+    this.#turn = { itemId, from, listening: this.parts.work.listen() };
     this.parts.send({ type: 'speech-started', itemId, milliseconds: this.#milliseconds(from) });
     if (turnDetection?.interruptResponse && this.#active) this.#cancel('turn_detected');
   }
@@ -233,7 +247,8 @@ export class Session {
     this.parts.send({ type: 'speech-stopped', itemId: turn.itemId, milliseconds: this.#milliseconds(position) });
     const early = this.#early?.heard;
     this.#early = undefined;
-    const item = this.#commit(turn.itemId, this.#buffer.slice(turn.from, position), early);
+    const samples = this.#buffer.slice(turn.from, position);
+    const item = this.#commit(turn.itemId, { index: 0, ...this.#held(samples), early, listening: turn.listening });
     this.#buffer.dropBefore(position);
     void this.#transcribing.get(item.id)?.then(() => this.#turnHeard(item));
   }
@@ -259,22 +274,29 @@ export class Session {
       const sentence = `The audio buffer has less than ${leastMs} ms of audio.`;
       throw refused(sentence, 'input_audio_buffer_commit_empty');
     }
-    const id = this.#turn?.itemId ?? this.parts.newId('item_');
-    const samples = this.#buffer.slice(from, end);
+    const recording = this.#held(this.#buffer.slice(from, end));
+    if (recording.error) throw recording.error;
+    const { itemId = this.parts.newId('item_'), listening = this.parts.work.listen() } = this.#turn ?? {};
     this.#turn = undefined;
     this.#forgetEarly();
     this.#voice?.activity.reset();
     this.#buffer.clear();
-    this.#commit(id, samples);
+    this.#commit(itemId, { index: 0, ...recording, listening });
   }
 
-  #commit(id: string, samples: Int16Array, early?: Promise<Heard>): MessageItem {
+  /** A recording in memory, until it is transcribed; an error if too much audio waits already. */
+  #held(samples: Int16Array): HeldAudio {
+    const release = this.parts.work.hold(2 * samples.length);
+    return release ? { file: wavOf(samples, this.#rate), release } : { error: tooMuchWaits() };
+  }
+
+  #commit(id: string, audio: NewAudio): MessageItem {
     const part: ItemPart = { type: 'audio', transcript: undefined };
     const item: MessageItem = { type: 'message', id, role: 'user', status: 'completed', parts: [part] };
     const previous = this.#conversation.add(item);
     this.parts.send({ type: 'buffer-committed', itemId: id, previous });
     this.#added(item, previous);
-    this.#transcribe(item, [{ index: 0, samples, early }]);
+    this.#transcribe(item, [audio]);
     return item;
   }
 
@@ -286,12 +308,24 @@ export class Session {
 
   #create(sent: NewItem, after: string | undefined): void {
     const { item, audio } = this.#made(sent);
-    this.#added(item, this.#conversation.add(item, after));
-    if (item.type === 'message' && audio.length > 0) this.#transcribe(item, audio);
+    const previous = this.#conversation.add(item, after);
+    const recordings = audio.map(({ index, samples }) => ({ index, ...this.#held(samples) }));
+    const refusal = recordings.find(({ error }) => error)?.error;
+    if (refusal) {
+      for (const { release } of recordings) release?.();
+      this.#conversation.remove(item.id);
+      throw refusal;
+    }
+    this.#added(item, previous);
+    if (item.type !== 'message' || recordings.length === 0) return;
+    this.#transcribe(
+      item,
+      recordings.map((one) => ({ ...one, listening: this.parts.work.listen() })),
+    );
   }
 
   /** The item, and its audio that is to be transcribed. */
-  #made(sent: NewItem): { readonly item: Item; readonly audio: readonly NewAudio[] } {
+  #made(sent: NewItem): { readonly item: Item; readonly audio: readonly SentAudio[] } {
     const id = sent.id ?? this.parts.newId('item_');
     const status = 'completed';
     switch (sent.type) {
@@ -324,8 +358,9 @@ export class Session {
   }
 
   /** Never rejects. Without its words the item stays in the conversation, empty. */
-  async #transcribePart(item: MessageItem, { index, samples, early }: NewAudio): Promise<void> {
-    const { send, work } = this.parts;
+  async #transcribePart(item: MessageItem, audio: NewAudio): Promise<void> {
+    const { send } = this.parts;
+    const { index, early, listening } = audio;
     const part = item.parts[index];
     const place = { itemId: item.id, contentIndex: index };
     const settings = this.#settings;
@@ -337,15 +372,21 @@ export class Session {
       // One that failed is tried again.
       const known = await early?.catch(() => undefined);
       if (known && known.transcript !== '') tell(known.transcript);
-      const heard = known ?? (await work.transcribe(wavOf(samples, this.#rate), settings, tell, this.#closed.signal));
+      if (!known && audio.error) throw audio.error;
+      const { file = new Uint8Array() } = audio;
+      const heard = known ?? (await listening.transcribe(file, settings, tell, this.#closed.signal));
+      listening.end();
       if (part?.type === 'audio') part.transcript = heard.transcript;
       if (tells) send({ type: 'transcript-done', ...place, ...heard });
     } catch (thrown) {
+      listening.end(thrown);
       if (part?.type === 'audio') part.transcript = '';
       if (this.#closed.signal.aborted) return;
       const error = asAppError(thrown);
       if (tells) send({ type: 'transcript-failed', ...place, error });
       else send({ type: 'error', error, eventId: undefined });
+    } finally {
+      audio.release?.();
     }
   }
 
@@ -412,11 +453,29 @@ interface ActiveResponse {
   readonly stop: AbortController;
 }
 
-interface NewAudio {
+interface SentAudio {
   readonly index: number;
   readonly samples: Int16Array;
+}
+
+interface HeldAudio {
+  /** A WAV file. */
+  readonly file?: Uint8Array;
+  readonly release?: () => void;
+  readonly error?: AppError;
+}
+
+interface NewAudio extends HeldAudio {
+  readonly index: number;
+  readonly listening: Listening;
   /** Its words, if they are being transcribed. */
   readonly early?: Promise<Heard> | undefined;
+}
+
+function tooMuchWaits(): AppError {
+  const sentence =
+    'Too much audio waits to be transcribed. Wait for the transcripts of what was sent, then send it again.';
+  return refused(sentence, 'input_audio_buffer_full', 'audio');
 }
 
 function partOf(part: NewPart): ItemPart {

@@ -1,7 +1,7 @@
 import { Aborted } from '../../core/abort-cause.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import { ResponseStore, type StoredResponse } from '../../store/responses.ts';
+import { type OwnResponses, ResponseStore, type StoredResponse } from '../../store/responses.ts';
 import { encodeWhole, failed, type Session, unfinished } from './encode.ts';
 import type { ResponseObject } from './output.ts';
 
@@ -11,6 +11,7 @@ interface Run {
 }
 
 interface BackgroundWork extends Pick<StoredResponse, 'context' | 'input'> {
+  readonly store: OwnResponses;
   readonly session: Session;
   /** Starts the generation, or throws if the queue is full. */
   readonly begin: (signal: AbortSignal) => AsyncIterable<GenerationEvent>;
@@ -23,23 +24,19 @@ export interface ResponseState {
 }
 
 export function responseState(store = new ResponseStore()): ResponseState {
-  return { store, background: new BackgroundRuns(store) };
+  return { store, background: new BackgroundRuns() };
 }
 
 /** The responses that are generated in the background. Clients poll the store. */
 export class BackgroundRuns {
-  readonly #store: ResponseStore;
+  /** By the id of the response, which is random: whoever has found it in the store may stop it. */
   readonly #runs = new Map<string, Run>();
 
-  constructor(store: ResponseStore) {
-    this.#store = store;
-  }
-
-  start({ session, context, input, begin }: BackgroundWork): ResponseObject {
+  start({ store, session, context, input, begin }: BackgroundWork): ResponseObject {
     const { id } = session.response;
     const stop = new AbortController();
     const put = (response: ResponseObject): boolean =>
-      this.#store.put({ id, response, context, input, output: response.output });
+      store.put({ id, response, context, input, output: response.output });
     const queued = unfinished(session, 'queued');
     const events = begin(stop.signal);
     if (!put(queued)) {
@@ -49,7 +46,7 @@ export class BackgroundRuns {
     // A response that was deleted, or evicted for newer ones, is not stored again; one that became too large for the
     // store is deleted, so that it does not look unfinished for ever.
     const keep = (response: ResponseObject): ResponseObject => {
-      if (this.#store.get(id) && !put(response)) this.#store.delete(id);
+      if (store.get(id) && !put(response)) store.delete(id);
       return response;
     };
     const started = () => void keep(unfinished(session, 'in_progress'));

@@ -6,7 +6,7 @@ import { ResponseStore } from '../../store/responses.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { decode } from './decode.ts';
 
-function decoded(body: JsonObject, store = new ResponseStore()) {
+function decoded(body: JsonObject, store = new ResponseStore().of('')) {
   return atOnce(decode({ input: 'Hi', ...body }, { ...dialectParts(), store }));
 }
 
@@ -184,7 +184,7 @@ describe('decode: tools', () => {
 
 describe('decode: previous_response_id', () => {
   const message = (id: string, role: string, words: string) => ({ id, type: 'message', role, content: words });
-  const store = new ResponseStore();
+  const store = new ResponseStore().of('');
   store.put({
     id: 'resp_b',
     response: { status: 'completed', instructions: 'Be rude.' },

@@ -3,7 +3,7 @@ import type { ChatRequest, OutputFormat } from '../../chat/request.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
-import type { ResponseStore, StoredItem } from '../../store/responses.ts';
+import type { OwnResponses, StoredItem } from '../../store/responses.ts';
 import { limitTokens, readControls } from '../controls/decode.ts';
 import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
 import * as f from '../fields.ts';
@@ -14,7 +14,8 @@ import { type CreateFields, createFields } from './fields.ts';
 import { chooseTools, readTools } from './tools.ts';
 
 export interface DecodeParts extends DialectParts {
-  readonly store: ResponseStore;
+  /** Of the client that sends the request. */
+  readonly store: OwnResponses;
 }
 
 type Finished<Work> = Work extends Generator<unknown, infer Result> ? Result : never;
@@ -110,7 +111,7 @@ export function* decode(body: JsonObject, own: DecodeParts) {
   };
 }
 
-function previousResponse(id: unknown, store: ResponseStore) {
+function previousResponse(id: unknown, store: OwnResponses) {
   if (f.isAbsent(id)) return undefined;
   const found = typeof id === 'string' ? store.get(id) : undefined;
   const unfinished = found?.response.status === 'queued' || found?.response.status === 'in_progress';
@@ -178,7 +179,7 @@ const idPrefixes = new Map([
 /** The input in its long form: a text is a user message, and every item has a type and an id. */
 export function* readInput(
   { input }: Pick<CreateFields, 'input'>,
-  { newId, storedItem }: Pick<DecodeParts, 'newId'> & { readonly storedItem: ResponseStore['item'] },
+  { newId, storedItem }: Pick<DecodeParts, 'newId'> & { readonly storedItem: OwnResponses['item'] },
 ): Sliced<{ readonly items: readonly InputItem[]; readonly missing: readonly string[] }> {
   if (typeof input === 'string') {
     const content = [{ type: 'input_text', text: input }];

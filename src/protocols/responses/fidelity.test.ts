@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { noKey } from '../../core/owner.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { ResponseStore } from '../../store/responses.ts';
+import { type OwnResponses, ResponseStore } from '../../store/responses.ts';
 import { bindAll } from '../testing/bind.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
@@ -46,13 +47,14 @@ function world() {
   const output = [said('msg_1', 'assistant', 'Earlier answer')];
   const response = { id: 'resp_0', object: 'response', status: 'completed', output };
   const input = [said('in_1', 'user', 'First'), said('in_2', 'user', 'Second')];
-  store.put({ id: 'resp_0', response, context: [], input, output });
+  const own = store.of(noKey);
+  own.put({ id: 'resp_0', response, context: [], input, output });
   const kept: { kept: string }[] = [];
-  const put = store.put.bind(store);
-  store.put = (stored) => {
+  const put: OwnResponses['put'] = (stored) => {
     kept.push({ kept: stored.id });
-    return put(stored);
+    return own.put(stored);
   };
+  store.of = () => ({ ...own, put });
   return {
     endpoints: bindAll(responsesEndpoints(responseState(store)), dialectParts({ text, chat })),
     get asked() {
@@ -185,7 +187,7 @@ for (const table of responsesFidelity) {
 }
 
 test('fidelity table: documents every field that a response returns', () => {
-  const { response } = atOnce(decode({ input: 'Hi' }, { ...dialectParts(), store: new ResponseStore() }));
+  const { response } = atOnce(decode({ input: 'Hi' }, { ...dialectParts(), store: new ResponseStore().of('') }));
   const made = [
     'id',
     'object',

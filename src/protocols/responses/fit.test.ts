@@ -15,7 +15,7 @@ const words = ({ conversation }: ChatRequest): string[] =>
   conversation.messages.map(({ content }) => flatContent(content, []));
 
 function request(messages: readonly Message[], truncation = 'auto'): ChatRequest {
-  const parts = { ...dialectParts(), store: new ResponseStore() };
+  const parts = { ...dialectParts(), store: new ResponseStore().of('') };
   const { chat } = atOnce(decode({ input: 'Hi', truncation, max_output_tokens: 1000 }, parts));
   return { ...chat, conversation: { ...chat.conversation, messages } };
 }

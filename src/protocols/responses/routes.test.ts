@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
+import { noKey } from '../../core/owner.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { latch } from '../../http/testing/world.ts';
@@ -176,7 +177,7 @@ describe('create', () => {
     const { ask, store } = world(hello);
     const bytes = await streamOf(await ask('POST', '/v1/responses', { input: 'Hi', stream: true }));
     const last = JSON.parse(bytes.slice(bytes.lastIndexOf('data: ') + 6));
-    expect(store.get(last.response.id)?.response).toEqual(last.response);
+    expect(store.of(noKey).get(last.response.id)?.response).toEqual(last.response);
   });
 
   test('the response of a disconnected client is not stored', async () => {
@@ -201,7 +202,7 @@ describe('create', () => {
     const { ask, asked, store } = world(hello);
     const first = bodyOf(await ask('POST', '/v1/responses', { input: 'One' }));
     const second = bodyOf(await ask('POST', '/v1/responses', { input: 'Two', previous_response_id: first.id }));
-    store.delete(first.id);
+    store.of(noKey).delete(first.id);
     await ask('POST', '/v1/responses', { input: 'Three', previous_response_id: second.id });
     expect(asked[2]?.request.conversation.messages).toHaveLength(5);
   });
@@ -443,5 +444,52 @@ describe('responsesFamily.errorReply', () => {
     const error = new AppError('context-overflow', { promptTokens: 9, contextSize: 4 });
     const reply = await world([{ type: 'error', error }]).ask('POST', '/v1/responses', { input: 'Hi', stream: true });
     expect(reply.status).toBe(400);
+  });
+});
+
+describe('responses of another key', () => {
+  const by = (name: string): Partial<Call> => ({ key: { name, scopes: ['chat'], weight: 1 } });
+
+  test('are not found: neither read, listed, continued, cancelled nor deleted', async () => {
+    const { ask } = world(hello);
+    const { id } = bodyOf(await ask('POST', '/v1/responses', { input: 'Hi' }, by('one')));
+    for (const [method, path] of [
+      ['GET', ''],
+      ['GET', '/input_items'],
+      ['POST', '/cancel'],
+      ['DELETE', ''],
+    ] as const) {
+      for (const other of [by('other'), {}]) {
+        expect(await ask(method, `/v1/responses/${id}${path}`, '', other)).toMatchObject({ status: 404 });
+      }
+    }
+    const next = { input: 'And?', previous_response_id: id };
+    expect(await ask('POST', '/v1/responses', next, by('other'))).toMatchObject({ status: 400 });
+    expect(await ask('GET', `/v1/responses/${id}`, '', by('one'))).toMatchObject({ status: 200 });
+  });
+
+  test('item_reference finds none of their items, also by an id that a client has chosen', async () => {
+    const { ask, asked } = world(hello);
+    const input = [{ id: 'msg_1', role: 'user', content: 'My secret' }];
+    const { output } = bodyOf(await ask('POST', '/v1/responses', { input }, by('one')));
+    const references = ['msg_1', output[0].id].map((id) => ({ type: 'item_reference', id }));
+    const reply = await ask(
+      'POST',
+      '/v1/responses',
+      { input: [...references, { role: 'user', content: 'And?' }] },
+      by('other'),
+    );
+    expect(asked[1]?.request.conversation.messages).toMatchObject([{ content: [{ text: 'And?' }] }]);
+    expect(reply.headers?.['x-parley-ignored']).toContain('item_reference');
+  });
+
+  test('in the background: are found and cancelled by their own key only', async () => {
+    const { ask } = world(async function* () {
+      yield startEvent();
+      await new Promise(() => undefined);
+    });
+    const { id } = bodyOf(await ask('POST', '/v1/responses', { input: 'Hi', background: true }, by('one')));
+    expect(await ask('POST', `/v1/responses/${id}/cancel`, '', by('other'))).toMatchObject({ status: 404 });
+    expect(bodyOf(await ask('GET', `/v1/responses/${id}`, '', by('one')))).toMatchObject({ background: true });
   });
 });

@@ -1,9 +1,10 @@
 import { AppError } from '../../core/errors.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
+import { ownerOf } from '../../core/owner.ts';
 import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
-import type { StoredItem } from '../../store/responses.ts';
+import type { OwnResponses, StoredItem } from '../../store/responses.ts';
 import {
   type DialectParts,
   eventStream,
@@ -38,7 +39,7 @@ export function responsesEndpoints(state: ResponseState): ModelEndpoint<DialectP
   const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: responsesFamily });
   const below = (path: string): ModelEndpoint<DialectParts>[] => {
     const stored = (method: EndpointShape['method'], summary: string, answer: typeof retrieve | typeof cancel) =>
-      row(`${path}/`, summary, (call) => answer(call, state), { method, match: 'prefix' });
+      row(`${path}/`, summary, (call) => answer(call, ownState(call, state)), { method, match: 'prefix' });
     const input = `the input that it answers (${path}/{id}/input_items)`;
     return [
       stored('GET', `A stored response (${path}/{id}), or ${input}.`, retrieve),
@@ -51,13 +52,13 @@ export function responsesEndpoints(state: ResponseState): ModelEndpoint<DialectP
       row(
         '/v1/responses',
         'Answer a conversation; stream optional.',
-        (call, parts: DialectParts) => create(call, { ...parts, ...state }),
+        (call, parts: DialectParts) => create(call, { ...parts, ...ownState(call, state) }),
         { queued: true },
       ),
     ),
     ...withShortPath(
       row('/v1/responses/input_tokens', 'Count the tokens of a request.', (call, parts: DialectParts) =>
-        countTokens(call, { ...parts, ...state }),
+        countTokens(call, { ...parts, ...ownState(call, state) }),
       ),
     ),
     ...below('/v1/responses'),
@@ -65,7 +66,16 @@ export function responsesEndpoints(state: ResponseState): ModelEndpoint<DialectP
   ];
 }
 
-async function create(call: Call, parts: DialectParts & ResponseState): Promise<Reply> {
+/** What one client sees of the stored responses. */
+interface OwnState extends Omit<ResponseState, 'store'> {
+  readonly store: OwnResponses;
+}
+
+function ownState(call: Call, { store, background }: ResponseState): OwnState {
+  return { background, store: store.of(ownerOf(call)) };
+}
+
+async function create(call: Call, parts: DialectParts & OwnState): Promise<Reply> {
   const { chat, startTimer } = parts;
   const body = await requestBody(call, parts);
   const decoded = await inSlices(decode(body, parts), { signal: call.signal });
@@ -80,7 +90,7 @@ async function create(call: Call, parts: DialectParts & ResponseState): Promise<
   const ticket = ticketFor(call, decoded.genkey);
   if (decoded.response.background) {
     const begin = (signal: AbortSignal) => chat.reply(request, { ...ticket, signal });
-    return json(parts.background.start({ ...decoded, session, begin }), 200, headers);
+    return json(parts.background.start({ ...decoded, store: parts.store, session, begin }), 200, headers);
   }
   const events = chat.reply(request, ticket);
   if (decoded.stream) {
@@ -127,7 +137,7 @@ function notices(body: JsonObject, { skipped }: DecodedRequest): Headers {
   return ignored === '' ? {} : { 'x-parley-ignored': ignored };
 }
 
-function retrieve(call: Call, state: ResponseState): Reply {
+function retrieve(call: Call, state: OwnState): Reply {
   const { id, action } = targetOf(call);
   const stored = storedOf(id, state);
   const query = Object.fromEntries(call.query);
@@ -148,7 +158,7 @@ function retrieve(call: Call, state: ResponseState): Reply {
   return eventStream(replay(response, finished), headers);
 }
 
-function forget(call: Call, state: ResponseState): Reply {
+function forget(call: Call, state: OwnState): Reply {
   const { id, action } = targetOf(call);
   storedOf(id, state);
   if (action !== undefined) throw notFound(call);
@@ -157,7 +167,7 @@ function forget(call: Call, state: ResponseState): Reply {
   return json({ id, object: 'response', deleted: true });
 }
 
-async function cancel(call: Call, state: ResponseState): Promise<Reply> {
+async function cancel(call: Call, state: OwnState): Promise<Reply> {
   const { id, action } = targetOf(call);
   if (action !== 'cancel') throw notFound(call);
   const { response } = storedOf(id, state);
@@ -172,7 +182,7 @@ function targetOf({ path }: Call) {
   return { id: decodedPath(id), action: more.length > 0 ? path : action };
 }
 
-function storedOf(id: string, { store }: ResponseState) {
+function storedOf(id: string, { store }: OwnState) {
   const stored = store.get(id);
   if (!stored) throw new AppError('not-stored', { what: 'stored response', id });
   return stored;

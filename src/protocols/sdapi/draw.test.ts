@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
+import { noKey } from '../../core/owner.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import type { Call, Endpoint } from '../../http/call.ts';
 import { handTimer, latch } from '../../http/testing/world.ts';
@@ -351,11 +352,11 @@ describe('disconnected clients', () => {
 
   test('sdapi: get_last.json has the replies of the newest keys only', () => {
     const last = new LastDrawings();
-    for (let key = 0; key < 100; key++) last.remember(`k${key}`, { key }, ['x']);
-    expect(last.lastOf('k99')).toEqual({ key: 99 });
-    expect(last.lastOf('k0')).toBeUndefined();
-    last.remember('large', { large: true }, ['x'.repeat(2 ** 26 + 1)]);
-    expect([last.lastOf('large'), last.lastOf('k99')]).toEqual([{ large: true }, undefined]);
+    for (let key = 0; key < 100; key++) last.remember(noKey, `k${key}`, { key }, ['x']);
+    expect(last.lastOf(noKey, 'k99')).toEqual({ key: 99 });
+    expect(last.lastOf(noKey, 'k0')).toBeUndefined();
+    last.remember(noKey, 'large', { large: true }, ['x'.repeat(2 ** 26 + 1)]);
+    expect([last.lastOf(noKey, 'large'), last.lastOf(noKey, 'k99')]).toEqual([{ large: true }, undefined]);
   });
 });
 

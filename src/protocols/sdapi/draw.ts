@@ -1,5 +1,6 @@
 import { asAppError } from '../../core/errors.ts';
 import type { ImageEvent, ImageFacts, ImageRequest, ImageService, ImageTurn } from '../../core/image.ts';
+import { type Owner, ownerOf } from '../../core/owner.ts';
 import type { PictureEditor, Size } from '../../core/pictures.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
@@ -41,7 +42,7 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawP
   const service = imageOf(parts.taskServices);
   const plan = decodeDrawing(fields, service.facts, path === 'img2img', parts);
   const { ticket, kept } = drawingTicket(call, fields);
-  const answer = answerOf({ body, fields, plan, ticket, service }, parts);
+  const answer = answerOf({ body, fields, plan, ticket, owner: ownerOf(call), service }, parts);
   const notices = ignoredIn(body, drawFidelity);
   if (kept || fields.keepalive || requestsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
     const text = answer.then(({ reply }) => JSON.stringify(reply));
@@ -133,16 +134,17 @@ interface Work {
   readonly fields: DrawFields;
   readonly plan: Plan;
   readonly ticket: CallTicket;
+  readonly owner: Owner;
   readonly service: ImageService;
 }
 
 async function answerOf(work: Work, parts: DrawParts): Promise<{ readonly reply: object; readonly headers: Headers }> {
-  const { body, fields, plan, service, ticket } = work;
+  const { body, fields, plan, service, ticket, owner } = work;
   const { facts } = service;
   const request = { ...plan.request, initial: plan.initial?.bytes, mask: plan.mask?.bytes };
   ticket.watch?.decoded?.(request);
   const events = service.inTurn(ticket, (turn) => eventsOf(turn, work, parts.editor));
-  parts.last.begin(fields.genkey);
+  parts.last.begin(owner, fields.genkey);
   const drawn = await enlarged(await collectDrawn(events, request), work);
   const text = { request, drawn, facts, product: parts.product };
   const pictures = drawn.pictures.map(({ png, seed }) =>
@@ -158,7 +160,7 @@ async function answerOf(work: Work, parts: DrawParts): Promise<{ readonly reply:
   };
   const { prompt, negativePrompt } = request;
   const remembered = { ...reply, prompt: `${prompt} ### ${negativePrompt}`, models: [facts.name] };
-  parts.last.remember(fields.genkey, remembered, reply.images);
+  parts.last.remember(owner, fields.genkey, remembered, reply.images);
   const notes = [...plan.notes, ...drawn.notes];
   return { reply, headers: notes.length > 0 ? { 'x-parley-warnings': headerList(notes) } : {} };
 }

@@ -19,7 +19,9 @@ function world() {
   const fake = fakeImage();
   const last = new LastDrawings();
   const look = (query = '') =>
-    progressReply({ query: new URLSearchParams(query) }, fake.drawings, last, now) as ReturnType<typeof JSON.parse>;
+    progressReply({ query: new URLSearchParams(query), remoteAddress: '::1' }, fake.drawings, last, now) as ReturnType<
+      typeof JSON.parse
+    >;
   return { fake, last, look };
 }
 

@@ -1,34 +1,38 @@
 import { AppError } from '../../core/errors.ts';
 import type { Drawings, ImageProgress } from '../../core/image.ts';
+import { type Owner, ownerOf } from '../../core/owner.ts';
 import type { Call } from '../../http/call.ts';
 import { BoundedMap } from '../../store/bounded-map.ts';
+import { clientOf } from '../ticket.ts';
 
-/** The last reply of each key, which only its client knows, and whether a drawing was interrupted. */
+/** The last reply of each genkey, by its owner, and whether a drawing was interrupted. */
 export class LastDrawings {
   readonly #replies = new BoundedMap<object>({ entries: 16, bytes: 64 * 2 ** 20 });
   interrupted = false;
 
   /** A new request removes the last reply of its key, and the mark of an interruption. */
-  begin(genkey: string): void {
-    this.#replies.delete(genkey);
+  begin(owner: Owner, genkey: string): void {
+    this.#replies.delete(nameOf(owner, genkey));
     this.interrupted = false;
   }
 
-  remember(genkey: string, reply: object, images: readonly string[]): void {
+  remember(owner: Owner, genkey: string, reply: object, images: readonly string[]): void {
     const bytes = images.reduce((sum, image) => sum + image.length, 0);
-    if (genkey !== '') this.#replies.set(genkey, reply, bytes);
+    if (genkey !== '') this.#replies.set(nameOf(owner, genkey), reply, bytes, owner);
   }
 
-  lastOf(genkey: string): object | undefined {
-    return this.#replies.get(genkey);
+  lastOf(owner: Owner, genkey: string): object | undefined {
+    return this.#replies.get(nameOf(owner, genkey));
   }
 }
 
-/** The last reply of a key, for clients that lost their connection. */
-export function lastDrawing({ query }: Pick<Call, 'query'>, last: LastDrawings): object {
-  const genkey = query.get('genkey') ?? '';
+const nameOf = (owner: Owner, genkey: string): string => `${owner}\n${genkey}`;
+
+/** The last reply of a genkey, for clients that lost their connection. */
+export function lastDrawing(call: Pick<Call, 'query' | 'key'>, last: LastDrawings): object {
+  const genkey = call.query.get('genkey') ?? '';
   if (genkey === '') throw new AppError('missing-parameter', { parameter: 'genkey', expected: 'that of a drawing' });
-  const found = last.lastOf(genkey);
+  const found = last.lastOf(ownerOf(call), genkey);
   if (!found) throw new AppError('not-stored', { what: 'picture for the genkey', id: genkey.slice(0, 200) });
   return found;
 }
@@ -44,12 +48,16 @@ export function shareDone(progress: Pick<ImageProgress, 'step' | 'steps' | 'pict
 }
 
 /**
- * The oldest running drawing, of any model and dialect. All clients see its progress, as in the original; the preview is only
+ * The oldest running drawing, of any model and dialect. All clients see its progress, as in the original, but for keys of `--keyfile`,
+ * which see their own. The preview is only
  * for the key of the request (the task id of the original, the prompt id of ComfyUI). A wrong key sees nothing.
  */
-export function progressReply({ query }: Pick<Call, 'query'>, drawings: Drawings, last: LastDrawings, now: number) {
+type Poll = Pick<Call, 'query' | 'key' | 'remoteAddress'>;
+
+export function progressReply(call: Poll, drawings: Drawings, last: LastDrawings, now: number) {
+  const { query } = call;
   const genkey = keyOf(query);
-  const seen = drawings.progress(genkey);
+  const seen = drawings.progress(genkey, clientOf(call));
   const idle = {
     skipped: false,
     interrupted: last.interrupted,

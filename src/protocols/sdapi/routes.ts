@@ -7,6 +7,7 @@ import { readFields } from '../fields.ts';
 import { modelHash } from '../pictures/infotext.ts';
 import { factsFor, isResampler, type PictureParts } from '../pictures/request.ts';
 import { samplerAliases, samplerDisplay } from '../pictures/sampler-names.ts';
+import { clientOf } from '../ticket.ts';
 import { draw } from './draw.ts';
 import { sdapiFamily } from './errors.ts';
 import { type InterrogateParts, interrogate, pngInfo, upscaleMany, upscaleOne } from './extras.ts';
@@ -37,12 +38,12 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
     work('extra-batch-images', 'Several pictures enlarged.', upscaleMany),
     work('interrogate', 'A caption for a picture, by the text model.', interrogate),
     post('png-info', 'The infotext of a picture.', pngInfo),
-    post('interrupt', 'Stop all drawings, or that of the genkey in the query.', ({ query }, { drawings }) => {
-      if (drawings.interrupt(keyOf(query))) last.interrupted = true;
+    post('interrupt', 'Stop all drawings, or that of the genkey in the query.', (call, { drawings }) => {
+      if (drawings.interrupt(keyOf(call.query), clientOf(call))) last.interrupted = true;
       return json({});
     }),
     post('skip', 'Skip the current picture of all drawings, or of that of the genkey in the query.', (call, parts) => {
-      parts.drawings.skip(keyOf(call.query));
+      parts.drawings.skip(keyOf(call.query), clientOf(call));
       return json(null);
     }),
     post('options', 'Accepted; names of other models are refused.', (call, { taskServices }) =>

@@ -77,6 +77,15 @@ describe('saveSound', () => {
     expect(await readdir(folder)).toEqual(['big.wav']);
   });
 
+  test('several files at once do not exceed the limit of the folder', async () => {
+    await writeFile(join(folder, 'big.wav'), '');
+    await truncate(join(folder, 'big.wav'), 2 ** 30 - 1);
+    const saves = ['a.wav', 'b.wav', 'c.wav'].map((name) => saveSound(folder, name, Buffer.from('x')));
+    const results = await Promise.allSettled(saves);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(await readdir(folder)).toEqual(['a.wav', 'big.wav']);
+  });
+
   test('removes the partial file if it cannot be renamed', async () => {
     const { mkdir } = await import('node:fs/promises');
     await mkdir(join(folder, 'a.wav'));

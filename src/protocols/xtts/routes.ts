@@ -227,8 +227,19 @@ export function outputName(sent: string): string {
   throw new AppError('invalid-field', { field: 'file_name_or_path', expected });
 }
 
-/** Writes a file atomically. A file of the same name is replaced; a link is replaced too, never followed. */
-export async function saveSound(folder: string, name: string, bytes: Uint8Array): Promise<string> {
+let lastSave: Promise<unknown> = Promise.resolve();
+
+/**
+ * Writes a file atomically. A file of the same name is replaced; a link is replaced too, never followed. One file at a time: the
+ * limit of the folder counts what is there.
+ */
+export function saveSound(folder: string, name: string, bytes: Uint8Array): Promise<string> {
+  const save = lastSave.then(() => writeSound(folder, name, bytes));
+  lastSave = save.catch(() => undefined);
+  return save;
+}
+
+async function writeSound(folder: string, name: string, bytes: Uint8Array): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const used = await folderBytes(folder);
   if (used + bytes.length > mostBytes) {

@@ -83,14 +83,14 @@ export async function refreshServer(): Promise<void> {
     ]);
     const name = model.result.replace(/^koboldcpp\//, '');
     const isLocked = models === 'locked';
-    Object.assign(server, {
+    takeChanged({
       state: isLocked ? 'locked' : 'ready',
       features,
       models: isLocked ? undefined : models,
       model: isLocked || name === 'inactive' ? '' : name,
       context: context.value,
       performance,
-    } satisfies Server);
+    });
   } catch (thrown) {
     server.state = thrown instanceof Failure && thrown.status === 401 ? 'locked' : 'unreachable';
   }
@@ -107,6 +107,14 @@ function plan(): void {
   const isChanging = server.models?.models.some(({ state }) => state === 'loading' || state === 'unloading');
   const pause = server.performance.loading || isChanging ? often : seldom;
   if (document.visibilityState === 'visible') timer = setTimeout(refreshServer, pause);
+}
+
+/** What is the same keeps its identity, so that effects that read it do not run again with each poll. */
+function takeChanged(next: Server): void {
+  for (const [name, value] of Object.entries(next)) {
+    const known = server[name as keyof Server];
+    if (JSON.stringify(known) !== JSON.stringify(value)) Object.assign(server, { [name]: value });
+  }
 }
 
 /** Other servers, and older ones, do not have this list. */

@@ -38,6 +38,19 @@ describe('server', () => {
     expect(server).toMatchObject({ state: 'ready', model: 'mini', context: 4096, features: { tts: true } });
   });
 
+  test('features and models that are the same at the next poll keep their identity', async () => {
+    let tts = true;
+    fakePage({ 'api/extra/version': () => ({ tts }) });
+    const { refreshServer, server } = await import('./server.svelte.ts');
+    await refreshServer();
+    const { features, models } = server;
+    await refreshServer();
+    expect([server.features === features, server.models === models]).toEqual([true, true]);
+    tts = false;
+    await refreshServer();
+    expect([server.features === features, server.features.tts]).toEqual([false, false]);
+  });
+
   test('has no model name while none is loaded', async () => {
     fakePage({ 'api/v1/model': () => ({ result: 'inactive' }) });
     const { refreshServer, server } = await import('./server.svelte.ts');

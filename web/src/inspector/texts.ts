@@ -44,7 +44,7 @@ export const texts = {
   },
   welcome: {
     title: 'Choose a request',
-    about: 'The list has the newest first. With the arrow keys you go from one to the next.',
+    about: 'The newest request is at the top of the list. Use the arrow keys to move through it.',
     steps: [
       'Point an app to this server, or send a request from the API page.',
       'Choose it in the list to see what became of it.',
@@ -57,7 +57,7 @@ export const texts = {
     aborted: 'aborted',
     refused: 'refused',
     failed: 'failed',
-    disconnected: 'client gone',
+    disconnected: 'client disconnected',
   } as Readonly<Record<string, string>>,
   families: {
     openai: 'OpenAI',

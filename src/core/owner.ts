@@ -1,0 +1,41 @@
+/**
+ * Who owns what a request leaves on the server: the key of `--keyfile` that was sent, by its name. All others (the holders of the
+ * password, everybody where there are no keys) are one owner.
+ */
+export type Owner = string;
+
+/** The owner without a key of `--keyfile`. */
+export const noKey: Owner = 'no key';
+
+export function ownerOf({ key }: { readonly key?: { readonly name: string } | undefined }): Owner {
+  return key ? `key ${key.name}` : noKey;
+}
+
+/** An entry of a store that several owners share. */
+export interface OwnedEntry {
+  readonly owner: Owner;
+  /** Its share of the limit: 1 where entries are counted, or its bytes. */
+  readonly size: number;
+  /** Whether it may be dropped now. */
+  readonly droppable: boolean;
+}
+
+/**
+ * Which of these entries, the oldest first, to drop for one of `newcomer`: the oldest of the owner who has the most. Undefined if that
+ * would take from somebody who has less than the newcomer. Sizes of the newcomer's entry are included by the caller.
+ */
+export function entryToDrop<Entry extends OwnedEntry>(entries: readonly Entry[], newcomer: Owner): Entry | undefined {
+  const sizes = new Map<Owner, number>();
+  for (const { owner, size } of entries) sizes.set(owner, (sizes.get(owner) ?? 0) + size);
+  const held = (owner: Owner): number => sizes.get(owner) ?? 0;
+  let chosen: Entry | undefined;
+  for (const entry of entries) {
+    if (!entry.droppable || held(entry.owner) < held(newcomer)) continue;
+    const isLarger = !chosen || held(entry.owner) > held(chosen.owner);
+    // Between equals the newcomer makes its own room.
+    const isOwn =
+      chosen?.owner !== newcomer && entry.owner === newcomer && held(newcomer) === held(chosen?.owner ?? '');
+    if (isLarger || isOwn) chosen = entry;
+  }
+  return chosen;
+}
