@@ -52,7 +52,6 @@ async function expectNextTurnCached(base: string, messages: readonly Message[]):
   const answered: Message[] = [...messages, { role: 'assistant', content: 'They are all about numbers.' }];
   for (const task of [title, tags]) await usageOf(base, sideTask(task, answered));
   const next = await usageOf(base, [...answered, { role: 'user', content: 'And the next line?' }]);
-  if (process.env.MEASURE) console.log(first, next);
   expect(next.prompt_tokens_details.cached_tokens).toBeGreaterThanOrEqual(first.prompt_tokens - 8);
 }
 
