@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { BufferSource, InputAudioTrack } from 'mediabunny';
+import { AppError } from '../core/errors.ts';
+import { type StartFailure, startFailure } from '../core/start-failure.ts';
 import { type AudioChunk, type DecodeOptions, type Decoder, decodeSlices, undecodable, unreadable } from './decoder.ts';
 
 /** Two seconds of typical packets. */
@@ -115,22 +117,26 @@ export async function* decodeAac(
   frames: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   feature: string,
   { signal, ffmpeg = 'ffmpeg', ffmpegTimeoutMs = defaultTimeoutMs }: DecodeOptions,
+  start: typeof spawn = spawn,
 ): AsyncGenerator<AudioChunk> {
   signal.throwIfAborted();
   const form = ['-ac', '1', '-ar', String(rate), '-f', 'f32le', 'pipe:1'];
-  const child = spawn(ffmpeg, ['-hide_banner', '-loglevel', 'error', '-f', 'aac', '-i', 'pipe:0', ...form], {
+  const child = start(ffmpeg, ['-hide_banner', '-loglevel', 'error', '-f', 'aac', '-i', 'pipe:0', ...form], {
     stdio: ['pipe', 'pipe', 'ignore'],
     windowsHide: true,
   });
-  const ended = new Promise<number | 'missing' | 'killed'>((resolve) => {
-    child.on('error', ({ code }: NodeJS.ErrnoException) => {
-      resolve(code === 'ENOENT' || code === 'EACCES' ? 'missing' : 'killed');
+  const ended = new Promise<number | 'missing' | 'killed' | StartFailure>((resolve) => {
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      if (child.pid === undefined && startFailure(error).isPassing) resolve(startFailure(error));
+      else resolve(error.code === 'ENOENT' || error.code === 'EACCES' ? 'missing' : 'killed');
     });
     child.once('close', (code) => resolve(code ?? 'killed'));
   });
   const stop = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', stop, { once: true });
   let isStalled = false;
+  // Without file descriptors it has no pipes.
+  if (!(child.stdin && child.stdout)) throw unstarted(await ended);
   // Fails if ffmpeg exits early; its exit code is reported below.
   pipeline(Readable.from(frames), child.stdin).catch(() => undefined);
   try {
@@ -153,12 +159,18 @@ export async function* decodeAac(
     const end = await ended;
     signal.throwIfAborted();
     if (isStalled) throw unreadable(`ffmpeg gave no sound for ${ffmpegTimeoutMs / 1000} seconds and was ended`);
+    if (typeof end === 'object') throw unstarted(end);
     if (end === 'missing') throw undecodable(feature, 'it takes the program ffmpeg, which is not installed here');
     if (end !== 0) throw unreadable('ffmpeg could not decode its AAC sound');
   } finally {
     signal.removeEventListener('abort', stop);
     stop();
   }
+}
+
+function unstarted(end: unknown): AppError {
+  const { reason } = end as StartFailure;
+  return new AppError('engine-down', { capability: 'audio', reason: `ffmpeg: ${reason}`, retryAfterSeconds: 5 });
 }
 
 /** Puts an ADTS header before each AAC packet, so that they can be decoded without a container and without seeking. */

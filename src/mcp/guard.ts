@@ -11,13 +11,16 @@ export interface Guard {
 export function processGuard(): Guard {
   let guard: ChildProcess | undefined;
   const tell = (line: string): void => {
-    guard ??= start();
+    guard ??= start(() => {
+      guard = undefined;
+    });
     guard.stdin?.write(`${line}\n`);
   };
   return { add: (pid) => tell(`+${pid}`), end: (pid) => tell(`-${pid}`) };
 }
 
-function start(): ChildProcess {
+/** One that could not be started is tried again with the next program. */
+function start(failed: () => void): ChildProcess {
   const program = fileURLToPath(new URL('./guard-process.js', import.meta.url));
   // In its own session, so that signals of a terminal do not reach it.
   const guard = spawn(process.execPath, [program], {
@@ -25,7 +28,7 @@ function start(): ChildProcess {
     stdio: ['pipe', 'ignore', 'ignore'],
     env: { PATH: process.env.PATH },
   });
-  guard.on('error', () => undefined);
+  guard.on('error', failed);
   guard.stdin?.on('error', () => undefined);
   guard.unref();
   (guard.stdin as { unref?: () => void } | null)?.unref?.();

@@ -1,4 +1,5 @@
 import type { CardNeed } from '../core/card-memory.ts';
+import { Uses } from '../core/uses.ts';
 import type { Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 
@@ -21,9 +22,8 @@ export class RegistryEntry {
   #lifecycle: Lifecycle | undefined;
   /** Set while it finishes its requests; resolves when it is unloaded. */
   #leaving: Promise<void> | undefined;
-  #drained: (() => void) | undefined;
   #failure: string | undefined;
-  #uses = 0;
+  readonly #uses = new Uses();
   #lastUsed = 0;
   /** Memory when it was last loaded, which is better than the estimate. */
   #measured: number | undefined;
@@ -71,7 +71,16 @@ export class RegistryEntry {
     const { resident, expiresAt } = this;
     const { name, kind } = this.spec;
     const cards = this.#lifecycle?.cardUse?.() ?? [];
-    return { name, kind, state: this.state(), resident, inUse: this.#uses, bytes: this.#bytes(), cards, expiresAt };
+    return {
+      name,
+      kind,
+      state: this.state(),
+      resident,
+      inUse: this.#uses.count,
+      bytes: this.#bytes(),
+      cards,
+      expiresAt,
+    };
   }
 
   get expiresAt(): number {
@@ -89,7 +98,7 @@ export class RegistryEntry {
       lastUsed: this.#lastUsed,
       pinned,
       auxiliary,
-      busy: this.#uses > 0,
+      busy: this.#uses.count > 0,
     };
   }
 
@@ -157,7 +166,7 @@ export class RegistryEntry {
   take(): Use {
     const lifecycle = this.#lifecycle;
     if (!lifecycle) throw new Error('nothing is loaded that could be used');
-    this.#uses += 1;
+    const end = this.#uses.begin();
     this.#timer?.cancel();
     this.#lastUsed = this.parts.now();
     // A request after `keepFor(0)` cancels it.
@@ -169,9 +178,8 @@ export class RegistryEntry {
       release: () => {
         if (released) return;
         released = true;
-        this.#uses -= 1;
         this.#lastUsed = this.parts.now();
-        if (this.#uses === 0) this.#drained?.();
+        end();
         this.#plan();
       },
     };
@@ -202,12 +210,7 @@ export class RegistryEntry {
     this.#timer?.cancel();
     this.#measured = lifecycle.bytes?.() ?? this.#measured;
     this.#heldOnCards = (lifecycle.cardUse?.() ?? []).reduce((sum, { heldBytes }) => sum + heldBytes, 0);
-    if (this.#uses > 0) {
-      await new Promise<void>((resolve) => {
-        this.#drained = resolve;
-      });
-    }
-    this.#drained = undefined;
+    await this.#uses.idle();
     await lifecycle.stop();
     if (this.#lifecycle === lifecycle) this.#lifecycle = undefined;
     // `keepFor` was about this load: the next one has the default.
@@ -228,12 +231,12 @@ export class RegistryEntry {
     this.#timer?.cancel();
     const expiresAt = this.parts.now() + this.#keepMs;
     this.#expiresAt = expiresAt <= latestDate ? expiresAt : Number.POSITIVE_INFINITY;
-    if (!this.#lifecycle || this.#leaving || this.#uses > 0 || this.#keepMs > longestTimer) return;
+    if (!this.#lifecycle || this.#leaving || this.#uses.count > 0 || this.#keepMs > longestTimer) return;
     this.#timer = this.parts.startTimer(this.#keepMs, () => this.#idle());
   }
 
   #idle(): void {
-    if (!this.#lifecycle || this.#uses > 0) return;
+    if (!this.#lifecycle || this.#uses.count > 0) return;
     // A model that is being loaded has a request that waits for it.
     if (this.#lifecycle.state().type === 'loading') this.#plan();
     else void this.leave('idle');

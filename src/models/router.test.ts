@@ -620,6 +620,76 @@ describe('ModelRouter: changed model files', () => {
   });
 });
 
+describe('ModelRouter: a model file that is prepared again while a swap to the same name begins', () => {
+  const prepared = () => {
+    const { promise, open } = latch();
+    let pending: Promise<void> | undefined = promise;
+    const begun = latch();
+    const renewed: RouterParts<Named>['renewed'] = async (model) => {
+      if (!pending) return undefined;
+      pending = undefined;
+      return async () => {
+        begun.open();
+        await promise;
+        return { ...model };
+      };
+    };
+    return { renewed, begun: begun.promise, finish: open };
+  };
+
+  test.each([
+    { name: 'other', swapped: 'another model' },
+    { name: 'first', swapped: 'the default model' },
+  ])('the swap ends, and requests get its model, if it is $swapped', async ({ name }) => {
+    const { renewed, begun, finish } = prepared();
+    const files: { renewed?: typeof renewed } = {};
+    const { router, model, ask, asked, registry } = world(
+      'first',
+      { other: {} },
+      { renewed: async (one) => files.renewed?.(one) },
+    );
+    const running = await ask(name);
+    files.renewed = renewed;
+    const asking = ask(name);
+    await begun;
+    const next = model(name);
+    const swap = router.swapTo(next);
+    const waiting = asked();
+    finish();
+    const selected = await asking;
+    running.release();
+    selected.release();
+    expect(await swap).toBeUndefined();
+    expect(router.defaultModel).toBe(next);
+    expect([await waiting, await asked(name)]).toEqual([name, name]);
+    expect(registry.list().filter((one) => one.name === name)).toHaveLength(1);
+  });
+});
+
+describe('ModelRouter: retired', () => {
+  function retiring(files: Record<string, Fake> = {}) {
+    const retired: string[] = [];
+    return { ...world('first', files, { retired: ({ name }) => retired.push(name) }), retired };
+  }
+
+  test('is called for a model that was swapped out, after its last request', async () => {
+    const { router, model, ask, retired } = retiring();
+    const running = await ask();
+    const swap = router.swapTo(model('next'));
+    expect(retired).toEqual([]);
+    running.release();
+    await swap;
+    expect(retired).toEqual(['first']);
+  });
+
+  test('is called for a model that could not be loaded, and not for the one that stays', async () => {
+    const { router, model, retired } = retiring();
+    await router.swapTo(model('next', { broken: 'no memory' }));
+    await Promise.resolve();
+    expect(retired).toEqual(['next']);
+  });
+});
+
 describe('ModelRouter: consecutive swaps', () => {
   test('a request waits for the last one', async () => {
     const { router, model, ask, asked } = world('first', { other: {} });

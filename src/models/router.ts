@@ -10,6 +10,7 @@ import {
 } from '../core/model-names.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
+import { Uses } from '../core/uses.ts';
 import { isBlankBody, jsonObject } from '../http/body.ts';
 import type { Call } from '../http/call.ts';
 import type { ModelEndpoint, ModelSelection } from '../protocols/endpoint.ts';
@@ -34,6 +35,8 @@ export interface RouterParts<Context> {
   readonly registry: Registry;
   /** Requests of a model that is still being swapped in wait for its arrival. */
   readonly contextOf: (model: PreparedModel, arrival?: Arrival) => Context;
+  /** Called with a context that no request uses any more, and none will. */
+  readonly retired?: (context: Context) => void;
   /** The models that can be requested by name (`--routermode`). Listed for each request, because files come and go. */
   readonly offers?: () => Promise<readonly ModelOffer[]>;
   /** `--modelalias`: the target of a name that no model has. */
@@ -178,7 +181,7 @@ export class ModelRouter<Context> {
     const { registry, say } = this.parts;
     const { model } = next;
     const before = this.#default;
-    await Promise.all([drain(before), before.registered]);
+    await Promise.all([before.uses.idle(), before.registered]);
     const namesake = this.#instances.get(model.name);
     if (namesake && namesake !== before) await this.#close(namesake);
     await registry.remove('text', before.model.name);
@@ -189,6 +192,7 @@ export class ModelRouter<Context> {
       this.#instances.set(model.name, next);
       this.#default = next;
       arriving.end();
+      this.#retire(before);
       await this.#removeAuxiliary(before.model);
       return undefined;
     }
@@ -206,6 +210,12 @@ export class ModelRouter<Context> {
     next.abandoned = true;
     if (this.#swap) this.#swap.next = undefined;
     arriving.end(error);
+    this.#retire(next);
+  }
+
+  /** Of an instance that no new request gets. */
+  #retire({ uses, context }: ModelInstance<Context>): void {
+    void uses.idle().then(() => this.parts.retired?.(context));
   }
 
   /** Engines of the other kinds that only the removed model used. */
@@ -219,8 +229,9 @@ export class ModelRouter<Context> {
 
   /** An instance that was requested by name has other settings than the one that takes its name now. */
   async #close(closed: ModelInstance<Context>): Promise<void> {
-    await Promise.all([drain(closed), closed.registered]);
+    await Promise.all([closed.uses.idle(), closed.registered]);
     this.#instances.delete(closed.model.name);
+    this.#retire(closed);
     await this.parts.registry.remove('text', closed.model.name);
   }
 
@@ -305,8 +316,8 @@ export class ModelRouter<Context> {
     if (!prepare) return;
     try {
       const model = await prepare();
-      // A swap may have replaced it meanwhile.
-      if (this.#instances.get(old.model.name) === old && !this.#isSwappedOut(name)) this.#replace(old, model);
+      // A swap may have replaced it meanwhile, or be about to.
+      if (this.#instances.get(old.model.name) === old && !this.#isInSwap(name)) this.#replace(old, model);
     } catch (error) {
       this.parts.say(`${old.model.name} has changed, and stays as it was: ${(error as Error).message}`);
     }
@@ -321,11 +332,12 @@ export class ModelRouter<Context> {
     this.#instances.set(model.name, fresh);
     if (this.#default === old) this.#default = fresh;
     const handOver = async (): Promise<void> => {
-      await Promise.all([drain(old), old.registered]);
+      await Promise.all([old.uses.idle(), old.registered]);
       await registry.remove('text', old.model.name);
       if (hasText(model)) registry.add(model.spec);
       arriving.begin();
       arriving.end();
+      this.#retire(old);
       await this.#removeAuxiliary(old.model);
     };
     fresh.registered = handOver().catch((error: unknown) => arriving.end(asAppError(error)));
@@ -350,8 +362,13 @@ export class ModelRouter<Context> {
   /** Whether a swap removes the instance of this name, and brings none with the same name. */
   #isSwappedOut(name: string): boolean {
     if (this.#queuedSwaps.some((queued) => equalName(queued.name, name))) return true;
-    const isSwapped = this.#swap?.names.some((one) => equalName(one, name)) ?? false;
-    return isSwapped && !this.#nextNamed(name);
+    return this.#isInSwap(name) && !this.#nextNamed(name);
+  }
+
+  /** Whether a swap, present or queued, removes or brings an instance of this name. */
+  #isInSwap(name: string): boolean {
+    const names = [...(this.#swap?.names ?? []), ...this.#queuedSwaps.map((queued) => queued.name)];
+    return names.some((one) => equalName(one, name));
   }
 
   /** The instance for new work. */
@@ -392,12 +409,11 @@ export class ModelRouter<Context> {
   }
 }
 
-/** A model with its context, and how many requests use it. */
+/** A model with its context, and the requests that use it. */
 interface ModelInstance<Context> {
   readonly model: PreparedModel;
   readonly context: Context;
-  activeRequests: number;
-  drained: (() => void) | undefined;
+  readonly uses: Uses;
   /** The model could not be loaded: its requests must select another one. */
   abandoned: boolean;
   /** Settles when the registry holds this model instead of the one that had its name before. */
@@ -405,30 +421,11 @@ interface ModelInstance<Context> {
 }
 
 function modelInstance<Context>(model: PreparedModel, context: Context): ModelInstance<Context> {
-  return { model, context, activeRequests: 0, drained: undefined, abandoned: false, registered: Promise.resolve() };
+  return { model, context, uses: new Uses(), abandoned: false, registered: Promise.resolve() };
 }
 
-export function select<Context>(instance: ModelInstance<Context>): Selected<Context> {
-  instance.activeRequests += 1;
-  let released = false;
-  return {
-    context: instance.context,
-    abandoned: () => instance.abandoned,
-    release: () => {
-      if (released) return;
-      released = true;
-      instance.activeRequests -= 1;
-      if (instance.activeRequests === 0) instance.drained?.();
-    },
-  };
-}
-
-/** Settles when no request uses the model. */
-function drain(instance: ModelInstance<unknown>): Promise<void> {
-  if (instance.activeRequests === 0) return Promise.resolve();
-  return new Promise((resolve) => {
-    instance.drained = resolve;
-  });
+function select<Context>(instance: ModelInstance<Context>): Selected<Context> {
+  return { context: instance.context, abandoned: () => instance.abandoned, release: instance.uses.begin() };
 }
 
 /** The model that a request names in any dialect; undefined if it names none. */

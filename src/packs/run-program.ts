@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import type { Environment } from './toolkit.ts';
 
 export interface Running {
@@ -24,7 +25,9 @@ export async function runProgram(
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', line);
+  // There are none if they could not be made; the error follows.
+  const outputs: readonly (Readable | null | undefined)[] = [child.stdout, child.stderr];
+  for (const input of outputs) if (input) createInterface({ input }).on('line', line);
   const end = (how: NodeJS.Signals): void => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, how);

@@ -36,6 +36,7 @@ test.each<[string, object]>([
   ['samplers set 1', sampling({ nSigma: 1 })],
   ['samplers set 2', sampling({ smoothingFactor: 0.2 })],
   ['samplers set 2', sampling({ adaptiveTarget: 0.5 })],
+  ['tool calls', { tools: true }],
   ['samplers set 3', sampling({ topA: 0.1 })],
   ['samplers set 3', sampling({ tailFree: 0.9 })],
   ['samplers set 3', sampling({ dynamicRange: 0.5 })],

@@ -36,6 +36,8 @@ export interface App {
   readonly modelEndpoints: readonly ModelEndpoint<ModelContext>[];
   /** Adds another model to the same queue. */
   readonly contextOf: (parts: ModelParts) => ModelContext;
+  /** For a context that no request will use any more. */
+  readonly retire: (context: ModelContext) => void;
 }
 
 /** Composes services, models, endpoints and the HTTP server. */
@@ -50,6 +52,7 @@ export function createApp(parts: AppParts): App {
     endpoints,
     modelEndpoints: unrouted,
     contextOf: (model) => modelContext(model, services),
+    retire: ({ lane }) => services.capacities.delete(lane),
     requestQueue: services.requestQueue,
     server: httpServer(parts, services, endpoints, talkParts(select)),
   };

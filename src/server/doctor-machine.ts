@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { cpus, freemem, release, totalmem, type } from 'node:os';
@@ -6,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { product } from '../core/product.ts';
-import { readText } from '../core/read-text.ts';
 import { sketch } from '../engines/image/facts.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
+import { presentCards } from '../engines/llama/graphics-cards.ts';
 import { hashOf, type WeightsFile, weights, weightsFolder } from '../engines/weights.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import { findModels } from '../library/find-models.ts';
@@ -35,7 +34,7 @@ export function thisMachine(): Machine {
     catalogue: packs,
     packState: async (pack) => (await checkPack(pack, { folder: ownFolder('packs') }, 'quick')).type,
     builds: () => [...installedBuilds().keys()],
-    cards: () => (platform === 'linux' ? linuxCards() : []),
+    cards: () => presentCards(),
     models: async () => Promise.all((await findModels(knownPlaces(thisSystem()))).map(modelFacts)),
     folders: () => [
       { name: 'data', path: dirname(ownFolder('models')) },
@@ -91,35 +90,6 @@ export async function checkFile(path: string, sha256?: string): Promise<void> {
   });
   if (sha256 !== undefined && (await hashOf(path)) !== sha256) {
     throw new Error(`${path} is damaged (its SHA-256 differs)`);
-  }
-}
-
-const vendors: Readonly<Record<string, string>> = { '0x10de': 'NVIDIA', '0x1002': 'AMD', '0x8086': 'Intel' };
-
-/** From the driver of NVIDIA, which knows names, or else from the list of the kernel, which knows numbers. */
-export function linuxCards(
-  list: (folder: string) => readonly string[] = listed,
-  read: (path: string) => string = readText,
-): readonly string[] {
-  const nvidia = list('/proc/driver/nvidia/gpus').flatMap((name) => {
-    const found = /^Model:\s*(.+)$/m.exec(read(join('/proc/driver/nvidia/gpus', name, 'information')));
-    return found?.[1] ? [found[1].trim()] : [];
-  });
-  const kernel = list('/sys/class/drm')
-    .filter((name) => /^card\d+$/.test(name))
-    .flatMap((name) => {
-      const device = join('/sys/class/drm', name, 'device');
-      const vendor = vendors[read(join(device, 'vendor')).trim()];
-      return vendor ? [`${vendor} ${read(join(device, 'device')).trim()}`] : [];
-    });
-  return nvidia.length === 0 ? kernel : [...nvidia, ...kernel.filter((card) => !card.startsWith('NVIDIA'))];
-}
-
-function listed(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }
 

@@ -187,6 +187,15 @@ describe('Graphics cards', () => {
     ]);
   });
 
+  test('an NVIDIA card that Vulkan does not see has the command for a CUDA build', async () => {
+    const own: Partial<Machine> = { builds: () => ['vulkan'], cards: () => ['NVIDIA L4'], probe: blind };
+    expect((await findings('Graphics cards', own)).at(-1)).toMatchObject({
+      name: 'Vulkan',
+      status: 'problem',
+      advice: expect.stringMatching(/^To use it: parley pack (add|build) cuda/),
+    });
+  });
+
   test('a build without cards is ok', async () => {
     const own: Partial<Machine> = { builds: () => ['vulkan'], probe: blind };
     expect(await findings('Graphics cards', own)).toMatchObject([{ name: 'Vulkan', status: 'ok' }]);

@@ -1,4 +1,5 @@
 import { type Product, versionText } from '../core/product.ts';
+import { howToGetCuda, unusedCard } from '../engines/llama/graphics-cards.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
 import type { ModelFacts } from '../library/model-facts.ts';
 import { llamaPackages, onnxPackage, type System, whisperPackage } from '../models/engine-packages.ts';
@@ -225,22 +226,28 @@ async function graphicsCards({ builds, cards, catalogue, system, probe }: Machin
   const present = cards();
   const known: readonly Part[] = present.map((card) => ok('Card', card));
   const usable = builds().filter((build) => build !== 'none');
+  const how = howToGetCuda(false, systemOf(system), catalogue);
+  const unused = unusedCard({ cards: present, installed: usable, how });
   if (usable.length > 0)
-    return [...known, ...(await Promise.all(usable.map((build) => cardsOf(build, present, probe))))];
+    return [...known, ...(await Promise.all(usable.map((build) => cardsOf(build, present, probe, unused))))];
   if (present.length === 0) return [ok('Cards', 'none found; Parley computes on the processor')];
-  const hasCuda = catalogue.some((pack) => pack.name === 'cuda' && packagesOf(pack, system).length > 0);
   const advice =
-    hasCuda && present.some((card) => /nvidia/i.test(card))
-      ? 'parley pack add cuda downloads a build that uses it.'
-      : 'Parley computes on the processor; npm has no build of llama.cpp for graphics cards of this system.';
+    unused?.advice ??
+    'Parley computes on the processor; npm has no build of llama.cpp for graphics cards of this system.';
   return [...known, missing('Use', 'no installed build can use a card', advice)];
 }
 
-async function cardsOf(build: GpuBuild, present: readonly string[], probe: Machine['probe']): Promise<Part> {
+async function cardsOf(
+  build: GpuBuild,
+  present: readonly string[],
+  probe: Machine['probe'],
+  unused: ReturnType<typeof unusedCard>,
+): Promise<Part> {
   const name = buildNames[build] ?? build;
   const compile =
     build === 'cuda' || build === 'cuda-ext' ? ', or parley pack build cuda compiles it for this card' : '';
-  const advice = `Install or update the graphics driver${compile}; until then Parley computes on the processor (--usecpu).`;
+  const driver = `Install or update the graphics driver${compile}; until then Parley computes on the processor (--usecpu).`;
+  const advice = unused?.advice ?? driver;
   const result = await probe(`llama ${build}`);
   if (result.type === 'failed') return problem(name, `cannot be used: ${result.reason}`, advice);
   const found = (result.devices ?? []).filter(({ graphics }) => graphics);

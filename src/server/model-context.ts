@@ -49,9 +49,14 @@ export type ModelContext = NativeContext &
   XttsContext &
   AdminContext &
   ModelStatusContext &
-  NoscriptParts & { readonly name: string; readonly taskServices: EngineServices };
+  NoscriptParts & {
+    readonly name: string;
+    readonly taskServices: EngineServices;
+    /** Of its text model in the queue. */
+    readonly lane: string;
+  };
 
-/** Outside of `modelContext`: the queue keeps it for good, and must not keep the context of a model that was swapped out with it. */
+/** Outside of `modelContext`, so that the queue does not hold the whole context. */
 const fixedCapacity = (parallelRequests: number) => () => Math.max(1, parallelRequests);
 
 /** Registers the model with the queue and the metrics, and builds its context. */
@@ -59,7 +64,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   const { name = '', settings, source, remote, format } = parts;
   const { product, models, requestQueue, clients = {}, tools, capacities, admin, drawings } = services;
   // A model that is swapped in may have the name of the one that is swapped out, and must not share its lane.
-  const lane = `${name}\u0000${capacities.size}`;
+  const lane = randomId(`${name}\u0000`);
   const capacity = remote?.capacity ?? fixedCapacity(settings.parallelrequests);
   for (const [own, atOnce] of [[lane, capacity] as const, ...taskCapacities(parts.taskSources ?? {})])
     capacities.set(own, atOnce);
@@ -107,6 +112,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     ...dialect,
     taskServices,
     name,
+    lane,
     memory: services.memory,
     product,
     engineVersions: installedEngineVersions,

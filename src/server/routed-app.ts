@@ -189,6 +189,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
     {
       registry,
       contextOf,
+      retired: (context) => app.retire(context),
       say,
       timeout,
       alias,

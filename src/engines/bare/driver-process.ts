@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../../core/errors.ts';
+import { startFailure } from '../../core/start-failure.ts';
 import type { StartTimer } from '../host/engine-process.ts';
 import { startTimer } from '../host/task-worker.ts';
 import { FrameReader, type FromDriver, frame, type ToDriver } from './messages.ts';
@@ -156,19 +157,20 @@ function spawnBare<Progress>(
     stdio: ['ignore', 2, 2, 'overlapped'],
     env: { ...process.env, ...environment },
   });
-  const pipe = child.stdio[pipeDescriptor] as Duplex;
+  // `on`, not `once`: a failing kill emits another error event.
+  child.on('error', (error) => listeners.exit(child.pid === undefined ? startFailure(error).reason : error.message));
+  // There is none if it could not be made.
+  const pipe = (child.stdio as typeof child.stdio | undefined)?.[pipeDescriptor] as Duplex | null | undefined;
   const reader = new FrameReader<FromDriver<Progress>>((message, bytes) => listeners.message(message, bytes));
-  pipe.on('error', () => {}).on('data', (chunk: Uint8Array) => reader.push(chunk));
+  pipe?.on('error', () => {}).on('data', (chunk: Uint8Array) => reader.push(chunk));
   const kill = (): void => void child.kill('SIGKILL');
   // While it loads it would not notice that we are gone.
   process.once('exit', kill).once('disconnect', kill);
-  // `on`, not `once`: a failing kill emits another error event.
-  child.on('error', (error) => listeners.exit(error.message));
   child.once('exit', (code, signal) => {
     process.off('exit', kill).off('disconnect', kill);
     listeners.exit(`its process ended with ${signal ?? `code ${code}`}`);
   });
-  return { send: (message: object, bytes?: Uint8Array) => void pipe.write(frame(message, bytes)), kill };
+  return { send: (message: object, bytes?: Uint8Array) => void pipe?.write(frame(message, bytes)), kill };
 }
 
 /** The error of a run for the client: the reason of the signal if it aborted, otherwise the message of the driver without its full stop. */

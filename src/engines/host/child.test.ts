@@ -1,8 +1,10 @@
+import type { ChildProcess, fork } from 'node:child_process';
+import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
-import { type Child, type ChildExit, spawnChild } from './child.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { type Child, type ChildExit, spawnChild, spawnChildWith } from './child.ts';
 import type { Pulse } from './heartbeat.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-child-'));
@@ -131,4 +133,36 @@ test('spawnChild: a child that dies during its attachments delivers no message',
   expect((await exit).signal).toBe('SIGKILL');
   const nothing = {};
   expect(await Promise.race([next(), Promise.resolve(nothing)])).toBe(nothing);
+});
+
+describe('spawnChild: a process that cannot be started', () => {
+  const failure = (code: string) => Object.assign(new Error(`spawn node ${code}`), { code });
+  const shortage = { reason: expect.stringContaining('(EMFILE)'), isPassing: true };
+  const begin = (start: () => ChildProcess) => {
+    const exits: ChildExit[] = [];
+    const listeners = { message: () => undefined, exit: (exit: ChildExit) => void exits.push(exit) };
+    const child = spawnChildWith<object, unknown>(start as typeof fork, 'none.js', listeners);
+    child.send({ hello: 'nobody' }, [Uint8Array.of(1)]);
+    child.kill();
+    return { child, exits };
+  };
+
+  test('without file descriptors Node gives no pipes and an error event: it exits once, with the reason', async () => {
+    // As in Node: `stdio` and `stderr` are undefined, and the error comes in the next tick.
+    const made = Object.assign(new EventEmitter(), { pid: undefined, kill: () => false }) as unknown as ChildProcess;
+    const { child, exits } = begin(() => made);
+    made.emit('error', failure('EMFILE'));
+    made.emit('error', failure('EMFILE'));
+    await child.stop(1);
+    expect(exits).toMatchObject([{ code: null, signal: null, unstarted: shortage }]);
+  });
+
+  test('a start that throws is an exit too, after the child is there', async () => {
+    const { child, exits } = begin(() => {
+      throw failure('EMFILE');
+    });
+    expect(exits).toEqual([]);
+    await child.stop(1);
+    expect(exits).toMatchObject([{ code: null, signal: null, unstarted: shortage }]);
+  });
 });

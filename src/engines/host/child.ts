@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Duplex } from 'node:stream';
+import { type StartFailure, startFailure } from '../../core/start-failure.ts';
 import { AttachmentReader, type Attachments, announced, descriptors, LineReader, pulseOf } from './channel.ts';
 import type { Pulse } from './heartbeat.ts';
 
@@ -8,6 +9,8 @@ export interface ChildExit {
   readonly signal: NodeJS.Signals | null;
   /** The last lines of its standard error, where native code says why it aborted. */
   readonly lastLines: readonly string[];
+  /** It never ran. */
+  readonly unstarted?: StartFailure;
 }
 
 export interface ChildListeners<Incoming> {
@@ -36,39 +39,49 @@ const longestDyingMs = 5000;
 /** Of the standard error. */
 const mostLines = 60;
 
-export const spawnChild: Spawn = <Outgoing, Incoming>(
+export const spawnChild: Spawn = (entry, listeners) => spawnChildWith(fork, entry, listeners);
+
+/** A process that cannot be started exits like one that has ended. */
+export function spawnChildWith<Outgoing, Incoming>(
+  start: typeof fork,
   entry: string,
   listeners: ChildListeners<Incoming>,
-): Child<Outgoing> => {
+): Child<Outgoing> {
   const lastLines: string[] = [];
   const errors = new LineReader((line) => {
     lastLines.push(line);
     if (lastLines.length > mostLines) lastLines.shift();
     listeners.line?.(line);
   });
-  const child = fork(entry, [], {
-    // On Windows only overlapped pipes can be read and written at the same time; elsewhere all can.
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'overlapped', 'overlapped'],
-    execArgv: [],
-    // On an abort llama.cpp would start a debugger, which hangs the process.
-    env: { ...process.env, GGML_NO_BACKTRACE: '1' },
-  });
+  let child: ChildProcess;
+  try {
+    child = start(entry, [], {
+      // On Windows only overlapped pipes can be read and written at the same time; elsewhere all can.
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'overlapped', 'overlapped'],
+      execArgv: [],
+      // On an abort llama.cpp would start a debugger, which hangs the process.
+      env: { ...process.env, GGML_NO_BACKTRACE: '1' },
+    });
+  } catch (error) {
+    return unstartedChild(startFailure(error as Error), listeners);
+  }
   const pulse = pipeOf(child, descriptors.pulse);
   const attachmentsPipe = pipeOf(child, descriptors.attachments);
   const exited = new Promise<void>((resolve) => {
     let over = false;
-    const report = (code: number | null, signal: NodeJS.Signals | null) => {
+    const report = (code: number | null, signal: NodeJS.Signals | null, unstarted?: StartFailure) => {
       if (over) return;
       over = true;
       pulse?.destroy();
       attachmentsPipe?.destroy();
-      listeners.exit({ code, signal, lastLines: errors.open === '' ? lastLines : [...lastLines, errors.open] });
+      const lines = errors.open === '' ? lastLines : [...lastLines, errors.open];
+      listeners.exit({ code, signal, lastLines: lines, ...(unstarted && { unstarted }) });
       resolve();
     };
     // `on` and not `once`: a kill or send that fails emits another error event, which must have a listener.
     child.on('error', (error) => {
       errors.push(`${error.message}\n`);
-      report(null, null);
+      report(null, null, child.pid === undefined ? startFailure(error) : undefined);
     });
     // The last lines may arrive after the exit. The child's own `close` never comes if we have closed the channel.
     child.once('exit', (code, signal) => {
@@ -97,11 +110,18 @@ export const spawnChild: Spawn = <Outgoing, Incoming>(
     kill: () => void child.kill('SIGKILL'),
     stop: (graceMs) => stopChild(child, exited, graceMs),
   };
-};
+}
 
-/** A pipe error means that the child has failed, and its exit reports that. */
-function pipeOf({ stdio }: ChildProcess, descriptor: number): Duplex | undefined {
-  return (stdio[descriptor] as Duplex | null | undefined)?.on('error', () => {});
+function unstartedChild<Incoming>(unstarted: StartFailure, listeners: ChildListeners<Incoming>): Child<unknown> {
+  const exit = { code: null, signal: null, lastLines: [unstarted.reason], unstarted };
+  // Callers get the child first.
+  const exited = Promise.resolve().then(() => listeners.exit(exit));
+  return { pid: undefined, send: () => undefined, kill: () => undefined, stop: () => exited };
+}
+
+/** A pipe error means that the child has failed, and its exit reports that. There are no pipes if they could not be made. */
+function pipeOf({ stdio }: { readonly stdio: ChildProcess['stdio'] | undefined }, descriptor: number) {
+  return (stdio?.[descriptor] as Duplex | null | undefined)?.on('error', () => {});
 }
 
 async function stopChild(child: ChildProcess, exited: Promise<void>, graceMs: number): Promise<void> {

@@ -71,6 +71,39 @@ function readyWorld(more: Partial<EngineProcessParts<To, From>> = {}) {
   return all;
 }
 
+test('EngineProcess: a process that cannot be started for lack of files is tried again, and calls are refused with the reason', async () => {
+  const { engine, worker, advance, ask, seen, code } = world();
+  const unstarted = { reason: 'too many files are open', isPassing: true };
+  const first = ask().catch((error: AppError) => error);
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    worker().exit({ code: null, signal: null, unstarted });
+    advance(attempt < 4 ? 31_000 : 0);
+  }
+  expect(await first).toMatchObject({
+    code: 'engine-down',
+    status: 503,
+    message: expect.stringContaining('the engine process could not be started: too many files are open'),
+  });
+  expect(seen.some((line) => line.startsWith('failed'))).toBe(false);
+  advance(31_000);
+  worker().say({ type: 'ready' });
+  expect(engine.state().type).toBe('ready');
+  const later = code(ask());
+  await Promise.resolve();
+  worker().say({ type: 'answer', id: worker().sent.at(-1)?.id ?? 0, value: 'there' });
+  expect(await later).toBe('there');
+});
+
+test('EngineProcess: a program that is missing is a failed load', async () => {
+  const { engine, worker } = world();
+  engine.start();
+  worker().exit({ code: null, signal: null, unstarted: { reason: 'spawn node ENOENT', isPassing: false } });
+  expect(engine.state()).toEqual({
+    type: 'failed',
+    reason: 'the engine process could not be started: spawn node ENOENT',
+  });
+});
+
 /** Whether a promise is over by now. */
 async function isOver(promise: Promise<unknown>): Promise<boolean> {
   const open = {};

@@ -216,12 +216,14 @@ export class EngineProcess<Outgoing, Incoming> {
     this.#child = undefined;
     this.#crashed(new AppError('engine-lost', { capability: this.parts.capability }));
     const loading = this.#state.type === 'starting';
-    if (this.parts.startsOver?.(exit)) {
+    const { unstarted } = exit;
+    if (!unstarted && this.parts.startsOver?.(exit)) {
       this.#spawn();
       return;
     }
-    const reason = loading ? (this.#loadFailure ?? this.parts.loadReason?.(exit) ?? howItDied(exit)) : howItDied(exit);
-    if (loading && !this.#proven) this.#fail(reason);
+    const failure = loading && !unstarted ? (this.#loadFailure ?? this.parts.loadReason?.(exit)) : undefined;
+    const reason = failure ?? howItDied(exit);
+    if (loading && !this.#proven && !unstarted?.isPassing) this.#fail(reason);
     else this.#comeBack(loading ? 'not-loaded' : 'died', exit, reason);
   }
 

@@ -30,7 +30,8 @@ export interface Loss {
   readonly nextTryMs: number;
 }
 
-export function howItDied({ code, signal }: Pick<ChildExit, 'code' | 'signal'>): string {
+export function howItDied({ code, signal, unstarted }: Pick<ChildExit, 'code' | 'signal' | 'unstarted'>): string {
+  if (unstarted) return `the engine process could not be started: ${unstarted.reason}`;
   return signal ? `the engine process died of ${signal}` : `the engine process ended with code ${code}`;
 }
 

@@ -125,9 +125,33 @@ describe('BackendPool: health', () => {
     await pool.start();
     const [first] = pool.backends;
     for (let request = 0; request < 8; request += 1) {
-      first?.failed(new RemoteFailure('unreachable', 'x', 'connection closed'));
+      first?.failed(new RemoteFailure('unreachable', 'x', 'connection refused', { unconnected: true }));
     }
     expect(tick()).toBe(250);
+  });
+
+  test('a backend with a broken response stays open, and is checked once and at once', async () => {
+    const one = await upstream(wellVllm);
+    const { pool } = poolOf([one.address()]);
+    await pool.start();
+    const [first] = pool.backends as [Backend];
+    for (let request = 0; request < 8; request += 1) {
+      first.failed(new RemoteFailure('unreachable', 'x', 'connection closed'));
+      expect(first.isOpen()).toBe(true);
+    }
+    await expect.poll(() => one.asked('/v1/models').length).toBe(2);
+    expect(first.isOpen()).toBe(true);
+  });
+
+  test('a backend with a broken response is down when the check fails', async () => {
+    const one = await upstream(wellVllm);
+    const { pool, says } = poolOf([one.address()]);
+    await pool.start();
+    const [first] = pool.backends as [Backend];
+    await one.die();
+    first.failed(new RemoteFailure('unreachable', 'x', 'connection closed'));
+    await says('connection refused');
+    expect(first.state.type).toBe('down');
   });
 
   test('a backend that is down is checked with exponential back-off', async () => {

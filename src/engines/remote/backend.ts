@@ -48,6 +48,8 @@ export class Backend {
   #timer: { cancel(): void } | undefined;
   #silences = 0;
   #stopped = false;
+  /** A request has failed, and a check decides whether the backend is down. */
+  #doubted = false;
   #cut = new AbortController();
 
   constructor(private readonly parts: BackendParts) {
@@ -112,16 +114,29 @@ export class Backend {
       this.#become({ type: 'away', reason: problemOf('unwilling', failure.message), until });
     } else if (failure.type === 'unreachable' && !failure.facts.stale && this.#state.type !== 'down') {
       // Requests that fail together are one outage: only failed checks make the next check later.
-      this.#gone(problemOf('unreachable', failure.message));
+      if (failure.facts.unconnected) this.#gone(problemOf('unreachable', failure.message));
+      else this.#doubt();
     }
+  }
+
+  /** One broken response does not mean that it is down, and others may go on: a check at once decides. */
+  #doubt(): void {
+    if (this.#doubted || this.#stopped) return;
+    this.#doubted = true;
+    void this.#check().finally(() => {
+      this.#doubted = false;
+    });
   }
 
   async #check(): Promise<void> {
     this.#timer?.cancel();
     const before = this.#state;
     try {
-      if (!this.identity || this.#state.type === 'down') this.identity = await this.parts.identify(this.connection);
-      else if (this.#healthPath) await this.connection.bytes(this.#healthPath, { milliseconds: checkMs });
+      await this.#probe().catch((error: unknown) => {
+        // A stale keep-alive connection says nothing about the backend.
+        if (!(error instanceof RemoteFailure) || !error.facts.stale) throw error;
+        return this.#probe();
+      });
       this.#silences = 0;
       // A rejection during the health check is newer than its result.
       if (this.#state.type !== 'away' || this.#state === before) this.#become({ type: 'up' });
@@ -129,6 +144,12 @@ export class Backend {
     } catch (error) {
       this.#unwell(error);
     }
+  }
+
+  async #probe(): Promise<void> {
+    const isNew = !this.identity || this.#doubted || this.#state.type === 'down';
+    if (isNew) this.identity = await this.parts.identify(this.connection);
+    else if (this.#healthPath) await this.connection.bytes(this.#healthPath, { milliseconds: checkMs });
   }
 
   #unwell(error: unknown): void {

@@ -214,6 +214,23 @@ describe('BackendConnection: a backend that misbehaves', () => {
     expect(other.received).toEqual([]);
   });
 
+  test.each(['/here', 'file:///etc/hostname', 'ftp://127.0.0.1/x', 'http://169.254.169.254/', '//', ''])(
+    'asks once, and nobody else, if it redirects to %j',
+    async (location) => {
+      const here = { asked: 0 };
+      const { connection } = await connected({
+        '/here': (_, response) => {
+          here.asked += 1;
+          response.writeHead(302, { location }).end();
+        },
+      });
+      const redirected = { type: 'failed', message: expect.stringContaining('redirects are not followed') };
+      await expect(connection.json('GET', '/here')).rejects.toMatchObject(redirected);
+      await expect(connection.upload('/here', new FormData())).rejects.toMatchObject(redirected);
+      expect(here.asked).toBe(2);
+    },
+  );
+
   test('rejects a compressed body', async () => {
     const { one, connection } = await connected({
       '/gzip': flood(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),

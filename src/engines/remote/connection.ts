@@ -221,8 +221,8 @@ export class BackendConnection {
     return Buffer.concat(pieces);
   }
 
-  #failed(message: string, type: FailureType = 'failed', stale = false): RemoteFailure {
-    return new RemoteFailure(type, this.target.host, message, { origin: this.#origin, stale });
+  #failed(message: string, type: FailureType = 'failed', facts: RemoteFailure['facts'] = {}): RemoteFailure {
+    return new RemoteFailure(type, this.target.host, message, { origin: this.#origin, ...facts });
   }
 
   /** A reused connection that fails without a response was most likely closed by the backend before. */
@@ -233,7 +233,8 @@ export class BackendConnection {
     const stale = keptAndUnanswered && error.code === 'ECONNRESET';
     // The others are likely stale too: the next attempt opens a new one.
     if (stale) for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
-    return this.#failed(networkReason(error) ?? error.message, 'unreachable', stale);
+    const unconnected = connectErrors.has(error.code);
+    return this.#failed(networkReason(error) ?? error.message, 'unreachable', { stale, unconnected });
   }
 }
 
@@ -243,6 +244,11 @@ type SentBody = ReturnType<typeof jsonBody>;
 function jsonBody(body: object) {
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) };
 }
+
+/** No connection was made: nobody listens there. */
+const connectErrors: ReadonlySet<string> = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
+]);
 
 type NetworkError = Error & { readonly code: string };
 

@@ -16,6 +16,8 @@ export class RemoteFailure extends Error {
       readonly retryAfterSeconds?: number;
       /** The failure is a stale keep-alive connection, which does not mean that the backend is down. */
       readonly stale?: boolean;
+      /** No connection could be made. */
+      readonly unconnected?: boolean;
       /** Scheme, host and port; may be shown to clients. */
       readonly origin?: string;
     } = {},
@@ -100,6 +102,6 @@ export function problemOf(type: FailureType, message: string): string {
 }
 
 /** Made to fit into a sentence. */
-function withoutEnd(message: string): string {
+export function withoutEnd(message: string): string {
   return message.replace(/\.$/, '');
 }

@@ -428,9 +428,24 @@ describe('RemoteText: failure after the first output', () => {
     held[0]?.destroy();
     const error = errorOf(await told(reply));
     expect(error).toMatchObject({ code: 'remote-lost', status: 502 });
-    expect(error?.message).toMatch(/The engine at 127\.0\.0\.1:\d+ broke off in the middle of this reply/);
+    expect(error?.message).toMatch(
+      /^The engine at 127\.0\.0\.1:\d+ broke off in the middle of this reply: connection closed\.$/,
+    );
     expect(held).toHaveLength(1);
-    expect(pool.backends.filter(({ state }) => state.type === 'down')).toHaveLength(1);
+    expect(pool.backends.every((backend) => backend.isOpen())).toBe(true);
+  });
+
+  test('other requests are answered at once by the same backend', async () => {
+    const held: ServerResponse[] = [];
+    const one = await upstream({ ...wellVllm, '/v1/chat/completions': hanging(held, said('Hel')) });
+    const { engine } = await ready(one);
+    const reply = chat(engine);
+    await reply.next('text-delta');
+    one.become({ ...wellVllm, '/v1/chat/completions': hello });
+    held[0]?.destroy();
+    await reply.over;
+    const others = await Promise.all(Array.from({ length: 6 }, () => told(chat(engine))));
+    expect(others.map((events) => events.at(-1)?.type)).toEqual(Array(6).fill('finish'));
   });
 
   test.each<[string, unknown]>([

@@ -8,7 +8,7 @@ import type { GenerationSink, RunningGeneration, TextEngine, TextModel, TextStat
 import type { Backend } from './backend.ts';
 import { type Assignment, type BackendPool, PoolLifecycle, withBackend } from './backend-pool.ts';
 import type { Valve } from './connection.ts';
-import { clientError, RemoteFailure, statusFailure } from './failure.ts';
+import { clientError, RemoteFailure, statusFailure, withoutEnd } from './failure.ts';
 import { kinds } from './kinds.ts';
 import { chatAffinity, textAffinity } from './load-balancing.ts';
 import { lost, ReplyStream, StreamError } from './reply-stream.ts';
@@ -264,12 +264,12 @@ class Attempt {
     if (error instanceof SseLimitError) return lost(this.#host, error.message);
     if (error instanceof StreamError) {
       const { status, message } = error;
-      if (this.#begun) return lost(this.#host, message.replace(/\.$/, ''));
+      if (this.#begun) return lost(this.#host, withoutEnd(message));
       return statusFailure(this.#host, { status, body: JSON.stringify({ message }) });
     }
     if (!this.#begun || !(error instanceof RemoteFailure)) return error;
     this.#backend.failed(error);
-    return lost(this.#host, `it ${error.message}`);
+    return lost(this.#host, withoutEnd(error.message));
   }
 
   #send(events: readonly GenerationEvent[]): void {

@@ -115,7 +115,11 @@ async function serve(loaded: Loaded) {
     reasoning: 'unknown',
     snapshots: undefined,
     samplers: undefined,
-    misses: new CacheMissLog((tokens) => loaded.vocabulary.detokenize(tokens, true), Date.now),
+    misses: new CacheMissLog(
+      (tokens) => loaded.vocabulary.detokenize(tokens, true),
+      (token) => loaded.vocabulary.isControl(token),
+      Date.now,
+    ),
   };
   const loop = new BatchLoop({
     context,

@@ -278,8 +278,9 @@ function shiftedAndKept({ options, contextSize, context }: Loaded, slot: Slot, {
 }
 
 /** Takes the best slot for the prompt, and copies the prefix of another slot if that shares more. */
-function takeSlot({ slots, now }: WorkerContext, wanted: Int32Array, canCopy: boolean): Slot {
-  const choice = chooseSlot(slots, wanted, canCopy);
+function takeSlot({ slots, loaded, now }: WorkerContext, wanted: Int32Array, canCopy: boolean): Slot {
+  const isMark = (token: number) => loaded.vocabulary.isControl(token);
+  const choice = chooseSlot(slots, { wanted, canCopy, isMark });
   if (!choice) throw new AppError('engine-failed', { capability: 'text', reason: 'all of its sequences are at work' });
   const { slot, copyFrom } = choice;
   if (copyFrom) slot.copyFrom(copyFrom, commonPrefix(copyFrom.cached, wanted));

@@ -244,6 +244,79 @@ test.each<[string, (path: string) => void, number]>([
   expect(firsts(await open())).toEqual([]);
 });
 
+describe('DiskStore: a damaged file costs its snapshot, and never gives another one', () => {
+  const original = snapshot(5, 40);
+  const others = snapshot(6, 40);
+
+  /** What a server that starts with the damaged file reads of the snapshots. */
+  async function readAfter(damage: (content: Buffer) => Buffer): Promise<(Snapshot | undefined)[]> {
+    const { folder, open } = world();
+    const first = await open();
+    await first.write(original);
+    await first.write(others);
+    const path = join(folder, idOf(first, 5));
+    writeFileSync(path, damage(readFileSync(path)));
+    const store = await open();
+    return Promise.all(store.entries().map(({ id }) => store.read(id)));
+  }
+
+  const plain = (one: Snapshot | undefined) =>
+    one && [[...one.tokens], [...one.state], one.checkpoints.map(({ index, state }) => [index, ...state])];
+  const expectHarmless = (read: (Snapshot | undefined)[]) => {
+    const seen = read.filter((one) => one !== undefined).map(plain);
+    expect(seen.filter((one) => one?.[0]?.[0] === 6)).toEqual([plain(others)]);
+    expect(seen.filter((one) => one?.[0]?.[0] !== 6)).toEqual([]);
+  };
+
+  test('a flipped bit, in any part of it', async () => {
+    const length = 9 + 64 + 64 + 8 + 12 + 16 + 40 + 5;
+    for (let at = 0; at < length; at += 3) {
+      const bit = 1 << (at % 8);
+      expectHarmless(
+        await readAfter((content) => {
+          expect(content).toHaveLength(length);
+          content[at] = (content[at] as number) ^ bit;
+          return content;
+        }),
+      );
+    }
+  });
+
+  const counts = 9 + 64 + 64;
+  const withCounts = (tokens: number, checkpoints: number) => (content: Buffer) => {
+    content.writeUInt32LE(tokens, counts);
+    content.writeUInt32LE(checkpoints, counts + 4);
+    return content;
+  };
+  test.each<[string, (content: Buffer) => Buffer]>([
+    ['without its second half', (content) => content.subarray(0, content.length / 2)],
+    ['with zeros at its end, as after a power failure', (content) => content.fill(0, content.length / 2)],
+    ['with nothing but zeros', (content) => content.fill(0)],
+    ['of version 0', (content) => content.fill('0', 8, 9)],
+    ['of a later version', (content) => content.fill('9', 8, 9)],
+    ['that claims no tokens', withCounts(0, 2)],
+    ['that claims fewer tokens', withCounts(2, 2)],
+    ['that claims more tokens', withCounts(5, 1)],
+    ['that claims more checkpoints', withCounts(1, 3)],
+    ['that claims more than it has', withCounts(0xffff_ffff, 0xffff_ffff)],
+  ])('a file %s', async (_, damage) => expectHarmless(await readAfter(damage)));
+
+  test('a header that claims more tokens than any context has is not believed, whatever the size of the file', async () => {
+    const path = join(folder, 'claims.kv');
+    const outline = { tokens: { length: 2 ** 30 } as Int32Array, checkpoints: [] };
+    writeFileSync(path, headerOf(outline, fingerprint, '0'.repeat(64)));
+    truncateSync(path, 2 ** 33);
+    expect(await readOutline(path, fingerprint)).toBeUndefined();
+  });
+});
+
+test('bodyOf: leaves out a checkpoint whose size does not fit into the table', () => {
+  const huge = { length: 2 ** 32 + 7, byteLength: 2 ** 32 + 7 } as Uint8Array;
+  const [first, second] = snapshot(5).checkpoints;
+  const checkpoints = [first, second, { index: 3, state: huge }].filter((one) => one !== undefined);
+  expect(bodyOf({ ...snapshot(5), checkpoints }).checkpoints).toEqual([1, 2]);
+});
+
 test('isSnapshotName, isPartName: match own file names only', () => {
   const name = snapshotName('ab'.repeat(32));
   expect([isSnapshotName(name), isPartName(partName(name, 7))]).toEqual([true, true]);

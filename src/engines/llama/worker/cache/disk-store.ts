@@ -270,10 +270,14 @@ const magic = `${format}${version}`;
 const headerBytes = magic.length + 64 + 64 + 8;
 /** Enough for the same prompt again and for another last turn; each can be as large as the rest. */
 const keptCheckpoints = 2;
+/** The table of checkpoints has 32 bits for each size. */
+const maxCheckpointBytes = 2 ** 32 - 1;
+/** No context is longer: a header that claims more is damaged, and nothing is allocated for it. */
+const maxTokens = 2 ** 26;
 
 /** The tokens, a table of the checkpoints (index, size), the state, and the states of the checkpoints; `bytes` is the file's size. */
 export function bodyOf({ tokens, state, checkpoints: all }: Snapshot) {
-  const checkpoints = all.slice(-keptCheckpoints);
+  const checkpoints = all.filter((one) => one.state.length <= maxCheckpointBytes).slice(-keptCheckpoints);
   const table = Uint32Array.from(checkpoints.flatMap((one) => [one.index, one.state.length]));
   const front = Buffer.concat([bytesOf(tokens), bytesOf(table)]);
   const parts = [front, state, ...checkpoints.map((one) => one.state)];
@@ -298,7 +302,7 @@ export async function readOutline(path: string, fingerprint: string): Promise<Ou
     if (start.startsWith(format) && found > version) throw new NewerFile(found, version);
     if (!start.startsWith(format) || !(found >= 1) || !start.endsWith(fingerprint)) return undefined;
     const count = { tokens: head.readUInt32LE(headerBytes - 8), checkpoints: head.readUInt32LE(headerBytes - 4) };
-    if (headerBytes + count.tokens * 4 + count.checkpoints * 8 > size) return undefined;
+    if (count.tokens > maxTokens || headerBytes + count.tokens * 4 + count.checkpoints * 8 > size) return undefined;
     const tokens = new Int32Array(count.tokens);
     await file.read(bytesOf(tokens), 0, tokens.byteLength, headerBytes);
     const table = new Uint32Array(2 * count.checkpoints);
@@ -324,6 +328,7 @@ export async function readSnapshot(
     if (size < headerBytes + front.length) return undefined;
     await readPieces(file, header, 0);
     await readPieces(file, front, headerBytes);
+    if (!front.subarray(0, tokens.byteLength).equals(bytesOf(tokens))) return undefined;
     const sizes = stateSizes(size - headerBytes - front.length, front.subarray(tokens.length * 4));
     if (!sizes) return undefined;
     const sum = header.toString('latin1', 0, magic.length) === magic ? piecewiseChecksum() : plainChecksum();

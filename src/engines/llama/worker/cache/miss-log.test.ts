@@ -7,6 +7,7 @@ const tokens = (...parts: number[][]) => Int32Array.from(parts.flat());
 const missLog = () =>
   new CacheMissLog(
     (list) => [...list].join(' '),
+    () => false,
     () => 123,
   );
 

@@ -59,6 +59,7 @@ function world(slots: ReturnType<typeof fakeSlot>[], stores: { memory?: Snapshot
     memory: stores.memory,
     disk: stores.disk,
     canRewind: true,
+    isMark: () => false,
     exclusively,
   });
   return { keeper, inside: () => inside };
@@ -83,6 +84,22 @@ describe('SnapshotCache: in memory', () => {
     const slot = fakeSlot(range(0, 300));
     await world([slot], { memory }).keeper.bring(range(0, 320));
     expect([memory.entries().length, slot.restored]).toEqual([0, 0]);
+  });
+});
+
+describe('SnapshotCache: a prompt that does not continue the chat in the only slot', () => {
+  const join = (...parts: Int32Array[]) => Int32Array.from(parts.flatMap((part) => [...part]));
+  test.each<[string, Int32Array]>([
+    ['quotes it', join(range(0, 5), range(7000, 7100), range(100, 250), range(7100, 7110))],
+    ['seems to be an edit of it', join(range(0, 5), range(7000, 7100), range(6, 300), range(7100, 7110))],
+    ['seems to be a shorter version of it', join(range(0, 5), range(120, 300), range(7100, 7110))],
+  ])('one that %s: the chat is saved and comes back', async (_, wanted) => {
+    const slot = fakeSlot(range(0, 300));
+    const { keeper } = world([slot], { memory: memoryStore() });
+    await keeper.bring(wanted);
+    slot.cached = wanted;
+    await keeper.bring(range(0, 320));
+    expect(slot.cached).toEqual(range(0, 300));
   });
 });
 

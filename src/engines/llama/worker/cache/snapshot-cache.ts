@@ -6,7 +6,7 @@ import type { StatesAction } from '../../messages.ts';
 import type { Loaded } from '../load/model.ts';
 import type { Exclusively } from '../media/projector.ts';
 import type { Slot } from '../memory/slot.ts';
-import { chooseSlot, isSameChat, type KeptText } from '../memory/slot-choice.ts';
+import { chooseSlot, type IsMark, type KeptText, relationOf } from '../memory/slot-choice.ts';
 import {
   type CacheLimits,
   type Coverage,
@@ -34,6 +34,7 @@ interface SnapshotCacheParts {
   readonly disk: SnapshotStore | undefined;
   /** Whether the memory can be rewound without a checkpoint. */
   readonly canRewind: boolean;
+  readonly isMark: IsMark;
   /** Runs work that must not overlap with a batch. */
   readonly exclusively: Exclusively;
 }
@@ -64,18 +65,21 @@ export class SnapshotCache {
     return { memory: figures(this.parts.memory), disk: figures(this.parts.disk) };
   }
 
-  /** Before a prompt is computed: saves what would be lost, and restores the best snapshot into the slot of the prompt. */
+  /**
+   * Before a prompt is computed: saves what would be lost, and restores the best snapshot into the slot of the prompt. Only a prompt
+   * that continues the text loses nothing: one that seems to be an edit of it may be a side task, and the chat comes back.
+   */
   async bring(wanted: Int32Array): Promise<void> {
-    const { slots, exclusively } = this.parts;
+    const { slots, isMark, exclusively } = this.parts;
     if (this.#stores().length === 0) return;
-    const choose = async () => chooseSlot(slots, wanted, true);
+    const choose = async () => chooseSlot(slots, { wanted, canCopy: true, isMark });
     // With checkpoints this calls the library.
     const choice = await (this.parts.canRewind ? choose() : exclusively(choose));
     if (!choice) return;
     const { slot, atHand } = choice;
     const common = commonPrefix(slot.cached, wanted);
     const found = await this.#find(wanted, atHand);
-    if (!found && isSameChat(slot, wanted, common)) return;
+    if (!found && relationOf(slot, wanted, common, isMark) === 'continues') return;
     const lost = await exclusively(async () => {
       if (slot.busy) return undefined;
       const snapshot = this.#lacking(slot).length > 0 ? slot.snapshot() : undefined;
@@ -175,7 +179,7 @@ const memoryBytes = 8 * 2 ** 30;
 
 /** The cache by the options; undefined if they have none. */
 export async function openSnapshotCache(
-  { native, options, context, info }: Loaded,
+  { native, options, context, info, vocabulary }: Loaded,
   slots: readonly Slot[],
   exclusively: Exclusively,
   tell: (sentence: string) => void,
@@ -193,7 +197,8 @@ export async function openSnapshotCache(
       })
     : undefined;
   const canRewind = context.memory === 'plain' && context.savesAll;
-  return new SnapshotCache({ slots, memory, disk, canRewind, exclusively });
+  const isMark = (token: number) => vocabulary.isControl(token);
+  return new SnapshotCache({ slots, memory, disk, canRewind, isMark, exclusively });
 }
 
 /** Snapshots in memory. */
@@ -238,6 +243,7 @@ export class CacheMissLog {
 
   constructor(
     private readonly detokenize: (tokens: Int32Array) => string,
+    private readonly isMark: IsMark,
     private readonly now: () => number,
   ) {}
 
@@ -250,7 +256,8 @@ export class CacheMissLog {
     const { cached } = kept;
     const partedAt = commonPrefix(cached, wanted);
     if (partedAt >= cached.length - 1 || partedAt >= wanted.length - 1) return undefined;
-    if (!isSameChat(kept, wanted, partedAt)) return undefined;
+    const relation = relationOf(kept, wanted, partedAt, this.isMark);
+    if (relation !== 'continues' && relation !== 'edits') return undefined;
     const miss: CacheMiss = {
       time: this.now(),
       partedAt,
@@ -311,7 +318,8 @@ export class SavedStateSlots {
   #load(place: number): StateFigures | null {
     const snapshot = this.#places[place];
     if (!snapshot) return null;
-    const slot = chooseSlot(this.slots, snapshot.tokens, false)?.slot;
+    const question = { wanted: snapshot.tokens, canCopy: false, isMark: () => false };
+    const slot = chooseSlot(this.slots, question)?.slot;
     if (!slot?.restore(snapshot)) return null;
     slot.usedAt = this.now();
     return stateFigures(snapshot);

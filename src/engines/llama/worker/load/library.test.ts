@@ -7,15 +7,7 @@ import type { Watch } from '../../../host/heartbeat.ts';
 import { packageFolders } from '../../../package-folder.ts';
 import type { BuildFiles } from '../../gpu-builds.ts';
 import type { GpuBuild } from '../../load-options.ts';
-import {
-  chosenBuild,
-  cpuBuilds,
-  type Engine,
-  howToGetCuda,
-  mediaLibraryFolder,
-  StepPace,
-  watchedEngine,
-} from './library.ts';
+import { chosenBuild, cpuBuilds, type Engine, mediaLibraryFolder, StepPace, watchedEngine } from './library.ts';
 
 const installed = (...builds: GpuBuild[]): Map<GpuBuild, BuildFiles> =>
   new Map(builds.map((build) => [build, { folder: `/packages/${build}` }]));
@@ -42,13 +34,6 @@ describe('chosenBuild', () => {
   ] as const)('without a build for %s: names the package to install', (backend, sentence) => {
     expect(() => chosenBuild({ backend, failedGpuBuilds: [] }, installed())).toThrow(sentence);
   });
-});
-
-test('howToGetCuda: the pack where there is one, the compiler where there is one', () => {
-  expect(howToGetCuda(false, 'linux-x64')).toBe('parley pack add cuda');
-  expect(howToGetCuda(true, 'linux-x64')).toBe('parley pack add cuda, or parley pack build cuda');
-  expect(howToGetCuda(true, 'linux-arm64')).toBe('parley pack build cuda');
-  expect(howToGetCuda(false, 'linux-arm64')).toContain('needs the CUDA toolkit');
 });
 
 const runnable = ['sapphirerapids', 'icelake', 'haswell', 'sandybridge', 'sse42', 'x64'];

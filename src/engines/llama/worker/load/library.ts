@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { packs, systemOf } from '../../../../packs/catalogue.ts';
+import { systemOf } from '../../../../packs/catalogue.ts';
 import { hasCudaCompiler } from '../../../../packs/toolkit.ts';
 import type { Watch } from '../../../host/heartbeat.ts';
 import { packageFolder, packageFolders, packageProblem } from '../../../package-folder.ts';
@@ -13,6 +13,7 @@ import {
   nextGpuBuild,
   packagesFor,
 } from '../../gpu-builds.ts';
+import { howToGetCuda } from '../../graphics-cards.ts';
 import type { GpuBuild, LoadOptions } from '../../load-options.ts';
 import { checkArchitectures, checkSystemBase, GpuBuildError, preload, whyNotLoaded } from '../native/cuda-libraries.ts';
 import { type Native, type NativeMedia, openFabric, openLibraries, variantName } from '../native/native.ts';
@@ -50,13 +51,6 @@ export function openEngine(options: EngineOptions): Engine {
   }
   native.backendInit();
   return { native, media, cpuVariant: name ?? 'builtin' };
-}
-
-/** There are packages for some systems only; a CUDA compiler can make it on others. */
-export function howToGetCuda(canBuild: boolean, system: string): string {
-  const isPacked = packs.some(({ name, packages }) => name === 'cuda' && Object.hasOwn(packages, system));
-  const ways = [...(isPacked ? ['parley pack add cuda'] : []), ...(canBuild ? ['parley pack build cuda'] : [])];
-  return ways.join(', or ') || 'parley pack build cuda, which needs the CUDA toolkit of NVIDIA';
 }
 
 function openGpuAloud(native: Native, build: GpuBuild, files: BuildFiles | undefined): void {

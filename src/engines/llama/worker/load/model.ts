@@ -1,6 +1,10 @@
 import type { CardMemory } from '../../../../core/card-memory.ts';
+import { systemOf } from '../../../../packs/catalogue.ts';
+import { hasCudaCompiler } from '../../../../packs/toolkit.ts';
 import type { Watch } from '../../../host/heartbeat.ts';
 import { besideModel, layersThatFit, placedBytes } from '../../card-placement.ts';
+import { installedBuilds } from '../../gpu-builds.ts';
+import { howToGetCuda, nvidiaCards, unusedCard } from '../../graphics-cards.ts';
 import { cacheTypes, contextSizeFor, type LoadedModel, type LoadOptions } from '../../load-options.ts';
 import { openDraft } from '../draft.ts';
 import { openProjector } from '../media/projector.ts';
@@ -39,6 +43,7 @@ export async function loadModel(
   if (gpus.length === 0 && wantedGpu(options)) {
     notes.push(`No usable GPU was found: all layers stay on the CPU (${wantedGpu(options)} has no effect).`);
   }
+  if (gpus.length === 0 && mayUseGpu(options)) notes.push(...unusedCardNotes());
   if (gpus.length > 1 && options.mainGpu >= 0) {
     notes.push('--maingpu has no effect on a model that is split; --usecuda N or --device NAME puts it on one card.');
   }
@@ -108,6 +113,19 @@ function wantedGpu({ gpuLayers, backend }: LoadOptions): string | undefined {
   if (gpuLayers === 0) return undefined;
   if (backend === 'cuda' || backend === 'vulkan') return `--use${backend}`;
   return gpuLayers === 'auto' ? undefined : `--gpulayers ${gpuLayers}`;
+}
+
+function mayUseGpu({ gpuLayers, backend }: LoadOptions): boolean {
+  return gpuLayers !== 0 && backend !== 'cpu';
+}
+
+/** Looks for installed builds only on a machine with a card. */
+function unusedCardNotes(): readonly string[] {
+  const cards = nvidiaCards();
+  if (cards.length === 0) return [];
+  const how = howToGetCuda(hasCudaCompiler(), systemOf(process));
+  const unused = unusedCard({ cards, installed: [...installedBuilds().keys()], how });
+  return unused ? [`${unused.reason}. Parley computes on the processor. ${unused.advice}`] : [];
 }
 
 /** For returning unused pages to the system. Not with a graphics driver, which has threads and pinned pages, nor with mlock. */

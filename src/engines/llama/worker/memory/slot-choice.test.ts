@@ -10,19 +10,21 @@ const slot = (cached: Int32Array, usedAt: number, busy = false): SlotView => ({
   busy,
   reach: (index) => index,
 });
+const choose = (slots: readonly SlotView[], wanted: Int32Array, canCopy: boolean, isMark = (_: number) => false) =>
+  chooseSlot(slots, { wanted, canCopy, isMark });
 const empty = slot(range(0, 0), 0);
 const system = range(0, 100);
 const chat = slot(join(system, range(1000, 1400)), 5);
 
 test('chooseSlot: a chat continues in its own slot', () => {
-  expect(chooseSlot([empty, chat], join(chat.cached, range(2000, 2020)), true)).toMatchObject({
+  expect(choose([empty, chat], join(chat.cached, range(2000, 2020)), true)).toMatchObject({
     slot: chat,
     copyFrom: undefined,
   });
 });
 
 test('chooseSlot: a side task with the same system prompt copies it and leaves the chat', () => {
-  expect(chooseSlot([chat, empty], join(system, range(3000, 3050)), true)).toEqual({
+  expect(choose([chat, empty], join(system, range(3000, 3050)), true)).toEqual({
     slot: empty,
     copyFrom: chat,
     atHand: 100,
@@ -32,7 +34,7 @@ test('chooseSlot: a side task with the same system prompt copies it and leaves t
 test('chooseSlot: a second chat with the same system prompt gets another slot', () => {
   const long = range(0, 490);
   const first = slot(join(long, range(1000, 1100)), 5);
-  expect(chooseSlot([first, empty], join(long, range(2000, 2100)), true)).toMatchObject({
+  expect(choose([first, empty], join(long, range(2000, 2100)), true)).toMatchObject({
     slot: empty,
     copyFrom: first,
   });
@@ -40,43 +42,65 @@ test('chooseSlot: a second chat with the same system prompt gets another slot', 
 
 test('chooseSlot: copies the prefix of an active slot', () => {
   const busy = { ...chat, busy: true };
-  expect(chooseSlot([busy, empty], join(system, range(3000, 3050)), true)).toMatchObject({
+  expect(choose([busy, empty], join(system, range(3000, 3050)), true)).toMatchObject({
     slot: empty,
     copyFrom: busy,
   });
 });
 
 test('chooseSlot: does not copy a few common tokens', () => {
-  expect(chooseSlot([chat, empty], join(range(0, 5), range(3000, 3050)), true)?.copyFrom).toBeUndefined();
+  expect(choose([chat, empty], join(range(0, 5), range(3000, 3050)), true)?.copyFrom).toBeUndefined();
 });
 
 test('chooseSlot: does not copy what the memory cannot rewind to', () => {
   const stuck = { ...chat, reach: (index: number) => (index === chat.cached.length ? index : 0) };
-  expect(chooseSlot([stuck, empty], join(system, range(3000, 3050)), true)).toMatchObject({
+  expect(choose([stuck, empty], join(system, range(3000, 3050)), true)).toMatchObject({
     slot: empty,
     copyFrom: undefined,
   });
 });
 
 test('chooseSlot: the oldest free slot if the memory cannot be copied', () => {
-  expect(chooseSlot([chat, empty], join(system, range(3000, 3050)), false)).toMatchObject({
+  expect(choose([chat, empty], join(system, range(3000, 3050)), false)).toMatchObject({
     slot: empty,
     copyFrom: undefined,
   });
 });
 
+describe('chooseSlot: a prompt that quotes a chat', () => {
+  const title = join(range(0, 3), range(7000, 7100), range(1100, 1300), range(7200, 7210));
+
+  test('does not take its slot while another one is free', () => {
+    const recent = slot(range(500, 900), 9);
+    expect(choose([chat, empty], title, true)?.slot).toBe(empty);
+    expect(choose([chat, recent], title, true)?.slot).toBe(recent);
+  });
+
+  test('does not take its slot beside a busy one, although the chat is short', () => {
+    const busy = { ...slot(range(500, 900), 1), busy: true };
+    const other = slot(range(5000, 6000), 9);
+    expect(choose([busy, chat, other], title, true)?.slot).toBe(other);
+  });
+
+  test('takes its slot if there is no other one', () => expect(choose([chat], title, true)?.slot).toBe(chat));
+});
+
+test('chooseSlot: a chat whose beginning was cut stays in its slot', () => {
+  const cut = join(range(0, 20), chat.cached.subarray(180), range(8000, 8020));
+  expect(choose([chat, empty], cut, true)?.slot).toBe(chat);
+});
+
 describe('chooseSlot: eviction', () => {
   test('the least recently used slot', () => {
     const older = slot(range(500, 600), 2);
-    expect(chooseSlot([chat, older], range(9000, 9010), true)?.slot).toBe(older);
+    expect(choose([chat, older], range(9000, 9010), true)?.slot).toBe(older);
   });
   test('an empty slot first', () => {
     const emptied = slot(range(0, 0), 9);
-    expect(chooseSlot([chat, emptied], range(9000, 9010), true)?.slot).toBe(emptied);
+    expect(choose([chat, emptied], range(9000, 9010), true)?.slot).toBe(emptied);
   });
-  test('a single slot', () => expect(chooseSlot([chat], range(9000, 9010), true)?.slot).toBe(chat));
-  test('none while all are active', () =>
-    expect(chooseSlot([{ ...chat, busy: true }], range(0, 9), true)).toBeUndefined());
+  test('a single slot', () => expect(choose([chat], range(9000, 9010), true)?.slot).toBe(chat));
+  test('none while all are active', () => expect(choose([{ ...chat, busy: true }], range(0, 9), true)).toBeUndefined());
 });
 
 describe('chooseSlot: with many slots', () => {
@@ -86,7 +110,7 @@ describe('chooseSlot: with many slots', () => {
       ...changes[index],
     }));
   const chosen = (slots: readonly SlotView[]) => {
-    const choice = chooseSlot(slots, range(90_000, 90_100), true);
+    const choice = choose(slots, range(90_000, 90_100), true);
     return choice && slots.indexOf(choice.slot);
   };
 

@@ -1,4 +1,4 @@
-import { commonPrefix } from './snapshot.ts';
+import { commonPrefix, longestContinuation } from './snapshot.ts';
 
 /** A cached text: a prompt of the length `asked`, and the reply. */
 export interface KeptText {
@@ -6,30 +6,37 @@ export interface KeptText {
   readonly asked: number;
 }
 
+/** Control tokens: they separate the turns of a chat. */
+export type IsMark = (token: number) => boolean;
+
+/**
+ * What a prompt is to a cached text:
+ * - `continues`: only the reply or the last words differ, so that nothing of value is lost in the same slot;
+ * - `edits`: it seems to be the same chat with a change before its end, such as a line near the top or a beginning that was cut;
+ * - `quotes`: it contains words of the chat, as a request for a title does;
+ * - `other`: it shares at most the beginning.
+ */
+export type Relation = 'continues' | 'edits' | 'quotes' | 'other';
+
 /** So few tokens are computed again without a noticeable delay. */
-const little = 32;
-const nearlyAll = 0.9;
+const maxRecompute = 32;
+const minOverlap = 0.9;
 const passageLength = 24;
 
 /**
- * Whether a prompt continues the cached chat, and not another one with the same system prompt: then only the reply or the last words
- * differ, or a line near the top, and a later passage matches.
+ * A prompt that edits the chat has the text from the middle of the change onwards as it was: to the end of the last prompt, or at least
+ * over the border of a turn. A quote has the words of a message, without the control tokens around it.
  */
-export function isSameChat({ cached, asked }: KeptText, wanted: Int32Array, common: number): boolean {
-  if (common === 0) return false;
-  if (cached.length - common <= little) return true;
+export function relationOf({ cached, asked }: KeptText, wanted: Int32Array, common: number, isMark: IsMark): Relation {
+  if (common === 0) return 'other';
+  if (cached.length - common <= maxRecompute) return 'continues';
   const end = Math.min(asked, cached.length);
-  if (common >= nearlyAll * end) return true;
+  if (common >= minOverlap * end) return 'continues';
   const start = common + Math.floor((end - common - passageLength) / 2);
-  return start >= common && stands(cached.subarray(start, start + passageLength), wanted.subarray(common));
-}
-
-function stands(passage: Int32Array, text: Int32Array): boolean {
-  const [first = -1] = passage;
-  for (let at = text.indexOf(first); at !== -1; at = text.indexOf(first, at + 1)) {
-    if (passage.every((token, index) => token === text[at + index])) return true;
-  }
-  return false;
+  if (start < common) return 'other';
+  const { length } = longestContinuation(wanted.subarray(common), cached.subarray(start, end));
+  if (length < passageLength) return 'other';
+  return start + length === end || cached.subarray(start, start + length).some(isMark) ? 'edits' : 'quotes';
 }
 
 export interface SlotView extends KeptText {
@@ -49,22 +56,31 @@ const worthCopying = 64;
 /** Reading so many tokens again costs less than a pass of their own in each step of a reply. */
 const shortText = 512;
 
+export interface SlotQuestion {
+  readonly wanted: Int32Array;
+  /** Whether the prefix of another slot can be copied. */
+  readonly canCopy: boolean;
+  readonly isMark: IsMark;
+}
+
 /**
  * The best slot for a prompt. A chat continues in its own slot. Anything else, such as a side task with the same system prompt, gets
  * an empty slot or one that was not used for long, and copies the common prefix (`copyFrom`): that is far faster than computing it.
- * `atHand` tokens of the prompt then need no computing.
+ * A chat that the prompt quotes stays while there is another slot. `atHand` tokens of the prompt then need no computing.
  */
-export function chooseSlot<View extends SlotView>(slots: readonly View[], wanted: Int32Array, canCopy: boolean) {
+export function chooseSlot<View extends SlotView>(slots: readonly View[], { wanted, canCopy, isMark }: SlotQuestion) {
   const measured = slots.map((slot, index) => {
     const common = commonPrefix(slot.cached, wanted);
-    return { slot, index, common, kept: slot.reach(Math.min(common, wanted.length - 1)) };
+    const relation = slot.busy ? undefined : relationOf(slot, wanted, common, isMark);
+    return { slot, index, relation, kept: slot.reach(Math.min(common, wanted.length - 1)) };
   });
   const free = measured.filter(({ slot }) => !slot.busy);
-  const own = mostKept(free.filter(({ slot, common }) => isSameChat(slot, wanted, common)));
+  const own = mostKept(free.filter(({ relation }) => relation === 'continues' || relation === 'edits'));
   const source = canCopy ? mostKept(measured) : undefined;
   if (own && (!source || own.kept >= source.kept)) return { slot: own.slot, copyFrom: undefined, atHand: own.kept };
   const busy = measured.filter(({ slot }) => slot.busy).map(({ index }) => index);
-  const replaced = slotToReplace(free, busy);
+  const unquoted = free.filter(({ relation }) => relation !== 'quotes');
+  const replaced = slotToReplace(unquoted.length > 0 ? unquoted : free, busy);
   if (!replaced) return undefined;
   const copied = source && source.slot !== replaced.slot && source.kept >= Math.max(worthCopying, replaced.kept + 1);
   return copied

@@ -62,7 +62,11 @@ export function workerWorld(options: WorldOptions = {}) {
     reasoning: 'unknown',
     snapshots: options.snapshots as SnapshotCache | undefined,
     samplers: undefined,
-    misses: new CacheMissLog((tokens) => vocabulary.detokenize(tokens, true), now),
+    misses: new CacheMissLog(
+      (tokens) => vocabulary.detokenize(tokens, true),
+      () => false,
+      now,
+    ),
   };
   const send = (message: FromWorker) => void messages.push(message);
   const loop = new BatchLoop({ context, slots, send, now, samplers: () => worker.samplers });

@@ -1,0 +1,81 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { readText } from '../../core/read-text.ts';
+import { type Pack, packs } from '../../packs/catalogue.ts';
+import { gpuBuilds } from './gpu-builds.ts';
+import type { GpuBuild } from './load-options.ts';
+
+/** The files of this machine by which cards are found: a few small reads, no process and no driver call. */
+export interface CardFiles {
+  readonly platform: string;
+  readonly list: (folder: string) => readonly string[];
+  readonly read: (path: string) => string;
+  readonly exists: (path: string) => boolean;
+  readonly windowsFolder: string;
+}
+
+const ofThisMachine: CardFiles = {
+  platform: process.platform,
+  list: (folder) => {
+    try {
+      return readdirSync(folder);
+    } catch {
+      return [];
+    }
+  },
+  read: readText,
+  exists: existsSync,
+  windowsFolder: process.env.SystemRoot ?? 'C:\\Windows',
+};
+
+/** Cards whose NVIDIA driver is installed. Only Linux tells their names without a call of the driver. */
+export function nvidiaCards({ platform, list, read, exists, windowsFolder }: CardFiles = ofThisMachine) {
+  if (platform === 'win32') return exists(`${windowsFolder}\\System32\\nvml.dll`) ? ['NVIDIA card'] : [];
+  if (platform !== 'linux') return [];
+  const named = list('/proc/driver/nvidia/gpus').flatMap((name) => {
+    const model = /^Model:\s*(.+)$/m.exec(read(join('/proc/driver/nvidia/gpus', name, 'information')))?.[1];
+    return model ? [model.trim()] : [];
+  });
+  // In WSL the driver belongs to Windows.
+  return named.length === 0 && exists('/usr/lib/wsl/lib/libcuda.so.1') ? ['NVIDIA card'] : named;
+}
+
+const vendors: Readonly<Record<string, string>> = { '0x10de': 'NVIDIA', '0x1002': 'AMD', '0x8086': 'Intel' };
+
+/** From the driver of NVIDIA, which knows names, or else from the list of the kernel, which knows numbers. */
+export function presentCards(files: CardFiles = ofThisMachine): readonly string[] {
+  const { platform, list, read } = files;
+  const nvidia = nvidiaCards(files);
+  const kernel = (platform === 'linux' ? list('/sys/class/drm') : [])
+    .filter((name) => /^card\d+$/.test(name))
+    .flatMap((name) => {
+      const device = join('/sys/class/drm', name, 'device');
+      const vendor = vendors[read(join(device, 'vendor')).trim()];
+      return vendor ? [`${vendor} ${read(join(device, 'device')).trim()}`] : [];
+    });
+  return nvidia.length === 0 ? kernel : [...nvidia, ...kernel.filter((card) => !card.startsWith('NVIDIA'))];
+}
+
+/** There are packages for some systems only; a CUDA compiler can make it on others. */
+export function howToGetCuda(canBuild: boolean, system: string, catalogue: readonly Pack[] = packs): string {
+  const isPacked = catalogue.some(({ name, packages }) => name === 'cuda' && Object.hasOwn(packages, system));
+  const ways = [...(isPacked ? ['parley pack add cuda'] : []), ...(canBuild ? ['parley pack build cuda'] : [])];
+  return ways.join(', or ') || 'parley pack build cuda, which needs the CUDA toolkit of NVIDIA';
+}
+
+interface UnusedCard {
+  readonly cards: readonly string[];
+  readonly installed: readonly GpuBuild[];
+  /** How to get a CUDA build. */
+  readonly how: string;
+}
+
+/** Why an NVIDIA card is not used, and the command that changes it; undefined without such a card, or with a CUDA build. */
+export function unusedCard({ cards, installed, how }: UnusedCard): { reason: string; advice: string } | undefined {
+  const card = cards.find((name) => /nvidia/i.test(name));
+  if (card === undefined || installed.some((build) => gpuBuilds.cuda.includes(build))) return undefined;
+  const reason = installed.includes('vulkan')
+    ? 'Vulkan finds no card that it can use'
+    : 'no installed build can use it';
+  return { reason: `${card} is not used: ${reason}`, advice: `To use it: ${how}` };
+}
