@@ -112,7 +112,10 @@ export function startWorkerThread(entry: URL): RenderThread {
   worker.unref();
   const answer = new Promise<FromThread | undefined>((resolve) => {
     worker.once('message', resolve);
-    worker.on('error', () => resolve(undefined));
+    worker.on('error', (error: NodeJS.ErrnoException) => {
+      const reason = `the thread for the template could not be started: ${error.message}`;
+      resolve(error.code === 'ERR_WORKER_INIT_FAILED' ? { type: 'failed', reason } : undefined);
+    });
     worker.once('exit', () => resolve(undefined));
   });
   return { post: (message) => worker.postMessage(message), answer, end: () => void worker.terminate() };

@@ -94,6 +94,13 @@ test('EngineProcess: a process that cannot be started for lack of files is tried
   expect(await later).toBe('there');
 });
 
+test('lossLine: a process that could not be started', () => {
+  const exit = { code: null, signal: null, lastLines: [], unstarted: { reason: 'no files', isPassing: true } };
+  expect(lossLine('speech', { type: 'not-loaded', exit, reason: 'x', failures: 1, nextTryMs: 0 }, 'Advice.')).toBe(
+    'The speech engine could not be started (no files); it is being started again.',
+  );
+});
+
 test('EngineProcess: a program that is missing is a failed load', async () => {
   const { engine, worker } = world();
   engine.start();

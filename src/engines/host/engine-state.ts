@@ -45,7 +45,9 @@ export function lossLine(capability: string, loss: Loss, advice: string): string
   const what = {
     died: `The ${capability} engine stopped (${exit?.signal ?? `code ${exit?.code}`})`,
     silent: `The ${capability} engine did not answer any more and was ended`,
-    'not-loaded': `The ${capability} model could not be loaded again (${reason})`,
+    'not-loaded': exit?.unstarted
+      ? `The ${capability} engine could not be started (${exit.unstarted.reason})`
+      : `The ${capability} model could not be loaded again (${reason})`,
   }[type];
   if (nextTryMs === 0) return `${what}; it is being started again.`;
   const seconds = nextTryMs / 1000;
