@@ -74,6 +74,9 @@ function converted({ schema, mode, only }: EmbeddedSchema, name: string, rules: 
   return { body, loosened: notes() };
 }
 
+/** What a schema costs to look at, compared with a character of the grammar. */
+const schemaWork = 40;
+
 interface Place {
   readonly document: unknown;
   readonly name: string;
@@ -107,7 +110,7 @@ function anything({ json, only }: Place): string {
 
 function exactRule(conjunction: Conjunction, place: Place): string {
   const { document, json, name, only } = place;
-  const parts = expand(document, conjunction, place.giveUp);
+  const parts = expand(document, conjunction, place.giveUp, () => json.rules.spend(schemaWork));
   const [first] = parts;
   if (!first) return anything(place);
   const plain = parts.length === 1 && !only ? scalarType(first.schema) : undefined;

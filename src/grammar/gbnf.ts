@@ -7,6 +7,7 @@ interface Size {
   readonly rules: number;
   readonly repeated: number;
   readonly length: number;
+  readonly work: number;
 }
 
 /** The rules of a grammar under construction. Bodies are GBNF text; equal bodies share a rule. */
@@ -14,13 +15,15 @@ export class Rules {
   readonly #bodies = new Map<string, string>();
   readonly #byKey = new Map<string, string>();
   readonly #byBody = new Map<string, string>();
+  readonly #cache = new Map<string, string>();
   readonly #taken: Set<string>;
   /** The first number that is free behind a name. */
   readonly #suffixes = new Map<string, number>();
   #repeated = 0;
   #length = 0;
   #steps = 0;
-  #most = grown({ rules: 0, repeated: 0, length: 0 });
+  #work = 0;
+  #most = grown({ rules: 0, repeated: 0, length: 0, work: 0 });
 
   constructor(reserved: readonly string[] = []) {
     this.#taken = new Set(['root', ...reserved]);
@@ -38,6 +41,7 @@ export class Rules {
 
   /** A rule for this body, for parts that would otherwise be written several times. */
   shared(hint: string, body: string): string {
+    this.spend(body.length);
     const known = this.#byBody.get(body);
     if (known !== undefined) return known;
     this.check(body);
@@ -47,17 +51,41 @@ export class Rules {
     return name;
   }
 
+  /** A body that is built once for each key. */
+  cached(key: string, build: () => string): string {
+    const known = this.#cache.get(key);
+    if (known !== undefined) return known;
+    const body = build();
+    this.#cache.set(key, body);
+    return body;
+  }
+
   /** Throws if a body would make the grammar too long. */
   check(body: string): void {
-    const tooLong = this.#length + body.length > this.#most.length;
-    if (tooLong || this.#steps + stepsOf(body) > togetherLimits.steps) {
-      throw new GrammarLimitError('it makes a grammar that is too long');
+    if (this.#length + body.length > this.#most.length) {
+      throw new GrammarLimitError(`its grammar is longer than ${this.#most.length} characters`);
+    }
+    if (this.#steps + stepsOf(body) > togetherLimits.steps) {
+      throw new GrammarLimitError(`its grammar has more than ${togetherLimits.steps} steps`);
+    }
+  }
+
+  /** Charges work, in characters; throws at the limit. */
+  spend(work: number): void {
+    this.#work += work;
+    if (this.#work > this.#most.work) {
+      throw new GrammarLimitError(`its conversion takes more than ${limits.work} steps`);
     }
   }
 
   /** Starts another schema, which has the limits of a single one, within those of all schemas together. */
   grant(): void {
-    this.#most = grown({ rules: this.#taken.size, repeated: this.#repeated, length: this.#length });
+    this.#most = grown({
+      rules: this.#taken.size,
+      repeated: this.#repeated,
+      length: this.#length,
+      work: this.#work,
+    });
   }
 
   /** `item` from `minimum` to `maximum` times; undefined is unlimited. */
@@ -94,7 +122,7 @@ export class Rules {
 
   #counted(item: string, minimum: number, maximum: number | undefined): string {
     const sum = this.#repeated + (maximum ?? minimum);
-    if (sum > this.#most.repeated) throw new GrammarLimitError('it counts too far in too many places');
+    if (sum > this.#most.repeated) throw new GrammarLimitError(`its counts add up to more than ${limits.totalRepetition}`);
     this.#repeated = sum;
     // The engine multiplies a count with the size of a group that it repeats, and gives up early; a name has size one.
     return quantified(item.startsWith('(') ? this.shared('item', item) : item, minimum, maximum);
@@ -152,11 +180,12 @@ export function stepsOf(body: string): number {
 }
 
 /** How large a grammar of this size may become with one schema more. */
-function grown({ rules, repeated, length }: Size): Size {
+function grown({ rules, repeated, length, work }: Size): Size {
   return {
     rules: Math.min(rules + limits.rules, togetherLimits.rules),
     repeated: Math.min(repeated + limits.totalRepetition, togetherLimits.totalRepetition),
     length: Math.min(length + limits.grammarLength, togetherLimits.grammarLength),
+    work: Math.min(work + limits.work, togetherLimits.work),
   };
 }
 
