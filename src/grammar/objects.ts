@@ -80,7 +80,7 @@ function nested(body: string, hint: string, json: JsonRules): string {
 
 /** `others` are the schemas of properties that are not listed; `false`: there are none. */
 function propertiesOf(parts: readonly Part[], rules: Rules) {
-  const each = parts.map((part) => ({ part, ...propertiesOfPart(part) }));
+  const each = parts.map((part) => ({ part, ...propertiesOfPart(part, rules) }));
   const required = new Set(each.flatMap((one) => one.required));
   const mentioned = each.some(({ others }) => others !== undefined);
   const lists = each.some(({ listed }) => listed.size > 0);
@@ -88,21 +88,31 @@ function propertiesOf(parts: readonly Part[], rules: Rules) {
   const closed = each.some(({ others }) => others === false) || (!mentioned && (lists || unevaluated));
   const listed = new Map<string, Conjunction>();
   const names = new Set([...each.flatMap((one) => [...one.listed.keys()]), ...required]);
-  rules.spend(names.size * parts.length);
+  const listing = new Map<string, typeof each>();
+  for (const one of each) for (const name of one.listed.keys()) listing.set(name, [...(listing.get(name) ?? []), one]);
+  rules.spend(mentioned ? names.size * parts.length : names.size);
   for (const name of names) {
-    const demands = each.map((one) => one.listed.get(name) ?? (one.others === undefined ? [] : one.others));
+    const demanding = mentioned ? each : (listing.get(name) ?? []);
+    const demands = demanding.map((one) => one.listed.get(name) ?? (one.others === undefined ? [] : one.others));
     const forbidden = demands.some((demand) => demand === false || demand.some(({ schema }) => schema === false));
     if (!forbidden) listed.set(name, (demands as Conjunction[]).flat());
     else if (required.has(name)) {
       const { part } = each.find((one) => one.required.includes(name)) as { part: Part };
-      throw new GrammarError(`${shortened(JSON.stringify(name))} is required but not allowed`, part.pointer, 'required');
+      throw new GrammarError(
+        `${shortened(JSON.stringify(name))} is required but not allowed`,
+        part.pointer,
+        'required',
+      );
     }
   }
   const others: Conjunction | false = closed ? false : each.flatMap((one) => one.others || []);
   return { listed, required, others };
 }
 
-function propertiesOfPart(part: Part): {
+function propertiesOfPart(
+  part: Part,
+  rules: Rules,
+): {
   listed: ReadonlyMap<string, Conjunction>;
   required: readonly string[];
   others: Conjunction | false | undefined;
@@ -115,8 +125,8 @@ function propertiesOfPart(part: Part): {
   if (unevaluatedProperties !== undefined && typeof unevaluatedProperties !== 'boolean') {
     throw new GrammarError('only true or false can be honoured', part.pointer, 'unevaluatedProperties');
   }
-  checkSize(part, Object.keys(properties));
-  checkSize(part, required);
+  checkSize(part, Object.keys(properties), rules);
+  checkSize(part, required, rules);
   const listed = new Map(
     Object.entries(properties).map(([name, schema]) => [name, [child(part, schema, 'properties', name)]]),
   );
@@ -126,7 +136,10 @@ function propertiesOfPart(part: Part): {
   return { listed, required, others: [child(part, additionalProperties, 'additionalProperties')] };
 }
 
-function checkSize({ pointer }: Part, names: readonly string[]): void {
+/** What a property costs, compared with a character of the grammar. */
+const propertyWork = 40;
+
+function checkSize({ pointer }: Part, names: readonly string[], rules: Rules): void {
   if (names.length > limits.rules) {
     throw new GrammarLimitError(`there are more than ${limits.rules} properties`, pointer);
   }
@@ -134,6 +147,7 @@ function checkSize({ pointer }: Part, names: readonly string[]): void {
   if (characters > limits.names) {
     throw new GrammarLimitError(`the property names have more than ${limits.names} characters together`, pointer);
   }
+  rules.spend(characters + names.length * propertyWork);
 }
 
 /** A key that is not listed. */

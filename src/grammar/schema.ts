@@ -375,7 +375,7 @@ export const togetherLimits = {
   rules: 20_000,
   totalRepetition: 80_000,
   grammarLength: 900_000,
-  /** Characters, references and choices of the rules as they are written. */
-  steps: 300_000,
+  /** Characters, references and choices of the rules, with counts written out. */
+  steps: 460_000,
   work: 10_000_000,
 } as const;
