@@ -23,8 +23,18 @@ import {
 import { counts, type Shape, shapeOf, typesOf } from './shape.ts';
 import { stringBody } from './strings.ts';
 
+/** By the schema itself: decoders check it before its request is queued, and its reply needs the same grammar. */
+const grammars = new WeakMap<object, string>();
+
 /** The grammar of the values of a schema. Throws a GrammarError (an AppError) that names the keyword and its location. */
 export function schemaToGrammar(schema: unknown): string {
+  if (typeof schema !== 'object' || schema === null) return newGrammar(schema);
+  const grammar = grammars.get(schema) ?? newGrammar(schema);
+  grammars.set(schema, grammar);
+  return grammar;
+}
+
+function newGrammar(schema: unknown): string {
   const rules = new Rules();
   const { body } = converted({ schema, mode: 'strict' }, 'schema', rules);
   return `root ::= ${body}\n${rules.text()}`;
