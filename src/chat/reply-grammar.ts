@@ -1,4 +1,5 @@
 import type { Grammar } from '../core/request.ts';
+import type { Sliced } from '../core/slices.ts';
 import { composeGrammar, schemaToGrammar } from '../grammar/convert.ts';
 import { literal } from '../grammar/gbnf.ts';
 import { openedThinking, type ThinkingTags, thinkingTags } from './reasoning.ts';
@@ -6,12 +7,12 @@ import type { ChatRequest, OutputFormat } from './request.ts';
 import { callGrammar } from './tools/call-grammar.ts';
 
 /** The grammar of the reply. One of the request takes precedence. `unspeakable`: it would need calls in a format without grammar. */
-export function replyGrammar(
+export function* replyGrammar(
   request: ChatRequest,
   /** The format of calls; undefined without tools. */
   format: string | undefined,
   thinking: ThinkingContext,
-): Grammar | undefined | 'unspeakable' {
+): Sliced<Grammar | undefined | 'unspeakable'> {
   const { controls, output } = request;
   if (controls.grammar) return controls.grammar;
   if (format === undefined) return answerGrammar(request, thinking);
@@ -19,7 +20,7 @@ export function replyGrammar(
   const answer = forced ? undefined : answerSchema(output);
   // Free text may become a call anywhere; otherwise the grammar applies from the first token.
   const lazy = !forced && answer === undefined;
-  const grammar = callGrammar(format, {
+  const grammar = yield* callGrammar(format, {
     tools: callableTools(request),
     parallel: request.parallelToolCalls,
     before: lazy ? '' : thinkingRule(thinking),

@@ -1,5 +1,6 @@
 import type { GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
+import { inSlices } from '../core/slices.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { ChatTags } from './adapters/adapter.ts';
@@ -106,7 +107,7 @@ export function chatService(parts: ChatParts): ChatService {
     };
     const offered = request.toolChoice.type === 'none' ? [] : request.conversation.tools;
     refuseUnknownTool(request);
-    warnOfLoosened(request);
+    await warnOfLoosened(request, signal);
     if (offered.length > 0 && !parts.templateTools && (await answerByCall())) return;
     const { by, prompt, memory, stop, warnings } = await render(request, signal);
     for (const warning of warnings) parts.warn(warning);
@@ -117,7 +118,7 @@ export function chatService(parts: ChatParts): ChatService {
       format?.create({ tools: offered, newId: parts.newCallId }),
     );
     const thinking = { prompt, template: parts.templateText };
-    const wanted = replyGrammar(request, format?.name, thinking);
+    const wanted = await inSlices(replyGrammar(request, format?.name, thinking), { signal });
     if (wanted === 'unspeakable' && (await answerByCall())) return;
     const grammar = wanted === 'unspeakable' ? answerGrammar(request, thinking) : wanted;
     const { controls, conversation } = request;
@@ -138,8 +139,9 @@ export function chatService(parts: ChatParts): ChatService {
   }
 
   /** Each warning once: agents send the same tools in each turn. */
-  function warnOfLoosened(request: ChatRequest): void {
-    for (const text of loosenedTools(callableTools(request)).map(loosenedText)) {
+  async function warnOfLoosened(request: ChatRequest, signal: AbortSignal): Promise<void> {
+    const loosened = await inSlices(loosenedTools(callableTools(request)), { signal });
+    for (const text of loosened.map(loosenedText)) {
       if (warned.size >= mostWarned || warned.has(text)) continue;
       warned.add(text);
       parts.warn(`Calls are not held to a part of a tool's schema that no grammar can follow: ${text}`);

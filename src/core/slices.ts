@@ -25,3 +25,11 @@ export async function inSlices<Result>(work: Sliced<Result>, options: SliceOptio
     end = clock() + sliceMs;
   }
 }
+
+/** The result of work at once, for work that is known to be short. */
+export function whole<Result>(work: Sliced<Result>): Result {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+  }
+}

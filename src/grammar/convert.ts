@@ -1,3 +1,4 @@
+import { type Sliced, whole } from '../core/slices.ts';
 import { booleanBody, choice, JsonRules, nullBody, Rules } from './gbnf.ts';
 import { integerRange, numberRange } from './numbers.ts';
 import { objectBody } from './objects.ts';
@@ -22,10 +23,21 @@ import {
 import { counts, type Shape, shapeOf, typesOf } from './shape.ts';
 import { stringBody } from './strings.ts';
 
+/** By the schema itself: decoders check it before its request is queued, and its reply needs the same grammar. */
+const grammars = new WeakMap<object, string>();
+
 /** The grammar of the values of a schema. Throws a GrammarError (an AppError) that names the keyword and its location. */
 export function schemaToGrammar(schema: unknown): string {
+  if (typeof schema !== 'object' || schema === null) return newGrammar(schema);
+  const grammar = grammars.get(schema) ?? newGrammar(schema);
+  grammars.set(schema, grammar);
+  return grammar;
+}
+
+function newGrammar(schema: unknown): string {
   const rules = new Rules();
-  return rules.text(converted({ schema, mode: 'strict' }, 'schema', rules).body);
+  const { body } = converted({ schema, mode: 'strict' }, 'schema', rules);
+  return `root ::= ${body}\n${rules.text()}`;
 }
 
 /** A schema within a larger grammar; its references start at its own root. */
@@ -36,28 +48,39 @@ export interface EmbeddedSchema {
   readonly only?: 'object';
 }
 
-/**
- * A grammar around several schemas, each a rule under its name. `root` is the body of the root rule in GBNF and may use
- * these names, for example `"<call>" arguments "</call>"`; so may the other `rules`. `loosened` is what the grammar does not
- * enforce, by the name of the schema.
- */
+/** A grammar around several schemas, as `composeRules` makes them. `root` is the body of the root rule, `otherRules` are rules beside. */
 export function composeGrammar(
   root: string,
   schemas: Readonly<Record<string, EmbeddedSchema>>,
   otherRules: Readonly<Record<string, string>> = {},
 ) {
-  const names = [...Object.keys(schemas), ...Object.keys(otherRules)];
+  const { rules, loosened } = whole(composeRules(schemas, Object.keys(otherRules)));
+  const texts = Object.entries(otherRules).map(([name, body]) => `${name} ::= ${body}\n`);
+  return { grammar: [`root ::= ${root}\n`, ...texts, rules].join(''), loosened };
+}
+
+/**
+ * The rules of several schemas, each a rule under its name, which rules around them may use, for example
+ * `"<call>" arguments "</call>"`; `reserved` are the names of those. `loosened` is what the rules do not enforce, by the name of
+ * the schema.
+ */
+export function* composeRules(
+  schemas: Readonly<Record<string, EmbeddedSchema>>,
+  reserved: readonly string[],
+): Sliced<{ readonly rules: string; readonly loosened: ReadonlyMap<string, readonly Loosened[]> }> {
+  const names = [...Object.keys(schemas), ...reserved];
   const wrong = names.find((name) => !/^[a-zA-Z][a-zA-Z0-9-]*$/.test(name) || name === 'root');
   if (wrong !== undefined) throw new RangeError(`${JSON.stringify(wrong)} cannot be the name of a rule`);
   const rules = new Rules(names);
   const loosened = new Map<string, readonly Loosened[]>();
-  const bodies = Object.entries(schemas).map(([name, embedded]) => {
+  const bodies: string[] = [];
+  for (const [name, embedded] of Object.entries(schemas)) {
     const made = converted(embedded, name, rules);
     if (made.loosened.length > 0) loosened.set(name, made.loosened);
-    return `${name} ::= ${made.body}\n`;
-  });
-  const texts = Object.entries(otherRules).map(([name, body]) => `${name} ::= ${body}\n`);
-  return { grammar: rules.text(root) + [...texts, ...bodies].join(''), loosened };
+    bodies.push(`${name} ::= ${made.body}\n`);
+    yield;
+  }
+  return { rules: rules.text() + bodies.join(''), loosened };
 }
 
 function converted({ schema, mode, only }: EmbeddedSchema, name: string, rules: Rules) {
@@ -73,6 +96,9 @@ function converted({ schema, mode, only }: EmbeddedSchema, name: string, rules: 
   const body = orAnything(() => valueRule([locate(schema, '#')], place), '#', place);
   return { body, loosened: notes() };
 }
+
+/** What a schema costs to look at, compared with a character of the grammar. */
+const schemaWork = 40;
 
 interface Place {
   readonly document: unknown;
@@ -107,7 +133,7 @@ function anything({ json, only }: Place): string {
 
 function exactRule(conjunction: Conjunction, place: Place): string {
   const { document, json, name, only } = place;
-  const parts = expand(document, conjunction, place.giveUp);
+  const parts = expand(document, conjunction, place.giveUp, () => json.rules.spend(schemaWork));
   const [first] = parts;
   if (!first) return anything(place);
   const plain = parts.length === 1 && !only ? scalarType(first.schema) : undefined;

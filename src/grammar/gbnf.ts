@@ -7,6 +7,7 @@ interface Size {
   readonly rules: number;
   readonly repeated: number;
   readonly length: number;
+  readonly work: number;
 }
 
 /** The rules of a grammar under construction. Bodies are GBNF text; equal bodies share a rule. */
@@ -14,13 +15,15 @@ export class Rules {
   readonly #bodies = new Map<string, string>();
   readonly #byKey = new Map<string, string>();
   readonly #byBody = new Map<string, string>();
+  readonly #cache = new Map<string, string>();
   readonly #taken: Set<string>;
   /** The first number that is free behind a name. */
   readonly #suffixes = new Map<string, number>();
   #repeated = 0;
   #length = 0;
   #steps = 0;
-  #most = grown({ rules: 0, repeated: 0, length: 0 });
+  #work = 0;
+  #most = grown({ rules: 0, repeated: 0, length: 0, work: 0 });
 
   constructor(reserved: readonly string[] = []) {
     this.#taken = new Set(['root', ...reserved]);
@@ -38,26 +41,53 @@ export class Rules {
 
   /** A rule for this body, for parts that would otherwise be written several times. */
   shared(hint: string, body: string): string {
+    this.spend(body.length);
     const known = this.#byBody.get(body);
     if (known !== undefined) return known;
-    this.check(body);
+    const steps = this.check(body);
     const name = this.#reserve(hint);
     this.#byBody.set(body, name);
-    this.#write(name, body);
+    this.#write(name, body, steps);
     return name;
   }
 
-  /** Throws if a body would make the grammar too long. */
-  check(body: string): void {
-    const tooLong = this.#length + body.length > this.#most.length;
-    if (tooLong || this.#steps + stepsOf(body) > togetherLimits.steps) {
-      throw new GrammarLimitError('it makes a grammar that is too long');
+  /** A body that is built once for each key. */
+  cached(key: string, build: () => string): string {
+    const known = this.#cache.get(key);
+    if (known !== undefined) return known;
+    const body = build();
+    this.#cache.set(key, body);
+    return body;
+  }
+
+  /** The steps of a body. Throws if it would make the grammar too long. */
+  check(body: string): number {
+    if (this.#length + body.length > this.#most.length) {
+      throw new GrammarLimitError(`its grammar is longer than ${this.#most.length} characters`);
+    }
+    const steps = stepsOf(body);
+    if (this.#steps + steps > togetherLimits.steps) {
+      throw new GrammarLimitError(`its grammar has more than ${togetherLimits.steps} steps`);
+    }
+    return steps;
+  }
+
+  /** Charges work, in characters; throws at the limit. */
+  spend(work: number): void {
+    this.#work += work;
+    if (this.#work > this.#most.work) {
+      throw new GrammarLimitError(`its conversion takes more than ${limits.work} steps`);
     }
   }
 
   /** Starts another schema, which has the limits of a single one, within those of all schemas together. */
   grant(): void {
-    this.#most = grown({ rules: this.#taken.size, repeated: this.#repeated, length: this.#length });
+    this.#most = grown({
+      rules: this.#taken.size,
+      repeated: this.#repeated,
+      length: this.#length,
+      work: this.#work,
+    });
   }
 
   /** `item` from `minimum` to `maximum` times; undefined is unlimited. */
@@ -70,9 +100,9 @@ export class Rules {
     return `(${parts.filter((part) => part !== '""').join(' ') || '""'})`;
   }
 
-  /** The whole grammar. `root` is the body of the root rule. */
-  text(root: string): string {
-    return [`root ::= ${root}`, ...[...this.#bodies].map(([name, body]) => `${name} ::= ${body}`), ''].join('\n');
+  /** All rules, one in each line. */
+  text(): string {
+    return [...this.#bodies].map(([name, body]) => `${name} ::= ${body}\n`).join('');
   }
 
   #reserve(hint: string): string {
@@ -86,15 +116,16 @@ export class Rules {
     return name;
   }
 
-  #write(name: string, body: string): void {
+  #write(name: string, body: string, steps = stepsOf(body)): void {
     this.#length += name.length + body.length + separators;
-    this.#steps += stepsOf(body);
+    this.#steps += steps;
     this.#bodies.set(name, body);
   }
 
   #counted(item: string, minimum: number, maximum: number | undefined): string {
     const sum = this.#repeated + (maximum ?? minimum);
-    if (sum > this.#most.repeated) throw new GrammarLimitError('it counts too far in too many places');
+    if (sum > this.#most.repeated)
+      throw new GrammarLimitError(`its counts add up to more than ${limits.totalRepetition}`);
     this.#repeated = sum;
     // The engine multiplies a count with the size of a group that it repeats, and gives up early; a name has size one.
     return quantified(item.startsWith('(') ? this.shared('item', item) : item, minimum, maximum);
@@ -127,36 +158,58 @@ export class Rules {
 /** Between the name of a rule and its body, and behind it. */
 const separators = ' ::= \n'.length;
 
-const nameCharacters = new Set('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-');
+const nameCharacters = codesOf('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-');
+const stepCharacters = codesOf('[|*+?{');
 
-/** About how many steps the engine makes of a body, but for counts, which it writes out. */
+/** A table of ASCII characters. */
+function codesOf(characters: string): Uint8Array {
+  const table = new Uint8Array(128);
+  for (const character of characters) table[character.charCodeAt(0)] = 1;
+  return table;
+}
+
+const [quote, openBracket, backslash, closeBracket, openBrace] = [0x22, 0x5b, 0x5c, 0x5d, 0x7b];
+
+/** The last number of a count such as `{2,8}`. */
+function highestCount(body: string, from: number): number {
+  const count = /\{\d+(?:,(\d+))?/y;
+  count.lastIndex = from;
+  const [written, highest] = count.exec(body) ?? [];
+  return Number(highest ?? written?.slice(1) ?? 0);
+}
+
+/** About how many steps the engine makes of a body, with counts written out: a fork and an item for each. */
 export function stepsOf(body: string): number {
   let steps = 0;
-  let within: 'text' | 'class' | 'name' | undefined;
+  /** The character that ends the literal or class. */
+  let end = 0;
+  let inName = false;
   for (let index = 0; index < body.length; index += 1) {
-    const character = body.charAt(index);
-    if (within === 'text' || within === 'class') {
-      const ends = character === (within === 'text' ? '"' : ']');
-      if (character === '\\') index += 1;
-      if (ends) within = undefined;
-      else if (within === 'text') steps += 1;
-    } else if (nameCharacters.has(character)) {
-      if (within === undefined) steps += 1;
-      within = 'name';
+    const code = body.charCodeAt(index);
+    if (end !== 0) {
+      if (code === backslash) index += 1;
+      if (code === end) end = 0;
+      else if (end === quote) steps += 1;
+    } else if (nameCharacters[code] === 1) {
+      if (!inName) steps += 1;
+      inName = true;
     } else {
-      within = character === '"' ? 'text' : character === '[' ? 'class' : undefined;
-      if ('[|*+?{'.includes(character)) steps += 1;
+      inName = false;
+      if (stepCharacters[code] === 1) steps += code === openBrace ? 2 * highestCount(body, index) : 1;
+      if (code === quote) end = quote;
+      else if (code === openBracket) end = closeBracket;
     }
   }
   return steps;
 }
 
 /** How large a grammar of this size may become with one schema more. */
-function grown({ rules, repeated, length }: Size): Size {
+function grown({ rules, repeated, length, work }: Size): Size {
   return {
     rules: Math.min(rules + limits.rules, togetherLimits.rules),
     repeated: Math.min(repeated + limits.totalRepetition, togetherLimits.totalRepetition),
     length: Math.min(length + limits.grammarLength, togetherLimits.grammarLength),
+    work: Math.min(work + limits.work, togetherLimits.work),
   };
 }
 
@@ -195,6 +248,9 @@ export function literal(text: string): string {
 export function jsonLiteral(value: unknown): string {
   return literal(JSON.stringify(value));
 }
+
+/** What a value inside of a constant costs, compared with a character of the grammar. */
+const valueWork = 40;
 
 /** Optional white space, bounded: small models otherwise write blanks until their budget is used up. */
 export const blankBody = '(" " | "\\n" [ \\t]{0,20})?';
@@ -277,6 +333,7 @@ export class JsonRules {
 
   /** Exactly this value; objects keep the order of their keys. */
   exactly(value: unknown): string {
+    this.rules.spend(valueWork);
     if (typeof value !== 'object' || value === null) return jsonLiteral(value);
     const isList = Array.isArray(value);
     const parts = isList

@@ -91,7 +91,14 @@ export function decimal(value: number): Decimal {
   const all = `${whole}${fraction}`;
   const padded = point <= 0 ? `${'0'.repeat(1 - point)}${all}` : all.padEnd(point, '0');
   const split = Math.max(point, 1);
-  return { whole: BigInt(padded.slice(0, split)), fraction: padded.slice(split).replace(/0+$/, '') };
+  return { whole: BigInt(padded.slice(0, split)), fraction: withoutZeros(padded.slice(split)) };
+}
+
+/** Without the zeros at its end; a regular expression would look for them again at each of the others. */
+function withoutZeros(digits: string): string {
+  let end = digits.length;
+  while (digits[end - 1] === '0') end -= 1;
+  return digits.slice(0, end);
 }
 
 /** Every decimal from `low` to `high`, neither negative, or undefined when there is none. */

@@ -1,7 +1,7 @@
 import { isObject } from '../core/json.ts';
 import { complement, single, union } from '../patterns/characters.ts';
 import { type JsonRules, jsonLiteral, type Rules } from './gbnf.ts';
-import { type Conjunction, child, GrammarError, type Part } from './schema.ts';
+import { type Conjunction, child, GrammarError, GrammarLimitError, limits, type Part, shortened } from './schema.ts';
 import { type Counts, counts } from './shape.ts';
 import { inner, insideString } from './strings.ts';
 
@@ -10,7 +10,7 @@ type Properties = ReturnType<typeof propertiesOf>;
 /** An object: listed properties in order, then others. A schema that lists properties and does not mention others has none. */
 export function objectBody(parts: readonly Part[], json: JsonRules, rule: (value: Conjunction) => string): string {
   const place = parts[0] as Part;
-  const properties = propertiesOf(parts);
+  const properties = propertiesOf(parts, json.rules);
   const asked = counts(parts, 'minProperties', 'maxProperties');
   const names = [...properties.listed.keys()];
   checkToolNames(parts, names);
@@ -79,28 +79,40 @@ function nested(body: string, hint: string, json: JsonRules): string {
 }
 
 /** `others` are the schemas of properties that are not listed; `false`: there are none. */
-function propertiesOf(parts: readonly Part[]) {
-  const each = parts.map((part) => ({ part, ...propertiesOfPart(part) }));
+function propertiesOf(parts: readonly Part[], rules: Rules) {
+  const each = parts.map((part) => ({ part, ...propertiesOfPart(part, rules) }));
   const required = new Set(each.flatMap((one) => one.required));
   const mentioned = each.some(({ others }) => others !== undefined);
   const lists = each.some(({ listed }) => listed.size > 0);
   const unevaluated = parts.some(({ schema }) => schema.unevaluatedProperties === false);
   const closed = each.some(({ others }) => others === false) || (!mentioned && (lists || unevaluated));
   const listed = new Map<string, Conjunction>();
-  for (const name of new Set([...each.flatMap((one) => [...one.listed.keys()]), ...required])) {
-    const demands = each.map((one) => one.listed.get(name) ?? (one.others === undefined ? [] : one.others));
+  const names = new Set([...each.flatMap((one) => [...one.listed.keys()]), ...required]);
+  const listing = new Map<string, typeof each>();
+  for (const one of each) for (const name of one.listed.keys()) listing.set(name, [...(listing.get(name) ?? []), one]);
+  rules.spend(mentioned ? names.size * parts.length : names.size);
+  for (const name of names) {
+    const demanding = mentioned ? each : (listing.get(name) ?? []);
+    const demands = demanding.map((one) => one.listed.get(name) ?? (one.others === undefined ? [] : one.others));
     const forbidden = demands.some((demand) => demand === false || demand.some(({ schema }) => schema === false));
     if (!forbidden) listed.set(name, (demands as Conjunction[]).flat());
     else if (required.has(name)) {
       const { part } = each.find((one) => one.required.includes(name)) as { part: Part };
-      throw new GrammarError(`${JSON.stringify(name)} is required but not allowed`, part.pointer, 'required');
+      throw new GrammarError(
+        `${shortened(JSON.stringify(name))} is required but not allowed`,
+        part.pointer,
+        'required',
+      );
     }
   }
   const others: Conjunction | false = closed ? false : each.flatMap((one) => one.others || []);
   return { listed, required, others };
 }
 
-function propertiesOfPart(part: Part): {
+function propertiesOfPart(
+  part: Part,
+  rules: Rules,
+): {
   listed: ReadonlyMap<string, Conjunction>;
   required: readonly string[];
   others: Conjunction | false | undefined;
@@ -113,6 +125,8 @@ function propertiesOfPart(part: Part): {
   if (unevaluatedProperties !== undefined && typeof unevaluatedProperties !== 'boolean') {
     throw new GrammarError('only true or false can be honoured', part.pointer, 'unevaluatedProperties');
   }
+  checkSize(part, Object.keys(properties), rules);
+  checkSize(part, required, rules);
   const listed = new Map(
     Object.entries(properties).map(([name, schema]) => [name, [child(part, schema, 'properties', name)]]),
   );
@@ -122,11 +136,26 @@ function propertiesOfPart(part: Part): {
   return { listed, required, others: [child(part, additionalProperties, 'additionalProperties')] };
 }
 
+/** What a property costs, compared with a character of the grammar. */
+const propertyWork = 40;
+
+function checkSize({ pointer }: Part, names: readonly string[], rules: Rules): void {
+  if (names.length > limits.rules) {
+    throw new GrammarLimitError(`there are more than ${limits.rules} properties`, pointer);
+  }
+  const characters = names.reduce((sum, name) => sum + name.length, 0);
+  if (characters > limits.names) {
+    throw new GrammarLimitError(`the property names have more than ${limits.names} characters together`, pointer);
+  }
+  rules.spend(characters + names.length * propertyWork);
+}
+
 /** A key that is not listed. */
 function keyOf(parts: readonly Part[], names: readonly string[], json: JsonRules, rule: (key: Conjunction) => string) {
+  const place = parts[0] as Part;
   const demanding = parts.filter(demandsNames);
   const [part] = demanding;
-  if (!part) return names.length === 0 ? json.string() : otherKey(names, json.rules);
+  if (!part) return names.length === 0 ? json.string() : otherKey(names, place, json.rules);
   const isString = child(part, { type: 'string' }, 'propertyNames', 'type');
   return rule([...demanding.map((one) => child(one, one.schema.propertyNames, 'propertyNames')), isString]);
 }
@@ -152,21 +181,51 @@ function requireImplied(place: Part, asked: Counts, { listed, required, others }
   }
 }
 
-/** A key, without the opening quote, that is none of `taken`. Each character has one spelling, so that escapes cannot evade it. */
-function otherKey(taken: readonly string[], rules: Rules): string {
-  const anyCharacter = rules.shared('key-character', insideString(complement([])) as string);
-  const names = taken.map((name) => [...name]);
-  return `"\\"" ${unlike(names, anyCharacter, rules)}`;
+/** A node of the prefix tree of names. */
+interface NameNode {
+  readonly next: Map<string, NameNode>;
+  isName: boolean;
 }
 
-function unlike(names: readonly (readonly string[])[], anyCharacter: string, rules: Rules): string {
-  const byFirst = new Map<string, (readonly string[])[]>();
-  for (const [first, ...rest] of names) {
-    if (first !== undefined) byFirst.set(first, [...(byFirst.get(first) ?? []), rest]);
+/** A key that is none of `taken`. Each character has one spelling, so that escapes cannot evade it. */
+function otherKey(taken: readonly string[], place: Part, rules: Rules): string {
+  const anyCharacter = rules.shared('key-character', insideString(complement([])) as string);
+  const end = rules.shared('key-end', `${anyCharacter}* "\\""`);
+  const named = new Map<NameNode, string>();
+  // A node is listed before those below it.
+  for (const node of nameTree(taken, place).reverse()) {
+    const { next, isName } = node;
+    const options = [...next].map(([character, below]) => `${inner(character)} ${named.get(below)}`);
+    const otherwise = rules.cached(`not ${[...next.keys()].join('')}`, () => {
+      const set = insideString(complement(union(...[...next.keys()].map(single))));
+      return set === undefined ? '' : rules.shared('class', set);
+    });
+    if (otherwise !== '') options.push(`${otherwise} ${end}`);
+    if (!isName) options.push('"\\""');
+    named.set(node, rules.shared('other-key', options.join(' | ')));
   }
-  const options = [...byFirst].map(([first, rests]) => `${inner(first)} ${unlike(rests, anyCharacter, rules)}`);
-  const otherwise = insideString(complement(union(...[...byFirst.keys()].map(single))));
-  if (otherwise !== undefined) options.push(`${otherwise} ${anyCharacter}* "\\""`);
-  if (!names.some((name) => name.length === 0)) options.push('"\\""');
-  return rules.shared('other-key', options.join(' | '));
+  return `"\\"" ${[...named.values()].at(-1)}`;
+}
+
+/** All nodes, the root first. Each becomes a rule. */
+function nameTree(names: readonly string[], { pointer }: Part): NameNode[] {
+  const root: NameNode = { next: new Map(), isName: false };
+  const nodes = [root];
+  for (const name of names) {
+    let node = root;
+    for (const character of name) {
+      let below = node.next.get(character);
+      if (!below) {
+        below = { next: new Map(), isName: false };
+        node.next.set(character, below);
+        if (nodes.push(below) > limits.rules) {
+          const reason = `to tell additional properties from the listed names takes more than ${limits.rules} rules`;
+          throw new GrammarLimitError(reason, pointer);
+        }
+      }
+      node = below;
+    }
+    node.isName = true;
+  }
+  return nodes;
 }

@@ -21,7 +21,12 @@ export function locate(schema: unknown, pointer: string): Located {
 }
 
 export function child(parent: { readonly pointer: string }, schema: unknown, ...path: (string | number)[]): Located {
-  return locate(schema, [parent.pointer, ...path.map(escapeSegment)].join('/'));
+  const pointer = [parent.pointer, ...path.map(escapeSegment)].join('/');
+  if (pointer.length > limits.pointer) {
+    const reason = `the names that lead to a schema have more than ${limits.pointer} characters together`;
+    throw new GrammarLimitError(reason, parent.pointer);
+  }
+  return locate(schema, pointer);
 }
 
 /** The schema that a reference within the same document points to. */
@@ -36,7 +41,7 @@ function resolveReference(document: unknown, reference: unknown, from: Located):
   const segments = fragment.split('/').slice(1).map(unescapeSegment);
   for (const segment of segments) {
     const inside = typeof target === 'object' && target !== null && Object.hasOwn(target, segment);
-    if (!inside) throw refuse(`${fragment} points to nothing`);
+    if (!inside) throw refuse(`${shortened(fragment)} points to nothing`);
     target = (target as Record<string, unknown>)[segment];
   }
   return locate(target, ['#', ...segments.map(escapeSegment)].join('/'));
@@ -85,18 +90,25 @@ const refused = words(
   'not if dependentSchemas dependentRequired dependencies patternProperties contains minContains maxContains $dynamicRef $recursiveRef',
 );
 
-const asserting = new Set([...general, ...refused, ...Object.values(keywordsOfType).flat()]);
+const asserting = [...general, ...refused, ...Object.values(keywordsOfType).flat()];
+const relevant = [...asserting, 'then', 'else'];
 
 /** Whether the schema has any constraint. */
 function asserts({ schema }: Located): boolean {
-  return typeof schema === 'boolean' ? !schema : Object.keys(schema).some((keyword) => asserting.has(keyword));
+  return typeof schema === 'boolean' ? !schema : asserting.some((keyword) => Object.hasOwn(schema, keyword));
+}
+
+/** The part without keywords that are not read here: a schema may have any number of them. */
+function readPart(part: Part): Part {
+  const read = relevant.filter((keyword) => Object.hasOwn(part.schema, keyword));
+  return { ...part, schema: Object.fromEntries(read.map((keyword) => [keyword, part.schema[keyword]])) };
 }
 
 /** The type of a schema without other constraints than a scalar type. */
 export function scalarType(schema: Keywords): TypeName | undefined {
   const { type } = schema;
   if (type === 'object' || type === 'array' || !typeNames.some((name) => name === type)) return undefined;
-  const alone = Object.keys(schema).every((keyword) => keyword === 'type' || !asserting.has(keyword));
+  const alone = asserting.every((keyword) => keyword === 'type' || !Object.hasOwn(schema, keyword));
   return alone ? (type as TypeName) : undefined;
 }
 
@@ -150,21 +162,28 @@ export interface Part extends Located {
 
 /**
  * Resolves references and `allOf`, and removes schemas without constraints. Equal demands give equal lists, so that their keys
- * identify a rule. Calls `giveUp` for what cannot be expressed, and omits it if that returns.
+ * identify a rule. Calls `giveUp` for what cannot be expressed, and omits it if that returns. Calls `spend` for each schema.
  */
-export function expand(document: unknown, conjunction: Conjunction, giveUp: (error: GrammarError) => void): Part[] {
+export function expand(
+  document: unknown,
+  conjunction: Conjunction,
+  giveUp: (error: GrammarError) => void,
+  spend: () => void,
+): Part[] {
   const parts = new Map<string, Part>();
   const waiting = [...conjunction];
   const followed = new Set<string>();
-  for (let place = waiting.shift(); place !== undefined; place = waiting.shift()) {
-    if (!asserts(place) || parts.has(place.key) || followed.has(place.key)) continue;
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    spend();
+    if (parts.has(next.key) || followed.has(next.key) || !asserts(next)) continue;
     if (parts.size + waiting.length > limits.alternatives) {
-      throw new GrammarError('too many schemas are combined', place.pointer);
+      throw new GrammarError(`more than ${limits.alternatives} schemas are combined`, next.pointer);
     }
-    if (!isPart(place)) {
-      giveUp(new GrammarError('false allows no value', place.pointer));
+    if (!isPart(next)) {
+      giveUp(new GrammarError('false allows no value', next.pointer));
       continue;
     }
+    const place = readPart(next);
     const keyword = refusedKeyword(place.schema);
     if (keyword !== undefined) {
       giveUp(new GrammarError('a grammar cannot express this keyword', place.pointer, keyword));
@@ -299,6 +318,11 @@ function withoutPlace(parts: readonly Part[], pointer: string): readonly Part[] 
   return changed && parts.map((part) => (part === around ? changed : part));
 }
 
+/** For messages: both ends of a long text. */
+export function shortened(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 120)}…${text.slice(-60)}` : text;
+}
+
 /** An invalid schema, or one that no grammar can express. */
 export class GrammarError extends AppError<'invalid-field'> {
   constructor(
@@ -306,7 +330,7 @@ export class GrammarError extends AppError<'invalid-field'> {
     readonly pointer: string,
     readonly keyword?: string,
   ) {
-    const place = keyword === undefined ? pointer : `${pointer} (${keyword})`;
+    const place = keyword === undefined ? shortened(pointer) : `${shortened(pointer)} (${keyword})`;
     super('invalid-field', {
       field: 'schema',
       expected: `a JSON schema that a grammar can follow, but at ${place} ${reason}`,
@@ -316,8 +340,8 @@ export class GrammarError extends AppError<'invalid-field'> {
 
 /** The grammar is too large; no single keyword is the cause. */
 export class GrammarLimitError extends GrammarError {
-  constructor(reason: string) {
-    super(reason, '#');
+  constructor(reason: string, pointer = '#') {
+    super(reason, pointer);
   }
 }
 
@@ -335,6 +359,15 @@ export const limits = {
   /** Choices that begin alike are followed side by side, each at a cost per character. */
   alternatives: 1000,
   grammarLength: 1_000_000,
+  /** Characters of the property names of one object. */
+  names: 100_000,
+  /** Characters of the location of a schema, which each schema inside repeats. */
+  pointer: 20_000,
+  /**
+   * Characters that are written or looked at, repeated ones included: what the conversion costs. It holds the event loop for
+   * some tens of milliseconds at most.
+   */
+  work: 3_000_000,
 } as const;
 
 /** Limits of all schemas of one grammar together, below those of the engine. */
@@ -342,6 +375,7 @@ export const togetherLimits = {
   rules: 20_000,
   totalRepetition: 80_000,
   grammarLength: 900_000,
-  /** Characters, references and choices of the rules as they are written. */
-  steps: 300_000,
+  /** Characters, references and choices of the rules, with counts written out. */
+  steps: 460_000,
+  work: 10_000_000,
 } as const;

@@ -161,7 +161,7 @@ function patternOf(parts: readonly Part[]): Shape['pattern'] {
 }
 
 function valuesOf(parts: readonly Part[], types: ReadonlySet<TypeName>, shape: Pick<Shape, 'bounds' | 'length'>) {
-  let values: unknown[] | undefined;
+  let values: readonly unknown[] | undefined;
   for (const part of parts) {
     const { schema, pointer } = part;
     for (const keyword of ['const', 'enum'] as const) {
@@ -170,8 +170,12 @@ function valuesOf(parts: readonly Part[], types: ReadonlySet<TypeName>, shape: P
       if (!Array.isArray(list) || list.length === 0 || list.length > limits.alternatives) {
         throw new GrammarError(`there must be a list of 1 to ${limits.alternatives} values`, pointer, keyword);
       }
+      if (values === undefined) {
+        values = list;
+        continue;
+      }
       const known = new Set(list.map((value) => canonical(value)));
-      values = (values ?? list).filter((value) => known.has(canonical(value)));
+      values = values.filter((value) => known.has(canonical(value)));
     }
   }
   if (!values) return undefined;

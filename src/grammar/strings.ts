@@ -13,21 +13,27 @@ export function stringBody({ length, pattern }: Pick<Shape, 'length' | 'pattern'
   }
   const { source, part, keyword } = pattern;
   try {
-    const narrowed = withLength(parsePattern(source), minimum, maximum ?? Number.POSITIVE_INFINITY);
-    if (!narrowed) throw new PatternError('the lengths cannot be joined with this pattern');
-    return `"\\"" ${write(narrowed, json.rules, 1)} "\\""`;
+    return json.rules.cached(`pattern ${minimum} ${maximum} ${source}`, () => {
+      json.rules.spend(source.length * patternWork);
+      const narrowed = withLength(parsePattern(source), minimum, maximum ?? Number.POSITIVE_INFINITY);
+      if (!narrowed) throw new PatternError('the lengths cannot be joined with this pattern');
+      return `"\\"" ${write(narrowed, json.rules, 1)} "\\""`;
+    });
   } catch (error) {
     if (error instanceof PatternError) throw new GrammarError(error.message, part.pointer, keyword);
     throw error;
   }
 }
 
+/** What a character of a pattern costs, compared with one of the grammar. */
+const patternWork = 20;
+
 /** `counted` is the product of the counts around this part: the engine may follow that many positions in parallel. */
 function write(pattern: Pattern, rules: Rules, counted: number): string {
   switch (pattern.type) {
     case 'set': {
-      const body = insideString(pattern.set);
-      if (body === undefined) throw new PatternError('the pattern has a class without characters');
+      const body = rules.cached(`class ${pattern.set.join(' ')}`, () => insideString(pattern.set) ?? '');
+      if (body === '') throw new PatternError('the pattern has a class without characters');
       return body.length > 60 ? rules.shared('class', body) : body;
     }
     case 'sequence':

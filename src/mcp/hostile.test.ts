@@ -42,7 +42,15 @@ describe('hostile MCP server: tools/list', () => {
   test('omits a tool with a schema of megabytes', async () => {
     const { names, said } = await connected('large');
     expect(names).toEqual(['small']);
-    expect(said.join('\n')).toContain('1 of its tools are left out');
+    expect(said.join('\n')).toContain('1 of its tools are left out: "large" (larger than 256 KB)');
+  });
+
+  test('omits tools with huge schemas, names them, and lists the others', async () => {
+    const { names, said } = await connected('schemas');
+    expect(names).toEqual(['cyclic', 'wrong', 'prototype', 'properties', 'name']);
+    expect(said).toContain(
+      'MCP Server hostile (warning): 2 of its tools are left out: "too_many" (larger than 256 KB), "long_name" (larger than 256 KB)',
+    );
   });
 
   test('omits names with control characters, blank names and very long names', async () => {

@@ -176,15 +176,15 @@ async function allTools(client: Client, warn: (text: string) => void): Promise<r
   if (!client.getServerCapabilities()?.tools) return [];
   const tools: ServedTool[] = [];
   let bytes = 0;
-  let unusable = 0;
+  const unusable: string[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < mostPages; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const reply = await client.request({ method: 'tools/list', params }, asItIs, { timeout: listMs });
     for (const tool of Array.isArray(reply.tools) ? reply.tools : []) {
-      const size = isTool(tool) ? JSON.stringify(tool).length : Number.POSITIVE_INFINITY;
-      if (size > mostToolBytes) {
-        unusable += 1;
+      const size = isTool(tool) ? JSON.stringify(tool).length : 0;
+      if (!isTool(tool) || size > mostToolBytes) {
+        unusable.push(unusableText(tool));
         continue;
       }
       bytes += size;
@@ -195,7 +195,10 @@ async function allTools(client: Client, warn: (text: string) => void): Promise<r
       tools.push(tool);
     }
     if (typeof reply.nextCursor !== 'string') {
-      if (unusable > 0) warn(`${unusable} of its tools are left out: no usable name, no schema, or too large`);
+      if (unusable.length > 0) {
+        const named = [...unusable.slice(0, namedTools), ...(unusable.length > namedTools ? ['…'] : [])];
+        warn(`${unusable.length} of its tools are left out: ${named.join(', ')}`);
+      }
       return tools;
     }
     cursor = reply.nextCursor;
@@ -216,6 +219,21 @@ function isTool(value: unknown): value is ServedTool {
   const { name, description, inputSchema } = value;
   if (typeof name !== 'string' || !usableName.test(name)) return false;
   return isObject(inputSchema) && (description === undefined || typeof description === 'string');
+}
+
+/** Bounds the line about unusable tools. */
+const namedTools = 10;
+
+/** The name of an unusable tool, as far as it can be printed, and the reason. */
+function unusableText(tool: unknown): string {
+  const { name, inputSchema }: Readonly<Record<string, unknown>> = isObject(tool) ? tool : {};
+  if (typeof name !== 'string') return 'one without a name';
+  const printable = name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
+  const shown = printable.length > 40 ? `${printable.slice(0, 40)}…` : printable;
+  if (!usableName.test(name)) return `"${shown}" (not a usable name)`;
+  if (!isObject(inputSchema)) return `"${shown}" (no schema)`;
+  const large = isTool(tool) && JSON.stringify(tool).length > mostToolBytes;
+  return `"${shown}" (${large ? `larger than ${mostToolBytes / 1024} KB` : 'its description is no text'})`;
 }
 
 async function callTool(client: Client, call: ServedCall, { signal, progress }: CallOptions) {

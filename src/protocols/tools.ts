@@ -2,6 +2,7 @@ import { callableTools } from '../chat/reply-grammar.ts';
 import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
 import { loosenedText, loosenedTools } from '../chat/tools/call-grammar.ts';
+import { inSlices } from '../core/slices.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Headers } from '../http/call.ts';
 import { ignoredThinkingFields, listHeader, withIgnored } from './dialect.ts';
@@ -36,7 +37,7 @@ export async function chatHeaders(
   chat: Pick<ChatService, 'thinksAnyway'>,
 ): Promise<Headers> {
   const unheeded = await ignoredThinkingFields(body, request, chat);
-  const loosened = loosenedTools(callableTools(request)).map(loosenedText);
+  const loosened = (await inSlices(loosenedTools(callableTools(request)))).map(loosenedText);
   return { ...withIgnored(headers, unheeded), ...listHeader('x-parley-loosened', loosened) };
 }
 

@@ -225,7 +225,7 @@ function world(render: (input: TemplateInput) => RenderedTemplate) {
     elsewhere.push(input.conversation.messages.length);
     return rendered('elsewhere');
   });
-  return { ask: (length: number) => prompt(conversation(length)), inline, elsewhere };
+  return { ask: (length: number) => prompt(conversation(length)), prompt, inline, elsewhere };
 }
 
 describe('promptTemplate', () => {
@@ -241,6 +241,21 @@ describe('promptTemplate', () => {
       [1, 300],
       [301, 300_000],
     ]);
+  });
+
+  test('renders many tools in a thread', async () => {
+    const { prompt, inline, elsewhere } = world(() => rendered('here'));
+    const tools = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        name: `tool_${index}`,
+        description: 'x'.repeat(1000),
+        parameters: { type: 'object' },
+      }));
+    const asked = conversation(1);
+    const ask = (count: number) => prompt({ ...asked, conversation: { ...asked.conversation, tools: tools(count) } });
+    expect(await ask(20)).toEqual(rendered('here'));
+    expect(await ask(1000)).toEqual(rendered('elsewhere'));
+    expect([inline, elsewhere]).toEqual([[1], [1]]);
   });
 
   test('after a time-out renders conversations of that length in a thread', async () => {

@@ -2,6 +2,7 @@ import { totalmem } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { inSlices, type Sliced } from '../../core/slices.ts';
 import { renderAll } from '../lost-turns.ts';
+import type { Conversation } from '../messages.ts';
 import type { ChatTemplate, RenderedTemplate, TemplateInput } from '../template.ts';
 import { EndlessTemplateError } from '../template-limits.ts';
 import type { FromThread, ToThread } from './thread.ts';
@@ -11,12 +12,19 @@ export type PromptTemplate = (input: TemplateInput, signal?: AbortSignal) => Pro
 
 /** Conversations up to this length are rendered faster than a thread starts. */
 const mostInline = 300;
+/** So many characters of tools take about as long as a message. */
+const toolCharacters = 1000;
+
+/** How long the template takes, in messages. */
+function lengthOf({ messages, tools }: Conversation): number {
+  return messages.length + (tools.length === 0 ? 0 : Math.floor(JSON.stringify(tools).length / toolCharacters));
+}
 
 /** Renders long conversations in a thread, and after a time-out on the main thread all that are as long. */
 export function promptTemplate(inline: ChatTemplate, inThread: PromptTemplate): PromptTemplate {
   let most = mostInline;
   return async (input, signal) => {
-    const { length } = input.conversation.messages;
+    const length = lengthOf(input.conversation);
     if (length > most) return inThread(input, signal);
     try {
       return renderAll(inline, input);

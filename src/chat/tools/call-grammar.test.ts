@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { whole } from '../../core/slices.ts';
 import { openNativeGrammar } from '../../grammar/testing/native-grammar.ts';
 import type { Tool } from '../messages.ts';
 import { time, weather } from '../testing/scripted-text.ts';
@@ -9,17 +10,17 @@ const native = openNativeGrammar();
 const options = { tools: [weather, time], parallel: true, before: '' };
 
 test('callGrammar: undefined for formats without a shape', () => {
-  expect(callGrammar('harmony', options)).toBeUndefined();
-  expect(callGrammar('hermes', { ...options, tools: [] })).toBeUndefined();
+  expect(whole(callGrammar('harmony', options))).toBeUndefined();
+  expect(whole(callGrammar('hermes', { ...options, tools: [] }))).toBeUndefined();
 });
 
 test('callGrammar: a free reply has the trigger of the format', () => {
-  expect(callGrammar('hermes', options)?.triggers).toEqual([{ type: 'word', text: '<tool_call>' }]);
+  expect(whole(callGrammar('hermes', options))?.triggers).toEqual([{ type: 'word', text: '<tool_call>' }]);
 });
 
 describe.skipIf('missing' in native)('callGrammar, in the engine', () => {
   const accepts = (format: string, text: string, more = {}) =>
-    !('missing' in native) && native.accepts(callGrammar(format, { ...options, ...more })?.gbnf ?? '', text);
+    !('missing' in native) && native.accepts(whole(callGrammar(format, { ...options, ...more }))?.gbnf ?? '', text);
   const call = (name: string, json: string) => `<tool_call>\n{"name": "${name}", "arguments": ${json}}\n</tool_call>`;
   const paris = call('get_weather', '{"city": "Paris"}');
 
@@ -79,7 +80,7 @@ describe.skipIf('missing' in native)('callGrammar, in the engine', () => {
     });
 
     test('the grammar is within the limits of the engine', () => {
-      const { gbnf } = callGrammar('hermes', { ...options, tools: many }) ?? { gbnf: '' };
+      const { gbnf } = whole(callGrammar('hermes', { ...options, tools: many })) ?? { gbnf: '' };
       expect(gbnf.length).toBeLessThan(200_000);
       expect(!('missing' in native) && native.parses(gbnf)).toBe(true);
     });
@@ -224,11 +225,12 @@ describe.skipIf('missing' in engine)('callListGrammar, in the engine', () => {
 
 function counting(most: number) {
   const made: unknown[] = [];
-  const make = memoized(most, (input: unknown) => {
+  // biome-ignore lint/correctness/useYield: the work is short
+  const memo = memoized(most, function* (input: unknown) {
     made.push(input);
     return { input };
   });
-  return { make, made };
+  return { make: (input: unknown) => whole(memo(input)), made };
 }
 
 test('memoized: computes equal input once', () => {
@@ -248,10 +250,12 @@ test('memoized: removes the least recently used result', () => {
 
 test('memoized: stores undefined, but no errors', () => {
   let calls = 0;
-  const make = memoized(2, (fails: boolean) => {
+  // biome-ignore lint/correctness/useYield: the work is short
+  const memo = memoized(2, function* (fails: boolean) {
     calls += 1;
     if (fails) throw new Error('no');
   });
+  const make = (fails: boolean) => whole(memo(fails));
   make(false);
   make(false);
   expect(calls).toBe(1);

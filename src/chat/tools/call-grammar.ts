@@ -1,7 +1,8 @@
 import type { GenerationEvent } from '../../core/events.ts';
 import { tryParseJson } from '../../core/json.ts';
 import type { GrammarTrigger } from '../../core/request.ts';
-import { composeGrammar, type EmbeddedSchema } from '../../grammar/convert.ts';
+import type { Sliced } from '../../core/slices.ts';
+import { composeGrammar, composeRules, type EmbeddedSchema } from '../../grammar/convert.ts';
 import { blankBody, jsonLiteral, literal } from '../../grammar/gbnf.ts';
 import type { Loosened } from '../../grammar/schema.ts';
 import type { Tool } from '../messages.ts';
@@ -52,35 +53,39 @@ interface CallGrammarOptions {
 }
 
 /** A grammar for calls of these tools whose arguments fit their schemas; undefined for formats without a shape. */
-export function callGrammar(format: string, { before, ...options }: CallGrammarOptions) {
+export function* callGrammar(format: string, { before, tools, parallel, answer }: CallGrammarOptions) {
   const shape = shapes[format];
-  if (!shape || options.tools.length === 0) return undefined;
-  const { reply, rules } = rulesOf({ format, ...options });
-  // For a reply that may also be text: where the grammar starts to apply.
-  const triggers: readonly GrammarTrigger[] = [{ type: 'word', text: shape.trigger }];
-  return { gbnf: `root ::= ${`${before} ${reply}`.trim()}\n${rules}`, triggers };
-}
-
-type RulesInput = Omit<CallGrammarOptions, 'before'> & { readonly format: string };
-
-/** The part that is the same in each turn of a conversation, and that is large if the tools are many. */
-const rulesOf = memoized(8, ({ format, tools, parallel, answer }: RulesInput) => {
-  const shape = shapes[format] as CallShape;
-  const rule = (index: number) => `arguments-${index}`;
-  const schemas = Object.fromEntries(tools.map((tool, index) => [rule(index), argumentsOf(tool)]));
+  if (!shape || tools.length === 0) return undefined;
+  const { rules } = yield* toolRules({ schemas: tools.map(({ parameters }) => parameters), answer });
   const call = tools
-    .map(({ name }, index) => `${literal(shape.open(name))} ${rule(index)} ${literal(shape.close)}`)
+    .map(({ name }, index) => `${literal(shape.open(name))} ${argumentsRule(index)} ${literal(shape.close)}`)
     .join(' | ');
   const more = parallel ? `( ${literal(shape.between)} call )*` : '';
   const edge = (text?: string) => (text === undefined ? '' : literal(text));
   const all = [edge(shape.first), 'call', more, edge(shape.last)].filter((part) => part !== '').join(' ');
-  const { grammar } = composeGrammar(
-    '""',
-    { ...schemas, ...(answer === undefined ? {} : { answer: { schema: answer, mode: 'strict' } }) },
-    { call },
+  const reply = answer === undefined ? all : `( ${all} | answer )`;
+  // For a reply that may also be text: where the grammar starts to apply.
+  const triggers: readonly GrammarTrigger[] = [{ type: 'word', text: shape.trigger }];
+  return { gbnf: `root ::= ${`${before} ${reply}`.trim()}\ncall ::= ${call}\n${rules}`, triggers };
+}
+
+function argumentsRule(index: number): string {
+  return `arguments-${index}`;
+}
+
+interface ToolSchemas {
+  readonly schemas: readonly Tool['parameters'][];
+  readonly answer?: unknown;
+}
+
+/** The part that is the same in each turn of a conversation, and that is large if the tools are many. */
+const toolRules = memoized(8, function* ({ schemas, answer }: ToolSchemas) {
+  const named = schemas.map((parameters, index) => [argumentsRule(index), argumentsOf({ parameters })] as const);
+  const strict = answer === undefined ? {} : { answer: { schema: answer, mode: 'strict' } as const };
+  return yield* composeRules(
+    { ...Object.fromEntries(named), ...strict },
+    answer === undefined ? ['call', 'answer'] : ['call'],
   );
-  const rules = grammar.slice(grammar.indexOf('\n') + 1);
-  return { reply: answer === undefined ? all : `( ${all} | answer )`, rules };
 });
 
 /** A call up to its arguments, as in the grammar of call lists. */
@@ -140,13 +145,12 @@ function argumentsOf({ parameters }: Pick<Tool, 'parameters'>): EmbeddedSchema {
 }
 
 /** The parts of the schemas that are not enforced in calls of these tools. */
-export const loosenedTools = memoized(16, (tools: readonly Tool[]) => {
-  const schemas = Object.fromEntries(tools.map((tool, index) => [`arguments-${index}`, argumentsOf(tool)]));
-  const { loosened } = composeGrammar('""', schemas);
+export function* loosenedTools(tools: readonly Tool[]) {
+  const { loosened } = yield* toolRules({ schemas: tools.map(({ parameters }) => parameters) });
   return tools.flatMap(({ name }, index) =>
-    (loosened.get(`arguments-${index}`) ?? []).map((one) => ({ tool: name, ...one })),
+    (loosened.get(argumentsRule(index)) ?? []).map((one) => ({ tool: name, ...one })),
   );
-});
+}
 
 /** `get_weather/properties/amount multipleOf`: where in which tool, and which keyword. */
 export function loosenedText({ tool, pointer, keyword }: Loosened & { readonly tool: string }): string {
@@ -158,11 +162,14 @@ export function loosenedText({ tool, pointer, keyword }: Loosened & { readonly t
 const longestKey = 1_000_000;
 
 /** Memoizes the last results by the JSON of their input: agents send the same tools in each turn. */
-export function memoized<Input, Value>(most: number, make: (input: Input) => Value): (input: Input) => Value {
+export function memoized<Input, Value>(
+  most: number,
+  make: (input: Input) => Sliced<Value>,
+): (input: Input) => Sliced<Value> {
   const kept = new Map<string, Value>();
-  return (input) => {
+  return function* (input) {
     const key = JSON.stringify(input);
-    const value = kept.has(key) ? (kept.get(key) as Value) : make(input);
+    const value = kept.has(key) ? (kept.get(key) as Value) : yield* make(input);
     if (key.length > longestKey) return value;
     // Least recently used results come first and are removed.
     kept.delete(key);

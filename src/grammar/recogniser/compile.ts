@@ -1,3 +1,4 @@
+import { type Sliced, whole } from '../../core/slices.ts';
 import { type Characters, overlaps } from '../../patterns/characters.ts';
 import { type Expression, GbnfError, grammarLimits, parseGbnf, type Rule } from './parse.ts';
 
@@ -6,9 +7,14 @@ type FindToken = (text: string) => number | undefined;
 
 /** Throws a GbnfError for an invalid grammar. */
 export function compileGbnf(source: string, findToken: FindToken): Program {
-  const rules = parseGbnf(source);
+  return whole(compilation(source, findToken));
+}
+
+/** `compileGbnf`, rule by rule. */
+export function* compilation(source: string, findToken: FindToken): Sliced<Program> {
+  const rules = yield* parseGbnf(source);
   if (!rules.has('root')) throw new GbnfError(source, 0, 'there is no rule named root');
-  const program = new Compiler(source, rules, findToken).whole();
+  const program = yield* new Compiler(source, rules, findToken).program();
   const recursive = findCircle(firstCalls(program));
   if (recursive === undefined) return program;
   const [name, { place }] = [...rules][recursive] as [string, Rule];
@@ -59,11 +65,13 @@ class Compiler {
     this.#numbers = new Map([...rules.keys()].map((name, index) => [name, index]));
   }
 
-  whole(): Program {
-    const starts = Int32Array.from(this.rules.values(), (rule) => {
+  *program(): Sliced<Program> {
+    const starts = new Int32Array(this.rules.size);
+    for (const [index, rule] of [...this.rules.values()].entries()) {
       this.#rule = rule;
-      return this.#compile(rule.body, this.#add(operation.end, 0, 0));
-    });
+      starts[index] = this.#compile(rule.body, this.#add(operation.end, 0, 0));
+      yield;
+    }
     return {
       operations: Uint8Array.from(this.#operations),
       operands: Int32Array.from(this.#operands),

@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import type { Sliced } from '../../core/slices.ts';
 import { type Characters, complement, union } from '../../patterns/characters.ts';
 
 /** The syntax tree of a rule. `place` is its offset in the text of the grammar. */
@@ -39,11 +40,11 @@ const ruleName = /[a-zA-Z0-9-]+/y;
 /** Bounds the nesting of `a*****…`. */
 const mostQuantifiers = 8;
 
-/** Parses a grammar; of several rules with one name the last counts. Throws a GbnfError. */
-export function parseGbnf(source: string): ReadonlyMap<string, Rule> {
+/** Parses a grammar, rule by rule; of several rules with one name the last counts. Throws a GbnfError. */
+export function* parseGbnf(source: string): Sliced<ReadonlyMap<string, Rule>> {
   const { characters } = grammarLimits;
   if (source.length > characters) throw new GbnfError(source, characters, `it is longer than ${characters} characters`);
-  return new GbnfParser(source).rules();
+  return yield* new GbnfParser(source).rules();
 }
 
 class GbnfParser {
@@ -51,7 +52,7 @@ class GbnfParser {
 
   constructor(private readonly source: string) {}
 
-  rules(): ReadonlyMap<string, Rule> {
+  *rules(): Sliced<ReadonlyMap<string, Rule>> {
     const rules = new Map<string, Rule>();
     this.#space(true);
     while (this.#at < this.source.length) {
@@ -64,6 +65,7 @@ class GbnfParser {
       rules.set(name, { body: this.#choices(0), place });
       if (this.#at < this.source.length && !this.#isNext('\r', '\n')) throw this.#unexpected();
       this.#space(true);
+      yield;
     }
     return rules;
   }

@@ -7,12 +7,28 @@ const object = { type: 'object', properties: {} };
 const write = (line) => process.stdout.write(`${line}\n`);
 const send = (message) => write(JSON.stringify({ jsonrpc: '2.0', ...message }));
 const tool = (name, own = {}) => ({ name, inputSchema: object, ...own });
+const numbered = (count) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, true]));
 const nested = (levels) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 
 const lists = {
   plain: () => Object.keys(calls).map((name) => tool(name)),
   many: () => Array.from({ length: 100_000 }, (_, index) => tool(`tool_${index}`)),
   large: () => [tool('large', { inputSchema: { ...object, description: 'x'.repeat(3_000_000) } }), tool('small')],
+  schemas: () => [
+    tool('cyclic', {
+      inputSchema: { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
+    }),
+    tool('wrong', { inputSchema: { type: 7, properties: [], required: 'x', anyOf: {}, $ref: 5, enum: 'no' } }),
+    tool('prototype', {
+      inputSchema: JSON.parse(
+        '{"type":"object","properties":{"__proto__":{"type":"integer"},"constructor":true},"required":["toString"],"additionalProperties":true}',
+      ),
+    }),
+    tool('properties', { inputSchema: { type: 'object', properties: numbered(10_000), additionalProperties: true } }),
+    tool('name', { inputSchema: { ...object, properties: { ['x'.repeat(200_000)]: {} }, additionalProperties: true } }),
+    tool('too_many', { inputSchema: { type: 'object', properties: numbered(100_000) } }),
+    tool('long_name', { inputSchema: { ...object, properties: { ['x'.repeat(1_000_000)]: {} } } }),
+  ],
   names: () =>
     [
       ...['line\nbreak', 'bell\u0007', 'escape\u001b[31m', 'x'.repeat(5000), '', '   ', '__proto__', 'constructor'],

@@ -1,6 +1,7 @@
 import { AppError } from '../../../core/errors.ts';
 import type { Grammar, GrammarTrigger } from '../../../core/request.ts';
-import { compileGbnf } from '../../../grammar/recogniser/compile.ts';
+import { type Sliced, whole } from '../../../core/slices.ts';
+import { compilation } from '../../../grammar/recogniser/compile.ts';
 import {
   GrammarMachine,
   mayEnd,
@@ -178,14 +179,27 @@ export class GrammarCache {
     if (grammar.grammar.retainState) this.#retained = grammar;
   }
 
+  /** Compiles a grammar ahead of `take`, in slices, so that a large one does not hold up other requests. */
+  *prepare({ gbnf }: Grammar): Sliced<void> {
+    if (!this.#machines.has(gbnf)) this.#keep(gbnf, yield* this.#compiled(gbnf));
+  }
+
   #machine(gbnf: string): GrammarMachine {
-    const machine = this.#machines.get(gbnf) ?? new GrammarMachine(compileGbnf(gbnf, (text) => this.#token(text)));
+    const machine = this.#machines.get(gbnf) ?? whole(this.#compiled(gbnf));
+    this.#keep(gbnf, machine);
+    return machine;
+  }
+
+  *#compiled(gbnf: string): Sliced<GrammarMachine> {
+    return new GrammarMachine(yield* compilation(gbnf, (text) => this.#token(text)));
+  }
+
+  #keep(gbnf: string, machine: GrammarMachine): void {
     // Least recently used first.
     this.#machines.delete(gbnf);
     this.#machines.set(gbnf, machine);
     const [oldest] = this.#machines.keys();
     if (this.#machines.size > kept && oldest !== undefined) this.#machines.delete(oldest);
-    return machine;
   }
 
   #token(text: string): number | undefined {

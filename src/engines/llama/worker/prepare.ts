@@ -1,6 +1,7 @@
 import { AppError } from '../../../core/errors.ts';
 import { abortedUnstarted } from '../../../core/events.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
+import { inSlices } from '../../../core/slices.ts';
 import { splitBans } from '../../../sampling/bans.ts';
 import { type DryBreakers, dryBreakers } from '../../../sampling/dry.ts';
 import { ReasoningBudget, type ReasoningTags } from '../../../sampling/reasoning-budget.ts';
@@ -82,6 +83,7 @@ export async function beginGeneration({ worker, loop, reading, send }: BeginPart
     const media = await readMedia(worker.loaded.projector, request.media, exclusively, () => over);
     if (!media) return;
     const planned = await planGeneration(worker, message, media, pieces);
+    if (request.grammar && !over) await inSlices(worker.grammars.prepare(request.grammar));
     // If the cache fails, the prompt is computed.
     const served = media.length === 0 && reuses(worker, request);
     if (served && !over) await worker.snapshots?.bring(planned.plan.tokens).catch(() => undefined);
