@@ -22,6 +22,8 @@ export interface EngineSource<Engine> {
   file?(): { readonly sizeBytes: number; readonly modifiedAt: number } | undefined;
   /** How many tasks may run at once; by default that of its kind. */
   atOnce?(): number;
+  /** False while a pack that its engine needs is not installed. */
+  available?(): boolean;
   /** Sets how long it stays loaded after its last use. */
   keepFor?(milliseconds: number): void;
   /** Milliseconds since 1970 when it is unloaded unless it is used again; infinite for never. */

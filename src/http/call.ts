@@ -62,6 +62,8 @@ export type Headers = Readonly<Record<string, string>>;
 export interface Family {
   readonly name: string;
   readonly title: string;
+  /** Imitates another product. The API documentation has it only on request. */
+  readonly emulation?: true;
   /** `requestId`: where the dialect has the id in its body. */
   errorReply(error: AppError, requestId?: string): Reply;
 }

@@ -150,10 +150,10 @@ export function taskModels(settings: Settings, tools: ModelTools): TaskModels {
 
 /** Engine sources of a model context. Adds the specs to the registry. */
 export function taskSources(registry: Registry, models: TaskModels, timeout?: LoadTimeout): TaskSources {
-  const sourceOf: SourceOf = ({ spec, atOnce, file }) => {
+  const sourceOf: SourceOf = ({ spec, atOnce, file, available }) => {
     registry.add(spec);
     const source = engineSourceOf(registry, spec, { timeout });
-    return { ...source, ...(atOnce ? { atOnce } : {}), ...(file ? { file } : {}) };
+    return { ...source, ...(atOnce && { atOnce }), ...(file && { file }), ...(available && { available }) };
   };
   return perKind((name, kind) => models[name] && kind.source(models[name], sourceOf));
 }
@@ -174,9 +174,11 @@ export function taskCapacities(sources: TaskSources): readonly (readonly [lane: 
 }
 
 /** `/api/extra/version`: whether there is an engine of each kind. */
-export function taskFeatures(services: EngineServices): Readonly<Record<string, boolean>> {
+export function taskFeatures(sources: TaskSources): Readonly<Record<string, boolean>> {
+  const isAvailable = (source: TaskSources[TaskName]): boolean =>
+    source !== undefined && (source.available?.() ?? true);
   return Object.fromEntries(
-    taskKinds.flatMap(([name, { feature }]) => (feature ? [[feature, services[name] !== undefined]] : [])),
+    taskKinds.flatMap(([name, { feature }]) => (feature ? [[feature, isAvailable(sources[name])]] : [])),
   );
 }
 

@@ -39,7 +39,7 @@ export function transcriptionModel(
   function moonshine(): TaskModel<TranscriptionEngine> {
     const advice = named === '' ? ' For other languages and fewer errors: parley pack add ears' : '';
     const spec = specOf('moonshine-tiny', () => ({ type: 'moonshine', threads }), advice);
-    return { given: false, spec: { ...spec, ...builtIn, need: async () => moonshineBytes } };
+    return { given: named !== '', spec: { ...spec, ...builtIn, need: async () => moonshineBytes } };
   }
 
   function whisperFile(path: string): TaskModel<TranscriptionEngine> {

@@ -21,7 +21,7 @@ import { nativeEndpoints } from '../protocols/native/routes.ts';
 import { answeringProbes, ollamaEndpoints } from '../protocols/ollama/routes.ts';
 import { imagesEndpoints } from '../protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from '../protocols/openai/routes.ts';
-import { openapiEndpoint, openapiReplies } from '../protocols/openapi/routes.ts';
+import { documented, openapiEndpoint, openapiReplies } from '../protocols/openapi/routes.ts';
 import { noscriptEndpoints } from '../protocols/pages/noscript.ts';
 import { type PagesParts, pagesEndpoints } from '../protocols/pages/routes.ts';
 import { realtimeEndpoints } from '../protocols/realtime/routes.ts';
@@ -87,16 +87,21 @@ async function fieldTables() {
 
 /** Documentation of the API and the pages, generated from the tables of endpoints and fields. */
 function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'endpoints'>) {
-  const apiDocument = openapiReplies(async () => {
+  const apiDocument = openapiReplies(async (emulations) => {
     const [{ openapiDocument }, { dialectAnswers: answers }, { smallEndpoints }, tables] = await Promise.all([
       import('../protocols/openapi/document.ts'),
       import('./answers.ts'),
       import('./fidelity.ts'),
       fieldTables(),
     ]);
-    return openapiDocument({ product, endpoints: endpoints(), fidelities: [...tables, ...smallEndpoints], answers });
+    return openapiDocument({
+      product,
+      endpoints: documented(endpoints(), emulations),
+      fidelities: [...tables, ...smallEndpoints],
+      answers,
+    });
   });
-  const pages = pagesEndpoints({ product, endpoints, apiDocument: () => apiDocument('.') });
+  const pages = pagesEndpoints({ product, endpoints, apiDocument: (call) => apiDocument('.', call) });
   return [
     fidelityEndpoint(fieldTables),
     openapiEndpoint(apiDocument, fidelityFamily),
