@@ -47,6 +47,10 @@ export type Reply =
 export interface KeepAlive {
   readonly milliseconds: number;
   readonly filler: string;
+  /** Instead of the filler, until the first piece of the stream. */
+  readonly initialFiller?: string;
+  /** Whether to begin with a filler: the client has waited for the headers already. */
+  readonly atOnce?: boolean;
 }
 
 /** Comments that are written while a stream has not begun. */

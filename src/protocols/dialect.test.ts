@@ -19,7 +19,7 @@ import { finishEvent, play, startEvent } from './testing/doubles.ts';
 
 const patient: StartTimer = () => ({ restart: () => undefined, cancel: () => undefined });
 const impatient: StartTimer = (milliseconds, passed) => {
-  if (milliseconds === 15_000) passed();
+  if (milliseconds === 5_000) passed();
   return patient(0, passed);
 };
 
@@ -105,10 +105,12 @@ describe('streamReply: a queued request', () => {
 
   test('keeps the status of a late error if it does not wait', async () => {
     const { time, turn, reply } = world(() => false);
-    for (let seconds = 0; seconds < 14; seconds += 1) time.pass(1000);
-    expect(time.waiting()).toEqual([15_000, 1000]);
-    time.pass(15_000);
-    expect(await reply).not.toHaveProperty('statusComments');
+    for (let seconds = 0; seconds < 4; seconds += 1) time.pass(1000);
+    expect(time.waiting()).toEqual([5_000, 1000]);
+    time.pass(5_000);
+    const late = await reply;
+    expect(late).not.toHaveProperty('statusComments');
+    expect(late).toMatchObject({ keepAlive: { milliseconds: 5_000, atOnce: true } });
     turn.open();
     await reply;
   });

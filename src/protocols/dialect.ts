@@ -157,13 +157,15 @@ interface StreamOptions {
   readonly headers: Headers;
   /** Written after a pause, so that no proxy closes the connection. Default: a comment. */
   readonly filler?: string;
+  /** Instead of the filler before the first event. */
+  readonly initialFiller?: string;
   /** Tells a waiting client its queue status. Default: a comment. */
   readonly notice?: (status: QueueStatus) => string;
   readonly ticket: Pick<CallTicket, 'queueStatus'>;
   readonly startTimer: StartTimer;
 }
 
-const keepAliveComment = commentFrame('keepalive');
+export const keepAliveComment = commentFrame('keepalive');
 
 /** Server-sent events, unless `headers` has another content type. */
 export function eventStream(stream: AsyncIterable<string>, headers: Headers = {}, filler = keepAliveComment) {
@@ -175,12 +177,13 @@ export function eventStream(stream: AsyncIterable<string>, headers: Headers = {}
 export async function streamReply<Event extends StreamEvent>(
   events: AsyncIterable<Event>,
   encode: (events: AsyncIterable<Event>) => AsyncIterable<string>,
-  { headers, filler, notice, ticket, startTimer }: StreamOptions,
+  { headers, filler = keepAliveComment, initialFiller = filler, notice, ticket, startTimer }: StreamOptions,
 ): Promise<Reply> {
   const waits = (): boolean => ticket.queueStatus() !== undefined;
   const begun = await awaitFirstEvent(events, startTimer, waits);
   return {
     ...eventStream(encode(begun.events), withStartShortfall(headers, begun), filler),
+    keepAlive: { milliseconds: keepAliveMs, filler, initialFiller, atOnce: begun.first === undefined },
     ...(waits() ? { statusComments: queueStatusComments(ticket.queueStatus, notice) } : {}),
   };
 }
