@@ -49,6 +49,8 @@ export interface KeepAlive {
   readonly filler: string;
   /** Instead of the filler, until the first piece of the stream. */
   readonly initialFiller?: string;
+  /** Written instead of the filler, while there is any. */
+  progress?(): string | undefined;
   /** Whether to begin with a filler: the client has waited for the headers already. */
   readonly atOnce?: boolean;
 }

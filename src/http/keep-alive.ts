@@ -140,6 +140,11 @@ export function queueStatusComment(status: QueueStatus): string {
   return commentFrame(`queue position ${status.position}, about ${status.estimateSeconds} s`);
 }
 
+/** How far a prompt is processed, as a comment. */
+export function promptProgressComment({ done, total }: { readonly done: number; readonly total: number }): string {
+  return commentFrame(`reading ${done} of ${total} tokens`);
+}
+
 /** Key of what a comment reports. The estimate is left out: it changes every second. */
 function figureOf(status: QueueStatus): string {
   return status.type === 'loading' ? `${percentOf(status.progress)} % of ${status.model}` : `place ${status.position}`;

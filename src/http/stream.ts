@@ -121,7 +121,8 @@ export function writeStream(
       }
     };
 
-    const fill = ({ filler, initialFiller = filler }: KeepAlive): void => write(begun ? filler : initialFiller);
+    const fill = ({ filler, initialFiller = filler, progress }: KeepAlive): void =>
+      write(progress?.() ?? (begun ? filler : initialFiller));
     const silence =
       keepAlive &&
       startTimer(keepAlive.milliseconds, () => {

@@ -150,10 +150,11 @@ export function taskModels(settings: Settings, tools: ModelTools): TaskModels {
 
 /** Engine sources of a model context. Adds the specs to the registry. */
 export function taskSources(registry: Registry, models: TaskModels, timeout?: LoadTimeout): TaskSources {
-  const sourceOf: SourceOf = ({ spec, atOnce, file, available }) => {
+  const sourceOf: SourceOf = ({ spec, given, atOnce, file, available }) => {
     registry.add(spec);
     const source = engineSourceOf(registry, spec, { timeout });
-    return { ...source, ...(atOnce && { atOnce }), ...(file && { file }), ...(available && { available }) };
+    const own = { ...(atOnce && { atOnce }), ...(file && { file }), ...(available && { available }) };
+    return { ...source, ...own, builtIn: !given };
   };
   return perKind((name, kind) => models[name] && kind.source(models[name], sourceOf));
 }

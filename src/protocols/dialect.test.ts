@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { GenerationEvent } from '../core/events.ts';
 import { modelId } from '../core/model-names.ts';
 import type { ListedModel } from '../core/models-view.ts';
-import type { StatusComments } from '../http/call.ts';
+import type { KeepAlive, StatusComments } from '../http/call.ts';
 import { sseHeaders } from '../http/sse.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
 import type { StartTimer } from '../http/timers.ts';
@@ -57,6 +57,18 @@ test('noticeHeaders: names ignored fields and those that need another field', ()
     'x-parley-ignored': 'user, guidance_scale',
   });
   expect(noticeHeaders({ guidance_scale: 2, negative_prompt: 'not this' }, fidelity)).toEqual({});
+});
+
+test('streamReply: the keep-alive reports how far the prompt is processed', async () => {
+  let reading: { done: number; total: number } | undefined = { done: 12_400, total: 31_000 };
+  const ticket = { queueStatus: () => undefined, promptProgress: () => reading };
+  const options = { headers: {}, filler: ': a\n\n', ticket, startTimer: patient };
+  const reply = (await streamReply(play([startEvent(), finishEvent()]), types, options)) as { keepAlive?: KeepAlive };
+  expect(reply.keepAlive?.progress?.()).toBe(': a\n\n: reading 12400 of 31000 tokens\n\n');
+  reading = undefined;
+  expect(reply.keepAlive?.progress?.()).toBeUndefined();
+  const page = (await streamReply(play([startEvent()]), types, { ...options, notice: () => '' })) as typeof reply;
+  expect(page.keepAlive).not.toHaveProperty('progress');
 });
 
 describe('streamReply: a queued request', () => {

@@ -11,7 +11,13 @@ import type { TaskServices } from '../core/task-services.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Headers, Reply } from '../http/call.ts';
-import { awaitFirstEvent, keepAliveMs, queueStatusComments, type StartedStream } from '../http/keep-alive.ts';
+import {
+  awaitFirstEvent,
+  keepAliveMs,
+  promptProgressComment,
+  queueStatusComments,
+  type StartedStream,
+} from '../http/keep-alive.ts';
 import type { Fetched } from '../http/outgoing.ts';
 import { commentFrame, sseHeaders } from '../http/sse.ts';
 import type { StartTimer } from '../http/timers.ts';
@@ -161,7 +167,7 @@ interface StreamOptions {
   readonly initialFiller?: string;
   /** Tells a waiting client its queue status. Default: a comment. */
   readonly notice?: (status: QueueStatus) => string;
-  readonly ticket: Pick<CallTicket, 'queueStatus'>;
+  readonly ticket: Pick<CallTicket, 'queueStatus'> & Partial<Pick<CallTicket, 'promptProgress'>>;
   readonly startTimer: StartTimer;
 }
 
@@ -181,9 +187,17 @@ export async function streamReply<Event extends StreamEvent>(
 ): Promise<Reply> {
   const waits = (): boolean => ticket.queueStatus() !== undefined;
   const begun = await awaitFirstEvent(events, startTimer, waits);
+  const progress = (): string | undefined => {
+    const reading = ticket.promptProgress?.();
+    return reading && filler + promptProgressComment(reading);
+  };
   return {
     ...eventStream(encode(begun.events), withStartShortfall(headers, begun), filler),
-    keepAlive: { milliseconds: keepAliveMs, filler, initialFiller, atOnce: begun.first === undefined },
+    keepAlive: {
+      ...{ milliseconds: keepAliveMs, filler, initialFiller, atOnce: begun.first === undefined },
+      // A dialect with its own notices has no comments.
+      ...(notice ? {} : { progress }),
+    },
     ...(waits() ? { statusComments: queueStatusComments(ticket.queueStatus, notice) } : {}),
   };
 }

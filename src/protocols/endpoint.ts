@@ -7,7 +7,9 @@ export type ModelSelection =
   /** An engine of another kind; a name that no model has means its default model (`tts-1`, `dall-e-3`). */
   | 'any-name'
   /** The same, but an unknown name is refused: vectors of another model would be wrong. */
-  | 'own-name';
+  | 'own-name'
+  /** The text model that `?model=` names; an unknown name is refused. */
+  | 'query';
 
 /** An endpoint of a dialect without its handler. */
 export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited' | keyof AccessRule> {

@@ -68,9 +68,10 @@ export function embeddingService(parts: TaskParts<EmbeddingEngine>): EmbeddingSe
       facts();
       return { ...(await work(engine, signal)), loadMs };
     });
-  const { keepFor, expiresAt, file } = source;
+  const { builtIn = false, keepFor, expiresAt, file } = source;
   return {
     name: source.name,
+    builtIn,
     facts,
     loaded: () => source.state().type === 'ready',
     ...(file ? { file } : {}),

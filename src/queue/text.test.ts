@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from 'vitest';
 import { Aborted } from '../core/abort-cause.ts';
 import type { AppError } from '../core/errors.ts';
-import type { GenerationEvent } from '../core/events.ts';
+import { emptyStart, type GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import type { QueueStatus } from '../core/request.ts';
-import type { TextService, TextState } from '../core/text-service.ts';
+import type { GenerationSink, TextEngine, TextService, TextState } from '../core/text-service.ts';
 import { fixedTextSource } from '../core/text-source.ts';
 import { fakeEngine, type Script } from '../engines/testing/fake-engine.ts';
 import { plainRequest } from '../server/request.ts';
@@ -910,4 +910,35 @@ test('text service: pauses an engine whose events are not read, and resumes it o
   await events.next();
   await later();
   expect(calls).toEqual(['pause', 'resume']);
+});
+
+test('text service: a ticket knows how far its prompt is processed, until the first text', async () => {
+  let sink: GenerationSink | undefined;
+  const engine: TextEngine = {
+    ...fakeEngine({ script: () => ({ pieces: [] }), pace: () => undefined }),
+    state: () => ({ type: 'ready', model: {} as never }),
+    contextSize: () => 100,
+    generate: (_request, _seed, own) => {
+      sink = own;
+      return { abort: () => undefined };
+    },
+  };
+  const service = textService({
+    source: fixedTextSource(engine),
+    requestQueue: new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => 0),
+    randomSeed: () => 1,
+  });
+  let reading: () => object | undefined = () => undefined;
+  const ticket = { genkey: '', client: 'me', signal: new AbortController().signal };
+  const placed = (_: unknown, own: () => object | undefined = reading) => void (reading = own);
+  const reply = fold(service.generate(plainRequest('Hi', 9), { ...ticket, placed }));
+  await later();
+  expect(reading()).toBeUndefined();
+  sink?.event(emptyStart(9, 1));
+  sink?.promptProgress?.({ done: 5, total: 20 });
+  expect(reading()).toEqual({ done: 5, total: 20 });
+  sink?.event({ type: 'text-delta', text: 'a' });
+  expect(reading()).toBeUndefined();
+  sink?.event({ type: 'finish', reason: 'end-token' } as never);
+  await reply;
 });

@@ -32,7 +32,7 @@ describe('server with --jinjatemplate and --gendefaults', () => {
     expect(await post('/api/show', { model: 'm' })).toMatchObject({ template });
     const models = (await client.get('/v1/models')).json();
     expect(models).toMatchObject({
-      data: [{ meta: { vocab_type: 2, n_vocab: 16_384, n_ctx_train: 2048, n_embd: 512 } }, { meta: null }],
+      data: [{ meta: { vocab_type: 2, n_vocab: 16_384, n_ctx_train: 2048, n_embd: 512 } }],
     });
   });
 

@@ -194,7 +194,6 @@ test.each([
   ['POST', '/api/chat', '', 400, 'missing request body'],
   ['POST', '/api/show', '', 400, 'missing request body'],
   ['POST', '/api/generate', '[]', 400, 'body must be an object.'],
-  ['POST', '/api/show', '{}', 400, 'model is required'],
   ['POST', '/api/generate', '{"model":"m","prompt":5}', 400, 'prompt must be a string.'],
   [
     'POST',
@@ -207,7 +206,7 @@ test.each([
   ['POST', '/api/generate', '{"model":"m","options":{"top_k":"x"}}', 400, 'options.top_k must be a number.'],
   ['POST', '/api/embed', '{"model":"m","input":5}', 400, 'invalid input type'],
   ['POST', '/api/embed', '{"model":"m","input":"x"}', 503, /^No embeddings model is loaded/],
-  ['POST', '/api/embed', '{"input":"x"}', 400, 'model is required'],
+  ['POST', '/api/embed', '{"input":"x"}', 503, /^No embeddings model is loaded/],
   ['POST', '/api/embeddings', '{"model":"m","prompt":"x"}', 503, /^No embeddings model is loaded/],
   ['POST', '/api/push', '{"model":"m"}', 400, /^Push is not possible: models are files here/],
   ['POST', '/api/create', '{"model":"m"}', 400, /^Create is not possible/],
