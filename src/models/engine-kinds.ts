@@ -8,6 +8,7 @@ import {
   musicService,
   type SpeechSource,
   speechService,
+  type TranscriptionSource,
   transcriptionService,
 } from '../queue/task-services.ts';
 import { laneOf, type TaskObserver } from '../queue/tasks.ts';
@@ -19,7 +20,7 @@ import type { Registry } from './registry.ts';
 import { engineSourceOf, type LoadTimeout } from './registry-source.ts';
 import { type SpeechModel, speechModel } from './speech-model.ts';
 import type { ImageModel, ModelTools, TaskModel } from './task-model.ts';
-import { transcriptionModel } from './transcription-model.ts';
+import { type TranscriptionModel, transcriptionModel } from './transcription-model.ts';
 
 /** How the server refers to a kind of engine. */
 interface KindNames {
@@ -92,7 +93,10 @@ export const engineKinds = {
     feature: 'transcribe',
     counter: 'total_transcribe_gens',
     model: transcriptionModel,
-    source: (model, sourceOf) => sourceOf(model),
+    source: (model: TranscriptionModel, sourceOf): TranscriptionSource => {
+      const { languages } = model;
+      return { ...sourceOf(model), ...(languages && { languages }) };
+    },
     service: transcriptionService,
   }),
   speech: row({

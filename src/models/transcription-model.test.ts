@@ -63,6 +63,11 @@ describe('transcriptionModel: packs', () => {
     expect(await spec.need()).toBeGreaterThan(500 * 2 ** 20);
   });
 
+  test('languages: those of the built-in model are known before it is loaded', () => {
+    expect(transcriptionModel(defaultSettings, tools, packs()).languages).toEqual(['en']);
+    expect(transcriptionModel(defaultSettings, tools, packs('ears')).languages).toBeUndefined();
+  });
+
   test('--whispermodel moonshine: the built-in model counts as one that a flag names', () => {
     expect(transcriptionModel({ ...defaultSettings, whispermodel: 'moonshine' }, tools, packs()).given).toBe(true);
   });

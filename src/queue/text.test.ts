@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { Aborted } from '../core/abort-cause.ts';
-import type { AppError } from '../core/errors.ts';
+import { AppError } from '../core/errors.ts';
 import { emptyStart, type GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import type { QueueStatus } from '../core/request.ts';
@@ -939,6 +939,6 @@ test('text service: a ticket knows how far its prompt is processed, until the fi
   expect(reading()).toEqual({ done: 5, total: 20 });
   sink?.event({ type: 'text-delta', text: 'a' });
   expect(reading()).toBeUndefined();
-  sink?.event({ type: 'finish', reason: 'end-token' } as never);
-  await reply;
+  sink?.event({ type: 'error', error: new AppError('stopping', {}) });
+  await expect(reply).rejects.toThrow();
 });
