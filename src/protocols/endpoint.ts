@@ -70,3 +70,13 @@ export function decodedPath(part: string): string {
     return part;
   }
 }
+
+/** The documentation has the APIs that imitate other products only with `?all=1`. */
+export const wantsEmulations = ({ query }: Pick<Call, 'query'>): boolean => query.get('all') === '1';
+
+export function documented<Listed extends Pick<ListedEndpoint, 'family'>>(
+  endpoints: readonly Listed[],
+  emulations: boolean,
+): readonly Listed[] {
+  return emulations ? endpoints : endpoints.filter(({ family }) => !family.emulation);
+}

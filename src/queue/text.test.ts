@@ -930,7 +930,9 @@ test('text service: a ticket knows how far its prompt is processed, until the fi
   });
   let reading: () => object | undefined = () => undefined;
   const ticket = { genkey: '', client: 'me', signal: new AbortController().signal };
-  const placed = (_: unknown, own: () => object | undefined = reading) => void (reading = own);
+  const placed = (_: unknown, own: () => object | undefined = reading): void => {
+    reading = own;
+  };
   const reply = fold(service.generate(plainRequest('Hi', 9), { ...ticket, placed }));
   await later();
   expect(reading()).toBeUndefined();

@@ -1,5 +1,5 @@
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
-import { endpointRow, type ListedEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import { endpointRow, type PlainEndpoint, wantsEmulations } from '../endpoint.ts';
 
 /** Replies with the document; `server` is the address of the server relative to that of the document, for proxies. */
 type OpenapiReply = (server: string, call: Pick<Call, 'query'>) => Promise<Reply>;
@@ -13,16 +13,6 @@ export function openapiReplies(build: (emulations: boolean) => Promise<object>):
     documents.set(emulations, document);
     return json({ ...(await document), servers: [{ url: server }] });
   };
-}
-
-/** The documentation has the APIs that imitate other products only with `?all=1`. */
-export const wantsEmulations = ({ query }: Pick<Call, 'query'>): boolean => query.get('all') === '1';
-
-export function documented<Listed extends Pick<ListedEndpoint, 'family'>>(
-  endpoints: readonly Listed[],
-  emulations: boolean,
-): readonly Listed[] {
-  return emulations ? endpoints : endpoints.filter(({ family }) => !family.emulation);
 }
 
 export function openapiEndpoint(reply: OpenapiReply, family: Family): PlainEndpoint {

@@ -2,8 +2,14 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
 import type { Call, Family, Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
-import { type EndpointShape, endpointRow, type ListedEndpoint, type PlainEndpoint } from '../endpoint.ts';
-import { documented, wantsEmulations } from '../openapi/routes.ts';
+import {
+  documented,
+  type EndpointShape,
+  endpointRow,
+  type ListedEndpoint,
+  type PlainEndpoint,
+  wantsEmulations,
+} from '../endpoint.ts';
 import { html, type Markup, pageReply, pagesFamily } from './page.ts';
 import { style } from './style.ts';
 import { builtPages, webFile, webFiles, webPage } from './web-client.ts';
