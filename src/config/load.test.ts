@@ -208,3 +208,8 @@ test('loadSettings: beforeRules has the settings before the rules', () => {
   const { settings: ruled, beforeRules } = accepted(loadSettings(sources));
   expect([ruled.defaultgenamt, beforeRules?.defaultgenamt]).toEqual([512, 2048]);
 });
+
+test('loadSettings: --parallelrequests raises the default of --multiuser, and no explicit value', () => {
+  expect(settings(load('--parallelrequests 16')).multiuser).toBe(16);
+  expect(settings(load('--parallelrequests 16 --multiuser 10')).multiuser).toBe(10);
+});

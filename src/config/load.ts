@@ -77,7 +77,7 @@ export function validated(
   sources: Pick<Sources, 'environment' | 'exists'>,
 ): Loaded {
   const beforeRules = settingsFrom(values);
-  const ruled = applyRules(beforeRules);
+  const ruled = applyRules(beforeRules, given);
   const cached = checkDiskCache(ruled.settings, sources.environment);
   const checked = checkFiles(cached.settings, sources.exists);
   const problems = [
@@ -200,7 +200,7 @@ export function reloadSettings(
     if (initial.given.has(key) || inUse(key, initial.settings[key])) layer.set(key, initial.settings[key]);
     else layer.delete(key);
   }
-  const given = new Set(usedKeys(layer));
+  const given = new Set([...usedKeys(layer), ...serverKeys.filter((key) => initial.given.has(key))]);
   return validated({ values: layer, given, notes: [...notes, ...unsupportedNotes(layer)], problems }, sources);
 }
 

@@ -39,6 +39,15 @@ test.each<[Partial<Settings>, Partial<Settings>]>([
   expect(rule(changes)).toMatchObject({ settings: expected, problems: [] });
 });
 
+test.each([{ parallelrequests: 16 }, { remote: ['http://a:1,parallel=50'] }] as const)(
+  'applyRules: %j leaves an explicit --multiuser 10',
+  (changes) => {
+    const settings = { ...defaultSettings, ...changes } as Settings;
+    expect(applyRules(settings, new Set(['multiuser'])).settings.multiuser).toBe(10);
+    expect(applyRules(settings).settings.multiuser).toBeGreaterThan(10);
+  },
+);
+
 test('applyRules: reports every change', () => {
   expect(rule({ autoswapmode: true, contextsize: 1000 }).notes).toEqual([
     '--autoswapmode sets --routermode to true.',
@@ -120,6 +129,10 @@ test.each<[Partial<Settings>, string[]]>([
   ],
   [{ sdvae: 'soft.gguf', sdmodel: 'dream.gguf' }, []],
   [{ parallelrequests: 4, multiuser: 1 }, []],
+  [
+    { parallelrequests: 16, multiuser: 1 },
+    ['--multiuser 1 limits --parallelrequests: no more than 10 requests run together.'],
+  ],
 ])('settingsNotes: %j cancels itself: %j', (changes, expected) => {
   expect(settingsNotes({ ...defaultSettings, ...changes })).toEqual(expected);
 });

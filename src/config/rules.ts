@@ -5,7 +5,8 @@ import { remoteAddresses } from './remote.ts';
 
 interface Consequence {
   readonly because: FlagKey;
-  readonly when: (settings: Settings) => boolean;
+  /** `explicit`: flags that were set, even if to their default. */
+  readonly when: (settings: Settings, explicit: ReadonlySet<FlagKey>) => boolean;
   readonly changes: (settings: Settings) => Partial<Settings>;
 }
 
@@ -53,13 +54,15 @@ const consequences: readonly Consequence[] = [
   {
     // The default queue must not be smaller than the batch.
     because: 'parallelrequests',
-    when: ({ parallelrequests, multiuser }) => multiuser === 10 && parallelrequests > multiuser,
+    when: ({ parallelrequests, multiuser }, explicit) =>
+      multiuser === 10 && !explicit.has('multiuser') && parallelrequests > multiuser,
     changes: ({ parallelrequests }) => ({ multiuser: parallelrequests }),
   },
   {
     // Remote backends run many requests at once; as many again may be queued.
     because: 'remote',
-    when: ({ remote, multiuser }) => multiuser === 10 && remoteCapacity(remote) > 0,
+    when: ({ remote, multiuser }, explicit) =>
+      multiuser === 10 && !explicit.has('multiuser') && remoteCapacity(remote) > 0,
     changes: ({ remote }) => ({ multiuser: 2 * remoteCapacity(remote) }),
   },
   { because: 'usecuda', when: usesCuda('lowvram'), changes: () => ({ lowvram: true }) },
@@ -100,11 +103,11 @@ const conflicts: readonly { readonly flags: readonly FlagKey[]; readonly sentenc
 ];
 
 /** Makes the settings consistent. Idempotent. */
-export function applyRules(given: Settings) {
+export function applyRules(wanted: Settings, explicit: ReadonlySet<FlagKey> = new Set()) {
   const notes: string[] = [];
-  let settings = given;
+  let settings = wanted;
   for (const { because, when, changes: changesOf } of consequences) {
-    if (!when(settings)) continue;
+    if (!when(settings, explicit)) continue;
     const changes = changesOf(settings);
     for (const key of Object.keys(changes) as FlagKey[]) {
       if (JSON.stringify(changes[key]) === JSON.stringify(settings[key])) continue;
@@ -161,8 +164,10 @@ function batchNotes(settings: Settings): string[] {
   const { parallelrequests, batchall, multiuser } = settings;
   if (parallelrequests <= 1) return batchall ? ['--batchall has no effect without --parallelrequests.'] : [];
   const notes: string[] = [];
-  if (multiuser >= 2 && multiuser < parallelrequests)
-    notes.push(`--multiuser ${multiuser} limits --parallelrequests: no more than ${multiuser} requests run together.`);
+  // 0 and 1 mean 10 here, as in `maxQueuedRequests`.
+  const accepted = multiuser < 2 ? 10 : multiuser;
+  if (accepted < parallelrequests)
+    notes.push(`--multiuser ${multiuser} limits --parallelrequests: no more than ${accepted} requests run together.`);
   const blocking = batchall ? [] : batchBlockers.filter((key) => inUse(key, settings[key])).map(flagName);
   if (blocking.length > 0)
     notes.push(

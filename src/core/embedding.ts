@@ -54,7 +54,7 @@ export interface EmbeddingFacts {
 }
 
 export interface EmbeddingService
-  extends Pick<EngineSource<EmbeddingEngine>, 'name' | 'file' | 'keepFor' | 'expiresAt'> {
+  extends Pick<EngineSource<EmbeddingEngine>, 'name' | 'builtIn' | 'file' | 'keepFor' | 'expiresAt'> {
   /** Facts from when the model was last loaded. */
   facts(): EmbeddingFacts | undefined;
   loaded(): boolean;

@@ -18,10 +18,14 @@ export interface EngineSource<Engine> {
   use(signal?: AbortSignal): Promise<EngineUse<Engine>>;
   peek(): Engine | undefined;
   state(): SourceState;
+  /** Whether no flag names it. */
+  readonly builtIn?: boolean;
   /** The size of its file and when that last changed, in milliseconds since 1970; undefined where there is none. */
-  file?(): { readonly sizeBytes: number; readonly modifiedAt: number } | undefined;
+  file?(): { readonly sizeBytes: number; readonly modifiedAt: number; readonly architecture?: string } | undefined;
   /** How many tasks may run at once; by default that of its kind. */
   atOnce?(): number;
+  /** False while a pack that its engine needs is not installed. */
+  available?(): boolean;
   /** Sets how long it stays loaded after its last use. */
   keepFor?(milliseconds: number): void;
   /** Milliseconds since 1970 when it is unloaded unless it is used again; infinite for never. */

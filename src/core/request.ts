@@ -94,6 +94,12 @@ export type QueueStatus =
       readonly progress: number;
     };
 
+/** How many tokens of a prompt are processed; those from the cache do not count. */
+export interface PromptProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
 export const defaultControls: GenerationControls = {
   media: [],
   maxTokens: 2048,

@@ -1,5 +1,5 @@
 import type { CacheMiss, FinishReason, GenerationEvent, TokenLogprob } from './events.ts';
-import type { GenerationRequest, QueuePosition, SharingTraits } from './request.ts';
+import type { GenerationRequest, PromptProgress, QueuePosition, SharingTraits } from './request.ts';
 import type { Ticket } from './ticket.ts';
 
 /** Special tokens for fill-in-the-middle, as texts. */
@@ -127,11 +127,6 @@ export interface TextService extends Pick<TextEngine, 'tokenize' | 'detokenize' 
   abort(genkey: string, client?: string): AbortOutcome;
   lastLogprobs(genkey: string, client?: string): readonly TokenLogprob[] | undefined;
   performance(): Performance;
-}
-
-export interface PromptProgress {
-  readonly done: number;
-  readonly total: number;
 }
 
 export interface GenerationSink {

@@ -1,5 +1,5 @@
 import type { ExchangeWatch } from './exchange-watch.ts';
-import type { QueueStatus } from './request.ts';
+import type { PromptProgress, QueueStatus } from './request.ts';
 
 /** The client side of a request: decides its turn, and who may poll or abort it. */
 export interface Ticket {
@@ -15,8 +15,8 @@ export interface Ticket {
   readonly rank?: number;
   /** Continues after a disconnect; its result is polled by its key. */
   readonly kept?: boolean;
-  /** Called once when the request is queued, with a function that returns its status. */
-  readonly placed?: (standing: () => QueueStatus | undefined) => void;
+  /** Called once when the request is queued, with functions that return its status and how far its prompt is processed. */
+  readonly placed?: (standing: () => QueueStatus | undefined, reading?: () => PromptProgress | undefined) => void;
   /** The `x-request-id` of the request that it belongs to. */
   readonly requestId?: string;
   /** Follows the request that it belongs to. */

@@ -57,6 +57,8 @@ export interface TranscriptionFacts {
 
 export interface TranscriptionService {
   readonly name: string;
+  /** Two-letter codes; undefined while they are not known. */
+  languages?(): readonly string[] | undefined;
   transcribe(request: TranscriptionRequest, ticket: Ticket): AsyncIterable<TranscriptionEvent>;
   /** Loads the engine ahead of the first request. */
   warm?(signal: AbortSignal): Promise<void>;

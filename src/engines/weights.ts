@@ -27,7 +27,7 @@ export const weights = {
 } as const;
 
 /** The embeddings model that comes with the program; its size is needed before the file is read. */
-export const embeddingModel = { name: 'all-MiniLM-L6-v2', bytes: 35_235_424 } as const;
+export const embeddingModel = { name: 'all-MiniLM-L6-v2', bytes: 35_235_424, architecture: 'bert' } as const;
 
 /** Next to `src` and `dist`: the same place in a clone and in an installed package. */
 export const weightsFolder = fileURLToPath(new URL('../../weights', import.meta.url));

@@ -47,6 +47,12 @@ export type Reply =
 export interface KeepAlive {
   readonly milliseconds: number;
   readonly filler: string;
+  /** Instead of the filler, until the first piece of the stream. */
+  readonly initialFiller?: string;
+  /** Written instead of the filler, while there is any. */
+  progress?(): string | undefined;
+  /** Whether to begin with a filler: the client has waited for the headers already. */
+  readonly atOnce?: boolean;
 }
 
 /** Comments that are written while a stream has not begun. */
@@ -62,6 +68,8 @@ export type Headers = Readonly<Record<string, string>>;
 export interface Family {
   readonly name: string;
   readonly title: string;
+  /** Imitates another product. The API documentation has it only on request. */
+  readonly emulation?: true;
   /** `requestId`: where the dialect has the id in its body. */
   errorReply(error: AppError, requestId?: string): Reply;
 }

@@ -3,16 +3,24 @@ import type { Call, Reply, StatusComments } from './call.ts';
 import { commentFrame } from './sse.ts';
 import type { StartTimer, Timer } from './timers.ts';
 
-/** Longest silence of a response before padding or a keep-alive comment is sent: proxies close idle connections. */
-export const keepAliveMs = 15_000;
+/** Longest silence of a stream: proxies and clients close idle connections. Its headers are sent by then, too. */
+export const keepAliveMs = 5_000;
+
+/** Interval of the padding in front of JSON, as in KoboldCpp. */
+const paddingMs = 15_000;
 
 /** Large enough to pass through proxies that buffer a few kilobytes; white space is valid in front of JSON. */
 const padding = `${' '.repeat(2047)}\n`;
 
-/** The value, or undefined after the keep-alive time or once `isQueued` returns true; polled, as it may change. */
-function withTimeout<Value>(promise: Promise<Value>, startTimer: StartTimer, isQueued?: () => boolean) {
+/** The value, or undefined after this time or once `isQueued` returns true; polled, as it may change. */
+function withTimeout<Value>(
+  promise: Promise<Value>,
+  milliseconds: number,
+  startTimer: StartTimer,
+  isQueued?: () => boolean,
+) {
   return new Promise<Value | undefined>((resolve, reject) => {
-    const timeout = startTimer(keepAliveMs, () => resolve(undefined));
+    const timeout = startTimer(milliseconds, () => resolve(undefined));
     const poll = (): void => {
       try {
         if (isQueued?.()) resolve(undefined);
@@ -41,10 +49,10 @@ export async function paddedReply(
   startTimer: StartTimer,
 ): Promise<Reply> {
   const late = answer.catch(failure);
-  const soon = await withTimeout(answer, startTimer);
+  const soon = await withTimeout(answer, paddingMs, startTimer);
   if (soon !== undefined) return { status: 200, headers: { 'content-type': 'application/json' }, body: soon };
   const headers = { 'content-type': 'application/json', connection: 'close', 'x-accel-buffering': 'no' };
-  return { status: 200, headers, stream: padded(late), keepAlive: { milliseconds: keepAliveMs, filler: padding } };
+  return { status: 200, headers, stream: padded(late), keepAlive: { milliseconds: paddingMs, filler: padding } };
 }
 
 async function* padded(answer: Promise<string>): AsyncGenerator<string> {
@@ -77,7 +85,7 @@ export async function awaitFirstEvent<Event extends WorkEvent>(
 ): Promise<StartedStream<Event>> {
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
-  const soon = await withTimeout(first, startTimer, isQueued).catch((error: unknown) => {
+  const soon = await withTimeout(first, keepAliveMs, startTimer, isQueued).catch((error: unknown) => {
     Promise.resolve(iterator.return?.()).catch(() => undefined);
     throw error;
   });
@@ -130,6 +138,11 @@ export function queueStatusComment(status: QueueStatus): string {
     return commentFrame(`loading ${inOneLine(status.model)}, ${percentOf(status.progress)} %`);
   }
   return commentFrame(`queue position ${status.position}, about ${status.estimateSeconds} s`);
+}
+
+/** How far a prompt is processed, as a comment. */
+export function promptProgressComment({ done, total }: { readonly done: number; readonly total: number }): string {
+  return commentFrame(`reading ${done} of ${total} tokens`);
 }
 
 /** Key of what a comment reports. The estimate is left out: it changes every second. */

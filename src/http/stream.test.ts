@@ -219,6 +219,27 @@ describe('writeStream', () => {
     expect(time.waiting()).toEqual([]);
   });
 
+  test('late headers: begins with the initial filler, and uses the other after the first piece', async () => {
+    const time = handTimer();
+    const gates = [latch(), latch()] as const;
+    async function* slow() {
+      await gates[0].promise;
+      yield 'word ';
+      await gates[1].promise;
+    }
+    const keepAlive = { milliseconds: 5000, filler: 'ping ', initialFiller: 'wait ', atOnce: true };
+    const one = await play(slow(), { keepAlive, startTimer: time.startTimer });
+    await one.until('wait ');
+    time.pass(5000);
+    await one.until('wait \r\n5\r\nwait ');
+    gates[0].open();
+    await one.until('word');
+    time.pass(5000);
+    gates[1].open();
+    await one.until('0\r\n\r\n');
+    expect(chunks(one).join('')).toBe('wait wait word ping ');
+  });
+
   test('writes status comments at once and at intervals, until there are none', async () => {
     const time = handTimer();
     const gate = latch();

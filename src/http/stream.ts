@@ -39,6 +39,7 @@ export function writeStream(
     let flushing = false;
     let blocked = false;
     let over = false;
+    let begun = false;
     let stall: Timer | undefined;
 
     const leave = (settle: () => void): void => {
@@ -85,6 +86,7 @@ export function writeStream(
     };
     const take = ({ done, value }: IteratorResult<string | Uint8Array>): void => {
       pulling = false;
+      begun = true;
       if (over) return;
       if (done) {
         silence?.cancel();
@@ -119,11 +121,13 @@ export function writeStream(
       }
     };
 
+    const fill = ({ filler, initialFiller = filler, progress }: KeepAlive): void =>
+      write(progress?.() ?? (begun ? filler : initialFiller));
     const silence =
       keepAlive &&
       startTimer(keepAlive.milliseconds, () => {
         if (blocked || pending !== '') silence?.restart();
-        else write(keepAlive.filler);
+        else fill(keepAlive);
       });
 
     const writeComment = (): void => {
@@ -144,6 +148,7 @@ export function writeStream(
     signal.addEventListener('abort', gone);
     response.flushHeaders();
     if (commentTimer) writeComment();
+    else if (keepAlive?.atOnce) fill(keepAlive);
     pull();
   });
 }

@@ -35,7 +35,8 @@ export function embeddingModel(settings: Settings, { terminal }: ModelTools): Em
   if (embeddingsmodel === '') {
     // Dated by the installation, because files of packages have no dates.
     const modifiedAt = statSync(entry, { throwIfNoEntry: false })?.ctimeMs ?? 0;
-    return { ...builtInEmbedding(settings, terminal), file: () => ({ sizeBytes: builtInWeights.bytes, modifiedAt }) };
+    const { bytes: sizeBytes, architecture } = builtInWeights;
+    return { ...builtInEmbedding(settings, terminal), file: () => ({ sizeBytes, modifiedAt, architecture }) };
   }
   const path = resolve(embeddingsmodel);
   const options = () => embeddingOptions(settings, { path }, noShape);

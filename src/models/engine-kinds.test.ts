@@ -136,13 +136,22 @@ test('taskCapacities: the concurrency of a source, or that of its kind', () => {
 });
 
 test('taskFeatures and kindModules: name every kind, available or not', () => {
-  const { embedding } = createTaskServices(sources(), parts());
+  const { embedding } = sources();
   expect(taskFeatures(embedding ? { embedding } : {})).toMatchObject({ embeddings: true, tts: false, txt2img: false });
   expect(kindModules({ embedding: model('tiny') }, true)).toMatchObject({
     TextGeneration: true,
     VectorEmbeddings: true,
     TextToSpeech: false,
   });
+});
+
+test('taskFeatures: a model whose pack is not installed is not available', () => {
+  let installed = false;
+  const models = { embedding: { ...model('tiny'), available: () => installed } };
+  const own = taskSources(registry(), models);
+  expect(taskFeatures(own)).toMatchObject({ embeddings: false });
+  installed = true;
+  expect(taskFeatures(own)).toMatchObject({ embeddings: true });
 });
 
 test('taskCounters: how many tasks of each kind were done', () => {

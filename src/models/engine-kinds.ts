@@ -8,6 +8,7 @@ import {
   musicService,
   type SpeechSource,
   speechService,
+  type TranscriptionSource,
   transcriptionService,
 } from '../queue/task-services.ts';
 import { laneOf, type TaskObserver } from '../queue/tasks.ts';
@@ -19,7 +20,7 @@ import type { Registry } from './registry.ts';
 import { engineSourceOf, type LoadTimeout } from './registry-source.ts';
 import { type SpeechModel, speechModel } from './speech-model.ts';
 import type { ImageModel, ModelTools, TaskModel } from './task-model.ts';
-import { transcriptionModel } from './transcription-model.ts';
+import { type TranscriptionModel, transcriptionModel } from './transcription-model.ts';
 
 /** How the server refers to a kind of engine. */
 interface KindNames {
@@ -92,7 +93,10 @@ export const engineKinds = {
     feature: 'transcribe',
     counter: 'total_transcribe_gens',
     model: transcriptionModel,
-    source: (model, sourceOf) => sourceOf(model),
+    source: (model: TranscriptionModel, sourceOf): TranscriptionSource => {
+      const { languages } = model;
+      return { ...sourceOf(model), ...(languages && { languages }) };
+    },
     service: transcriptionService,
   }),
   speech: row({
@@ -150,10 +154,11 @@ export function taskModels(settings: Settings, tools: ModelTools): TaskModels {
 
 /** Engine sources of a model context. Adds the specs to the registry. */
 export function taskSources(registry: Registry, models: TaskModels, timeout?: LoadTimeout): TaskSources {
-  const sourceOf: SourceOf = ({ spec, atOnce, file }) => {
+  const sourceOf: SourceOf = ({ spec, given, atOnce, file, available }) => {
     registry.add(spec);
     const source = engineSourceOf(registry, spec, { timeout });
-    return { ...source, ...(atOnce ? { atOnce } : {}), ...(file ? { file } : {}) };
+    const own = { ...(atOnce && { atOnce }), ...(file && { file }), ...(available && { available }) };
+    return { ...source, ...own, builtIn: !given };
   };
   return perKind((name, kind) => models[name] && kind.source(models[name], sourceOf));
 }
@@ -174,9 +179,11 @@ export function taskCapacities(sources: TaskSources): readonly (readonly [lane: 
 }
 
 /** `/api/extra/version`: whether there is an engine of each kind. */
-export function taskFeatures(services: EngineServices): Readonly<Record<string, boolean>> {
+export function taskFeatures(sources: TaskSources): Readonly<Record<string, boolean>> {
+  const isAvailable = (source: TaskSources[TaskName]): boolean =>
+    source !== undefined && (source.available?.() ?? true);
   return Object.fromEntries(
-    taskKinds.flatMap(([name, { feature }]) => (feature ? [[feature, services[name] !== undefined]] : [])),
+    taskKinds.flatMap(([name, { feature }]) => (feature ? [[feature, isAvailable(sources[name])]] : [])),
   );
 }
 

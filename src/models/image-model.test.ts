@@ -27,8 +27,9 @@ describe('imageModel: --sdmodel', () => {
     expect([spec.auxiliary, spec.keepMs]).toEqual([undefined, undefined]);
   });
 
-  test('the server starts if its engine is not installed', () => {
+  test('the server starts if its engine is not installed, and the model is not available', () => {
     expect(model({}, missing).optional).toBe(true);
+    expect([model({}, missing).available?.(), model().available?.()]).toEqual([false, true]);
   });
 
   test('has its facts before it is loaded', () => {

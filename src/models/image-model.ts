@@ -60,6 +60,7 @@ export function diffusionModel(
     given: true,
     // The settings are valid without the pack: everything else is served, and image requests get an error that names the pack.
     optional: isMissing(find),
+    available: () => !isMissing(find),
     facts: options.facts,
     spec: { name, kind: 'image', need: () => bytesFor(options, quantizedShares[settings.sdquant as 0 | 1 | 2]), make },
   };

@@ -31,13 +31,14 @@ test('musicModel: undefined without --musicdiffusion', () => {
 test('musicModel: is named by the diffusion model and loaded at the start', () => {
   expect(musicModel(settings, tools, installed)).toMatchObject({
     given: true,
-    optional: false,
     spec: { name: 'ace-step', kind: 'music' },
   });
 });
 
-test('musicModel: the server starts without the pack', () => {
-  expect(musicModel(settings, tools, missing)?.optional).toBe(true);
+test('musicModel: is not available without the pack, and a start that names it ends', () => {
+  const model = musicModel(settings, tools, missing);
+  expect([model?.given, model?.optional, model?.available?.()]).toEqual([true, undefined, false]);
+  expect(musicModel(settings, tools, installed)?.available?.()).toBe(true);
 });
 
 test('musicModel: needs the memory of its four files and more', async () => {

@@ -33,5 +33,5 @@ export function musicModel(
     const sizes = await Promise.all(Object.values(options.files).map(async (path) => (await stat(path)).size));
     return sizes.reduce((sum, size) => sum + size, workingBytes);
   };
-  return { given: true, optional: isMissing(find), spec: { name, kind: 'music', need, make } };
+  return { given: true, available: () => !isMissing(find), spec: { name, kind: 'music', need, make } };
 }

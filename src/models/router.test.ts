@@ -837,3 +837,31 @@ describe('equalName and sameName', () => {
     expect(sameName(left, right)).toBe(false);
   });
 });
+
+describe('ModelRouter: a model that ?model= names', () => {
+  const look = async (query: string, authorized = true, names = true) => {
+    const { router } = world('first', names ? { other: {} } : undefined);
+    const call = { method: 'GET', query: new URLSearchParams(query), authorized, signal: new AbortController().signal };
+    const { context, release } = await router.select(call as unknown as Call, {
+      queued: false,
+      modelSelection: 'query',
+    });
+    release();
+    return context.name;
+  };
+
+  test('is selected, also by the name of its file', async () => {
+    expect(await look('model=other')).toBe('other');
+    expect(await look('model=other.gguf')).toBe('other');
+    expect(await look('')).toBe('first');
+  });
+
+  test('is refused if no model has that name', async () => {
+    await expect(look('model=nothing')).rejects.toMatchObject({ code: 'model-not-found' });
+  });
+
+  test('is the present one without a key, and where names select nothing', async () => {
+    expect(await look('model=other', false)).toBe('first');
+    expect(await look('model=other', true, false)).toBe('first');
+  });
+});

@@ -91,6 +91,7 @@ export class ModelRouter<Context> {
     call: Call,
     { queued, modelSelection }: Pick<ModelEndpoint<never>, 'queued' | 'modelSelection'>,
   ): Promise<Selected<Context>> {
+    if (modelSelection === 'query') return this.#queried(call);
     const sent = this.parts.offers ? await namedModel(call) : undefined;
     const requested = sent === undefined ? undefined : await this.#unaliased(sent);
     const name =
@@ -241,6 +242,16 @@ export class ModelRouter<Context> {
     const { spec, name } = model;
     this.parts.registry.add(spec);
     return this.parts.registry.load('text', name).then(() => undefined, asAppError);
+  }
+
+  /** Clients without the key cannot try names. */
+  async #queried({ query, authorized, signal }: Call): Promise<Selected<Context>> {
+    const sent = this.parts.offers && authorized ? query.get('model')?.trim() : undefined;
+    if (!sent) return select(this.#default);
+    const name = await this.#unaliased(sent);
+    if (this.#instanceOf(name) || this.#aliased(name) || (await this.#offerOf(name)))
+      return this.#current(name, signal);
+    throw new AppError('model-not-found', { model: sent });
   }
 
   /** An unknown name is left to the endpoint to report. */

@@ -70,8 +70,9 @@ describe('speechModel: the pack voices', () => {
     expect(lines).toEqual([]);
   });
 
-  test('--ttsmodel flite: the built-in voice', () => {
-    expect(world({ ttsmodel: 'flite' }, pack).spec.name).toBe('flite');
+  test('--ttsmodel flite: the built-in voice, as a model that a flag names', () => {
+    const { spec, given } = world({ ttsmodel: 'flite' }, pack);
+    expect([spec.name, given]).toEqual(['flite', true]);
   });
 
   test('--ttsmodel kokoro: fails without the pack, with what to do', async () => {

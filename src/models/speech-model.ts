@@ -82,7 +82,11 @@ function kokoroModel(settings: Settings, terminal: Terminal, findPack: () => Kok
 }
 
 /** `hint` is shown once, when the voice is first used. */
-function fliteModel({ ttsdir, ttsmaxlen }: Settings, terminal: Terminal, hint?: string): SpeechModel | undefined {
+function fliteModel(
+  { ttsmodel, ttsdir, ttsmaxlen }: Settings,
+  terminal: Terminal,
+  hint?: string,
+): SpeechModel | undefined {
   const path = fliteProgram();
   if (path === undefined) return undefined;
   const name = 'flite';
@@ -99,7 +103,7 @@ function fliteModel({ ttsdir, ttsmaxlen }: Settings, terminal: Terminal, hint?: 
   const options: SpeechOptions = { name, engine: { type: 'flite', path } };
   const make = lifecycles('speech', (parts) => new SpeechHost({ ...parts, entry, options, observer }));
   return {
-    given: false,
+    given: ttsmodel !== '',
     maxWords: ttsmaxlen,
     voices: async () => [...fliteVoices, ...(await samplesIn(ttsdir))],
     spec: { name, kind: 'speech', ...builtIn, need: async () => fliteBytes, make },

@@ -13,6 +13,8 @@ export interface TaskModel<Engine> {
   readonly given: boolean;
   /** The server starts without it if it cannot be loaded; requests for it get the reason. */
   readonly optional?: boolean;
+  /** False while the pack of its engine is not installed. */
+  readonly available?: () => boolean;
   /** Size and date of its file. */
   readonly file?: NonNullable<EngineSource<unknown>['file']>;
   /** How many of its tasks may run at once, if more than the default. */
@@ -39,7 +41,7 @@ export const builtIn = { auxiliary: true, keepMs: 10 * 60_000 } as const;
 /** Models on remote backends use no memory here. */
 export const remoteSpec = { auxiliary: true, pinned: true, need: async (): Promise<number> => 0 } as const;
 
-/** Whether a pack is not installed. A server starts without it: requests get an error that names the pack. */
+/** Whether a pack is not installed. */
 export function isMissing(find: () => unknown): boolean {
   try {
     find();

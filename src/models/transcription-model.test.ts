@@ -63,6 +63,15 @@ describe('transcriptionModel: packs', () => {
     expect(await spec.need()).toBeGreaterThan(500 * 2 ** 20);
   });
 
+  test('languages: those of the built-in model are known before it is loaded', () => {
+    expect(transcriptionModel(defaultSettings, tools, packs()).languages).toEqual(['en']);
+    expect(transcriptionModel(defaultSettings, tools, packs('ears')).languages).toBeUndefined();
+  });
+
+  test('--whispermodel moonshine: the built-in model counts as one that a flag names', () => {
+    expect(transcriptionModel({ ...defaultSettings, whispermodel: 'moonshine' }, tools, packs()).given).toBe(true);
+  });
+
   test('is loaded at the start if it is named; a missing pack is the reason that it cannot be', () => {
     const { spec, given } = transcriptionModel({ ...defaultSettings, whispermodel: 'whisper-base' }, tools, packs());
     expect(given).toBe(true);

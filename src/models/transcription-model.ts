@@ -15,12 +15,17 @@ const moonshineBytes = 400 * 1024 * 1024;
 
 const entry = fileURLToPath(new URL('../engines/transcription/worker/main.js', import.meta.url));
 
+export type TranscriptionModel = TaskModel<TranscriptionEngine> & {
+  /** Where they are known without loading it. */
+  readonly languages?: readonly string[];
+};
+
 /** The model of `--whispermodel`, that of an installed pack, or the built-in one. */
 export function transcriptionModel(
   settings: Settings,
   { terminal }: ModelTools,
   find: (model: EarsModel) => string = findEars,
-): TaskModel<TranscriptionEngine> {
+): TranscriptionModel {
   const threads = engineThreads(0, settings);
   const named = settings.whispermodel;
   const ofPack = earsModels.find(({ name }) => (named === '' ? isInstalled(find, name) : name === named));
@@ -36,10 +41,10 @@ export function transcriptionModel(
       : { given: true, spec: { ...spec, need } };
   }
 
-  function moonshine(): TaskModel<TranscriptionEngine> {
+  function moonshine(): TranscriptionModel {
     const advice = named === '' ? ' For other languages and fewer errors: parley pack add ears' : '';
     const spec = specOf('moonshine-tiny', () => ({ type: 'moonshine', threads }), advice);
-    return { given: false, spec: { ...spec, ...builtIn, need: async () => moonshineBytes } };
+    return { given: named !== '', languages: ['en'], spec: { ...spec, ...builtIn, need: async () => moonshineBytes } };
   }
 
   function whisperFile(path: string): TaskModel<TranscriptionEngine> {

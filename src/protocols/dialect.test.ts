@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { GenerationEvent } from '../core/events.ts';
 import { modelId } from '../core/model-names.ts';
 import type { ListedModel } from '../core/models-view.ts';
-import type { StatusComments } from '../http/call.ts';
+import type { KeepAlive, StatusComments } from '../http/call.ts';
 import { sseHeaders } from '../http/sse.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
 import type { StartTimer } from '../http/timers.ts';
@@ -19,7 +19,7 @@ import { finishEvent, play, startEvent } from './testing/doubles.ts';
 
 const patient: StartTimer = () => ({ restart: () => undefined, cancel: () => undefined });
 const impatient: StartTimer = (milliseconds, passed) => {
-  if (milliseconds === 15_000) passed();
+  if (milliseconds === 5_000) passed();
   return patient(0, passed);
 };
 
@@ -57,6 +57,18 @@ test('noticeHeaders: names ignored fields and those that need another field', ()
     'x-parley-ignored': 'user, guidance_scale',
   });
   expect(noticeHeaders({ guidance_scale: 2, negative_prompt: 'not this' }, fidelity)).toEqual({});
+});
+
+test('streamReply: the keep-alive reports how far the prompt is processed', async () => {
+  let reading: { done: number; total: number } | undefined = { done: 12_400, total: 31_000 };
+  const ticket = { queueStatus: () => undefined, promptProgress: () => reading };
+  const options = { headers: {}, filler: ': a\n\n', ticket, startTimer: patient };
+  const reply = (await streamReply(play([startEvent(), finishEvent()]), types, options)) as { keepAlive?: KeepAlive };
+  expect(reply.keepAlive?.progress?.()).toBe(': a\n\n: reading 12400 of 31000 tokens\n\n');
+  reading = undefined;
+  expect(reply.keepAlive?.progress?.()).toBeUndefined();
+  const page = (await streamReply(play([startEvent()]), types, { ...options, notice: () => '' })) as typeof reply;
+  expect(page.keepAlive).not.toHaveProperty('progress');
 });
 
 describe('streamReply: a queued request', () => {
@@ -105,10 +117,12 @@ describe('streamReply: a queued request', () => {
 
   test('keeps the status of a late error if it does not wait', async () => {
     const { time, turn, reply } = world(() => false);
-    for (let seconds = 0; seconds < 14; seconds += 1) time.pass(1000);
-    expect(time.waiting()).toEqual([15_000, 1000]);
-    time.pass(15_000);
-    expect(await reply).not.toHaveProperty('statusComments');
+    for (let seconds = 0; seconds < 4; seconds += 1) time.pass(1000);
+    expect(time.waiting()).toEqual([5_000, 1000]);
+    time.pass(5_000);
+    const late = await reply;
+    expect(late).not.toHaveProperty('statusComments');
+    expect(late).toMatchObject({ keepAlive: { milliseconds: 5_000, atOnce: true } });
     turn.open();
     await reply;
   });

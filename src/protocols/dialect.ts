@@ -11,7 +11,13 @@ import type { TaskServices } from '../core/task-services.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Headers, Reply } from '../http/call.ts';
-import { awaitFirstEvent, keepAliveMs, queueStatusComments, type StartedStream } from '../http/keep-alive.ts';
+import {
+  awaitFirstEvent,
+  keepAliveMs,
+  promptProgressComment,
+  queueStatusComments,
+  type StartedStream,
+} from '../http/keep-alive.ts';
 import type { Fetched } from '../http/outgoing.ts';
 import { commentFrame, sseHeaders } from '../http/sse.ts';
 import type { StartTimer } from '../http/timers.ts';
@@ -157,13 +163,15 @@ interface StreamOptions {
   readonly headers: Headers;
   /** Written after a pause, so that no proxy closes the connection. Default: a comment. */
   readonly filler?: string;
+  /** Instead of the filler before the first event. */
+  readonly initialFiller?: string;
   /** Tells a waiting client its queue status. Default: a comment. */
   readonly notice?: (status: QueueStatus) => string;
-  readonly ticket: Pick<CallTicket, 'queueStatus'>;
+  readonly ticket: Pick<CallTicket, 'queueStatus'> & Partial<Pick<CallTicket, 'promptProgress'>>;
   readonly startTimer: StartTimer;
 }
 
-const keepAliveComment = commentFrame('keepalive');
+export const keepAliveComment = commentFrame('keepalive');
 
 /** Server-sent events, unless `headers` has another content type. */
 export function eventStream(stream: AsyncIterable<string>, headers: Headers = {}, filler = keepAliveComment) {
@@ -175,12 +183,21 @@ export function eventStream(stream: AsyncIterable<string>, headers: Headers = {}
 export async function streamReply<Event extends StreamEvent>(
   events: AsyncIterable<Event>,
   encode: (events: AsyncIterable<Event>) => AsyncIterable<string>,
-  { headers, filler, notice, ticket, startTimer }: StreamOptions,
+  { headers, filler = keepAliveComment, initialFiller = filler, notice, ticket, startTimer }: StreamOptions,
 ): Promise<Reply> {
   const waits = (): boolean => ticket.queueStatus() !== undefined;
   const begun = await awaitFirstEvent(events, startTimer, waits);
+  const progress = (): string | undefined => {
+    const reading = ticket.promptProgress?.();
+    return reading && filler + promptProgressComment(reading);
+  };
   return {
     ...eventStream(encode(begun.events), withStartShortfall(headers, begun), filler),
+    keepAlive: {
+      ...{ milliseconds: keepAliveMs, filler, initialFiller, atOnce: begun.first === undefined },
+      // A dialect with its own notices has no comments.
+      ...(notice ? {} : { progress }),
+    },
     ...(waits() ? { statusComments: queueStatusComments(ticket.queueStatus, notice) } : {}),
   };
 }

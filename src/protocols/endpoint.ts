@@ -7,7 +7,9 @@ export type ModelSelection =
   /** An engine of another kind; a name that no model has means its default model (`tts-1`, `dall-e-3`). */
   | 'any-name'
   /** The same, but an unknown name is refused: vectors of another model would be wrong. */
-  | 'own-name';
+  | 'own-name'
+  /** The text model that `?model=` names; an unknown name is refused. */
+  | 'query';
 
 /** An endpoint of a dialect without its handler. */
 export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited' | keyof AccessRule> {
@@ -67,4 +69,14 @@ export function decodedPath(part: string): string {
   } catch {
     return part;
   }
+}
+
+/** The documentation has the APIs that imitate other products only with `?all=1`. */
+export const wantsEmulations = ({ query }: Pick<Call, 'query'>): boolean => query.get('all') === '1';
+
+export function documented<Listed extends Pick<ListedEndpoint, 'family'>>(
+  endpoints: readonly Listed[],
+  emulations: boolean,
+): readonly Listed[] {
+  return emulations ? endpoints : endpoints.filter(({ family }) => !family.emulation);
 }

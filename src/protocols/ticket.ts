@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { abortCause } from '../core/abort-cause.ts';
 import { readOn } from '../core/channel.ts';
 import { clientName } from '../core/client-name.ts';
-import type { QueueStatus } from '../core/request.ts';
+import type { PromptProgress, QueueStatus } from '../core/request.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { Call } from '../http/call.ts';
 import { credentials } from '../http/guard.ts';
@@ -13,6 +13,8 @@ export interface CallTicket extends Ticket {
   readonly placed: NonNullable<Ticket['placed']>;
   /** Undefined unless it is queued. */
   queueStatus(): QueueStatus | undefined;
+  /** Undefined unless its prompt is being processed. */
+  promptProgress(): PromptProgress | undefined;
 }
 
 const readKept = objectOf({ keep_text_gen_on_disconnect: orElse(looseFlag, false) });
@@ -44,6 +46,7 @@ export function eventsFor<Event>({ kept }: { readonly kept: boolean }, events: A
 
 export function ticketFor(call: Call, genkey: string): CallTicket {
   let queueStatus: () => QueueStatus | undefined = () => undefined;
+  let promptProgress: () => PromptProgress | undefined = () => undefined;
   return {
     genkey,
     client: clientOf(call),
@@ -52,10 +55,12 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
     signal: call.signal,
     requestId: call.id,
     watch: call.watch,
-    placed: (own) => {
+    placed: (own, reading = promptProgress) => {
       queueStatus = own;
+      promptProgress = reading;
     },
     queueStatus: () => queueStatus(),
+    promptProgress: () => promptProgress(),
   };
 }
 

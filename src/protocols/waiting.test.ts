@@ -22,7 +22,7 @@ test.each(Object.entries(dialects))('%s that waits reports its queue status, and
   ]);
 });
 
-test('messages: also sends ping while it waits', async () => {
+test('messages: sends comments only before message_start', async () => {
   const all = await world();
   const other = all.occupy();
   const reply = dialects['a message']?.(all);
@@ -30,7 +30,7 @@ test('messages: also sends ping while it waits', async () => {
   await all.beginStream();
   await all.run();
   await Promise.all([other, reply]);
-  expect(await all.received()).toMatch(/^: queue position 1, about 5 s\n\nevent: ping\ndata: {"type":"ping"}\n\n/);
+  expect(await all.received()).toMatch(/^: queue position 1, about 5 s\n\n(?:: .*\n\n)*event: message_start\n/);
 });
 
 test('Ollama: no status lines while it waits', async () => {
@@ -114,4 +114,30 @@ test('responses: queued until its turn', async () => {
     'response.in_progress in_progress',
     'response.output_item.added',
   ]);
+});
+
+const tool = { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } };
+const functions = [{ type: 'function', function: tool }];
+const silent: [string, object][] = [
+  ['/v1/chat/completions', { messages, stream: true, tools: functions }],
+  ['/v1/responses', { input: 'Hi', stream: true, tools: [{ type: 'function', ...tool }] }],
+  ['/v1/messages', { messages, max_tokens: 9, stream: true, tools: [{ name: 'look', input_schema: tool.parameters }] }],
+  ['/api/chat', { model, messages, tools: functions }],
+];
+
+test.each(silent)('%s with tools: sends bytes every 5 s while nothing is generated', async (path, body) => {
+  const all = await world();
+  const request = fetch(`${all.base}${path}`, { method: 'POST', body: JSON.stringify(body) });
+  const passes = async (): Promise<void> => {
+    while (!all.time.waiting().includes(5000)) await later();
+    all.time.pass(5000);
+  };
+  await passes();
+  const reader = (await request).body?.getReader();
+  const read = async () => new TextDecoder().decode((await reader?.read())?.value);
+  const first = await read();
+  await passes();
+  const second = await read();
+  for (const filler of [first, second]) expect(filler).toMatch(/^(?:: |\s)/);
+  await reader?.cancel();
 });

@@ -48,7 +48,8 @@ describe('Jobs.running: what an abort without a genkey stops', () => {
     ['the running one while others wait, by a client without requests', [running('1', 'a'), queued('2', 'b')], '1'],
     ['its own running one among several', [running('1', 'a'), running('2', 'me'), running('3', 'b')], '2'],
     ['the newest of its own', [running('1', 'me'), running('2', 'me')], '2'],
-    ['its own waiting one, and not that of another client', [running('1', 'a'), queued('2', 'me')], '2'],
+    ['the running one of another client before its own waiting one', [running('1', 'a'), queued('2', 'me')], '1'],
+    ['its own waiting one if several of others run', [running('1', 'a'), running('2', 'b'), queued('3', 'me')], '3'],
     ['one that waits only for the model', [job('', '1', 'waiting', { position: () => undefined })], '1'],
     ['a text generation rather than a later task', [running('1', 'me'), running('2', 'me', { kind: 'speech' })], '1'],
     ['none if several of other clients run', [running('1', 'a'), running('2', 'b')], undefined],
@@ -57,6 +58,13 @@ describe('Jobs.running: what an abort without a genkey stops', () => {
     const jobs = new Jobs();
     for (const one of all) jobs.add(one);
     expect(jobs.running('me')?.text).toBe(expected);
+  });
+
+  test('where a password or keys separate clients: its own waiting one before the running one of another client', () => {
+    const jobs = new Jobs(true);
+    for (const one of [running('1', 'a'), queued('2', 'me')]) jobs.add(one);
+    expect(jobs.running('me')?.text).toBe('2');
+    expect(jobs.running('another')?.text).toBe('1');
   });
 });
 
@@ -86,7 +94,7 @@ test.each<[string, string, readonly Job[], boolean]>([
 });
 
 test('Jobs: forgets finished requests beyond the limit, and never a running one', () => {
-  const jobs = new Jobs(2);
+  const jobs = new Jobs(false, 2);
   jobs.add(job('running', '', 'running'));
   jobs.add(job('a', ''));
   jobs.add(job('b', ''));

@@ -37,7 +37,11 @@ const precedence: readonly JobState[] = ['running', 'waiting', 'done'];
 export class Jobs {
   readonly #jobs: Job[] = [];
 
-  constructor(private readonly remembered = 64) {}
+  /** `separateClients`: a password or keys are set, so an abort without a genkey prefers the client's own waiting request. */
+  constructor(
+    private readonly separateClients = false,
+    private readonly remembered = 64,
+  ) {}
 
   add(job: Job): void {
     this.#jobs.push(job);
@@ -53,13 +57,14 @@ export class Jobs {
     return own.filter((job) => job.state === state);
   }
 
-  /** The target of an abort without a key: the client's own request, or the only running one if the client has none. */
+  /** The target of an abort without a key: the running request; of several the client's own. None of others if several run. */
   running(client: string): Job | undefined {
     const active = this.#knownTo(client).filter(isActive);
     const own = active.filter((job) => job.client === client);
-    if (own.length > 0) return newest(own.filter(hasTurn)) ?? newest(own);
     const running = active.filter(hasTurn);
-    return running.length === 1 ? running[0] : undefined;
+    const only = running.length === 1 ? running[0] : undefined;
+    const ownRunning = newest(own.filter(hasTurn));
+    return ownRunning ?? (this.separateClients ? (newest(own) ?? only) : (only ?? newest(own)));
   }
 
   /** Whether nothing runs or waits. */

@@ -15,9 +15,9 @@ test.each([
   [10, 4, false, 10],
   [40, 32, false, 40],
   [2, 8, false, 2],
-  // The default is at least a whole batch.
-  [1, 16, false, 16],
-  [0, 16, false, 16],
+  // An explicit 0 or 1 means 10, also for a larger batch.
+  [1, 16, false, 10],
+  [0, 16, false, 10],
 ])(
   'queuePlaces: multiuser %i with %i parallel requests and other models: %s is %i',
   (multiuser, parallelRequests, taskModels, places) => {

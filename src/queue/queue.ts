@@ -288,12 +288,10 @@ interface QueueSettings {
 
 /** How many requests are accepted at once, including running ones. */
 export function maxQueuedRequests({ multiuser, parallelRequests, hasTaskModels }: QueueSettings): number {
-  // The default never limits the batch size.
-  const standard = Math.max(10, parallelRequests);
   if (multiuser > 1) return multiuser;
-  if (multiuser === 1) return standard;
+  if (multiuser === 1) return 10;
   if (hasTaskModels()) return 2;
-  return parallelRequests > 1 ? standard : 1;
+  return parallelRequests > 1 ? 10 : 1;
 }
 
 /** A kind of work in the queue. */

@@ -17,7 +17,7 @@ export interface EnterOptions {
 
 /** Shared by all engines: admission and order, requests by key, and the figures of the last requests. */
 export class RequestQueue {
-  readonly jobs = new Jobs();
+  readonly jobs: Jobs;
   readonly log: PerformanceLog;
   #number = 0;
   readonly #finished = new Map<string, Finished>();
@@ -26,7 +26,9 @@ export class RequestQueue {
     readonly queue: Queue,
     /** Milliseconds of a monotonic clock. */
     readonly now: () => number,
+    { separateClients = false }: { readonly separateClients?: boolean } = {},
   ) {
+    this.jobs = new Jobs(separateClients);
     this.log = new PerformanceLog(now);
   }
 

@@ -7,6 +7,10 @@ import type { TranscriptionEngine, TranscriptionService } from '../core/transcri
 import { type TaskParts, tasks } from './tasks.ts';
 
 /** The voices are known without loading the model. */
+export type TranscriptionSource = EngineSource<TranscriptionEngine> & {
+  /** Where they are known without loading the model. */
+  readonly languages?: readonly string[];
+};
 export type SpeechSource = EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords' | 'exactVoices'>;
 
 /** No task, so that it takes no turn in the queue. */
@@ -36,10 +40,16 @@ export function musicService(parts: TaskParts<MusicEngine>): MusicService {
   };
 }
 
-export function transcriptionService(parts: TaskParts<TranscriptionEngine>): TranscriptionService {
+export function transcriptionService(parts: TaskParts<TranscriptionEngine, TranscriptionSource>): TranscriptionService {
   const { stream } = tasks(parts);
+  const { source } = parts;
+  let known = source.languages;
   return {
-    name: parts.source.name,
+    name: source.name,
+    languages: () => {
+      known = source.peek()?.facts()?.languages ?? known;
+      return known;
+    },
     warm: (signal) => loaded(parts.source, signal),
     transcribe: (request, ticket) =>
       stream(ticket, async function* ({ engine, signal, wrote }) {
@@ -68,9 +78,10 @@ export function embeddingService(parts: TaskParts<EmbeddingEngine>): EmbeddingSe
       facts();
       return { ...(await work(engine, signal)), loadMs };
     });
-  const { keepFor, expiresAt, file } = source;
+  const { builtIn = false, keepFor, expiresAt, file } = source;
   return {
     name: source.name,
+    builtIn,
     facts,
     loaded: () => source.state().type === 'ready',
     ...(file ? { file } : {}),

@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from 'vitest';
 import { Aborted } from '../core/abort-cause.ts';
-import type { AppError } from '../core/errors.ts';
-import type { GenerationEvent } from '../core/events.ts';
+import { AppError } from '../core/errors.ts';
+import { emptyStart, type GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import type { QueueStatus } from '../core/request.ts';
-import type { TextService, TextState } from '../core/text-service.ts';
+import type { GenerationSink, TextEngine, TextService, TextState } from '../core/text-service.ts';
 import { fixedTextSource } from '../core/text-source.ts';
 import { fakeEngine, type Script } from '../engines/testing/fake-engine.ts';
 import { plainRequest } from '../server/request.ts';
@@ -173,15 +173,15 @@ test('text service: an abort without a genkey stops the running generation while
   expect(await second).toMatchObject({ text: 'abc' });
 });
 
-test('text service: an abort without a genkey by a client that waits ends its own request', async () => {
+test('text service: an abort without a genkey by a client that waits stops the running generation', async () => {
   const { service, step, finishAll } = world();
   const first = fold(ask(service, 'first'));
   const second = fold(ask(service, 'second'));
   await step();
-  expect(service.abort('', 'second')).toBe('pending');
-  expect(await second).toMatchObject({ text: '', reason: 'aborted' });
+  expect(service.abort('', 'second')).toBe('stopped');
+  expect(await first).toMatchObject({ text: 'a', reason: 'aborted' });
   await finishAll();
-  expect(await first).toMatchObject({ text: 'abc' });
+  expect(await second).toMatchObject({ text: 'abc' });
 });
 
 test('text service: the text so far is visible by key, also afterwards', async () => {
@@ -910,4 +910,37 @@ test('text service: pauses an engine whose events are not read, and resumes it o
   await events.next();
   await later();
   expect(calls).toEqual(['pause', 'resume']);
+});
+
+test('text service: a ticket knows how far its prompt is processed, until the first text', async () => {
+  let sink: GenerationSink | undefined;
+  const engine: TextEngine = {
+    ...fakeEngine({ script: () => ({ pieces: [] }), pace: () => undefined }),
+    state: () => ({ type: 'ready', model: {} as never }),
+    contextSize: () => 100,
+    generate: (_request, _seed, own) => {
+      sink = own;
+      return { abort: () => undefined };
+    },
+  };
+  const service = textService({
+    source: fixedTextSource(engine),
+    requestQueue: new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => 0),
+    randomSeed: () => 1,
+  });
+  let reading: () => object | undefined = () => undefined;
+  const ticket = { genkey: '', client: 'me', signal: new AbortController().signal };
+  const placed = (_: unknown, own: () => object | undefined = reading): void => {
+    reading = own;
+  };
+  const reply = fold(service.generate(plainRequest('Hi', 9), { ...ticket, placed }));
+  await later();
+  expect(reading()).toBeUndefined();
+  sink?.event(emptyStart(9, 1));
+  sink?.promptProgress?.({ done: 5, total: 20 });
+  expect(reading()).toEqual({ done: 5, total: 20 });
+  sink?.event({ type: 'text-delta', text: 'a' });
+  expect(reading()).toBeUndefined();
+  sink?.event({ type: 'error', error: new AppError('stopping', {}) });
+  await expect(reply).rejects.toThrow();
 });

@@ -5,12 +5,11 @@ import { AppError, asAppError } from '../core/errors.ts';
 import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
 import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import { refuseWithoutModel } from '../core/model-error.ts';
-import type { GenerationRequest, SharingTraits } from '../core/request.ts';
+import type { GenerationRequest, PromptProgress, SharingTraits } from '../core/request.ts';
 import type {
   AbortOutcome,
   GenerateBy,
   Performance,
-  PromptProgress,
   Reservation,
   RunningGeneration,
   TextEngine,
@@ -56,6 +55,8 @@ interface TextJob {
   readonly watch: ExchangeWatch | undefined;
   /** It wants the engine, and does not have it yet. */
   wantsEngine: boolean;
+  /** While its prompt is processed. */
+  promptProgress: PromptProgress | undefined;
   paused: boolean;
 }
 
@@ -102,8 +103,19 @@ export function textService({
         stop.abort(by === 'shutdown' ? new AppError('stopping', {}) : undefined);
       },
     });
-    const own: TextJob = { job, stop, place, watch: ticket.watch, wantsEngine: false, paused: false };
-    ticket.placed?.(() => queued(place.position()) ?? (own.wantsEngine ? loading(source.state()) : undefined));
+    const own: TextJob = {
+      job,
+      stop,
+      place,
+      watch: ticket.watch,
+      wantsEngine: false,
+      promptProgress: undefined,
+      paused: false,
+    };
+    ticket.placed?.(
+      () => queued(place.position()) ?? (own.wantsEngine ? loading(source.state()) : undefined),
+      () => own.promptProgress,
+    );
     if (shared.type === 'alone' && shared.reason) observer.sharingRefused?.(shared.reason, job);
     const again = (): void => {
       own.paused = false;
@@ -141,6 +153,7 @@ export function textService({
     own.wantsEngine = true;
     const event = (next: GenerationEvent): void => {
       if (over) return;
+      if (next.type !== 'start') own.promptProgress = undefined;
       if (next.type === 'text-delta') {
         job.text += next.text;
         if (next.logprobs) job.logprobs.push(...next.logprobs);
@@ -184,7 +197,10 @@ export function textService({
       const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
       const generation: RunningGeneration = by(engine, seed, {
         event,
-        promptProgress: (progress) => observer.promptProgress?.(progress),
+        promptProgress: (progress) => {
+          if (!over) own.promptProgress = progress;
+          observer.promptProgress?.(progress);
+        },
         traceparent: watch?.traceparent,
       });
       running = generation;

@@ -223,9 +223,9 @@ test('app: request defaults reach each dialect under its field names', async () 
   expect(JSON.parse(text).generation_settings.seed).toBe(77);
 });
 
-test('app: the list of endpoints has a row for each of them', async () => {
+test('app: the plain list with ?all=1 has a row for each endpoint', async () => {
   const app = await appOf(ready);
-  const { text } = await ask(app, 'GET', '/api');
+  const { text } = await askQuery(app, '/api', 'plain=1&all=1');
   for (const { path } of app.endpoints.filter(({ match }) => match !== 'rest')) expect(text).toContain(path);
 });
 
@@ -249,15 +249,28 @@ describe('OpenAPI document', () => {
     readonly properties?: Readonly<Record<string, Schema>>;
   }
 
-  const describedBy = async (app: App, path = '/api/openapi.json'): Promise<Described> =>
-    JSON.parse((await ask(app, 'GET', path)).text);
+  /** The whole document, as far as nothing else is said. */
+  const describedBy = async (app: App, query = 'all=1'): Promise<Described> =>
+    JSON.parse((await askQuery(app, '/api/openapi.json', query)).text);
 
   const operationsOf = ({ paths }: Described) =>
     Object.entries(paths).flatMap(([path, item]) =>
       Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
     );
 
-  test('has every path of all families but pages', async () => {
+  test('by default: describes no path of the Ollama, ComfyUI, XTTS and VITS emulations', async () => {
+    const app = await appOf(ready);
+    const document = await describedBy(app, '');
+    const paths = Object.keys(document.paths);
+    const emulated = [...'/api/generate /api/chat /api/embed /api/tags /prompt /view /history'.split(' ')];
+    for (const path of [...emulated, '/tts_to_audio', '/speakers_list']) expect(paths).not.toContain(path);
+    const main = ['/api/v1/generate', '/v1/chat/completions', '/v1/messages', '/sdapi/v1/txt2img'];
+    expect(paths).toEqual(expect.arrayContaining(main));
+    const tags = document.tags.map(({ name }) => name);
+    for (const name of ['ollama', 'comfy', 'xtts', 'vits']) expect(tags).not.toContain(name);
+  });
+
+  test('with ?all=1: has every path of all families but pages', async () => {
     const app = await appOf(ready);
     const document = await describedBy(app);
     const missing = app.endpoints
@@ -364,8 +377,10 @@ describe('OpenAPI document', () => {
 
   test('is the same at both addresses except for the server URL', async () => {
     const app = await appOf(ready);
-    const [first, second] = [await describedBy(app), JSON.parse((await askQuery(app, '/api', 'json=1')).text)];
-    expect(second).toEqual({ ...first, servers: [{ url: '.' }] });
+    for (const query of ['', 'all=1']) {
+      const second = JSON.parse((await askQuery(app, '/api', `json=1&${query}`)).text);
+      expect(second).toEqual({ ...(await describedBy(app, query)), servers: [{ url: '.' }] });
+    }
   });
 });
 

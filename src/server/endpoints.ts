@@ -10,7 +10,7 @@ import { modelStatusEndpoints } from '../protocols/admin/models.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';
 import { randomId } from '../protocols/dialect.ts';
-import type { ModelEndpoint } from '../protocols/endpoint.ts';
+import { documented, type ModelEndpoint } from '../protocols/endpoint.ts';
 import { fidelityEndpoint, fidelityFamily } from '../protocols/fidelity/fidelity.ts';
 import { answeringBoth, llamacppEndpoints } from '../protocols/llamacpp/routes.ts';
 import { mcpEndpoints } from '../protocols/mcp/routes.ts';
@@ -90,16 +90,21 @@ async function fieldTables() {
 
 /** Documentation of the API and the pages, generated from the tables of endpoints and fields. */
 function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'endpoints'>) {
-  const apiDocument = openapiReplies(async () => {
+  const apiDocument = openapiReplies(async (emulations) => {
     const [{ openapiDocument }, { dialectAnswers: answers }, { smallEndpoints }, tables] = await Promise.all([
       import('../protocols/openapi/document.ts'),
       import('./answers.ts'),
       import('./fidelity.ts'),
       fieldTables(),
     ]);
-    return openapiDocument({ product, endpoints: endpoints(), fidelities: [...tables, ...smallEndpoints], answers });
+    return openapiDocument({
+      product,
+      endpoints: documented(endpoints(), emulations),
+      fidelities: [...tables, ...smallEndpoints],
+      answers,
+    });
   });
-  const pages = pagesEndpoints({ product, endpoints, apiDocument: () => apiDocument('.') });
+  const pages = pagesEndpoints({ product, endpoints, apiDocument: (call) => apiDocument('.', call) });
   return [
     fidelityEndpoint(fieldTables),
     openapiEndpoint(apiDocument, fidelityFamily),

@@ -135,7 +135,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
       admin: adminLevel(admin),
       router: models?.byName ?? false,
       mcp: tools !== undefined && (tools.catalog?.servers().length ?? 1) > 0,
-      ...taskFeatures(taskServices),
+      ...taskFeatures(parts.taskSources ?? {}),
       savedata: Boolean(clients.slots),
       multiplayer: Boolean(clients.story),
       websearch: Boolean(clients.search),

@@ -107,7 +107,9 @@ export function serverServices(parts: ServiceParts): ServerServices {
   return {
     ...parts,
     capacities,
-    requestQueue: new RequestQueue(queue, () => performance.now()),
+    requestQueue: new RequestQueue(queue, () => performance.now(), {
+      separateClients: settings.password !== '' || parts.keys !== undefined,
+    }),
     startedAt,
     metrics,
     admin: adminAccess(settings, warn),

@@ -42,7 +42,7 @@ export interface ApiDocument {
 
 /** The OpenAPI document of a running server. */
 export async function fetchDocument(base: string): Promise<ApiDocument> {
-  const document = (await (await fetch(`${base}/api/openapi.json`)).json()) as {
+  const document = (await (await fetch(`${base}/api/openapi.json?all=1`)).json()) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>;
     readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
   };

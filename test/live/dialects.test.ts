@@ -32,7 +32,7 @@ describe('server with --jinjatemplate and --gendefaults', () => {
     expect(await post('/api/show', { model: 'm' })).toMatchObject({ template });
     const models = (await client.get('/v1/models')).json();
     expect(models).toMatchObject({
-      data: [{ meta: { vocab_type: 2, n_vocab: 16_384, n_ctx_train: 2048, n_embd: 512 } }, { meta: null }],
+      data: [{ meta: { vocab_type: 2, n_vocab: 16_384, n_ctx_train: 2048, n_embd: 512 } }],
     });
   });
 
@@ -62,10 +62,11 @@ describe('server with --jinjatemplate and --gendefaults', () => {
     expect(await post('/completions', { prompt: 'Once', max_tokens: 2 })).toMatchObject({ object: 'text_completion' });
   });
 
-  test('unknown path: HTML for browsers, an error object for programs', async () => {
+  test('unknown path: a page, or an error object for clients that ask for JSON', async () => {
     const path = '/v1/nowhere';
-    expect((await client.get(path)).json()).toMatchObject({ error: { type: 'invalid_request_error' } });
-    const page = await client.call('GET', path, undefined, { headers: { accept: 'text/html' } });
+    const answer = await client.call('GET', path, undefined, { headers: { accept: 'application/json' } });
+    expect(answer.json()).toMatchObject({ error: { type: 'invalid_request_error' } });
+    const page = await client.get(path);
     expect([page.status, page.text.includes('href="/api"')]).toEqual([404, true]);
   });
 

@@ -156,7 +156,13 @@ const ways = (key: string): readonly [string, Record<string, string>][] => [
 const readable = [
   ...['/props', '/slots', '/metrics', '/health', '/v1/models', '/api/tags', '/api/ps', '/queue', '/history', '/tools'],
   ...['/api/extra/version', '/api/extra/perf', '/api/extra/models', '/api/extra/mcp', '/api/extra/cache'],
-  ...['/api/admin/list_options', '/api/admin/models', '/api/admin/keys', '/api/openapi.json', '/api/extra/fidelity'],
+  ...[
+    '/api/admin/list_options',
+    '/api/admin/models',
+    '/api/admin/keys',
+    '/api/openapi.json?all=1',
+    '/api/extra/fidelity',
+  ],
   ...['/lora-adapters', '/sdapi/v1/options', '/sdapi/v1/cmd-flags', '/system_stats', '/.well-known/serviceinfo'],
 ];
 

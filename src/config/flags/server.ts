@@ -104,7 +104,7 @@ export const internalFlags = flagTable({
 
 export const serverFlags = flagTable({
   multiuser: integer('COUNT', 10, { label: 'Multiuser Queue', scope: 'server', min: 0, bare: 10 }).help(
-    'Maximum number of requests accepted at once, running ones included. 1 means 10; 0 accepts one, or two once a speech, image or embeddings model is loaded.',
+    'Maximum number of requests accepted at once, running ones included. The default grows with --parallelrequests. 1 means 10; 0 accepts one, or two if a speech-to-text, image, text-to-speech or embeddings model is loaded, or 10 with --parallelrequests.',
   ),
   multiplayer: toggle({ label: 'Multiplayer', scope: 'server' }).help(
     'Let several people write one story together. The story is stored per port and survives restarts.',

@@ -1,7 +1,7 @@
 import type { PlainError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import type { GenerationRequest } from '../../core/request.ts';
-import type { PromptProgress, StepTimes, ThreadUse } from '../../core/text-service.ts';
+import type { GenerationRequest, PromptProgress } from '../../core/request.ts';
+import type { StepTimes, ThreadUse } from '../../core/text-service.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 
 /** How long a worker may take to end after its channel was closed: with a disk cache it writes its snapshots. */

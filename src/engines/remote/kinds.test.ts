@@ -31,6 +31,21 @@ describe('identify', () => {
     });
   });
 
+  test('Parley: finds its built-in embeddings model in its second list', async () => {
+    const list = {
+      ...models({ id: 'koboldcpp/parley-mini', owned_by: 'koboldcpp', max_model_len: 2048 }),
+      models: [
+        { name: 'koboldcpp/parley-mini', capabilities: ['completion'] },
+        { name: 'all-MiniLM-L6-v2', capabilities: ['embedding'] },
+      ],
+    };
+    const { models: found } = await identified(list, { '/api/extra/version': { parley: { version: '1' } } });
+    expect(found.map(({ id, embeds }) => [id, embeds])).toEqual([
+      ['koboldcpp/parley-mini', false],
+      ['all-MiniLM-L6-v2', true],
+    ]);
+  });
+
   test('KoboldCpp by its version', async () => {
     const list = models({ id: 'koboldcpp/model', owned_by: 'koboldcpp' });
     const { kind, inputs } = await identified(list, { '/api/extra/version': { result: 'KoboldCpp' } });

@@ -98,7 +98,13 @@ type AnswerOf = (path: string) => Fields;
 
 /** Identifies a backend by its models and by paths that only some products have; `look` gives undefined without one. */
 export async function identify(list: unknown, look: (path: string) => Promise<unknown>): Promise<Identity> {
-  const entries = listAt(objectAt(list).data).map(objectAt);
+  const { data, models: second } = objectAt(list);
+  const entries = listAt(data).map(objectAt);
+  // Parley has its built-in embeddings model only in the second list, which has names instead of ids.
+  const others = listAt(second)
+    .map(objectAt)
+    .filter(({ name, capabilities }) => isEmbedding(capabilities) && !entries.some(({ id }) => id === name))
+    .map((entry) => ({ ...entry, id: entry.name }));
   const owner = textAt(entries[0]?.owned_by) ?? '';
   const paths = pathsFor[owner] ?? allPaths;
   const answers = new Map(await Promise.all(paths.map(async (path) => [path, objectAt(await look(path))] as const)));
@@ -106,7 +112,7 @@ export async function identify(list: unknown, look: (path: string) => Promise<un
   const kind = kindOf(owner, answer);
   return {
     kind,
-    models: entries.flatMap((entry) => modelOf(entry, contextOf(kind, answer))),
+    models: [...entries, ...others].flatMap((entry) => modelOf(entry, contextOf(kind, answer))),
     inputs: inputsOf(kind, answer),
   };
 }
@@ -148,11 +154,13 @@ function inputsOf(kind: RemoteKind, answer: AnswerOf): Identity['inputs'] {
   return { image: vision !== false, audio: audio !== false };
 }
 
+const isEmbedding = (capabilities: unknown): boolean => listAt(capabilities).includes('embedding');
+
 function modelOf(entry: Fields, usual: number | undefined): readonly RemoteModel[] {
   const id = textAt(entry.id);
   if (!id) return [];
   const own = numberAt(entry.max_model_len) ?? numberAt(entry.context_length);
-  const embeds = listAt(entry.capabilities).includes('embedding');
+  const embeds = isEmbedding(entry.capabilities);
   return [{ id, name: shownName(id), contextSize: own ?? usual, embeds }];
 }
 

@@ -6,6 +6,7 @@ import type { GraphProblem, NodeErrors } from './graph.ts';
 export const comfyFamily: Family = {
   name: 'comfy',
   title: 'ComfyUI API',
+  emulation: true,
   errorReply(error) {
     const type = types[error.code] ?? (error.status >= 500 ? 'server_error' : 'invalid_request');
     const body = { ...refusalBody({ type, message: error.message, details: '' }), ...busyDetail(error) };

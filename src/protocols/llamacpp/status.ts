@@ -1,8 +1,7 @@
 import { basename } from 'node:path';
 import type { GenerationEvent } from '../../core/events.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
-import type { GenerationRequest } from '../../core/request.ts';
-import type { PromptProgress } from '../../core/text-service.ts';
+import type { GenerationRequest, PromptProgress } from '../../core/request.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { readControls } from '../controls/decode.ts';
 import { type DialectParts, dialectControls, modalities } from '../dialect.ts';
@@ -25,11 +24,18 @@ export interface StatusParts extends DialectParts {
 
 const row = endpointRow({ method: 'GET', match: 'exact', queued: false, family: llamacppFamily });
 
+const ofNamedModel = { modelSelection: 'query' } as const;
+
 export const statusEndpoints: readonly ModelEndpoint<StatusParts>[] = [
-  row('/props', 'Chat template, context size, default settings, and whether images and sound can be read.', propsReply),
+  row(
+    '/props',
+    'Chat template, context size, default settings, and whether images and sound can be read; of the model that ?model= names.',
+    propsReply,
+    ofNamedModel,
+  ),
   row('/health', 'Whether requests can be served now.', healthReply),
   row('/v1/health', 'Another name for /health.', healthReply),
-  row('/slots', 'What runs now, in figures: no texts.', slotsReply),
+  row('/slots', 'What runs now, in figures: no texts.', slotsReply, ofNamedModel),
   row('/metrics', 'Figures for Prometheus.', metricsReply),
   row('/lora-adapters', 'The LoRA adapters of the text model.', (_, { loras }) =>
     // Without the folder, which is private.

@@ -93,7 +93,7 @@ test('messages: a stream has named events, with ping as keep-alive', async () =>
   expect(reply).toMatchObject({
     status: 200,
     headers: { 'content-type': 'text/event-stream', 'request-id': 'req_1' },
-    keepAlive: { filler: 'event: ping\ndata: {"type":"ping"}\n\n' },
+    keepAlive: { filler: 'event: ping\ndata: {"type":"ping"}\n\n', initialFiller: ': keepalive\n\n' },
   });
   const stream = await streamOf(reply);
   expect(stream.match(/^event: .*/gm)).toEqual([

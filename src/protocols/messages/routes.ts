@@ -4,8 +4,14 @@ import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { queueStatusComment } from '../../http/keep-alive.ts';
-import { type DialectParts, noticeHeaders, streamReply, withIgnored, withShortfall } from '../dialect.ts';
+import {
+  type DialectParts,
+  keepAliveComment,
+  noticeHeaders,
+  streamReply,
+  withIgnored,
+  withShortfall,
+} from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, requestBody, withShortPath } from '../endpoint.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
@@ -50,7 +56,8 @@ async function answer(call: Call, parts: DialectParts): Promise<Reply> {
     return streamReply(events, (opened) => encodeStream(opened, facts), {
       headers,
       filler: ping,
-      notice: (status) => queueStatusComment(status) + ping,
+      // Clients throw on any event before message_start.
+      initialFiller: keepAliveComment,
       ticket,
       startTimer: parts.startTimer,
     });

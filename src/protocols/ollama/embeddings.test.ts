@@ -88,8 +88,16 @@ describe('POST /api/embed', () => {
     expect(services.asked).toMatchObject([{ keep: 0 }, {}, { keep: Number.POSITIVE_INFINITY }, {}]);
   });
 
+  test('without a model, uses the embeddings model and names it', async () => {
+    expect(await world().ask('/api/embed', { input: 'a' })).toMatchObject({
+      status: 200,
+      body: { model: 'tiny-embed' },
+    });
+    const old = await world().ask('/api/embeddings', { prompt: 'abc' });
+    expect(old).toMatchObject({ status: 200, body: { embedding: [3, 0, 97, 4] } });
+  });
+
   test.each<[object, number, string | RegExp]>([
-    [{ input: 'a' }, 400, 'model is required'],
     [{ model: 'm', input: 5 }, 400, 'invalid input type'],
     [{ model: 'm', input: ['a', 5] }, 400, 'invalid input type'],
     [{ model: 'm', input: [[1, 2]] }, 400, 'invalid input type'],
@@ -122,10 +130,7 @@ describe('POST /api/embeddings', () => {
     expect(headers['x-parley-truncated']).toBe('input[0]');
   });
 
-  test.each([
-    [{ prompt: 'a' }, 'model is required'],
-    [{ model: 'm', prompt: ['a'] }, 'prompt must be a string.'],
-  ])('refuses %j', async (body, error) => {
+  test.each([[{ model: 'm', prompt: ['a'] }, 'prompt must be a string.']])('refuses %j', async (body, error) => {
     expect(await world().ask('/api/embeddings', body)).toMatchObject({ status: 400, body: { error } });
   });
 });

@@ -15,7 +15,7 @@ import type { ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { nanoseconds } from './encode.ts';
-import { jsonReply, modelRequired, ollamaRow, refusal, withBody } from './errors.ts';
+import { jsonReply, ollamaRow, refusal, withBody } from './errors.ts';
 import { embeddingsFidelity, embedFidelity, embedFields, oldEmbedFields } from './fields.ts';
 
 export type EmbeddingsParts = EmbeddingParts & Pick<DialectParts, 'now'>;
@@ -31,10 +31,10 @@ const nothing = { vectors: [], tokens: [], truncated: [], pooling: 'mean', loadM
 
 async function embed(body: JsonObject, call: Call, parts: EmbeddingsParts): Promise<Reply> {
   const startedAt = parts.now();
-  const { model, input, ...fields } = readFields(embedFields, body);
+  const { model: asked, input, ...fields } = readFields(embedFields, body);
   if (!input.every((text) => typeof text === 'string')) return refusal(400, 'invalid input type');
-  if (model === '') return modelRequired;
-  const service = serviceFor(model, fields.keep_alive, parts);
+  const service = serviceFor(asked, fields.keep_alive, parts);
+  const model = asked || service.name;
   const request = { inputs: input, truncate: fields.truncate };
   call.watch?.decoded?.(request);
   const embedded = input.length === 0 ? nothing : await service.embed(request, ticketFor(call, fields.genkey));
@@ -51,8 +51,9 @@ async function embed(body: JsonObject, call: Call, parts: EmbeddingsParts): Prom
   return { ...jsonReply({}, headers), body: text };
 }
 
+/** Without a name, the embeddings model. */
 function serviceFor(model: string, keepAlive: number | undefined, parts: EmbeddingsParts) {
-  const { service } = answering(parts, model);
+  const { service } = answering(parts, model || undefined);
   if (keepAlive !== undefined) service.keepFor?.(keepAlive);
   return service;
 }
@@ -60,7 +61,6 @@ function serviceFor(model: string, keepAlive: number | undefined, parts: Embeddi
 /** In the old form the vector is not normalised, and what is too long is always cut. */
 async function embedOne(body: JsonObject, call: Call, parts: EmbeddingsParts): Promise<Reply> {
   const { model, prompt, keep_alive: keepAlive, genkey } = readFields(oldEmbedFields, body);
-  if (model === '') return modelRequired;
   const service = serviceFor(model, keepAlive, parts);
   const headers = noticeHeaders(body, embeddingsFidelity);
   if (prompt === '') return jsonReply({ embedding: [] }, headers);

@@ -9,6 +9,7 @@ import { bodyOf, endpointRow } from '../endpoint.ts';
 export const ollamaFamily: Family = {
   name: 'ollama',
   title: 'Ollama-compatible API',
+  emulation: true,
   errorReply: (error) => jsonReply(errorBody(error), retryHeaders(error), error.status),
 };
 

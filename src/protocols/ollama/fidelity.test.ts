@@ -152,8 +152,8 @@ const proofs = (table: EndpointFidelity): Readonly<Record<string, Proof>> => {
     case 'POST /api/show': {
       const beside = { model: 'm' };
       return {
-        model: { send: { model: 'any' }, tells: /"model_info"/ },
-        name: { send: { name: 'any' }, tells: /"model_info"/ },
+        model: { send: { model: 'tiny-embed' }, tells: /"capabilities":\["embedding"\]/ },
+        name: { send: { name: 'tiny-embed' }, tells: /"capabilities":\["embedding"\]/ },
         verbose: { beside, send: { verbose: true }, tells: /all\.of\.it/ },
         system: { beside, send: { system: 'x' } },
         template: { beside, send: { template: 'x' } },

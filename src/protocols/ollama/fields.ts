@@ -171,7 +171,10 @@ export const embedFields = {
 export const oldEmbedFields = { model: embeddingModel, prompt: f.honoured(text), ...embeddingFields };
 
 export const showFields = {
-  model: f.honoured(f.optionalText, 'Every name shows the loaded model.'),
+  model: f.honoured(
+    f.optionalText,
+    'Every name shows the loaded model, and so does none; that of the embeddings model shows that one.',
+  ),
   name: f.honoured(f.optionalText, 'The old name of model.'),
   verbose: f.honoured(off, 'Long lists of the metadata are empty without it.'),
   ...f.each(['system', 'template', 'options'], f.ignored('The model is shown as it is.')),

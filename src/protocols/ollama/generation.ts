@@ -6,7 +6,7 @@ import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
-import { awaitFirstEvent } from '../../http/keep-alive.ts';
+import { awaitFirstEvent, keepAliveMs } from '../../http/keep-alive.ts';
 import { ndjsonHeaders } from '../../http/sse.ts';
 import { type DialectParts, noticeHeaders, withShortfall, withStartShortfall } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
@@ -124,9 +124,9 @@ async function reply(
   { request, shape, facts, headers }: Work,
   parts: GenerationParts,
 ): Promise<Reply> {
-  const { keep_alive: keepAliveMs, stream } = request.own;
+  const { keep_alive: keptMs, stream } = request.own;
   const over = (): void => {
-    if (keepAliveMs !== undefined) parts.keepAlive?.(keepAliveMs);
+    if (keptMs !== undefined) parts.keepAlive?.(keptMs);
   };
   if (stream) {
     const begun = await awaitFirstEvent(events, parts.startTimer).catch((error: unknown) => {
@@ -135,8 +135,9 @@ async function reply(
     });
     const lines = encodeStream(begun.events, shape, facts);
     const started = withStartShortfall({ ...ndjsonHeaders, ...headers }, begun);
-    // No filler between the lines: clients of this dialect parse every line, also an empty one, as JSON.
-    return { status: 200, headers: started, stream: ending(lines, over) };
+    // A space before the next line: clients of this dialect parse every line as JSON, also an empty one.
+    const keepAlive = { milliseconds: keepAliveMs, filler: ' ', atOnce: begun.first === undefined };
+    return { status: 200, headers: started, stream: ending(lines, over), keepAlive };
   }
   try {
     const { body, shortfall } = await encodeWhole(events, shape, facts);
@@ -167,10 +168,10 @@ function ending(stream: AsyncGenerator<string>, over: () => void): AsyncIterable
 
 /** A request without a prompt only loads the model, or unloads it. Never a stream. */
 async function answerLoad(work: Work, parts: GenerationParts): Promise<Reply> {
-  const keepAliveMs = work.request.own.keep_alive;
-  if (keepAliveMs !== 0) await loadedModel(parts.text);
-  if (keepAliveMs !== undefined) parts.keepAlive?.(keepAliveMs);
-  return jsonReply({ ...emptyBody(work), done_reason: keepAliveMs === 0 ? 'unload' : 'load' }, work.headers);
+  const keptMs = work.request.own.keep_alive;
+  if (keptMs !== 0) await loadedModel(parts.text);
+  if (keptMs !== undefined) parts.keepAlive?.(keptMs);
+  return jsonReply({ ...emptyBody(work), done_reason: keptMs === 0 ? 'unload' : 'load' }, work.headers);
 }
 
 function renderedOnly(work: Work, prompt: string): Reply {

@@ -120,6 +120,19 @@ test('/api/show: the loaded model under every name, with its metadata', async ()
   });
 });
 
+test('/api/show: the loaded model without a name', async () => {
+  const named = await ask(ollamaParts().parts, 'POST', '/api/show', { model: 'koboldcpp/mini' });
+  const { status, value } = await ask(ollamaParts().parts, 'POST', '/api/show', {});
+  expect([status, value]).toEqual([200, named.value]);
+});
+
+test('/api/tags: the family of an embeddings model that was never loaded is that of its file', async () => {
+  const file = () => ({ sizeBytes: 9, modifiedAt: 0, architecture: 'bert' });
+  const { service } = scriptedEmbedding('built-in', { facts: () => undefined, file });
+  const { value } = await ask(ollamaParts([], { taskServices: { embedding: service } }).parts, 'GET', '/api/tags');
+  expect(value.models[1]).toMatchObject({ name: 'built-in:latest', details: { family: 'bert', families: ['bert'] } });
+});
+
 test('/api/show: the trained context of the engine if the file has none', async () => {
   const metadata = new Map(header().metadata);
   metadata.delete('llama.context_length');

@@ -14,7 +14,7 @@ import { type DialectParts, findModel, modelsByName, noticeHeaders } from '../di
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { timestamp } from './encode.ts';
-import { jsonReply, modelNotFound, modelRequired, namedModel, ollamaFamily, withBody } from './errors.ts';
+import { jsonReply, modelNotFound, namedModel, ollamaFamily, withBody } from './errors.ts';
 import { showFidelity, showFields } from './fields.ts';
 
 /** The level of the API that apps test for; not the version of this program. */
@@ -149,8 +149,8 @@ async function show(
   { cached, whole }: { readonly cached: ReadFile; readonly whole: ReadFile },
 ): Promise<Reply> {
   const fields = readFields(showFields, body);
-  const asked = namedModel(fields);
-  if (asked === '') return modelRequired;
+  // Without a name, the present model, as for a chat.
+  const asked = namedModel(fields) || parts.modelName();
   const entry = authorized ? await shownEntry(asked, parts, fields.verbose ? whole : cached) : hiddenEntry;
   if (!entry || (!authorized && parts.text.state().type === 'none')) return modelNotFound(asked);
   // This app shows the base name, and knows its models by the names that it asked for.
@@ -216,8 +216,8 @@ function textEntry(name: string, model?: TextModel, file?: ModelFile, template =
 /** The embeddings model; little is known of one that was never loaded, or that a remote backend serves. */
 function embeddingEntry({ name, facts, file }: EmbeddingService): ModelEntry {
   const known = facts();
-  const { architecture = '', parameters, maxTokens: contextLength, dimensions } = known ?? {};
-  const { sizeBytes = known?.sizeBytes ?? 0, modifiedAt = 0 } = file?.() ?? {};
+  const { sizeBytes = known?.sizeBytes ?? 0, modifiedAt = 0, architecture: ofFile = '' } = file?.() ?? {};
+  const { architecture = ofFile, parameters, maxTokens: contextLength, dimensions } = known ?? {};
   const info = known && {
     'general.architecture': architecture,
     'general.parameter_count': parameters,

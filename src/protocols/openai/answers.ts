@@ -235,7 +235,7 @@ export const openaiAnswers: a.DialectAnswers = {
     'GET /v1/models/{id}': a.json(model),
     'POST /audio/speech': a.oneOf(a.sounds, a.events(speechEvent)),
     'GET /audio/voices': a.json(a.object({ status: a.words('ok'), voices: a.list(a.text) })),
-    'GET /audio/models': a.json(a.object({ models: a.list(a.object({ id: a.text })) })),
+    'GET /audio/models': a.json(a.object({ models: a.list(a.object({ id: a.text, 'languages?': a.list(a.text) })) })),
     'POST /audio/transcriptions': a.oneOf(
       transcribed,
       a.media('text/plain', 'text/vtt'),

@@ -208,6 +208,14 @@ describe('models: embedding model', () => {
     expect([first, last]).toEqual(['koboldcpp/mini', 'tiny-embed']);
   });
 
+  test('built-in: is not in data, but in the list of llama.cpp, and is found by its id', async () => {
+    const { service } = scriptedEmbedding('tiny-embed', { builtIn: true });
+    const { data, models, last_id: last } = await list(service);
+    expect([data.length, models.length, last]).toEqual([1, 2, 'koboldcpp/mini']);
+    const one = await get('/v1/models/tiny-embed', { type: 'none' }, 'inactive', undefined, service);
+    expect(bodyOf(one)).toMatchObject({ id: 'tiny-embed', capabilities: ['embedding'] });
+  });
+
   test('is listed before it is loaded', async () => {
     const { service } = scriptedEmbedding('new', { loaded: () => false, facts: () => undefined });
     expect((await list(service)).data[1]).toMatchObject({ id: 'new', status: { value: 'unloaded' }, meta: null });

@@ -22,7 +22,7 @@ const statuses: Record<TextState['type'] | ListedModel['state'], string> = {
 const row = endpointRow({ method: 'GET', match: 'ending', queued: false, family: openaiFamily });
 
 export const modelsEndpoints: readonly ModelEndpoint<ModelsParts>[] = [
-  row('/v1/models', 'The models: those for text, then the one for embeddings.', answerList),
+  row('/v1/models', 'The models: those for text, then that of --embeddingsmodel.', answerList),
   row('/v1/models/', 'One model by its id.', answerOne, { match: 'prefix' }),
 ].flatMap(withShortPath);
 
@@ -36,6 +36,8 @@ interface Shown {
   readonly model?: TextModel | undefined;
   /** For an embedding model. */
   readonly embedding?: { readonly facts: EmbeddingFacts | undefined };
+  /** Not in `data`: clients would offer it for chats. */
+  readonly unlisted?: boolean;
 }
 
 /** Text models come first: many clients take the first entry for the model that they use. */
@@ -47,10 +49,11 @@ async function modelsFor({ authorized }: Call, parts: ModelsParts): Promise<read
   const service = parts.taskServices?.embedding;
   if (!service || texts.some(({ id }) => sameName(id, service.name))) return texts;
   const status = service.loaded() ? 'loaded' : 'unloaded';
-  return [...texts, { id: service.name, created, status, embedding: { facts: service.facts() } }];
+  const { name: id, builtIn = false } = service;
+  return [...texts, { id, created, status, embedding: { facts: service.facts() }, unlisted: builtIn }];
 }
 
-/** Without any model there is still one entry, as clients of the native API expect. */
+/** Without any model there is still one entry, as in KoboldCpp: its clients read the first. */
 async function textModels(parts: ModelsParts, created: number): Promise<readonly Shown[]> {
   const named = (await modelsByName(parts)) ?? [];
   if (named.length > 0) {
@@ -66,14 +69,15 @@ async function textModels(parts: ModelsParts, created: number): Promise<readonly
 
 /** One body with the fields of the OpenAI API, the Anthropic API and llama.cpp's server. */
 async function answerList(call: Call, parts: ModelsParts): Promise<Reply> {
-  const shown = await modelsFor(call, parts);
+  const all = await modelsFor(call, parts);
+  const shown = all.filter(({ unlisted }) => !unlisted);
   return json({
     object: 'list',
     data: shown.map(modelEntry),
     has_more: false,
     first_id: shown[0]?.id,
     last_id: shown.at(-1)?.id,
-    models: shown.flatMap((one) => (one.model || one.embedding ? [tagEntry(one)] : [])),
+    models: all.flatMap((one) => (one.model || one.embedding ? [tagEntry(one)] : [])),
   });
 }
 

@@ -58,7 +58,7 @@ test.each([
   ['GET', '/v1/chat/completions/chatcmpl-1'],
   ['DELETE', '/v1/chat/completions/chatcmpl-1'],
 ])('unknown path: %s %s is an error object with 404', async (method, path) => {
-  const { status, headers, text } = await ask(await world(), { method, path });
+  const { status, headers, text } = await ask(await world(), { method, path, headers: { accept: 'application/json' } });
   expect(status).toBe(404);
   expect(headers['content-type']).toBe('application/json');
   expect(JSON.parse(text)).toEqual({
@@ -71,10 +71,11 @@ test.each([
   });
 });
 
-test.each(['text/html', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'])(
-  'an unknown GET that takes %s is shown the page',
+test.each([undefined, '*/*', 'text/html', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'])(
+  'unknown path: GET with accept %s gets the page',
   async (accept) => {
-    const { status, headers, text } = await ask(await world(), { path: '/v1/fi<les', headers: { accept } });
+    const own = accept === undefined ? {} : { accept };
+    const { status, headers, text } = await ask(await world(), { path: '/v1/fi<les', headers: own });
     expect(status).toBe(404);
     expect(headers).toMatchObject({ 'content-type': 'text/html', vary: 'Origin, accept' });
     expect(headers['content-security-policy']).toContain("default-src 'self'");
@@ -86,8 +87,9 @@ test.each(['text/html', 'text/html,application/xhtml+xml,application/xml;q=0.9,*
 test.each([
   ['POST', 'text/html'],
   ['DELETE', 'text/html'],
-  ['GET', '*/*'],
   ['GET', 'application/json'],
+  ['GET', 'application/json, text/plain, */*'],
+  ['GET', 'application/problem+json'],
 ])('unknown path: %s with accept %s gets the error object', async (method, accept) => {
   const { status, headers } = await ask(await world(), { method, path: '/v1/files', headers: { accept } });
   expect([status, headers['content-type']]).toEqual([404, 'application/json']);

@@ -28,17 +28,27 @@ export const embeddingsEndpoints = withShortPath(
   ),
 );
 
-/** Unknown paths below `/v1`. Official clients throw without a reason if they get no error object; browsers get a page. */
+/**
+ * Unknown paths below `/v1`: a GET gets a page, as elsewhere, unless it asks for JSON. The official clients do, and throw without a
+ * reason if they get no error object.
+ */
 const unknownEndpoints = methods.map((method) =>
-  openaiRow('/v1/', 'Everything else: 404 as an error object, or as a page for browsers.', unknownPath, {
-    method,
-    match: 'rest',
-    queued: method === 'POST',
-  }),
+  openaiRow(
+    '/v1/',
+    'Everything else: 404 as a page, or as an error object for clients that ask for JSON.',
+    unknownPath,
+    {
+      method,
+      match: 'rest',
+      queued: method === 'POST',
+    },
+  ),
 );
 
 function unknownPath({ method, path, headers }: Call): Reply {
-  if (method !== 'GET' || !headers.accept?.includes('text/html')) throw new AppError('not-found', { method, path });
+  const { accept = '' } = headers;
+  const asksForJson = /\bjson\b/i.test(accept) && !/\btext\/html\b/i.test(accept);
+  if (method !== 'GET' || asksForJson) throw new AppError('not-found', { method, path });
   const page = notFoundPage(path);
   return { ...page, headers: { ...page.headers, vary: 'accept' } };
 }

@@ -12,12 +12,9 @@ interface DocumentParts {
   readonly answers: readonly DialectAnswers[];
 }
 
-/** Pages are for people; all other families are in the document. */
-const leftOut: ReadonlySet<string> = new Set(['pages']);
-
-/** Generated from the endpoints and their field tables. */
+/** Generated from the endpoints and their field tables. Pages are for people and not part of it. */
 export function openapiDocument({ product, endpoints, fidelities, answers }: DocumentParts): object {
-  const described = endpoints.filter(({ family }) => !leftOut.has(family.name));
+  const described = endpoints.filter(({ family }) => family.name !== 'pages');
   const schemas = schemasByOperation(fidelities);
   const paths: Record<string, Record<string, object>> = {};
   const components: Record<string, JsonSchema> = {};

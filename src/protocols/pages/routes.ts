@@ -2,7 +2,14 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
 import type { Call, Family, Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
-import { type EndpointShape, endpointRow, type ListedEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import {
+  documented,
+  type EndpointShape,
+  endpointRow,
+  type ListedEndpoint,
+  type PlainEndpoint,
+  wantsEmulations,
+} from '../endpoint.ts';
 import { html, type Markup, pageReply, pagesFamily } from './page.ts';
 import { style } from './style.ts';
 import { builtPages, webFile, webFiles, webPage } from './web-client.ts';
@@ -12,7 +19,7 @@ export interface PagesParts {
   /** Every endpoint of the server, including these pages. */
   readonly endpoints: () => readonly ListedEndpoint[];
   /** The OpenAPI document. */
-  readonly apiDocument: () => Promise<Reply>;
+  readonly apiDocument: (call: Call) => Promise<Reply>;
   /** Folder of the built web client. */
   readonly web?: string;
 }
@@ -24,10 +31,10 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
     async (call: Call): Promise<Reply> =>
       (await webFile(web, name, call)) ?? notFound(call);
   const apiTitle = `Endpoints of ${product.name}`;
-  const list = (): Reply => pageReply(apiTitle, apiListBody(apiTitle, endpoints()));
+  const list = (call: Call): Reply => pageReply(apiTitle, apiListBody(apiTitle, endpoints(), wantsEmulations(call)));
   const api = async (call: Call): Promise<Reply> => {
-    if (call.query.get('json') === '1') return apiDocument();
-    return (call.query.get('plain') === '1' ? undefined : await webPage(web, 'api.html', call)) ?? list();
+    if (call.query.get('json') === '1') return apiDocument(call);
+    return (call.query.get('plain') === '1' ? undefined : await webPage(web, 'api.html', call)) ?? list(call);
   };
   const inspector = async (call: Call): Promise<Reply> => (await webPage(web, 'inspector.html', call)) ?? notBuilt;
   return [
@@ -103,11 +110,11 @@ const shownPath: Record<EndpointShape['match'], (path: string) => string> = {
 };
 
 /** Generated from the endpoints themselves. */
-export function apiListBody(title: string, endpoints: readonly ListedEndpoint[]): Markup {
-  const families = new Set(endpoints.map(({ family }) => family));
+export function apiListBody(title: string, endpoints: readonly ListedEndpoint[], emulations: boolean): Markup {
+  const families = new Set(documented(endpoints, emulations).map(({ family }) => family));
   return html`<header>
 <h1>${title}</h1>
-<p><a href="./">Start page</a></p>
+<p><a href="./">Start page</a> · ${otherList(emulations)}</p>
 </header>
 <main>
 <p>A path with … in front also answers below any prefix, one with … behind also for everything below it. Where a key is
@@ -115,6 +122,11 @@ needed, send it as <code>Authorization: Bearer KEY</code>; it matters only when 
 ${[...families].map((family) => familySection(family, endpoints))}
 </main>`;
 }
+
+const otherList = (emulations: boolean): Markup =>
+  emulations
+    ? html`<a href="api?plain=1">Without the emulated APIs</a>`
+    : html`<a href="api?plain=1&amp;all=1">With the emulated APIs: Ollama, ComfyUI, XTTS, VITS</a>`;
 
 function familySection(family: Family, endpoints: readonly ListedEndpoint[]): Markup {
   return html`<section aria-labelledby="family-${family.name}">

@@ -33,6 +33,7 @@ const drawn = a.json(a.either(a.named('Drawing', a.object(drawing)), error));
 const upscaled = a.json(a.object({ html_info: a.text, image: a.base64 }));
 
 const progress = a.object({
+  'stored?': a.flag,
   progress: a.number,
   eta_relative: a.number,
   state: a.object({

@@ -16,7 +16,7 @@ import {
   pngOf,
   stoppedAfterOne,
 } from '../testing/pictures.ts';
-import { LastDrawings } from './progress.ts';
+import { LastDrawings, progressReply } from './progress.ts';
 import { type SdapiOptions, sdapiWorld } from './testing/world.ts';
 
 function world(fakeOptions: FakeImageOptions = {}, options: SdapiOptions = {}) {
@@ -337,6 +337,16 @@ describe('disconnected clients', () => {
     expect((await get('/sdapi/v1/get_last.json?genkey=mine')).json.prompt).toBe('a ### b');
     await draw({ prompt: 'd', genkey: 'mine' });
     expect((await get('/sdapi/v1/get_last.json?genkey=mine')).json.prompt).toBe('d ### ');
+  });
+
+  test('sdapi: progress says whether get_last.json has the reply of a key', () => {
+    const last = new LastDrawings();
+    const stored = (query: string) =>
+      progressReply({ query: new URLSearchParams(query) }, { progress: () => undefined } as never, last, 0);
+    expect(stored('genkey=mine')).toMatchObject({ stored: false });
+    last.remember('mine', {}, []);
+    expect(stored('genkey=mine')).toMatchObject({ stored: true });
+    expect(stored('')).not.toHaveProperty('stored');
   });
 
   test('sdapi: get_last.json says which key is unknown or that it is missing, with 404', async () => {

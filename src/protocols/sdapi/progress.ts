@@ -71,7 +71,9 @@ export function progressReply(call: Poll, drawings: Drawings, last: LastDrawings
   };
   // Clients wait for exactly these two zeros.
   const zeros = { progress: 0, eta_relative: 0 };
-  if (!seen) return { ...zeros, state: idle, current_image: null, current_task: null, textinfo: null };
+  // Whether get_last.json has the reply of this key, so that clients need not try.
+  const stored = genkey === '' ? {} : { stored: last.lastOf(genkey) !== undefined };
+  if (!seen) return { ...zeros, state: idle, current_image: null, current_task: null, textinfo: null, ...stored };
   const { skipped, step, steps, pictures, count, secondsSoFar, preview } = seen;
   const progress = shareDone(seen);
   const hidden = genkey === '' || query.get('skip_current_image') === 'true';
@@ -83,6 +85,7 @@ export function progressReply(call: Poll, drawings: Drawings, last: LastDrawings
     current_image: preview && !hidden ? Buffer.from(preview).toString('base64') : null,
     current_task: genkey === '' ? null : genkey,
     textinfo: step === 0 ? 'Status: conditioning' : `Status: diffusing, Step: ${step}/${steps}`,
+    ...stored,
   };
 }
 

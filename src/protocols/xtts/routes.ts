@@ -33,6 +33,7 @@ export interface XttsContext extends Pick<DialectParts, 'taskServices'> {
 export const xttsFamily: Family = {
   name: 'xtts',
   title: 'XTTS API server',
+  emulation: true,
   errorReply(error) {
     const { code, details, message: msg, status } = error;
     if (code === 'invalid-field' && 'field' in details) {
@@ -47,6 +48,7 @@ export const xttsFamily: Family = {
 export const vitsFamily: Family = {
   name: 'vits',
   title: 'VITS simple API',
+  emulation: true,
   errorReply: (error) =>
     json({ status: 'error', message: error.message, ...busyDetail(error) }, error.status, retryHeaders(error)),
 };

@@ -240,6 +240,7 @@ test.each([
   ['queue position 4, about 12 s', 'Number 4 in the queue, about 12 s'],
   ['loading big model, 42 %', 'Loading big model … 42 %'],
   ['keep-alive', ''],
+  ['reading 12400 of 31000 tokens', 'Reading 12,400 of 31,000 tokens'],
 ])('statusText: %j becomes %j', (comment, text) => {
   expect(statusText(comment)).toBe(text);
 });

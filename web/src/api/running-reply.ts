@@ -161,9 +161,13 @@ export function statusText(comment: string): string {
     const wait = Number(seconds) > 0 ? `, about ${seconds} s` : '';
     return Number(position) <= 1 ? `Next in the queue${wait}` : `Number ${position} in the queue${wait}`;
   }
+  const reading = /^reading (\d+) of (\d+) tokens/.exec(comment);
+  if (reading) return `Reading ${grouped(reading[1])} of ${grouped(reading[2])} tokens`;
   const loading = /^loading (.+), (\d+) %/.exec(comment);
   return loading ? `Loading ${loading[1]} … ${loading[2]} %` : '';
 }
+
+const grouped = (digits = ''): string => Number(digits).toLocaleString('en');
 
 /** Resolves after the time or when the signal aborts. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -8,6 +8,8 @@ export const texts = {
     client: 'Chat',
     openapi: 'OpenAPI',
     inspector: 'Inspector',
+    withEmulations: 'Emulated APIs',
+    withoutEmulations: 'Main APIs',
     search: 'Search',
     searchLabel: 'Search endpoints and fields',
     found: (count: number) => `${endpoints(count)} found`,

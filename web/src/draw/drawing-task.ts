@@ -27,6 +27,8 @@ interface ProgressAnswer {
   readonly progress: number;
   readonly state: { readonly sampling_step: number; readonly sampling_steps: number };
   readonly current_image: string | null;
+  /** Whether the server has the pictures of this key. */
+  readonly stored?: boolean;
 }
 
 const pauseMs = 500;
@@ -62,15 +64,20 @@ export function resumeDrawing(genkey: string, onProgress: (progress: DrawingProg
   return running(genkey, onProgress, (signal, idle) => imagesByKey(genkey, signal, idle));
 }
 
-/** Checks without progress. */
+/** Checks without progress, and whether the server has the pictures. */
 interface Idle {
   checks: number;
+  stored: boolean;
 }
 
 async function imagesByKey(genkey: string, signal: AbortSignal, idle: Idle): Promise<GeneratedImage[]> {
   const address = `sdapi/v1/get_last.json?genkey=${encodeURIComponent(genkey)}`;
   for (; idle.checks < mostIdleChecks; idle.checks += 1) {
     signal.throwIfAborted();
+    if (!idle.stored) {
+      await pause(pauseMs, signal);
+      continue;
+    }
     const last = await read<unknown>(address, { background: true, signal }).catch((thrown: unknown) => {
       // Not finished yet, or the server is starting again.
       if (signal.aborted) throw thrown;
@@ -88,15 +95,21 @@ function running(
   fetchImages: (signal: AbortSignal, idle: Idle) => Promise<GeneratedImage[]>,
 ): DrawingTask {
   const leave = new AbortController();
-  const idle: Idle = { checks: 0 };
+  const idle: Idle = { checks: 0, stored: false };
   let over = false;
   const look = async (): Promise<void> => {
     if (over) return;
     try {
       const address = `sdapi/v1/progress?genkey=${encodeURIComponent(genkey)}`;
-      const { progress, state, current_image } = await read<ProgressAnswer>(address, { background: true });
+      const {
+        progress,
+        state,
+        current_image,
+        stored = true,
+      } = await read<ProgressAnswer>(address, { background: true });
       const { sampling_step: step, sampling_steps: steps } = state;
       if (progress > 0) idle.checks = 0;
+      idle.stored = stored;
       if (!over && progress > 0) onProgress({ share: progress, step, steps, preview: current_image ?? '' });
     } catch {
       // The next poll or the response itself reports the problem.

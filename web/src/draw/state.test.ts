@@ -90,6 +90,24 @@ describe('draw', () => {
     expect(page.localStorage.size).toBe(0);
   });
 
+  test('does not ask for images that the server does not have yet', async () => {
+    let looks = 0;
+    const page = fakePage({
+      'sdapi/v1/get_last.json': () => ({ images: ['AAAA'], info }),
+      'sdapi/v1/progress': () => {
+        looks += 1;
+        const state = { sampling_step: 0, sampling_steps: 0 };
+        return { progress: 0, state, current_image: null, stored: looks > 2 };
+      },
+    });
+    page.localStorage.set('parley.drawing.page.K', JSON.stringify({ ...defaultSettings, prompt: 'cat' }));
+    await import('./drawing.svelte.ts');
+    const { gallery } = await import('./gallery.svelte.ts');
+    await expect.poll(() => gallery.list[0], { timeout: 10_000 }).toMatchObject({ image: 'AAAA' });
+    expect(looks).toBeGreaterThan(2);
+    expect(page.requestsTo('sdapi/v1/get_last.json')).toHaveLength(1);
+  });
+
   test('saves the images of a drawing that was running before the page was reloaded', async () => {
     const page = fakePage({
       'sdapi/v1/get_last.json': () => ({ images: ['AAAA'], info }),

@@ -8,3 +8,15 @@ test('languages: are sorted by name, each with its code', () => {
   expect(all).toContainEqual({ code: 'jw', name: 'Javanese' });
   expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
 });
+
+test('languages: those without a name in this browser have one of ours, or are left out', () => {
+  const none = { of: () => undefined };
+  expect(languages(['ba', 'bo', 'xx'], none)).toEqual([
+    { code: 'ba', name: 'Bashkir' },
+    { code: 'bo', name: 'Tibetan' },
+  ]);
+});
+
+test('languages: only those that the model knows', () => {
+  expect(languages(['en'])).toEqual([{ code: 'en', name: 'English' }]);
+});

@@ -58,9 +58,13 @@ async function voiceList(_: Call, { taskServices }: SpeechParts): Promise<Reply>
 }
 
 function modelList({ authorized }: Call, { taskServices = {} }: SpeechParts): Reply {
-  const names = [taskServices.speech, taskServices.transcription].flatMap((service) => service?.name ?? []);
-  const shown = authorized ? names : names.slice(0, 1).map(() => hiddenModelName);
-  return json({ models: shown.map((id) => ({ id })) });
+  const { speech, transcription } = taskServices;
+  const languages = transcription?.languages?.();
+  const models = [
+    ...(speech ? [{ id: speech.name }] : []),
+    ...(transcription ? [{ id: transcription.name, ...(languages && { languages }) }] : []),
+  ];
+  return json({ models: authorized ? models : models.slice(0, 1).map(() => ({ id: hiddenModelName })) });
 }
 
 async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
