@@ -86,7 +86,7 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
     await page.getByRole('button', { name: 'Upscale', exact: true }).click();
     await page.getByLabel('Upscaler').selectOption('Lanczos');
     await draw(page, 'Upscale image');
-    const larger = page.locator('figure').getByRole('img', { name: 'Upscaled image' });
+    const larger = page.locator('figure').getByRole('img', { name: 'a red apple (upscaled)' });
     await expect.poll(() => widthOf(larger)).toBe(128);
     expect(await barriers(page)).toEqual([]);
 
