@@ -152,7 +152,9 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
       await router.swapTo(model);
     } catch (error) {
       const reason = reasonOf(asAppError(error as Error));
-      terminal.line(`The model of the last switch, ${option}, cannot be used: ${reason} Using ${first.name || 'none'}.`);
+      terminal.line(
+        `The model of the last switch, ${option}, cannot be used: ${reason} Using ${first.name || 'none'}.`,
+      );
     }
     return router.defaultModel;
   }

@@ -101,7 +101,8 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
     });
   const { app, restore } = await routedApp(parts, { model, pool, registry, lastModel, build });
-  const engine = choice && restore ? restored(() => restore(choice), model, registry) : { ...first, model: () => model };
+  const engine =
+    choice && restore ? restored(() => restore(choice), model, registry) : { ...first, model: () => model };
   const exit = async (code: number): Promise<void> => {
     await Promise.all([
       registry.close(),

@@ -37,7 +37,8 @@ export async function draw(settings: ImageSettings, sources: SourceImages): Prom
 async function drawn(started: DrawingTask, { manner }: ImageSettings): Promise<GeneratedImage[]> {
   task = started;
   // The server reports the steps of a drawing, but not how far an upscaler is.
-  const begin = manner === 'upscale' ? { share: undefined, step: texts.stage.upscaling } : { share: 0, step: texts.stage.waiting };
+  const begin =
+    manner === 'upscale' ? { share: undefined, step: texts.stage.upscaling } : { share: 0, step: texts.stage.waiting };
   Object.assign(drawing, { running: true, preview: '', ...begin });
   try {
     return await started.pictures;

@@ -74,7 +74,13 @@ describe('draw', () => {
     const { draw, drawing } = await import('./drawing.svelte.ts');
     const made = { image: 'AAAA', seed: 7, parameters: 'cat\nSteps: 3' };
     await saveImages([made], { ...defaultSettings, prompt: 'cat', steps: 3 });
-    const upscale = { ...defaultSettings, manner: 'upscale', prompt: 'typed since', upscaler: 'Big', factor: 4 } as const;
+    const upscale = {
+      ...defaultSettings,
+      manner: 'upscale',
+      prompt: 'typed since',
+      upscaler: 'Big',
+      factor: 4,
+    } as const;
     const images = draw(upscale, { picture: 'AAAA' });
     expect(drawing).toMatchObject({ running: true, share: undefined, step: 'Upscaling …' });
     finish({ image: 'BBBB', html_info: '' });

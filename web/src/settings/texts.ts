@@ -41,6 +41,8 @@ export const texts = {
     speech: 'Speech',
     readAloud: 'Read replies aloud',
     voice: 'Voice',
+    defaultVoice: 'Default voice',
+    missingVoice: (name: string) => `${name}, not on this server`,
     noSpeech: 'Start the server with a speech model to have replies read aloud.',
   },
   replies: {
