@@ -71,7 +71,7 @@ export const texts = {
   },
   folder: {
     title: (items: readonly { readonly title: string }[]) =>
-      items.length === 1 ? `Move “${items[0]?.title}”` : `Move ${items.length} items`,
+      items.length === 1 ? `Move “${items[0]?.title}” to a folder` : `Move ${items.length} items to a folder`,
     folders: 'Folders',
     none: 'No folder',
     new: 'New folder',
