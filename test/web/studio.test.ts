@@ -166,20 +166,19 @@ describe.skipIf(withoutBrowser)('work that ends on another page', () => {
   test('a transcription does not go back to the Sound page; a notice opens it', async () => {
     const server = await start();
     const page = await open(`${server.base}/#/sound`);
-    let answer = (): void => undefined;
+    let answer: (() => void) | undefined;
     await page.route('**/v1/audio/transcriptions', async (route) => {
       await new Promise<void>((resolve) => {
         answer = resolve;
       });
       await route.fulfill({ json: { text: 'Hello from the tape.', duration: 1, segments: [] } });
     });
-    const asked = page.waitForRequest('**/v1/audio/transcriptions');
     const file = { name: 'tape.wav', mimeType: 'audio/wav', buffer: Buffer.from('sound') };
     await page.getByLabel('Choose a file').setInputFiles(file);
-    await asked;
+    await expect.poll(() => answer).toBeDefined();
     await page.getByRole('link', { name: 'Chat' }).first().click();
     await page.getByRole('textbox', { name: 'Message', exact: true }).fill('I am typing');
-    answer();
+    answer?.();
     await page.getByText('The transcript of tape.wav is ready.').waitFor();
     expect(new URL(page.url()).hash).toMatch(/^#\/chat/);
     expect(await barriers(page)).toEqual([]);
