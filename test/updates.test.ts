@@ -11,6 +11,7 @@ import { Keyring } from '../src/keys/keyring.ts';
 import { download } from '../src/library/download.ts';
 import { readFacts } from '../src/packs/built.ts';
 import { checkPackage } from '../src/packs/manifest.ts';
+import { LastModel } from '../src/store/last-model.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
 import { SharedStory } from '../src/store/shared-story.ts';
 import { SyncedRecords } from '../src/store/synced-records.ts';
@@ -81,6 +82,11 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
     expect(await story.turn()).toMatchObject(written);
     expect(await story.update({ ...written, full: false })).toMatchObject({ major: 2, minor: 3 });
     expect(await new SharedStory({ path, clock: () => 0, ...file }).turn()).toMatchObject({ major: 2, minor: 3 });
+  },
+  // The model of the last switch.
+  'model-5001.json': async (path) => {
+    const last = new LastModel({ path, ...file });
+    expect(await last.read()).toEqual({ option: 'sub/story.gguf', base: 'base.kcpps' });
   },
   'snapshot.parley-cache': async (path) => {
     const cache = mkdtempSync(join(folder, 'cache-'));

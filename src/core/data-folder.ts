@@ -29,6 +29,11 @@ export const ownFolders = {
   packs: { kind: 'data', name: 'packs', content: 'Engines of `parley pack add`.', variable: 'PARLEY_PACKS' },
   output: { kind: 'data', name: 'output', content: 'Speech that clients of the XTTS API save on the server.' },
   stories: { kind: 'data', name: 'stories', content: 'The story of `--multiplayer`, one for each port.' },
+  state: {
+    kind: 'data',
+    name: 'state',
+    content: 'The model that an administrator switched to last, for the next start; one file for each port.',
+  },
   config: {
     kind: 'config',
     name: '',

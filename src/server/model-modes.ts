@@ -72,7 +72,8 @@ async function serveModel(runtime: Runtime, settings: Settings, terminal: Termin
   const listening = (): void =>
     guardFaults({ facts: reportFacts(), say: (line) => terminal.line(line, { level: 'error' }) });
   const end = (code: number): void => void exit(code);
-  await serve({ app, engine, model, given, settings, terminal, opensPage, listening, exit: end, stop });
+  const serving = { app, engine, model: () => runtime.model, given };
+  await serve({ ...serving, settings, terminal, opensPage, listening, exit: end, stop });
 }
 
 type TerminalMode = (runtime: Runtime, settings: Settings, terminal: Terminal, output: ReachedOutput) => Promise<void>;

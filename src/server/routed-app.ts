@@ -25,6 +25,7 @@ import type { Arrival } from '../models/registry-source.ts';
 import { type ModelOffer, ModelRouter } from '../models/router.ts';
 import { modelPath } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import type { LastModel, ModelChoice } from '../store/last-model.ts';
 import type { App, AppParts } from './app.ts';
 import type { ModelContext } from './model-context.ts';
 import type { FileLibrary } from './model-library.ts';
@@ -39,15 +40,23 @@ export interface RoutedParts {
   readonly remoteModels?: (() => readonly ModelOffer[]) | undefined;
   /** The models on this machine, with `--admin`. */
   readonly library?: FileLibrary | undefined;
+  /** Where the model that was switched to is remembered. */
+  readonly lastModel?: Pick<LastModel, 'write'> | undefined;
   /** Nothing is selected before this function returns. */
   readonly build: (routing: Routing) => App;
 }
 
 export type Routing = Required<Pick<AppParts, 'select' | 'models' | 'presentSettings' | 'library'>>;
 
+export interface RoutedApp {
+  readonly app: App;
+  /** Switches to what the last run had switched to. Resolves to the model that is served then: the first one, if that fails. */
+  restore(choice: ModelChoice): Promise<PreparedModel>;
+}
+
 /** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`, `--remote`). */
-export async function createRoutedApp(parts: RoutedParts): Promise<App> {
-  const { initial, first, registry, terminal, remoteModels, library, build } = parts;
+export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
+  const { initial, first, registry, terminal, remoteModels, library, lastModel, build } = parts;
   const { settings } = initial;
   const folder = settings.admindir || '.';
   const say = (line: string) => terminal.line(line);
@@ -129,18 +138,39 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
     return [...all.filter(isFirst), ...named];
   }
 
+  /** The file of a base config; undefined if there is no such file. */
+  const basePath = async (base: string | undefined) =>
+    base === undefined ? { path: undefined } : found(await listedFile(folder, base, links));
+  const found = (path: string | undefined) => (path === undefined ? undefined : { path });
+
+  async function restore({ option, base }: ModelChoice): Promise<PreparedModel> {
+    try {
+      const below = await basePath(base);
+      if (!below) throw new AppError('model-not-found', { model: base ?? '' });
+      const model = await prepared(option, below.path);
+      terminal.line(`Using ${option}, the model of the last switch.`);
+      await router.swapTo(model);
+    } catch (error) {
+      const reason = reasonOf(asAppError(error as Error));
+      terminal.line(
+        `The model of the last switch, ${option}, cannot be used: ${reason} Using ${first.name || 'none'}.`,
+      );
+    }
+    return router.defaultModel;
+  }
+
   async function reload(option: string, base: string | undefined): Promise<boolean> {
-    const path = base === undefined ? undefined : await listedFile(folder, base, links);
-    if (base !== undefined && path === undefined) return false;
+    const below = await basePath(base);
+    if (!below) return false;
     failure = undefined;
     try {
-      const model = await prepared(option, path);
+      const model = await prepared(option, below.path);
       terminal.line(
         `Switching to ${option} as soon as all that was asked of ${router.defaultModel.name} is answered.`,
         { event: 'swap', outcome: 'begun', model: model.name },
       );
       // The answer goes out first.
-      void swap(option, model, new Promise((answered) => setImmediate(answered)));
+      void swap({ option, base }, model, new Promise((answered) => setImmediate(answered)));
       return true;
     } catch (error) {
       failed(option, error as Error);
@@ -148,10 +178,13 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
     }
   }
 
-  async function swap(option: string, model: PreparedModel, answered: Promise<void>): Promise<void> {
+  async function swap(choice: ModelChoice, model: PreparedModel, answered: Promise<void>): Promise<void> {
+    const { option } = choice;
     try {
       const error = await router.swapTo(model, answered);
       if (error) failure = { name: model.name, reason: reasonOf(error) };
+      // A server without a model is no choice for the next start.
+      else if (option !== unloadModel) await lastModel?.write(option === initialModel ? undefined : choice);
       const { name } = router.defaultModel;
       terminal.line(hasText(router.defaultModel) ? `Serving ${name} now.` : 'Serving no model now.', {
         event: 'swap',
@@ -198,7 +231,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
     },
   );
   await checkAliases();
-  return app;
+  return { app, restore };
 
   async function checkAliases(): Promise<void> {
     if (aliases.length === 0) return;

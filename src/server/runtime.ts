@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
@@ -14,7 +14,7 @@ import { readModelFile } from '../engines/llama/load-options.ts';
 import type { BackendPool } from '../engines/remote/backend-pool.ts';
 import { systemTimer } from '../http/timers.ts';
 import type { Keyring } from '../keys/keyring.ts';
-import { countsTaskModels, specsOf, taskNouns } from '../models/engine-kinds.ts';
+import { countsTaskModels, givenModels, specsOf, taskNouns } from '../models/engine-kinds.ts';
 import type { UnloadReason } from '../models/lifecycle.ts';
 import { memoryBudget } from '../models/memory-budget.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
@@ -27,11 +27,12 @@ import { Repeats } from '../observe/repeats.ts';
 import { RefusalLog, RequestLog, TaskLog } from '../observe/request-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Tracer } from '../observe/trace/tracer.ts';
+import { LastModel } from '../store/last-model.ts';
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
 import { modelParts } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
-import type { Routing } from './routed-app.ts';
+import type { RoutedApp, Routing } from './routed-app.ts';
 import { shutDown } from './shut-down.ts';
 import { checked, fileExitCode, StartError } from './start-error.ts';
 import { connectToolServers, namedServers, toolServerEditor } from './tool-servers.ts';
@@ -48,7 +49,7 @@ export interface RuntimeParts {
   readonly observed: boolean;
 }
 
-/** The model of the command line. */
+/** The text model of the start. */
 export interface StartableModel {
   /** Resolves when it is loaded, or has failed: see its state. */
   start(): Promise<void>;
@@ -58,6 +59,7 @@ export interface StartableModel {
 /** Everything that a mode with a model needs. */
 export interface Runtime {
   readonly app: App;
+  /** The model of the command line; after the start of the engine, the one that the last run had switched to. */
   readonly model: PreparedModel;
   readonly engine: StartableModel;
   readonly registry: Registry;
@@ -74,9 +76,11 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const keys = served ? await keyring(settings, terminal) : undefined;
   const registry = createRegistry(settings, model, terminal);
   const own = modelParts(model, registry);
-  const engine = startable(own.source);
+  const lastModel = lastModelFile(parts, model);
+  const choice = await lastModel?.read();
+  const first = startable(own.source);
   // The model loads while the rest is set up. With --singleinstance an older instance has to stop first: both may not fit.
-  if (!settings.autoswapmode && !settings.singleinstance) void engine.start();
+  if (!choice && !settings.autoswapmode && !settings.singleinstance) void first.start();
   const tools = served ? await toolServers(parts) : undefined;
   const tracer = served ? await openTracer(parts) : undefined;
   const { createApp } = await import('./app.ts');
@@ -96,7 +100,9 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       // The answer is sent first.
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
     });
-  const app = await routedApp(parts, model, pool, registry, build);
+  const { app, restore } = await routedApp(parts, { model, pool, registry, lastModel, build });
+  const engine =
+    choice && restore ? restored(() => restore(choice), model, registry) : { ...first, model: () => model };
   const exit = async (code: number): Promise<void> => {
     await Promise.all([
       registry.close(),
@@ -118,7 +124,28 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       wait: (milliseconds, signal) => wait(milliseconds, undefined, { signal }),
     }).then(() => exit(0));
   }
-  return { app, model, engine, registry, stop, exit };
+  return {
+    ...{ app, engine, registry, stop, exit },
+    get model() {
+      return engine.model();
+    },
+  };
+}
+
+/** Flags that choose a text model, or that none is loaded at the start: they win over the model of the last switch. */
+const modelChoices: readonly FlagKey[] = ['model', 'nomodel', 'config', 'remote', 'autoswapmode'];
+
+/**
+ * Named by the port, so that two servers have two models. Undefined if nothing is remembered: a switch would drop the models of
+ * other kinds that flags name, too.
+ */
+function lastModelFile(parts: RuntimeParts, { taskModels }: PreparedModel): LastModel | undefined {
+  const { settings, given, served, terminal } = parts;
+  const { admin, port } = settings;
+  const chosen = modelChoices.some((key) => given.has(key)) || givenModels(taskModels).length > 0;
+  if (!served || !admin || port === 0 || chosen) return undefined;
+  const path = join(ownFolder('state'), `model-${port}.json`);
+  return new LastModel({ path, warn: (sentence) => terminal.line(sentence), now: () => new Date() });
 }
 
 /** Tool servers that have not stopped by then are ended by their guard process. */
@@ -190,6 +217,24 @@ function startable(source: TextSource): StartableModel {
   };
 }
 
+/** The model that the last run had switched to; the one of the command line if that is not possible. */
+function restored(restore: () => Promise<PreparedModel>, first: PreparedModel, registry: Registry) {
+  let model = first;
+  let started: Promise<void> | undefined;
+  const source = () => modelParts(model, registry).source;
+  return {
+    start: () => {
+      started ??= restore().then((present) => {
+        model = present;
+        return startable(source()).start();
+      });
+      return started;
+    },
+    state: () => source().state(),
+    model: () => model,
+  };
+}
+
 /** What the console shows of requests. */
 function logs(
   { settings, terminal, quiet, observed }: RuntimeParts,
@@ -218,14 +263,19 @@ function logs(
   };
 }
 
+interface RoutedOptions {
+  readonly model: PreparedModel;
+  readonly pool: BackendPool | undefined;
+  readonly registry: Registry;
+  readonly lastModel: LastModel | undefined;
+  readonly build: (routing?: Partial<Routing>) => App;
+}
+
 /** The server, with a model router if models can be swapped or chosen by name. */
 async function routedApp(
   { settings, given, terminal, served }: RuntimeParts,
-  model: PreparedModel,
-  pool: BackendPool | undefined,
-  registry: Registry,
-  build: (routing?: Partial<Routing>) => App,
-): Promise<App> {
+  { model, pool, registry, lastModel, build }: RoutedOptions,
+): Promise<Pick<RoutedApp, 'app'> & Partial<RoutedApp>> {
   const several = pool !== undefined && (model.file !== undefined || pool.models().length > 1);
   if (served && (settings.admin || settings.routermode || several)) {
     const { createRoutedApp } = await import('./routed-app.ts');
@@ -242,11 +292,12 @@ async function routedApp(
       build,
       remoteModels,
       library,
+      lastModel,
     });
   }
   const names = [model.name, ...specsOf(model.taskModels).map((spec) => spec.name)];
   for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);
-  return build();
+  return { app: build() };
 }
 
 async function toolServers({ settings, product, terminal }: RuntimeParts) {

@@ -31,7 +31,7 @@ function world(
     state?: TextState;
     given?: Serving['given'];
     file?: string;
-    taskModels?: Serving['model']['taskModels'];
+    taskModels?: ReturnType<Serving['model']>['taskModels'];
     opensPage?: boolean;
     /** Stopped while the model loads. */
     stopped?: boolean;
@@ -68,7 +68,7 @@ function world(
       },
     },
     given: given ?? [],
-    model: { taskModels, file: file === undefined ? undefined : ({ path: file } as ModelFile) },
+    model: () => ({ taskModels, file: file === undefined ? undefined : ({ path: file } as ModelFile) }),
     settings: { ...defaultSettings, ...changes },
     terminal,
     opensPage,
@@ -141,7 +141,7 @@ describe('serve', () => {
       { name: 'far', module: 'ImageGeneration', optional: true, load: () => Promise.reject(new Error('away')) },
       { name: 'near', load: async () => void loaded.push('near') },
     ];
-    const taskModels = { image: {}, music: {} } as Serving['model']['taskModels'];
+    const taskModels = { image: {}, music: {} } as ReturnType<Serving['model']>['taskModels'];
     const { running, happened, written } = world({}, { given, taskModels });
     await running;
     expect([happened, loaded]).toEqual([['listening', 'engine started'], ['near']]);

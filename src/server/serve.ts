@@ -20,7 +20,8 @@ import type { StartableModel } from './runtime.ts';
 export interface Serving {
   readonly app: App;
   readonly engine: StartableModel;
-  readonly model: Pick<PreparedModel, 'taskModels' | 'file'>;
+  /** The model that is served once the engine has started. */
+  readonly model: () => Pick<PreparedModel, 'taskModels' | 'file'>;
   /** Models of other kinds that flags name; they are loaded after the text model. */
   readonly given?: readonly GivenModel[];
   readonly settings: Settings;
@@ -65,9 +66,9 @@ export async function serve(serving: Serving): Promise<void> {
     return exit(3);
   }
   const without = Object.fromEntries(missing.map(({ module }) => [module, false]));
-  const modules = { ...kindModules(serving.model.taskModels, state.type !== 'none'), ...without };
+  const modules = { ...kindModules(serving.model().taskModels, state.type !== 'none'), ...without };
   for (const line of readyLines(addresses, settings, modules)) terminal.line(line);
-  const builtIn = serving.model.file?.path === embeddedModel;
+  const builtIn = serving.model().file?.path === embeddedModel;
   const hints = hintLines({ command: ownCommand(process.env), builtIn, interactive: terminal.interactive });
   for (const line of hints) terminal.line(line);
   if (settings.launch || serving.opensPage) {

@@ -14,6 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeRandomModel } from '../../bench/random-model.ts';
 import { anthropicClient, ollamaClient, openaiClient } from '../sdk/clients.ts';
 import { type NativeClient, nativeClient, openRequest } from './client.ts';
+import { freePort } from './free-port.ts';
 import { embeddedModel, type LiveServer, liveServers } from './server.ts';
 
 const startServer = liveServers();
@@ -387,6 +388,58 @@ describe('--admin', () => {
     expect(after.files - before.files).toBeLessThanOrEqual(2);
     expect(after.threads - before.threads).toBeLessThanOrEqual(1);
     expect(after.megabytes - before.megabytes).toBeLessThan(40);
+  });
+});
+
+describe('the model of the last switch', () => {
+  const modelOf = async (live: LiveServer) =>
+    ((await nativeClient(live.base).get('/api/v1/model')).json() as { result: string }).result;
+
+  test('is used after a restart on the same port, unless a flag names a model; a missing file is skipped', async () => {
+    const port = await freePort();
+    copyFileSync(embeddedModel, join(folder, 'passing.gguf'));
+    const flags = ['--admin', '--admindir', folder];
+    const first = await startServer(flags, { port });
+    await swapped(first, nativeClient(first.base), 'passing.gguf');
+    await first.stop();
+
+    const second = await startServer(flags, { port });
+    expect(second.output()).toContain('Using passing.gguf, the model of the last switch.');
+    expect(await modelOf(second)).toContain('passing');
+    expect(second.output()).not.toContain('For a larger model: ');
+    await second.stop();
+
+    const named = await startServer([...flags, '--model', join(folder, 'copy.gguf')], { port });
+    expect(await modelOf(named)).toContain('copy');
+    await named.stop();
+
+    rmSync(join(folder, 'passing.gguf'));
+    const without = await startServer(flags, { port });
+    expect(without.output()).toContain('The model of the last switch, passing.gguf, cannot be used: ');
+    expect(await modelOf(without)).toContain('parley-mini');
+    await without.stop();
+  });
+
+  test('one that cannot be loaded any more: the model of the command line is used', async () => {
+    const port = await freePort();
+    copyFileSync(embeddedModel, join(folder, 'changing.gguf'));
+    const flags = ['--admin', '--admindir', folder];
+    const first = await startServer(flags, { port });
+    await swapped(first, nativeClient(first.base), 'changing.gguf');
+    await first.stop();
+    copyFileSync(join(folder, 'strange.gguf'), join(folder, 'changing.gguf'));
+    const second = await startServer(flags, { port });
+    expect(second.output()).toContain('Going back to parley-mini');
+    expect(await modelOf(second)).toContain('parley-mini');
+    const answer = await nativeClient(second.base).generate({ prompt: 'Once', max_length: 2 });
+    expect(answer.completion_tokens).toBeGreaterThan(0);
+    await swapped(second, nativeClient(second.base), 'initial_model');
+    await second.stop();
+
+    const third = await startServer(flags, { port });
+    expect(third.output()).not.toContain('the model of the last switch');
+    await third.stop();
+    rmSync(join(folder, 'changing.gguf'));
   });
 });
 

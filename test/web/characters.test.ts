@@ -118,6 +118,33 @@ async function drop(page: Page, name: string, content: string): Promise<string> 
 }
 
 describe.skipIf(withoutBrowser)('characters', () => {
+  test('a card that is chosen with the paperclip becomes a character, with undo', async () => {
+    const page = await chatPage();
+    await page
+      .getByLabel('Files to attach', { exact: true })
+      .setInputFiles({ name: 'ada.png', mimeType: 'image/png', buffer: Buffer.from(pictureWith(ada)) });
+    await page.getByText('Ada added to your characters.').waitFor();
+    await page.getByText('Come in, You.').waitFor();
+    await page.getByRole('status').getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: /^Play/ }).waitFor();
+    await expect.poll(() => page.getByRole('complementary').getByRole('link').count()).toBe(0);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('a new persona that is left empty is not kept', async () => {
+    const page = await chatPage();
+    await openPicker(page);
+    await button(page, 'Personas').click();
+    await button(page, 'New persona').click();
+    await page.getByLabel('Name', { exact: true }).and(page.locator(':focus')).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await button(page, 'Personas').click();
+    await page.getByText('No personas yet. Without one you are “You”.').waitFor();
+    await expect.poll(() => page.getByLabel('Name', { exact: true }).count()).toBe(0);
+    expect(await page.evaluate(`localStorage.getItem('parley.characters') ?? ''`)).not.toMatch(/"persona":"\w/);
+  });
+
   test('a V2 PNG card becomes a chat: greeting versions, lorebook, persona and names in the prompt', async () => {
     const page = await chatPage();
     await importCard(page, 'ada.png', pictureWith(ada));

@@ -329,7 +329,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     await page.getByRole('link', { name: 'Physics' }).waitFor();
     await button(page, 'Actions for Physics').click();
     await page.getByRole('menuitem', { name: 'Move to folder' }).click();
-    await page.getByRole('combobox', { name: 'Folder' }).fill('School');
+    await page.getByRole('textbox', { name: 'New folder' }).fill('School');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'School' }).waitFor();
     expect(faults.get(page)).toEqual([]);

@@ -101,6 +101,39 @@ describe.skipIf(withoutBrowser)('documents, web search and tools on the chat pag
     expect(inputs).toBeLessThanOrEqual(2);
   }, 300_000);
 
+  test('indexing of a document ends when its chip is removed or the page is left', async () => {
+    const page = await chatPage();
+    let held = 0;
+    const ended: string[] = [];
+    page.on('requestfailed', (request) => ended.push(new URL(request.url()).pathname));
+    // Not answered, as by a server that takes long.
+    await page.route('**/v1/embeddings', () => void held++);
+    const files = page.getByLabel('Files to attach', { exact: true });
+    const file = { name: 'chronicle.txt', mimeType: 'text/plain', buffer: Buffer.from(chronicle) };
+    await files.setInputFiles(file);
+    await page.getByText(/^Indexing 0 of \d+$/).waitFor();
+    await expect.poll(() => held).toBe(1);
+    await button(page, 'Remove chronicle.txt').click();
+    await expect.poll(() => ended).toEqual(['/v1/embeddings']);
+    await files.setInputFiles(file);
+    await expect.poll(() => held).toBe(2);
+    await page.getByRole('link', { name: 'Draw' }).first().click();
+    await expect.poll(() => ended).toHaveLength(2);
+  });
+
+  test('on a phone the button that sends is at the right end of the last line', async () => {
+    for (const width of [320, 390]) {
+      const page = await open(live.base, { viewport: { width, height: 844 } });
+      await button(page, 'Web search').waitFor();
+      const [box, field] = await Promise.all(
+        [button(page, 'Send'), page.locator('.composer')].map((one) => one.boundingBox()),
+      );
+      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeGreaterThan((field?.x ?? 0) + (field?.width ?? 0) - 20);
+      expect((field?.y ?? 0) + (field?.height ?? 0)).toBeLessThan(844);
+      expect(await page.evaluate<boolean>(`document.documentElement.scrollWidth <= innerWidth`)).toBe(true);
+    }
+  });
+
   test('web search: results are sources with links, and a failed search does not stop the message', async () => {
     const page = await chatPage();
     await button(page, 'Web search').click();

@@ -94,9 +94,21 @@ describe.skipIf(withoutBrowser)('list and composer', () => {
     await page.getByRole('checkbox', { name: 'Select Lighthouse' }).check();
     expect(await barriers(page)).toEqual([]);
     await button(page, 'Move to folder').click();
-    await page.getByRole('combobox', { name: 'Move to folder' }).fill('Best');
+    const moving = page.getByRole('dialog', { name: 'Move 2 items to a folder' });
+    await moving.getByText('A folder groups chats and stories in the list.').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await moving.getByRole('textbox', { name: 'New folder' }).and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('Best');
     await page.keyboard.press('Enter');
     await button(page, 'Best').waitFor();
+    // The folders that exist are offered.
+    await button(page, 'Actions for Bread').click();
+    await page.getByRole('menuitem', { name: 'Move to folder' }).click();
+    const one = page.getByRole('dialog', { name: 'Move “Bread” to a folder' });
+    expect(await one.getByRole('button', { name: 'Best', exact: true }).isDisabled()).toBe(true);
+    await one.getByRole('button', { name: 'No folder' }).click();
+    await one.waitFor({ state: 'hidden' });
+    await page.getByRole('status').getByRole('button', { name: 'Undo' }).last().click();
 
     await button(page, 'Select').click();
     await button(page, 'Select all').click();

@@ -42,6 +42,39 @@ async function asked(page: Page, text: string): Promise<{ body: Record<string, u
 }
 
 describe.skipIf(withoutBrowser)('settings', () => {
+  test('search: finds choices and settings that appear later; voices have names, and one is chosen', async () => {
+    const page = await settingsPage('general');
+    const search = page.getByRole('searchbox', { name: 'Search settings' });
+    await search.fill('dark');
+    await page.getByRole('radio', { name: 'Dark' }).waitFor();
+    await search.fill('voice');
+    const voice = page.getByRole('combobox', { name: 'Voice' });
+    await voice.waitFor();
+    await expect.poll(() => page.getByText(/^No setting found/).count()).toBe(0);
+    await expect.poll(() => voice.locator('option').allInnerTexts()).toContain('Slt (American, female)');
+    await expect.poll(() => voice.locator('option:checked').innerText()).toBe('Default voice');
+    await search.fill('nothing like this');
+    await page.getByText('No setting found for “nothing like this”.').waitFor();
+    expect(await barriers(page)).toEqual([]);
+  });
+
+  test('notices do not cover the tabs', async () => {
+    for (const viewport of [
+      { width: 1280, height: 800 },
+      { width: 390, height: 844 },
+    ]) {
+      const page = await open(`${(await server()).base}/#/settings/samplers`, { viewport });
+      await page.getByRole('button', { name: 'Sampler presets', exact: true }).waitFor();
+      await menu(page, 'Sampler', 'Save as new preset…');
+      await page.getByLabel('Name', { exact: true }).fill('Mine');
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await menu(page, 'Sampler', 'Delete');
+      const undo = page.getByRole('status').getByRole('button', { name: 'Undo' });
+      const [notice, tabs] = await Promise.all([undo.boundingBox(), page.getByRole('tablist').boundingBox()]);
+      expect(notice?.y).toBeGreaterThan((tabs?.y ?? 0) + (tabs?.height ?? 0));
+    }
+  });
+
   test('tabs, search and server defaults', async () => {
     const page = await settingsPage('samplers');
     expect(new URL(page.url()).hash).not.toContain('settings');

@@ -86,7 +86,7 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
     await page.getByRole('button', { name: 'Upscale', exact: true }).click();
     await page.getByLabel('Upscaler').selectOption('Lanczos');
     await draw(page, 'Upscale image');
-    const larger = page.locator('figure').getByRole('img', { name: 'Upscaled image' });
+    const larger = page.locator('figure').getByRole('img', { name: 'a red apple (upscaled)' });
     await expect.poll(() => widthOf(larger)).toBe(128);
     expect(await barriers(page)).toEqual([]);
 
@@ -158,6 +158,32 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
     await history.getByText('Awb (Scottish, male)').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Undo' }).click();
     await history.getByText('Awb (Scottish, male)').waitFor();
+    expect(faults.get(page)).toEqual([]);
+  });
+});
+
+describe.skipIf(withoutBrowser)('work that ends on another page', () => {
+  test('a transcription does not go back to the Sound page; a notice opens it', async () => {
+    const server = await start();
+    const page = await open(`${server.base}/#/sound`);
+    let answer: (() => void) | undefined;
+    await page.route('**/v1/audio/transcriptions', async (route) => {
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      await route.fulfill({ json: { text: 'Hello from the tape.', duration: 1, segments: [] } });
+    });
+    const file = { name: 'tape.wav', mimeType: 'audio/wav', buffer: Buffer.from('sound') };
+    await page.getByLabel('Choose a file').setInputFiles(file);
+    await expect.poll(() => answer).toBeDefined();
+    await page.getByRole('link', { name: 'Chat' }).first().click();
+    await page.getByRole('textbox', { name: 'Message', exact: true }).fill('I am typing');
+    answer?.();
+    await page.getByText('The transcript of tape.wav is ready.').waitFor();
+    expect(new URL(page.url()).hash).toMatch(/^#\/chat/);
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('status').getByRole('button', { name: 'Open' }).click();
+    await page.getByRole('article', { name: 'Transcript' }).getByText('Hello from the tape.').waitFor();
     expect(faults.get(page)).toEqual([]);
   });
 });

@@ -77,6 +77,63 @@ const styleOf = (page: Page, selector: string, name: string) =>
   page.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).${name}`);
 
 describe.skipIf(withoutBrowser)('conversation', () => {
+  test('a chat that ends with an image opens at its end', async () => {
+    const texts = Array.from({ length: 6 }, (_, at) => `Message ${at}. `.repeat(40));
+    const page = await chatPage(
+      chatOf('pictures', [...texts, 'Draw a square', { role: 'assistant', text: '', drawn: 'a square' }]),
+    );
+    // An image that is attached without its size, as earlier versions did.
+    await page.evaluate(`new Promise((resolve, reject) => {
+      const canvas = Object.assign(document.createElement('canvas'), { width: 900, height: 900 });
+      canvas.toBlob((blob) => {
+        const request = indexedDB.open('parley');
+        request.onsuccess = () => {
+          const transaction = request.result.transaction('chats', 'readwrite');
+          const chats = transaction.objectStore('chats');
+          chats.get('pictures').onsuccess = ({ target: { result: chat } }) => {
+            chat.turns.t7.attachments = [{ id: 'a', kind: 'image', name: 'a square', blob }];
+            chats.put(chat);
+          };
+          transaction.oncomplete = () => resolve(request.result.close());
+          transaction.onerror = () => reject(transaction.error);
+        };
+      });
+    })`);
+    const address = page.url();
+    await page.goto('about:blank');
+    await page.goto(address);
+    const image = page.getByRole('img', { name: 'a square' });
+    await expect
+      .poll(() => image.evaluate((one) => (one as unknown as { naturalWidth: number }).naturalWidth))
+      .toBe(900);
+    const left = () => page.locator('.scroller').evaluate((one) => one.scrollHeight - one.scrollTop - one.clientHeight);
+    await expect.poll(left).toBeLessThan(10);
+    const { y = 0, height = 0 } = (await image.boundingBox()) ?? {};
+    expect(y + height).toBeLessThanOrEqual(800);
+  });
+
+  test('a line shows where another model answers, and that another one answers next', async () => {
+    const reply = (model: string) => ({ role: 'assistant', text: `I am ${model}.`, model });
+    const page = await chatPage(
+      chatOf('models', ['Who?', reply('alpha'), 'And now?', reply('beta'), 'Still?', reply('beta')]),
+    );
+    await page.getByText('beta answers from here on').waitFor();
+    const lines = page.locator('.scroller p.line');
+    await expect
+      .poll(() => lines.allInnerTexts())
+      .toEqual(['beta answers from here on', 'parley-mini answers from here on']);
+    expect(await barriers(page)).toEqual([]);
+    const field = page.getByRole('textbox', { name: 'Message', exact: true });
+    await field.fill('Hello');
+    await field.press('Enter');
+    await articles(page).nth(7).waitFor();
+    await finished(page);
+    // Now above the reply.
+    await expect
+      .poll(() => lines.allInnerTexts())
+      .toEqual(['beta answers from here on', 'parley-mini answers from here on']);
+  });
+
   test('a chat of 2,000 messages: goes to its start and end, and finds text in all of it', async () => {
     const words = 'The quick brown fox jumps over the lazy dog. ';
     const messages = Array.from({ length: 2000 }, (_, at) => `Message ${at}. ${words.repeat(1 + (at % 7))}`);

@@ -170,9 +170,12 @@ describe.skipIf(withoutBrowser)('write page', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('shows token alternatives and continues with another one', async () => {
-    const page = await writing({ showProbabilities: true });
+  test('shows token alternatives and continues with another one; chats are not affected', async () => {
+    const page = await writing();
     await send(page, opening);
+    await button(page, 'Token probabilities').click();
+    expect(await page.evaluate(`localStorage.getItem('parley.settings')`)).not.toContain('"showProbabilities":true');
+    await send(page, ' Then');
     const tokens = page.getByRole('region', { name: 'Token probabilities' });
     await tokens.getByRole('button').nth(3).click();
     await tokens.getByRole('listitem').getByRole('button', { disabled: false }).first().click();

@@ -158,7 +158,7 @@ export const serverFlags = flagTable({
 
 export const adminFlags = flagTable({
   admin: toggle({ label: 'Admin', scope: 'server' }).help(
-    'Enable the admin endpoints: list_options and reload_config swap the model or config; the model panel of the web page lists, switches and downloads models (/api/admin/models, /api/pull); check_state, save_state, load_state and clear_state manage chat states saved in memory.',
+    'Enable the admin endpoints: list_options and reload_config swap the model or config; the model panel of the web page lists, switches and downloads models (/api/admin/models, /api/pull); the model that was switched to last is used again at the next start on the same port, unless a flag or config names a model; check_state, save_state, load_state and clear_state manage chat states saved in memory.',
   ),
   adminpassword: text('KEY', null, {
     label: 'Admin password',

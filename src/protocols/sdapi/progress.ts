@@ -72,7 +72,7 @@ export function progressReply(call: Poll, drawings: Drawings, last: LastDrawings
   // Clients wait for exactly these two zeros.
   const zeros = { progress: 0, eta_relative: 0 };
   // Whether get_last.json has the reply of this key, so that clients need not try.
-  const stored = genkey === '' ? {} : { stored: last.lastOf(genkey) !== undefined };
+  const stored = genkey === '' ? {} : { stored: last.lastOf(ownerOf(call), genkey) !== undefined };
   if (!seen) return { ...zeros, state: idle, current_image: null, current_task: null, textinfo: null, ...stored };
   const { skipped, step, steps, pictures, count, secondsSoFar, preview } = seen;
   const progress = shareDone(seen);

@@ -43,3 +43,10 @@ export function go(place: Place, { replace = false } = {}): void {
   history.replaceState(null, '', hashOf(place));
   navigation.place = place;
 }
+
+/** Shows the result of long work, unless the person has gone to another view meanwhile. */
+export function showResult(place: Place): boolean {
+  if (navigation.place.view !== place.view) return false;
+  go(place, { replace: true });
+  return true;
+}

@@ -1,6 +1,6 @@
-import { navigation, type Place } from '../app/navigation.svelte.ts';
+import { go, navigation, type Place } from '../app/navigation.svelte.ts';
 import { notify } from '../app/notices.svelte.ts';
-import { change, library, libraryLoaded, put } from '../chat/library.svelte.ts';
+import { change, library, libraryLoaded, put, remove } from '../chat/library.svelte.ts';
 import { emptyChat, renamed } from '../chat/model/tree.ts';
 import type { Lorebook } from '../files/lorebook.ts';
 import type { OpenOptions } from '../files/open-anywhere.ts';
@@ -10,7 +10,7 @@ import { texts } from '../files/texts.ts';
 import { Unreadable } from '../files/unreadable.ts';
 import { newId } from '../saved/id.ts';
 import { library as stories } from '../write/library.svelte.ts';
-import { newCharacter, type Persona } from './character.ts';
+import { type Character, newCharacter, type Persona } from './character.ts';
 import { startCharacterChat } from './chats.svelte.ts';
 import { characters, loadCharacters, personas } from './library.svelte.ts';
 
@@ -39,11 +39,8 @@ export async function openFound(file: File, { otherwise = 'nothing' }: OpenOptio
 async function keep(found: Found, name: string): Promise<Place | undefined> {
   await Promise.all([loadCharacters(), libraryLoaded()]);
   switch (found.kind) {
-    case 'character': {
-      characters.put(found.character);
-      notify(texts.open.characterAdded(found.character.name));
-      return { view: 'chat', id: startCharacterChat([found.character]).id };
-    }
+    case 'character':
+      return keepCharacter(found.character);
     case 'lorebook':
       return keepLorebook(found.lorebook);
     case 'chats': {
@@ -74,6 +71,20 @@ async function keep(found: Found, name: string): Promise<Place | undefined> {
     default:
       return undefined;
   }
+}
+
+/** A new chat with the character opens; Undo goes back to what was open before. */
+function keepCharacter(character: Character): Place {
+  const before = navigation.place;
+  characters.put(character);
+  const { id } = startCharacterChat([character]);
+  const run = (): void => {
+    if (navigation.place.id === id) go(before);
+    void remove(id);
+    characters.remove(character.id);
+  };
+  notify(texts.open.characterAdded(character.name), { action: { label: texts.open.undo, run } });
+  return { view: 'chat', id };
 }
 
 /** The page stays where it is: presets are chosen in the settings. */

@@ -96,6 +96,7 @@ export const texts = {
     title: 'Personas',
     help: 'A persona is who you are in a chat. Its name replaces {{user}}.',
     name: 'Name',
+    namePlaceholder: 'What characters call you',
     description: 'Description',
     descriptionHelp: 'Sent with every message of the chat.',
     add: 'New persona',

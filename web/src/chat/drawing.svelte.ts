@@ -2,8 +2,9 @@ import { go } from '../app/navigation.svelte.ts';
 import { InlineDrawing } from '../draw/inline-drawing.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { chatOrNew } from './actions.ts';
+import { imageSize } from './attachments/image-size.ts';
 import { change, libraryLoaded } from './library.svelte.ts';
-import type { Turn } from './model/conversation.ts';
+import type { Attachment, Turn } from './model/conversation.ts';
 import { leafOf, withTurn } from './model/tree.ts';
 
 /** Where the image goes. */
@@ -35,22 +36,23 @@ export async function drawAgain(chatId: string, { parent, drawn: prompt = '' }: 
   await drawing.start({ chatId, prompt, version: { parent } });
 }
 
-function put({ chatId, prompt, version, scene }: Note, blob: Blob): void {
+async function put({ chatId, prompt, version, scene }: Note, blob: Blob): Promise<void> {
   const asked = newId();
+  const size = await imageSize(blob);
+  const image = { id: newId(), kind: 'image', name: prompt, blob, ...(size ? { size } : {}) } as const;
   change(
     chatId,
     (chat) => {
-      if (version) return withTurn(chat, pictureTurn(version.parent, prompt, blob));
+      if (version) return withTurn(chat, pictureTurn(version.parent, prompt, image));
       const parent = leafOf(chat)?.id ?? null;
-      if (scene) return withTurn(chat, pictureTurn(parent, prompt, blob));
+      if (scene) return withTurn(chat, pictureTurn(parent, prompt, image));
       const question: Turn = { id: asked, parent, role: 'user', text: `Draw: ${prompt}`, at: Date.now() };
-      return withTurn(withTurn(chat, question), pictureTurn(asked, prompt, blob));
+      return withTurn(withTurn(chat, question), pictureTurn(asked, prompt, image));
     },
     { undoable: true },
   );
 }
 
-function pictureTurn(parent: string | null, prompt: string, blob: Blob): Turn {
-  const attachments = [{ id: newId(), kind: 'image', name: prompt, blob } as const];
-  return { id: newId(), parent, role: 'assistant', text: '', drawn: prompt, attachments, at: Date.now() };
+function pictureTurn(parent: string | null, prompt: string, image: Attachment): Turn {
+  return { id: newId(), parent, role: 'assistant', text: '', drawn: prompt, attachments: [image], at: Date.now() };
 }

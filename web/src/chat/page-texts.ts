@@ -13,7 +13,7 @@ export const texts = {
     ask: 'Ask',
     quoted: (question: string) => `“${question}”`,
     character: 'Play',
-    characterText: 'Chat with a character, or drop a card here',
+    characterText: 'Chat with a character, or open a card',
     write: 'Write',
     writeText: 'Start a story and continue it together',
     draw: 'Draw',

@@ -7,6 +7,8 @@ export const texts = {
     tooLong: (limit: string) => `The field holds up to ${limit}. The text is now attached as a file.`,
   },
   attachments: {
+    isCard: (name: string) => `${name} is a character card.`,
+    addCharacter: 'Add character',
     open: 'Open',
     remove: (name: string) => `Remove ${name}`,
     reading: 'Reading …',

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Attachment, Chat, Turn } from '../chat/model/conversation.ts';
 import { emptyChat, withTurn } from '../chat/model/tree.ts';
 import { fakePage } from '../testing/page.ts';
@@ -136,6 +136,71 @@ test('retrieve: vectors of another model are made again', async () => {
   model = 'new';
   await find('And the pot?');
   expect(page.records('documents').get('book')).toMatchObject({ model: 'new' });
+});
+
+/** Answers when the test says so, as a slow server does. */
+function slowEmbeddings() {
+  const waiting: (() => void)[] = [];
+  const answer = (body: { input: string[] }, signal: AbortSignal | undefined) =>
+    new Promise((resolve, reject) => {
+      waiting.push(() => resolve(embeddings(body)));
+      signal?.addEventListener('abort', () => reject(signal.reason));
+    });
+  return { answer, next: () => waiting.shift()?.(), count: () => waiting.length };
+}
+
+test('retrieve: Stop ends the indexing of a document, keeps what was done, and the next question goes on from there', async () => {
+  const question = asked('Where does the keeper hide his key?', { attachments: [book] });
+  const slow = slowEmbeddings();
+  const { page, find, turn, indexState } = await opened(chatWith(question), { 'v1/embeddings': slow.answer });
+  const stop = new AbortController();
+  const finding = find(question.id, stop.signal);
+  await expect.poll(slow.count).toBe(1);
+  slow.next();
+  await expect.poll(() => indexState('book')).toMatchObject({ step: 'embedding', done: 8 });
+  await expect.poll(slow.count).toBe(1);
+  stop.abort();
+  await expect(finding).rejects.toThrow();
+  expect(indexState('book')).toBeUndefined();
+  await expect.poll(() => page.records('documents').get('book')).toMatchObject({ vectors: { length: 8 * 64 } });
+  const before = page.requestsTo('v1/embeddings').length;
+
+  page.responses['v1/embeddings'] = embeddings as never;
+  await find(question.id);
+  expect(turn(question.id).sources).toBeDefined();
+  const passages = (page.records('documents').get('book') as { passages: unknown[] }).passages.length;
+  // The rest of the passages, and the question.
+  expect(page.requestsTo('v1/embeddings').length - before).toBe(Math.ceil((passages - 8) / 8) + 1);
+});
+
+test('indexOf: goes on while one of its callers still waits', async () => {
+  const slow = slowEmbeddings();
+  const { page } = await opened(chatWith(asked('Hi')), { 'v1/embeddings': slow.answer });
+  const { indexOf, indexState } = await import('./document-index.svelte.ts');
+  const [chip, reply] = [new AbortController(), new AbortController()];
+  const first = indexOf(book, chip.signal);
+  const second = indexOf(book, reply.signal);
+  await expect.poll(slow.count).toBe(1);
+  chip.abort();
+  await expect(first).rejects.toThrow();
+  expect(indexState('book')).toMatchObject({ step: 'embedding' });
+  page.responses['v1/embeddings'] = embeddings as never;
+  slow.next();
+  expect((await second).model).toBe('fake');
+});
+
+test('indexOf: gives way while the server is busy, and goes on after a while', async () => {
+  const { page } = await opened(chatWith(asked('Hi')));
+  const { indexOf } = await import('./document-index.svelte.ts');
+  page.responses['api/extra/perf'] = () => ({ queue: 0, idle: 0 });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const made = indexOf(book, new AbortController().signal);
+  await vi.waitFor(() => expect(page.requestsTo('api/extra/perf').length).toBeGreaterThan(1));
+  expect(page.requestsTo('v1/embeddings')).toEqual([]);
+  page.responses['api/extra/perf'] = () => ({ queue: 0, idle: 1 });
+  await vi.advanceTimersByTimeAsync(500);
+  expect((await made).model).toBe('fake');
 });
 
 test('retrieve: keeps the sources that a message has', async () => {

@@ -96,21 +96,13 @@ async function prepared(document: Attachment, { signal, onStatus }: RetrieveOpti
   const timer = setInterval(() => {
     const state = indexState(document.id);
     if (!state || state.step === 'ready' || state.step === 'keywords') return;
-    onStatus(texts.retrieval.preparing(document.name, Math.floor((100 * state.done) / Math.max(1, state.total))));
+    onStatus(texts.retrieval.preparing(document.name, state.done, state.total));
   }, 200);
   try {
-    return await Promise.race([indexOf(document), aborted(signal)]);
+    return await indexOf(document, signal);
   } finally {
     clearInterval(timer);
   }
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const stop = (): void => reject(new DOMException('Stopped.', 'AbortError'));
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop);
-  });
 }
 
 interface Candidate {
@@ -183,7 +175,7 @@ async function vectorRankings(
   const current = await Promise.all(
     indexes.map((index, at) => {
       const document = documents[at];
-      return index.model === model || !document ? index : indexAgain(document, index);
+      return index.model === model || !document ? index : indexAgain(document, index, signal);
     }),
   );
   if (current.some((index) => !isComplete(index) || index.model !== model)) return [];

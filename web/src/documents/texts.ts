@@ -1,3 +1,5 @@
+const count = (number: number): string => number.toLocaleString('en');
+
 /** Every text of documents and web search. */
 export const texts = {
   document: {
@@ -5,8 +7,8 @@ export const texts = {
     whole: 'Whole',
     passages: 'Best passages',
     cutting: 'Reading …',
-    embedding: (done: number, total: number) => `Embedding ${Math.floor((100 * done) / Math.max(1, total))} %`,
-    ready: (count: number) => (count === 1 ? '1 passage' : `${count.toLocaleString('en')} passages`),
+    embedding: (done: number, total: number) => `Indexing ${count(done)} of ${count(total)}`,
+    ready: (total: number) => (total === 1 ? '1 passage' : `${count(total)} passages`),
     keywords: 'Keyword search',
     keywordsHelp: 'The server has no embedding model. Passages are found by their words.',
     keywordsFailed: (reason: string) => `Passages are found by their words. The embedding model failed: ${reason}`,
@@ -22,7 +24,8 @@ export const texts = {
     missing: (part: string) => `it is damaged (no ${part}).`,
   },
   retrieval: {
-    preparing: (name: string, percent: number) => `Reading ${name} … ${percent} %`,
+    preparing: (name: string, done: number, total: number) =>
+      total === 0 ? `Reading ${name} …` : `Indexing ${name}: ${count(done)} of ${count(total)} passages …`,
     searching: 'Searching your documents …',
   },
   page: {

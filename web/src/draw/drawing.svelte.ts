@@ -1,11 +1,19 @@
 import { notifyFailure } from '../app/notices.svelte.ts';
 import { type DrawingProgress, type DrawingTask, resumeDrawing, startDrawing } from './drawing-task.ts';
-import { saveImages } from './gallery.svelte.ts';
-import { type GeneratedImage, type ImageSettings, imageRequest, type SourceImages } from './image-request.ts';
+import { gallery, type SavedImage, saveImages } from './gallery.svelte.ts';
+import {
+  type GeneratedImage,
+  type ImageSettings,
+  imageRequest,
+  keptSettings,
+  type SourceImages,
+  withOrigin,
+} from './image-request.ts';
 import { pendingDrawings } from './pending-drawings.ts';
+import { texts } from './texts.ts';
 
-/** The running request; one at a time. */
-export const drawing = $state<{ running: boolean; share: number; step: string; preview: string }>({
+/** The running request; one at a time. Without a share it is not known how far it is. */
+export const drawing = $state<{ running: boolean; share: number | undefined; step: string; preview: string }>({
   running: false,
   share: 0,
   step: '',
@@ -15,16 +23,23 @@ export const drawing = $state<{ running: boolean; share: number; step: string; p
 let task: DrawingTask | undefined;
 const pending = pendingDrawings<ImageSettings>('page');
 
-/** The images; empty if it was stopped or failed. Failures are reported as notices. */
-export async function draw(settings: ImageSettings, sources: SourceImages): Promise<GeneratedImage[]> {
+/** The saved images; empty if it was stopped or failed. Failures are reported as notices. */
+export async function draw(settings: ImageSettings, sources: SourceImages): Promise<SavedImage[]> {
+  const origin = gallery.list.find(({ image }) => image === sources.picture);
+  const kept = keptSettings(settings, origin);
   const started = startDrawing((genkey) => imageRequest(settings, sources, genkey), show);
-  const end = pending.add(started.genkey, settings);
-  return drawn(started).finally(end);
+  const end = pending.add(started.genkey, kept);
+  const images = await drawn(started, kept).finally(end);
+  const inherits = settings.manner === 'upscale';
+  return saveImages(inherits ? images.map((one) => withOrigin(one, origin)) : images, kept);
 }
 
-async function drawn(started: DrawingTask): Promise<GeneratedImage[]> {
+async function drawn(started: DrawingTask, { manner }: ImageSettings): Promise<GeneratedImage[]> {
   task = started;
-  Object.assign(drawing, { running: true, share: 0, step: 'Waiting in the queue', preview: '' });
+  // The server reports the steps of a drawing, but not how far an upscaler is.
+  const begin =
+    manner === 'upscale' ? { share: undefined, step: texts.stage.upscaling } : { share: 0, step: texts.stage.waiting };
+  Object.assign(drawing, { running: true, preview: '', ...begin });
   try {
     return await started.pictures;
   } catch (thrown) {
@@ -37,7 +52,7 @@ async function drawn(started: DrawingTask): Promise<GeneratedImage[]> {
 }
 
 void pending.resume(async ({ genkey, note }) => {
-  await saveImages(await drawn(resumeDrawing(genkey, show)), note);
+  await saveImages(await drawn(resumeDrawing(genkey, show), note), note);
 });
 
 export function stopDrawing(): void {
@@ -46,6 +61,6 @@ export function stopDrawing(): void {
 
 function show({ share, step, steps, preview }: DrawingProgress): void {
   drawing.share = share;
-  drawing.step = step > 0 ? `Step ${step} of ${steps}` : 'Encoding the prompt';
+  drawing.step = step > 0 ? texts.stage.step(step, steps) : texts.stage.encoding;
   if (preview !== '') drawing.preview = preview;
 }

@@ -119,7 +119,8 @@ test('base64Of: removes the prefix of a data URL', () => {
 
 test('titleOf: returns the prompt, or a title for upscaled images', () => {
   expect(titleOf({ wish: apple })).toBe('a red apple');
-  expect(titleOf({ wish: { ...apple, manner: 'upscale' } })).toBe('Upscaled image');
+  expect(titleOf({ wish: { ...apple, manner: 'upscale' } })).toBe('a red apple (upscaled)');
+  expect(titleOf({ wish: { manner: 'upscale', prompt: '' } })).toBe('Upscaled image');
 });
 
 test('base64Of: reverses imageUrl', () => {

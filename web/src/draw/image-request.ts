@@ -167,7 +167,23 @@ export function imageUrl(image: string): string {
 }
 
 export function titleOf({ wish }: { readonly wish: Pick<ImageSettings, 'prompt' | 'manner'> }): string {
-  return wish.manner === 'upscale' ? texts.view.upscaled : wish.prompt;
+  return wish.manner === 'upscale' ? texts.view.upscaled(wish.prompt) : wish.prompt;
+}
+
+/** An image of the history, with the settings that made it. */
+type Origin = Omit<GeneratedImage, 'image'> & { readonly wish: ImageSettings };
+
+/** What is kept with the results. An upscaled image keeps the prompt and the settings of the image that it was made of. */
+export function keptSettings(settings: ImageSettings, origin: Origin | undefined): ImageSettings {
+  const { manner, upscaler, factor } = settings;
+  if (manner !== 'upscale') return settings;
+  const before = origin ? { ...origin.wish, seed: origin.seed ?? origin.wish.seed } : defaultSettings;
+  return { ...before, manner, upscaler, factor };
+}
+
+/** The server reports neither a seed nor parameters of an upscaled image. */
+export function withOrigin(image: GeneratedImage, origin: Origin | undefined): GeneratedImage {
+  return { ...image, seed: image.seed ?? origin?.seed, parameters: image.parameters || (origin?.parameters ?? '') };
 }
 
 /** A value of the generation parameters, such as `Seed` of `Steps: 20, Seed: 7`. */

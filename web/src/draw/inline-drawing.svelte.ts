@@ -13,10 +13,10 @@ export class InlineDrawing<Note extends { readonly prompt: string }> {
   progress = $state(0);
   #task: DrawingTask | undefined;
   readonly #pending;
-  readonly #keep: (note: Note, image: Blob) => void;
+  readonly #keep: (note: Note, image: Blob) => void | Promise<void>;
 
   /** `keep` puts the image into the chat or the story. */
-  constructor(kind: 'chat' | 'story', keep: (note: Note, image: Blob) => void) {
+  constructor(kind: 'chat' | 'story', keep: (note: Note, image: Blob) => void | Promise<void>) {
     this.#pending = pendingDrawings<Note>(kind);
     this.#keep = keep;
   }
@@ -54,7 +54,7 @@ export class InlineDrawing<Note extends { readonly prompt: string }> {
     try {
       const [picture] = await task.pictures;
       if (picture === undefined) throw new Error(drawingTexts.none);
-      this.#keep(note, blobOf(imageUrl(base64Of(picture.image))));
+      await this.#keep(note, blobOf(imageUrl(base64Of(picture.image))));
     } catch (thrown) {
       notifyFailure(thrown);
     } finally {

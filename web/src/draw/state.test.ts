@@ -56,9 +56,52 @@ describe('draw', () => {
     const images = draw({ ...defaultSettings, prompt: 'cat' }, {});
     await expect.poll(() => drawing).toMatchObject({ share: 0.5, step: 'Step 3 of 6', preview: 'BBBB' });
     finish({ images: ['AAAA'], info });
-    expect(await images).toEqual([generated]);
+    expect(await images).toMatchObject([generated]);
     expect(drawing.running).toBe(false);
     expect(page.requestsTo('sdapi/v1/txt2img')[0]?.body).toMatchObject({ prompt: 'cat' });
+  });
+
+  test('upscaling: keeps prompt, settings and seed of the image, and does not claim to wait', async () => {
+    let finish: (body: object) => void = () => {};
+    fakePage({
+      'sdapi/v1/extra-single-image': () =>
+        new Promise((resolve) => {
+          finish = resolve;
+        }),
+      'sdapi/v1/progress': () => ({ progress: 0, state: { sampling_step: 0, sampling_steps: 0 }, current_image: null }),
+    });
+    const { gallery, saveImages } = await import('./gallery.svelte.ts');
+    const { draw, drawing } = await import('./drawing.svelte.ts');
+    const made = { image: 'AAAA', seed: 7, parameters: 'cat\nSteps: 3' };
+    await saveImages([made], { ...defaultSettings, prompt: 'cat', steps: 3 });
+    const upscale = {
+      ...defaultSettings,
+      manner: 'upscale',
+      prompt: 'typed since',
+      upscaler: 'Big',
+      factor: 4,
+    } as const;
+    const images = draw(upscale, { picture: 'AAAA' });
+    expect(drawing).toMatchObject({ running: true, share: undefined, step: 'Upscaling …' });
+    finish({ image: 'BBBB', html_info: '' });
+    await images;
+    expect(gallery.list[0]).toMatchObject({
+      image: 'BBBB',
+      seed: 7,
+      parameters: 'cat\nSteps: 3',
+      wish: { manner: 'upscale', prompt: 'cat', steps: 3, upscaler: 'Big', factor: 4 },
+    });
+  });
+
+  test('upscaling an image of another program: has no prompt', async () => {
+    fakePage({
+      'sdapi/v1/extra-single-image': () => ({ image: 'BBBB', html_info: '' }),
+      'sdapi/v1/progress': () => ({ progress: 0, state: { sampling_step: 0, sampling_steps: 0 }, current_image: null }),
+    });
+    const { gallery } = await import('./gallery.svelte.ts');
+    const { draw } = await import('./drawing.svelte.ts');
+    await draw({ ...defaultSettings, manner: 'upscale', prompt: 'typed since' }, { picture: 'CCCC' });
+    expect(gallery.list[0]).toMatchObject({ wish: { manner: 'upscale', prompt: '' } });
   });
 
   test('stopDrawing aborts the request on the server and reports no error', async () => {
@@ -86,7 +129,7 @@ describe('draw', () => {
       'sdapi/v1/progress': () => ({ progress: 0, state: { sampling_step: 0, sampling_steps: 0 }, current_image: null }),
     });
     const { draw } = await import('./drawing.svelte.ts');
-    expect(await draw({ ...defaultSettings, prompt: 'cat' }, {})).toEqual([generated]);
+    expect(await draw({ ...defaultSettings, prompt: 'cat' }, {})).toMatchObject([generated]);
     expect(page.localStorage.size).toBe(0);
   });
 

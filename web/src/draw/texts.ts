@@ -105,6 +105,12 @@ export const texts = {
   stage: {
     preview: 'Preview',
     progress: 'Progress',
+    waiting: 'Waiting in the queue',
+    encoding: 'Encoding the prompt',
+    step: (step: number, steps: number) => `Step ${step} of ${steps}`,
+    upscaling: 'Upscaling …',
+    ready: (title: string) => `The image is ready: ${title}`,
+    open: 'Open',
     emptyTitle: 'No images yet',
     emptySketch:
       'The built-in model draws small icons of simple things: fruit, animals, houses, symbols. For photos and paintings, start the server with',
@@ -113,7 +119,7 @@ export const texts = {
     emptyReady: 'Describe an image and press Draw image.',
   },
   view: {
-    upscaled: 'Upscaled image',
+    upscaled: (prompt: string) => (prompt === '' ? 'Upscaled image' : `${prompt} (upscaled)`),
     reuse: 'Use these settings',
     useAsInput: 'Use as input',
     inpaint: 'Inpaint',
@@ -130,6 +136,8 @@ export const texts = {
     sampler: 'Sampler',
     scheduler: 'Scheduler',
     model: 'Model',
+    upscaler: 'Upscaled',
+    upscalerValue: (factor: number, name: string) => `${factor}× with ${name}`,
     created: 'Created',
     copyParameters: 'Copy parameters',
     reused: 'Settings applied.',

@@ -22,6 +22,8 @@ export const panel = $state({
   selected: [] as string[],
   /** Id of the item whose title field opens. */
   renaming: undefined as string | undefined,
+  /** Ids of the items whose folder is asked for. */
+  moving: [] as readonly string[],
 });
 
 export function isListOpen(): boolean {

@@ -44,6 +44,8 @@ export const texts = {
     speech: 'Speech',
     readAloud: 'Read replies aloud',
     voice: 'Voice',
+    defaultVoice: 'Default voice',
+    missingVoice: (name: string) => `${name}, not on this server`,
     noSpeech: 'This server has no speech model, so it cannot read replies aloud.',
   },
   replies: {

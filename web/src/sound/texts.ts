@@ -32,6 +32,8 @@ export const texts = {
     choose: 'Choose a file',
     stop: 'Stop',
     working: 'Transcribing …',
+    ready: (name: string) => `The transcript of ${name} is ready.`,
+    open: 'Open',
     language: 'Language',
     autoDetect: 'Auto-detect',
     transcript: 'Transcript',

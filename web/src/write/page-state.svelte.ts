@@ -7,11 +7,13 @@ import type { ActionKind } from '../story/turns.ts';
 import { library } from './library.svelte.ts';
 
 /** Page settings, kept in the browser. */
-export const pageSettings = persistedState<{ notes: boolean; mode: Mode; action: ActionKind }>('parley.write', {
-  notes: true,
-  mode: 'story',
-  action: 'do',
-});
+export const pageSettings = persistedState<{
+  notes: boolean;
+  mode: Mode;
+  action: ActionKind;
+  /** Replies come with the probabilities of their tokens. Chats have their own setting. */
+  probabilities: boolean;
+}>('parley.write', { notes: true, mode: 'story', action: 'do', probabilities: false });
 
 /** The part of a passage that is being edited. Its text is newer than the story until it is saved. */
 export interface Editing {

@@ -12,6 +12,7 @@ import { type Budget, type BuiltPrompt, buildPrompt, type Wanted } from '../stor
 import { newPassage, type Story, textOf } from '../story/story.ts';
 import { cutAtStop, stopsOf, trimmedReply } from '../story/turns.ts';
 import { library, storyRecords } from './library.svelte.ts';
+import { pageSettings } from './page-state.svelte.ts';
 import { choicesOf, type StoryReply, storyReplies } from './reply.ts';
 import { joinedReply, replyRequest } from './request.ts';
 
@@ -107,7 +108,7 @@ class Writer {
         sampling: await nativeSettings(),
         stops: settings.stopSequences,
         replyLength: settings.replyLength,
-        probabilities: settings.showProbabilities,
+        probabilities: pageSettings.probabilities,
         context: server.context,
         model: chosenModel(),
       });
@@ -195,7 +196,7 @@ class Writer {
     } catch (thrown) {
       notifyFailure(thrown);
     }
-    const choices = reply && settings.showProbabilities ? await this.#choices(key, newest) : undefined;
+    const choices = reply && pageSettings.probabilities ? await this.#choices(key, newest) : undefined;
     this.running = undefined;
     this.status = '';
     library.change(story, (now) => {

@@ -3,6 +3,7 @@ import { documentFormat, documentText } from '../../documents/formats/read-docum
 import { WebFile } from '../../documents/web-file.ts';
 import { newId } from '../../saved/id.ts';
 import type { Attachment } from '../model/conversation.ts';
+import { imageSize } from './image-size.ts';
 import { kindOf, refusalOf } from './kinds.ts';
 import { texts } from './texts.ts';
 
@@ -40,7 +41,8 @@ async function read(file: File, capabilities: Capabilities): Promise<Attachment>
   const kind = kindOf(file);
   if (kind === 'image') {
     if (!capabilities.vision) throw refuse(texts.noVision);
-    return { id, kind, name, blob: file };
+    const size = await imageSize(file);
+    return { id, kind, name, blob: file, ...(size ? { size } : {}) };
   }
   if (kind === 'audio') {
     if (capabilities.audio) return { id, kind, name, blob: file };

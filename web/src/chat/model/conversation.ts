@@ -1,5 +1,6 @@
 import type { DepthPrompt } from '../../characters/character.ts';
 import type { WorldEntry } from '../../story/story.ts';
+import type { ImageSize } from '../attachments/image-size.ts';
 
 /** A file in a message. Images and audio are kept as they are, text files as their text. */
 export interface Attachment {
@@ -7,6 +8,8 @@ export interface Attachment {
   readonly kind: 'image' | 'audio' | 'text';
   readonly name: string;
   readonly blob?: Blob;
+  /** Of an image, so that its place is known before it is loaded. */
+  readonly size?: ImageSize;
   readonly text?: string;
   /** Where it came from, if it is a web page or a resource. */
   readonly url?: string;

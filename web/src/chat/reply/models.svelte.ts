@@ -1,5 +1,7 @@
-import { modelList } from '../../models/models.svelte.ts';
-import type { ModelStatus } from '../../models/status.ts';
+import { server } from '../../app/server.svelte.ts';
+import { chosenModel, modelList } from '../../models/models.svelte.ts';
+import { answering, type ModelStatus } from '../../models/status.ts';
+import { modelName } from './model-list.ts';
 
 export { answeringModel, chosenModel } from '../../models/models.svelte.ts';
 
@@ -9,3 +11,10 @@ export const models = {
     return modelList();
   },
 };
+
+/** Whether the model of this name, as it stands in replies, answers next. True while that is not known. */
+export function isAnswering(name: string): boolean {
+  const next = server.models ? answering(modelList(), chosenModel()) : undefined;
+  const names = next ? [next.name, modelName(next.id ?? '')] : [modelName(server.model)];
+  return names.includes(name) || names.every((one) => one === '');
+}

@@ -6,6 +6,7 @@ export const texts = {
     toStart: 'Go to the start',
     toEnd: 'Scroll to the end',
     dropped: 'Messages above do not fit in the context and are not sent',
+    model: (name: string) => `${name} answers from here on`,
     summarized: 'Messages above are sent as a summary',
     showSummary: 'Show summary',
   },
