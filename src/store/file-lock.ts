@@ -59,8 +59,8 @@ export async function withFileLock<Result>(
 
 async function acquire(lock: string, mark: string, { now, pause }: LockClock): Promise<void> {
   const prepared = `${lock}-${mark}`;
-  await mkdir(prepared, { mode: 0o700 });
   try {
+    await mkdir(prepared, { mode: 0o700 });
     await writeFile(join(prepared, mark), '', { mode: 0o600 });
     if (await renamed(prepared, lock)) return;
     const start = now();
@@ -84,6 +84,8 @@ async function acquire(lock: string, mark: string, { now, pause }: LockClock): P
     } while (!(await renamed(prepared, lock)));
   } catch (error) {
     await rm(prepared, { recursive: true, force: true }).catch(() => undefined);
+    // The same failure has the same message, so that it is logged once.
+    if (error instanceof Error) error.message = error.message.replaceAll(prepared, lock);
     throw error;
   }
 }

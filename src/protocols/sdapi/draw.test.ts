@@ -342,7 +342,12 @@ describe('disconnected clients', () => {
   test('sdapi: progress says whether get_last.json has the reply of a key', () => {
     const last = new LastDrawings();
     const stored = (query: string) =>
-      progressReply({ query: new URLSearchParams(query), remoteAddress: '127.0.0.1' }, { progress: () => undefined } as never, last, 0);
+      progressReply(
+        { query: new URLSearchParams(query), remoteAddress: '127.0.0.1' },
+        { progress: () => undefined } as never,
+        last,
+        0,
+      );
     expect(stored('genkey=mine')).toMatchObject({ stored: false });
     last.remember(noKey, 'mine', {}, []);
     expect(stored('genkey=mine')).toMatchObject({ stored: true });
