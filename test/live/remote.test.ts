@@ -4,14 +4,13 @@ import {
   greeting,
   introduction,
   longStory,
-  neverEnding,
   personQuestion,
   personSchema,
   weather,
   weatherQuestion,
   weatherReport,
 } from '../sdk/questions.ts';
-import { nativeClient, openRequest } from './client.ts';
+import { nativeClient, neverEnding, openRequest } from './client.ts';
 import { embeddedModel, type LiveServer, liveServers } from './server.ts';
 
 const startServer = liveServers();

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { neverEnding } from './client.ts';
 import { liveServers } from './server.ts';
 
 const start = liveServers();
@@ -185,7 +186,7 @@ describe('prompt logprobs', () => {
   test('are the same beside running streams', async () => {
     const long = Array.from({ length: 40 }, (_, line) => `Line ${line}: the fox saw ${line} birds.`).join('\n');
     const alone = await score(base, long);
-    const beside = complete(base, { prompt: 'The fox', max_tokens: 60, ignore_eos: true, bypass_eos: true });
+    const beside = complete(base, { prompt: 'The fox', max_tokens: 60, ...neverEnding });
     const scored = await score(base, long);
     await beside;
     expect(scored.logprobs.tokens).toEqual(alone.logprobs.tokens);

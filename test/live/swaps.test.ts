@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeRandomModel } from '../../bench/random-model.ts';
 import { anthropicClient, ollamaClient, openaiClient } from '../sdk/clients.ts';
-import { type NativeClient, nativeClient, openRequest } from './client.ts';
+import { type NativeClient, nativeClient, neverEnding, openRequest } from './client.ts';
 import { embeddedModel, type LiveServer, liveServers } from './server.ts';
 
 const startServer = liveServers();
@@ -81,27 +81,47 @@ describe('--routermode --maxmodels 1', () => {
 
   const dialects: Record<string, (model: string | undefined) => Promise<string>> = {
     'chat completions': async (model = '') => {
-      const reply = await openaiClient(live.base).chat.completions.create({ model, messages: [say], max_tokens: 4 });
+      const reply = await openaiClient(live.base).chat.completions.create({
+        model,
+        messages: [say],
+        max_tokens: 4,
+        ...neverEnding,
+      });
       return `${reply.choices[0]?.message.content}`;
     },
     completions: async (model = '') => {
-      const reply = await openaiClient(live.base).completions.create({ model, prompt: 'Once', max_tokens: 4 });
+      const reply = await openaiClient(live.base).completions.create({
+        model,
+        prompt: 'Once',
+        max_tokens: 4,
+        ...neverEnding,
+      });
       return `${reply.choices[0]?.text}`;
     },
     responses: async (model = '') => {
-      const reply = await openaiClient(live.base).responses.create({ model, input: 'Hello', max_output_tokens: 16 });
+      const reply = await openaiClient(live.base).responses.create({
+        model,
+        input: 'Hello',
+        max_output_tokens: 16,
+        ...neverEnding,
+      });
       return reply.output_text;
     },
     messages: async (model = '') => {
-      const reply = await anthropicClient(live.base).messages.create({ model, messages: [say], max_tokens: 4 });
+      const reply = await anthropicClient(live.base).messages.create({
+        model,
+        messages: [say],
+        max_tokens: 4,
+        ...neverEnding,
+      });
       return reply.content.map((block) => ('text' in block ? block.text : '')).join('');
     },
     'Ollama chat': async (model = '') => {
-      const options = { num_predict: 4 };
+      const options = { num_predict: 4, ...neverEnding };
       return (await ollamaClient(live.base).chat({ model, messages: [say], options })).message.content ?? '';
     },
     'Ollama generate': async (model = '') => {
-      const options = { num_predict: 4 };
+      const options = { num_predict: 4, ...neverEnding };
       return (await ollamaClient(live.base).generate({ model, prompt: 'Once', options })).response ?? '';
     },
     'the native API': async (model) => {
