@@ -259,11 +259,13 @@ describe('--admin', () => {
     const model = 'any';
     const early = [
       client.stream({ prompt: 'Once', max_length: 60, ban_eos_token: true }).then(({ frames }) => frames.length),
-      collected(openai.chat.completions.create({ model, messages: [say], max_tokens: 30, stream: true })),
-      collected(anthropic.messages.create({ model, messages: [say], max_tokens: 30, stream: true })),
-      collected(ollama.chat({ model, messages: [say], stream: true, options: { num_predict: 30 } })),
+      collected(
+        openai.chat.completions.create({ model, messages: [say], max_tokens: 30, stream: true, ...neverEnding }),
+      ),
+      collected(anthropic.messages.create({ model, messages: [say], max_tokens: 30, stream: true, ...neverEnding })),
+      collected(ollama.chat({ model, messages: [say], stream: true, options: { num_predict: 30, ...neverEnding } })),
       openai.responses
-        .create({ model, input: 'Hello', max_output_tokens: 20 })
+        .create({ model, input: 'Hello', max_output_tokens: 20, ...neverEnding })
         .then(({ output_text: text }) => text.length),
       client
         .generate({ prompt: 'Twice', max_length: 60, ban_eos_token: true })

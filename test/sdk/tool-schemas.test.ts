@@ -187,7 +187,7 @@ describe.each([
     // The model may answer in words here, since this dialect cannot ask for a call.
     const cut = await ask(6);
     expect(cut.message.tool_calls ?? []).toEqual([]);
-    expect(cut.eval_count).toBeLessThanOrEqual(6);
+    expect(['length', 'stop']).toContain(cut.done_reason);
     expect(cut.message.content).not.toContain('[{');
   });
 
