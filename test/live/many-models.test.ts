@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { anthropicClient, openaiClient } from '../sdk/clients.ts';
 import { neverEnding } from './client.ts';
@@ -243,6 +244,6 @@ async function until<Value>(found: () => Value | undefined): Promise<Value> {
   for (;;) {
     const value = found();
     if (value !== undefined) return value;
-    await new Promise((resolve) => setImmediate(resolve));
+    await wait(5);
   }
 }
