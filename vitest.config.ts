@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
@@ -34,15 +35,14 @@ function testsIn(folder: string): string[] {
   return names.filter((name) => name.endsWith('.test.ts')).map((name) => join(folder, name));
 }
 
+/** Vitest leaves one core to itself, which is idle most of the time: on two cores half of the time would be lost. */
+const allCores = availableParallelism();
+
 /** Short by default; `npm run test:load` runs them at full size. */
 const load = ['test/load/*-load.test.ts'];
 
 /** Those that measure who waits for whom, or end processes: nobody else may be at work beside them. */
-const alone = [
-  'test/faults/**/!(grammar|pictures|task-worker|worker).test.ts',
-  ...load,
-  ...['many-models', 'queue', 'swaps'].map((name) => `test/live/${name}.test.ts`),
-];
+const alone = ['test/faults/**/!(grammar|pictures|task-worker|worker).test.ts', ...load, 'test/live/queue.test.ts'];
 
 export default defineConfig({
   test: {
@@ -55,6 +55,7 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
           // A process for each file takes longer than its tests; they share nothing that they change.
           isolate: false,
+          maxWorkers: allCores,
           ...common,
         },
       },
@@ -64,6 +65,7 @@ export default defineConfig({
           include: native,
           globalSetup: 'test/weights-setup.ts',
           sequence: { groupOrder: 1 },
+          maxWorkers: allCores,
           ...common,
         },
       },

@@ -1,10 +1,11 @@
 import { expect } from 'vitest';
+import { neverEnding } from '../live/client.ts';
 
 /** A dialect as a client of it reads errors. */
 export interface Dialect {
   readonly name: string;
   readonly path: (stream: boolean) => string;
-  /** A generation that takes a while. */
+  /** A generation of `endlessTokens`: its model may not end it. */
   readonly endless: (prompt: string, stream: boolean) => object;
   /** The sentence of an error body; fails if the body has another form. */
   readonly sentence: (body: unknown) => string;
@@ -12,6 +13,7 @@ export interface Dialect {
   readonly streamSentence: (text: string) => string;
 }
 
+const endlessTokens = 1500;
 const message = (content: string) => ({ messages: [{ role: 'user', content }] });
 const lastOf = (text: string, pattern: RegExp): string => [...text.matchAll(pattern)].at(-1)?.[1] ?? '';
 const jsonIn = (text: string): unknown => {
@@ -42,14 +44,14 @@ const ollamaSentence = (body: unknown): string => {
 export const openai: Dialect = {
   name: 'OpenAI',
   path: () => '/v1/chat/completions',
-  endless: (prompt, stream) => ({ ...message(prompt), stream, max_tokens: 1500, ignore_eos: true }),
+  endless: (prompt, stream) => ({ ...message(prompt), stream, max_tokens: endlessTokens, ...neverEnding }),
   sentence: openaiSentence,
   streamSentence: (text) => openaiSentence(jsonIn(lastOf(text.replace('data: [DONE]', ''), /^data: (.+)$/gm))),
 };
 export const messages: Dialect = {
   name: 'Messages',
   path: () => '/v1/messages',
-  endless: (prompt, stream) => ({ ...message(prompt), stream, max_tokens: 1500, ignore_eos: true }),
+  endless: (prompt, stream) => ({ ...message(prompt), stream, max_tokens: endlessTokens, ...neverEnding }),
   sentence: messagesSentence,
   streamSentence: (text) => messagesSentence(jsonIn(lastOf(text, /^event: error\ndata: (.+)$/gm))),
 };
@@ -60,7 +62,7 @@ export const ollama: Dialect = {
     ...message(prompt),
     model: 'any',
     stream,
-    options: { num_predict: 1500, ignore_eos: true },
+    options: { num_predict: endlessTokens, ...neverEnding },
   }),
   sentence: ollamaSentence,
   streamSentence: (text) => ollamaSentence(jsonIn(lastOf(text, /^(\{.+)$/gm))),
@@ -68,7 +70,7 @@ export const ollama: Dialect = {
 export const native: Dialect = {
   name: 'native',
   path: (stream) => (stream ? '/api/extra/generate/stream' : '/api/v1/generate'),
-  endless: (prompt) => ({ prompt, max_length: 1500, ban_eos_token: true }),
+  endless: (prompt) => ({ prompt, max_length: endlessTokens, ...neverEnding }),
   sentence: nativeSentence,
   streamSentence: (text) => {
     const event = jsonIn(lastOf(text, /^data: (.+)$/gm)) as { error?: { message?: string } };

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { stillMs, tickMs } from '../../src/engines/host/heartbeat.ts';
 import { isAlive } from '../live/alive.ts';
-import { type NativeClient, nativeClient, readFrames } from '../live/client.ts';
+import { type NativeClient, nativeClient, neverEnding, readFrames } from '../live/client.ts';
 import { type LiveServer, liveServers } from '../live/server.ts';
 
 const startServer = liveServers();
@@ -26,7 +26,7 @@ describe('engine hang', () => {
     const stream = client.post('/api/extra/generate/stream', { ...endless, genkey: 'stream' });
     await writing('stream');
     const messages = [{ role: 'user', content: 'Tell me a story.' }];
-    const chat = client.post('/v1/chat/completions', { messages, max_tokens: 1500, ignore_eos: true });
+    const chat = client.post('/v1/chat/completions', { messages, max_tokens: 1500, ...neverEnding });
     await client.performanceWhere(({ queue }) => queue === 0);
     process.kill(worker, 'SIGSTOP');
     const cache = client.get('/api/extra/cache');

@@ -53,7 +53,7 @@ test('batching: a long prompt is processed in chunks beside running streams', as
   const streams = [0, 4, 8, 12].map((index) => client.generate({ ...request(index), max_length: 60 }));
   const reader = client.generate({ prompt: long, max_length: 8, temperature: 0 });
   const all = await Promise.all([reader, ...streams]);
-  expect(all.every(({ text }) => text.length > 0)).toBe(true);
+  expect(all.map(({ completion_tokens }) => completion_tokens)).toEqual([8, 60, 60, 60, 60]);
 });
 
 test('batching: an idle slot between two active ones keeps its text', async () => {

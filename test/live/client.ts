@@ -28,6 +28,15 @@ export interface NativeResult {
   readonly warnings?: readonly string[];
 }
 
+/**
+ * Fields of every dialect which forbid the end of a reply: it has all the tokens that are asked for, whatever the model would say.
+ * Other names (`ignore_eos`) are not read by all dialects.
+ */
+export const neverEnding = { ban_eos_token: true } as const;
+
+/** The text of a reply, whatever the model would say; a field of every dialect. */
+export const saying = (text: string): object => ({ grammar: `root ::= ${JSON.stringify(text)}` });
+
 /** A client of the native API that hides nothing: status, headers and exact text of every answer. */
 export function nativeClient(base: string, headers: Record<string, string> = {}) {
   async function call(
@@ -45,14 +54,20 @@ export function nativeClient(base: string, headers: Record<string, string> = {})
   const post = (path: string, body: unknown = {}, more: RequestInit = {}) =>
     call('POST', path, JSON.stringify(body), more);
 
-  /** Temperature 0 and a short reply, unless the fields say otherwise. */
+  /** Temperature 0 and a short reply of exactly that length, unless the fields say otherwise. A grammar ends where it ends. */
+  const complete = (fields: object) => ({
+    temperature: 0,
+    max_length: 24,
+    ...('grammar' in fields ? {} : neverEnding),
+    ...fields,
+  });
   async function generate(fields: object, path = '/api/v1/generate'): Promise<NativeResult> {
-    const answer = await post(path, { temperature: 0, max_length: 24, ...fields });
+    const answer = await post(path, complete(fields));
     if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.text}`);
     return (JSON.parse(answer.text) as { results: [NativeResult] }).results[0];
   }
   async function stream(fields: object): Promise<{ answer: Answer; frames: readonly Frame[] }> {
-    const answer = await post('/api/extra/generate/stream', { temperature: 0, max_length: 24, ...fields });
+    const answer = await post('/api/extra/generate/stream', complete(fields));
     return { answer, frames: readFrames(answer.text) };
   }
   async function check(genkey?: string): Promise<string> {

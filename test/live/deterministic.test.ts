@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeHybridModel, writeRecurrentModel, writeWindowModel } from '../models/memories.ts';
-import { nativeClient, openRequest } from './client.ts';
+import { nativeClient, neverEnding, openRequest } from './client.ts';
 import { embeddedModel, type LiveServer, liveServers } from './server.ts';
 
 const start = liveServers();
@@ -92,7 +92,7 @@ describe.each([
     const { base, output, stop } = await start([...flags, ...company, '--draftmodel', embeddedModel]);
     await expect.poll(() => output()).toContain('With --deterministic nothing is drafted');
     // Somebody who goes away in the middle of a batch has it computed again for the others.
-    const rude = openRequest(base, '/api/extra/generate/stream', { prompt: opening, max_length: 400 });
+    const rude = openRequest(base, '/api/extra/generate/stream', { prompt: opening, max_length: 400, ...neverEnding });
     const all = Promise.all(chats.map((chat) => talk(base, chat)));
     await rude.begun;
     rude.hangUp();

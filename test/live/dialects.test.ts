@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type NativeClient, nativeClient } from './client.ts';
+import { type NativeClient, nativeClient, neverEnding } from './client.ts';
 import { runProgram } from './program.ts';
 import { liveServers } from './server.ts';
 
@@ -55,7 +55,7 @@ describe('server with --jinjatemplate and --gendefaults', () => {
 
   test('shared path: answers in the dialect of the request', async () => {
     const response_fields = ['generation_settings/n_predict', 'stop_type'];
-    expect(await post('/completions', { prompt: 'Once', n_predict: 2, response_fields })).toEqual({
+    expect(await post('/completions', { prompt: 'Once', n_predict: 2, response_fields, ...neverEnding })).toEqual({
       'generation_settings/n_predict': 2,
       stop_type: 'limit',
     });

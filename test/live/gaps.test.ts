@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { gapMarks, writeGapModel } from '../models/gaps.ts';
-import { nativeClient } from './client.ts';
+import { nativeClient, neverEnding } from './client.ts';
 import { embeddedModel, liveServers } from './server.ts';
 
 const start = liveServers();
@@ -36,14 +36,22 @@ describe('model with fill-in-the-middle tokens', () => {
   });
 
   test('Ollama suffix: does the same', async () => {
-    const body = { model: 'gaps', prompt: 'a(', suffix: ')', options: { num_predict: 2 }, stream: false };
+    const body = {
+      model: 'gaps',
+      prompt: 'a(',
+      suffix: ')',
+      options: { num_predict: 2, ...neverEnding },
+      stream: false,
+    };
     const shown = (await client.post('/api/generate', { ...body, _debug_render_only: true })).json();
     expect(shown).toMatchObject({ _debug_info: { rendered_template: `${before}a(${behind})${gap}` } });
     expect((await client.post('/api/generate', body)).json()).toMatchObject({ done: true, eval_count: 2 });
   });
 
   test('llama.cpp /infill: does the same', async () => {
-    const answer = (await client.post('/infill', { input_prefix: 'a(', input_suffix: ')', n_predict: 2 })).json();
+    const answer = (
+      await client.post('/infill', { input_prefix: 'a(', input_suffix: ')', n_predict: 2, ...neverEnding })
+    ).json();
     expect(answer).toMatchObject({ prompt: `${before}a(${behind})${gap}`, tokens_predicted: 2 });
   });
 });

@@ -37,7 +37,8 @@ describe('at temperature 0', () => {
     'Grüße aus 日本 🙂 und',
   ])('the reply to %j is that of the greedy sampler of llama.cpp, token for token', async (prompt) => {
     const expected = reference.greedy(prompt, 60);
-    const asked = { prompt, max_length: 60, top_k: 40, top_p: 0.9, replace_instruct_placeholders: false };
+    const ends = { ban_eos_token: false };
+    const asked = { prompt, max_length: 60, top_k: 40, top_p: 0.9, replace_instruct_placeholders: false, ...ends };
     expect((await fresh.generate(asked)).text).toBe(expected.text);
     const { text, logprobs } = await keeping.generate({ ...asked, logprobs: true });
     expect(text).toBe(expected.text);

@@ -1,8 +1,10 @@
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { anthropicClient, openaiClient } from '../sdk/clients.ts';
+import { neverEnding } from './client.ts';
 import { embeddedModel, type LiveServer, liveServers } from './server.ts';
 
 const startServer = liveServers();
@@ -142,7 +144,13 @@ describe('names', () => {
 
   test('a background response of a non-default model can be cancelled and deleted', async () => {
     const server = await startServer(flags);
-    const wanted = { model: 'sub/one', input: 'Tell a long story.', background: true, max_output_tokens: 1000 };
+    const wanted = {
+      model: 'sub/one',
+      input: 'Tell a long story.',
+      background: true,
+      max_output_tokens: 1000,
+      ...neverEnding,
+    };
     const { id } = (await ask(server, '/v1/responses', wanted)).value;
     const post = await fetch(`${server.base}/v1/responses/${id}/cancel`, { method: 'POST' });
     expect(await post.json()).toMatchObject({ id, status: 'cancelled', model: 'koboldcpp/sub/one' });
@@ -184,12 +192,12 @@ describe('--autoswapmode', () => {
   const dialects: Record<string, Ask> = {
     'the chat completions of OpenAI': async (baseURL, watched) => {
       const client = openaiClient(baseURL).withOptions({ fetch: watched });
-      const stream = client.chat.completions.stream({ model: 'short', messages: [say], max_tokens: 4 });
+      const stream = client.chat.completions.stream({ model: 'short', messages: [say], max_tokens: 4, ...neverEnding });
       return (await stream.finalChatCompletion()).choices[0]?.message.content ?? '';
     },
     'the messages of Anthropic': async (baseURL, watched) => {
       const client = anthropicClient(baseURL).withOptions({ fetch: watched });
-      return client.messages.stream({ model: 'short', messages: [say], max_tokens: 4 }).finalText();
+      return client.messages.stream({ model: 'short', messages: [say], max_tokens: 4, ...neverEnding }).finalText();
     },
   };
 
@@ -235,6 +243,6 @@ async function until<Value>(found: () => Value | undefined): Promise<Value> {
   for (;;) {
     const value = found();
     if (value !== undefined) return value;
-    await new Promise((resolve) => setImmediate(resolve));
+    await wait(5);
   }
 }

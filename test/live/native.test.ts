@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type NativeClient, nativeClient, openRequest } from './client.ts';
+import { type NativeClient, nativeClient, neverEnding, openRequest, saying } from './client.ts';
 import { type LiveServer, liveServers } from './server.ts';
 
 const startServer = liveServers();
@@ -17,7 +17,12 @@ const long = { prompt: story, max_length: 1600, ban_eos_token: true, temperature
 
 describe('a whole reply', () => {
   test('has all documented members', async () => {
-    const answer = await client.post('/api/v1/generate', { prompt: story, max_length: 8, temperature: 0 });
+    const answer = await client.post('/api/v1/generate', {
+      prompt: story,
+      max_length: 8,
+      temperature: 0,
+      ...neverEnding,
+    });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/json');
     const { results } = answer.json() as { results: object[] };
@@ -35,11 +40,13 @@ describe('a whole reply', () => {
 
   test('ends with `stop` at an end token, which is counted', async () => {
     const prompt = '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n';
-    const { finish_reason, completion_tokens, text } = await client.generate({ prompt, max_length: 400 });
-    expect(finish_reason).toBe('stop');
-    expect(completion_tokens).toBeLessThan(400);
-    const tokens = (await client.post('/api/extra/tokencount', { prompt: text, special: false })).json();
-    expect(completion_tokens).toBe((tokens as { value: number }).value + 1);
+    const asked = { prompt, max_length: 400, logprobs: true, ...saying('Hello to you') };
+    const { finish_reason, completion_tokens, text, logprobs } = await client.generate(asked);
+    expect([finish_reason, text]).toEqual(['stop', 'Hello to you']);
+    const tokens = logprobs?.content.map(({ token }) => token) ?? [];
+    expect(completion_tokens).toBe(tokens.length);
+    expect(tokens.slice(0, -1).join('')).toBe(text);
+    expect(tokens.at(-1)).toBe('<|im_end|>');
   });
 
   test('same seed gives the same text, another seed another', async () => {
@@ -79,6 +86,8 @@ describe('a whole reply', () => {
 
 describe('a stream', () => {
   test('has the exact frames and the text of the whole reply', async () => {
+    // The prompt is in the cache of both that are compared: rounding decides near ties.
+    await client.generate({ prompt: story });
     const whole = await client.generate({ prompt: story });
     const { answer, frames } = await client.stream({ prompt: story });
     expect(answer.headers.get('content-type')).toBe('text/event-stream');
@@ -162,6 +171,8 @@ describe('stop texts, bans and grammars', () => {
       additionalProperties: false,
     };
     const asked = { prompt: 'A person:', temperature: 1, sampler_seed, max_length: 120 };
+    // The prompt is in the cache of both that are compared.
+    await client.generate({ ...asked, max_length: 1 });
     const { text } = await client.generate({ ...asked, grammar: JSON.stringify(schema) });
     const value = JSON.parse(text);
     expect(Object.keys(value)).toEqual(['name', 'age']);
@@ -184,8 +195,11 @@ describe('prompts', () => {
   });
 
   test('memory goes in front of the prompt', async () => {
+    const whole = { prompt: 'Tom had a red ball.\nTom' };
+    // The prompt is in the cache of both that are compared.
+    await client.generate(whole);
     const apart = await client.generate({ memory: 'Tom had a red ball.\n', prompt: 'Tom' });
-    const together = await client.generate({ prompt: 'Tom had a red ball.\nTom' });
+    const together = await client.generate(whole);
     expect(apart.text).toBe(together.text);
     expect(apart.prompt_tokens).toBe(together.prompt_tokens);
   });

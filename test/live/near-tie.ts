@@ -7,6 +7,8 @@ import type { NativeClient, NativeResult } from './client.ts';
  * between each of the two and a computation with 32-bit floats.
  */
 const movement = 0.35;
+/** Two tokens that are no further apart may change places where the same text is computed in another way. */
+export const nearTie = 2 * movement;
 const likely = Math.log(0.01);
 
 type Fields = Readonly<Record<string, unknown>> & { readonly prompt: string };
@@ -16,7 +18,7 @@ export const withTokens = <Request extends object>(request: Request) => ({ ...re
 
 /**
  * What holds for two ways of computing a text on every processor: it is the same as long as nothing is nearly tied. At temperature
- * 0 `client` is asked for the probabilities where the two part, and both tokens must be as good as tied there; with chance
+ * 0 `client` is asked for the probabilities where the two part, behind the very tokens before it, and both must be as good as tied there; with chance
  * in it, the probabilities that both tell must be alike up to the parting and at it. Resolves to how much of the text is
  * common, from 0 to 1.
  */
@@ -27,25 +29,31 @@ export async function sharedUntilTie(
   expected: NativeResult,
 ): Promise<number> {
   const [ours, theirs] = [told(seen), told(expected)];
-  const parting = theirs.findIndex(({ token }, index) => token !== ours[index]?.token);
+  const parting = theirs.findIndex(({ token_id }, index) => token_id !== ours[index]?.token_id);
   if (parting < 0) expect(seen.text).toBe(expected.text);
-  const common = parting < 0 ? theirs.length : parting;
-  const before = theirs.slice(0, common).map(({ token }) => token);
+  const common = parting < 0 ? theirs : theirs.slice(0, parting);
   if (request.temperature > 0) {
-    for (const [index, one] of theirs.slice(0, common + 1).entries()) {
-      expectAlike(ours[index], one, request.temperature, before.slice(0, index).join(''));
+    for (const [index, one] of theirs.slice(0, common.length + 1).entries()) {
+      expectAlike(ours[index], one, request.temperature, textOf(common.slice(0, index)));
     }
   } else if (parting >= 0) {
-    const chances = await probabilities(client, request, before.join(''));
-    expectTie(chances, [ours[parting]?.token, theirs[parting]?.token], before.join(''));
+    const rivals = [ours[parting], theirs[parting]];
+    const names = rivals.map((rival) => rival?.token ?? '');
+    const chances = await probabilities(client, request, common, rivals);
+    const [one = Number.NaN, other = Number.NaN] = names.map((name) => chances[name]);
+    const where = `${JSON.stringify(names)} ${whereabouts(textOf(common))}`;
+    expect(Math.abs(one - other), where).toBeLessThan(nearTie);
   }
-  return common / Math.max(1, theirs.length);
+  return common.length / Math.max(1, theirs.length);
 }
 
 interface Told {
   readonly token: string;
+  readonly token_id: number;
   readonly top_logprobs: readonly { readonly token: string; readonly logprob: number }[];
 }
+
+const textOf = (tokens: readonly Told[]): string => tokens.map(({ token }) => token).join('');
 
 const told = ({ logprobs }: NativeResult): readonly Told[] => (logprobs?.content ?? []) as unknown as readonly Told[];
 
@@ -56,34 +64,40 @@ function expectAlike(ours: Told | undefined, theirs: Told, temperature: number, 
   const [first] = both;
   for (const { token, logprob } of both) {
     const moved = logprob - (first?.logprob ?? 0) - ((seen.get(token) ?? 0) - (seen.get(first?.token ?? '') ?? 0));
-    expect(Math.abs(moved), `${JSON.stringify(token)} ${whereabouts(before)}`).toBeLessThan(
-      (2 * movement) / temperature,
-    );
+    expect(Math.abs(moved), `${JSON.stringify(token)} ${whereabouts(before)}`).toBeLessThan(nearTie / temperature);
   }
-}
-
-function expectTie(
-  chances: ReadonlyMap<string, number>,
-  tokens: readonly (string | undefined)[],
-  before: string,
-): void {
-  const [one, other] = tokens.map((token) => chances.get(token ?? '') ?? Number.NEGATIVE_INFINITY) as [number, number];
-  expect(Math.abs(one - other), `${JSON.stringify(tokens)} ${whereabouts(before)}`).toBeLessThan(2 * movement);
 }
 
 const whereabouts = (before: string): string => `after ${JSON.stringify(before.slice(-60))}`;
 
-/** Of the ten best tokens behind prompt and text, with the penalties, bans and grammar of the request. */
+/** Large enough to lift two tokens over all others; both are lifted, so that their distance stays. */
+const lift = 50;
+
+/**
+ * Logprobs by token text behind the prompt and exactly these tokens, with the penalties and bans of the request. The text of
+ * the tokens would be tokenized in another way where a grammar or a ban has forced unusual ones, and followed by other words.
+ */
 async function probabilities(
   client: NativeClient,
-  request: Fields,
-  text: string,
-): Promise<ReadonlyMap<string, number>> {
+  { prompt, grammar, logit_bias: bias, ...request }: Fields,
+  tokens: readonly Told[],
+  rivals: readonly (Told | undefined)[],
+): Promise<Readonly<Record<string, number>>> {
   const everything = { temperature: 1, top_k: 0, top_p: 1, min_p: 0, top_a: 0, tfs: 1, typical: 1, mirostat: 0 };
-  const asked = { ...request, ...everything, prompt: request.prompt + text, max_length: 1, logprobs: true };
-  const { logprobs } = await client.generate(asked);
-  const [first] = (logprobs?.content ?? []) as { top_logprobs: { token: string; logprob: number }[] }[];
-  return new Map(first?.top_logprobs.map(({ token, logprob }) => [token, logprob]));
+  const { ids } = (await client.post('/api/extra/tokencount', { prompt })).json() as { ids: number[] };
+  // A grammar cannot begin in the middle of its text; without it more likely tokens may hide the two.
+  const lifted = grammar === undefined ? {} : Object.fromEntries(rivals.map((rival) => [rival?.token_id, lift]));
+  const answer = await client.post('/v1/completions', {
+    ...request,
+    ...everything,
+    logit_bias: { ...(bias as object | undefined), ...lifted },
+    prompt: [...ids, ...tokens.map(({ token_id }) => token_id)],
+    max_length: 1,
+    logprobs: 20,
+  });
+  expect(answer.status, answer.text).toBe(200);
+  const { choices } = answer.json() as { choices: [{ logprobs: { top_logprobs: [Record<string, number>] } }] };
+  return choices[0].logprobs.top_logprobs[0];
 }
 
 /** Texts must not part at the first word each: then nothing would have been compared. Chance parts them sooner than ties do. */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { neverEnding } from './client.ts';
 import { runProgram } from './program.ts';
 import { type LiveServer, liveServers } from './server.ts';
 
@@ -116,12 +117,16 @@ async function sample(metric: string, labels: string): Promise<number> {
 
 const messages = [{ role: 'user', content: 'Hello' }];
 const texts = [
-  ['openai', '/v1/chat/completions', { messages, max_tokens: 4, temperature: 0, stream: true }],
-  ['messages', '/v1/messages', { model: 'any', messages, max_tokens: 4, temperature: 0 }],
-  ['responses', '/v1/responses', { input: 'Hello', max_output_tokens: 4, temperature: 0 }],
-  ['ollama', '/api/generate', { model: '', prompt: 'Once', options: { num_predict: 4, temperature: 0 } }],
-  ['native', '/api/v1/generate', { prompt: 'Once', max_length: 4, temperature: 0 }],
-  ['llamacpp', '/completion', { prompt: 'Once', n_predict: 4, temperature: 0 }],
+  ['openai', '/v1/chat/completions', { messages, max_tokens: 4, temperature: 0, ...neverEnding, stream: true }],
+  ['messages', '/v1/messages', { model: 'any', messages, max_tokens: 4, temperature: 0, ...neverEnding }],
+  ['responses', '/v1/responses', { input: 'Hello', max_output_tokens: 4, temperature: 0, ...neverEnding }],
+  [
+    'ollama',
+    '/api/generate',
+    { model: '', prompt: 'Once', options: { num_predict: 4, temperature: 0, ...neverEnding } },
+  ],
+  ['native', '/api/v1/generate', { prompt: 'Once', max_length: 4, temperature: 0, ...neverEnding }],
+  ['llamacpp', '/completion', { prompt: 'Once', n_predict: 4, temperature: 0, ...neverEnding }],
 ] as const;
 const refused = [
   ['messages', '/v1/messages/count_tokens', '{"messages": oops', 400, 'invalid-json'],

@@ -10,14 +10,17 @@ export interface Ended {
 export interface RunOptions {
   readonly input?: string;
   readonly limitMs?: number;
+  /** The command that starts it, where it is not the build of this repository alone. */
+  readonly command?: readonly string[];
 }
 
 /** Runs the program to its end. One that does not end within the limit is ended, and has no code then. */
 export function runProgram(
   flags: readonly string[],
-  { input = '', limitMs = 50_000 }: RunOptions = {},
+  { input = '', limitMs = 50_000, command = [process.execPath, program] }: RunOptions = {},
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [program, ...flags], {
+  const [file = '', ...first] = command;
+  const child = spawn(file, [...first, ...flags], {
     env: programEnvironment(),
     stdio: ['pipe', 'pipe', 'pipe'],
   });

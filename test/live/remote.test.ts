@@ -2,16 +2,20 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { anthropicClient, ollamaClient, openaiClient } from '../sdk/clients.ts';
 import {
   greeting,
+  introducing,
   introduction,
+  knownContinuation,
+  knownTokens,
   longStory,
-  neverEnding,
+  opening,
+  parisOnly,
   personQuestion,
   personSchema,
   weather,
   weatherQuestion,
   weatherReport,
 } from '../sdk/questions.ts';
-import { nativeClient, openRequest } from './client.ts';
+import { nativeClient, neverEnding, openRequest, saying } from './client.ts';
 import { embeddedModel, type LiveServer, liveServers } from './server.ts';
 
 const startServer = liveServers();
@@ -51,7 +55,7 @@ describe('--remote', () => {
 
   test('OpenAI client: whole and streamed, with logprobs', async () => {
     const client = openaiClient(front.base);
-    const asked = { model: 'any', messages: hello, temperature: 0, logprobs: true, top_logprobs: 2 };
+    const asked = { model: 'any', messages: hello, temperature: 0, logprobs: true, top_logprobs: 2, ...introducing };
     const whole = await client.chat.completions.create(asked);
     expect(whole.choices[0]).toMatchObject({ message: { content: introduction }, finish_reason: 'stop' });
     expect(whole.usage).toMatchObject({ prompt_tokens: 16, completion_tokens: 15 });
@@ -59,10 +63,10 @@ describe('--remote', () => {
     expect(figures.map(({ token }) => token).join('')).toBe(introduction);
     expect(figures[0]?.top_logprobs).toMatchObject([{ token: figures[0]?.token }]);
     expect(await textOf(await client.chat.completions.create({ ...asked, stream: true }))).toBe(introduction);
-    const plain = { model: 'any', prompt: 'Once upon a time', max_tokens: 8, temperature: 0 };
+    const plain = { model: 'any', prompt: opening, max_tokens: knownTokens, temperature: 0, ...neverEnding };
     const direct = await openaiClient(behind[0]?.base ?? '').completions.create(plain);
     const remote = await client.completions.create(plain);
-    expect(remote.choices[0]?.text).toBe(direct.choices[0]?.text);
+    expect([remote.choices[0]?.text, direct.choices[0]?.text]).toEqual([knownContinuation, knownContinuation]);
   });
 
   test('JSON schema, tool calls and tool results', async () => {
@@ -76,21 +80,29 @@ describe('--remote', () => {
     });
     expect(JSON.parse(person.choices[0]?.message.content ?? '')).toMatchObject({ name: expect.any(String) });
 
-    const tools = [{ type: 'function' as const, function: weather }];
+    const tools = [{ type: 'function' as const, function: parisOnly }];
     const question = { role: 'user' as const, content: weatherQuestion };
-    const stream = client.chat.completions.stream({ model: 'any', messages: [question], tools, temperature: 0 });
+    const stream = client.chat.completions.stream({
+      model: 'any',
+      messages: [question],
+      tools,
+      tool_choice: { type: 'function', function: { name: parisOnly.name } },
+      temperature: 0,
+    });
     const called = await stream.finalMessage();
     const call = called.tool_calls?.[0];
     expect(call).toMatchObject({ function: { name: 'get_weather', arguments: expect.stringContaining('Paris') } });
     const result = { role: 'tool' as const, tool_call_id: call?.id ?? '', content: weatherReport };
     const messages = [question, called, result];
-    const answer = await client.chat.completions.create({ model: 'any', messages, tools, temperature: 0 });
-    expect(answer.choices[0]?.message.content).toMatch(/21/);
+    const words = { tool_choice: 'none' as const, ...saying('It is 21 degrees.') };
+    const answer = await client.chat.completions.create({ model: 'any', messages, tools, temperature: 0, ...words });
+    expect(answer.choices[0]?.message.content).toBe('It is 21 degrees.');
   });
 
   test('Anthropic client: with the stop sequence', async () => {
     const client = anthropicClient(front.base);
-    const asked = { model: 'any', max_tokens: 100, temperature: 0, messages: hello };
+    const plain = { model: 'any', max_tokens: 100, temperature: 0, messages: hello };
+    const asked = { ...plain, ...introducing };
     const streamed = await client.messages.stream(asked).finalMessage();
     expect(streamed).toMatchObject({ content: [{ type: 'text', text: introduction }], stop_reason: 'end_turn' });
     expect(streamed.usage.output_tokens).toBe(15);
@@ -99,20 +111,31 @@ describe('--remote', () => {
     expect((await client.messages.countTokens({ model: 'any', messages: hello })).input_tokens).toBe(16);
     const tools = [{ name: weather.name, description: weather.description, input_schema: weather.parameters }];
     const messages = [{ role: 'user' as const, content: weatherQuestion }];
-    const called = await client.messages.create({ ...asked, messages, tools });
+    const tool_choice = { type: 'tool' as const, name: weather.name };
+    const called = await client.messages.create({ ...plain, messages, tools, tool_choice });
     expect(called.content).toContainEqual(expect.objectContaining({ type: 'tool_use', name: 'get_weather' }));
   });
 
   test('Ollama client and Responses API', async () => {
     const ollama = ollamaClient(front.base);
-    const reply = await ollama.chat({ model: 'any', messages: hello, options: { temperature: 0 } });
+    const reply = await ollama.chat({ model: 'any', messages: hello, options: { temperature: 0, ...introducing } });
     expect(reply).toMatchObject({ message: { content: introduction }, prompt_eval_count: 16, eval_count: 15 });
     const pieces: string[] = [];
-    for await (const { response } of await ollama.generate({ model: 'any', prompt: greeting, stream: true })) {
+    for await (const { response } of await ollama.generate({
+      model: 'any',
+      prompt: greeting,
+      stream: true,
+      options: introducing,
+    })) {
       pieces.push(response ?? '');
     }
-    expect(pieces.join('')).toContain('Parley');
-    const response = await openaiClient(front.base).responses.create({ model: 'any', input: greeting, temperature: 0 });
+    expect(pieces.join('')).toBe(introduction);
+    const response = await openaiClient(front.base).responses.create({
+      model: 'any',
+      input: greeting,
+      temperature: 0,
+      ...introducing,
+    });
     expect(response.output_text).toBe(introduction);
   });
 
@@ -154,7 +177,7 @@ describe('--remote', () => {
     const client = nativeClient(both.base);
     const { data } = await openaiClient(both.base).models.list();
     expect(data.map(({ id }) => id).slice(0, 2)).toEqual(['koboldcpp/parley-mini', 'koboldcpp/far-away']);
-    const asked = { messages: hello, temperature: 0 };
+    const asked = { messages: hello, temperature: 0, ...introducing };
     for (const model of ['far-away', 'org/far-away', 'parley-mini']) {
       const reply = (await client.post('/v1/chat/completions', { ...asked, model })).json() as {
         model: string;
@@ -203,6 +226,7 @@ describe('--remote', () => {
       model: 'any',
       messages: hello,
       temperature: 0,
+      ...introducing,
     });
     expect(after.choices[0]?.message.content).toBe(introduction);
     for (const number of running.keys()) await client.post('/api/extra/abort', { genkey: `S${number}` });

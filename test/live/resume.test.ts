@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { anthropicClient, openaiClient } from '../sdk/clients.ts';
+import { neverEnding } from './client.ts';
 import { liveServers, program, programEnvironment } from './server.ts';
 
 const startServer = liveServers();
 const asking = { 'x-parley-resumable': '1' };
 const messages = [{ role: 'user' as const, content: 'Tell me about the sea.' }];
 const prompt = 'Once upon a time there was a lighthouse';
-const same = { temperature: 0, seed: 7 };
+const same = { temperature: 0, seed: 7, ...neverEnding };
 
 type Event = Record<string, unknown>;
 
@@ -63,7 +64,7 @@ const dialects: Readonly<Record<string, Dialect>> = {
   },
   native: {
     path: '/api/extra/generate/stream',
-    body: { temperature: 0, sampler_seed: 7, prompt, max_length: 16 },
+    body: { temperature: 0, sampler_seed: 7, prompt, max_length: 16, ...neverEnding },
     text: ({ token }) => token,
   },
 };
@@ -127,7 +128,8 @@ describe('resumable streams', () => {
     expect(rest.headers.get('content-type')).toBe(response.headers.get('content-type'));
     const all = first + second + (await rest.text());
     expect(sayingOf(all, dialect)).toBe(sayingOf(uncut, dialect));
-    expect(sayingOf(all, dialect).length).toBeGreaterThan(20);
+    expect(sayingOf(all, dialect)).not.toBe('');
+    expect(eventsIn(first + second).length).toBeLessThan(eventsIn(all).length);
     const ids = eventsIn(all).map(({ id }) => id);
     expect(ids).toEqual(ids.map((_, index) => index + 1));
     // From the beginning it is the same, byte by byte.
@@ -142,7 +144,7 @@ describe('resumable streams', () => {
   });
 
   test('DELETE stops the generation, and so does its genkey', async () => {
-    const long = { messages, max_tokens: 900, stream: true, ignore_eos: true, temperature: 0 };
+    const long = { messages, max_tokens: 900, stream: true, ...neverEnding, temperature: 0 };
     const stops: readonly ((id: string) => Promise<Response>)[] = [
       (id) => fetch(`${base}/api/extra/stream/${id}`, { method: 'DELETE' }),
       () => send('/api/extra/abort', { genkey: 'KCPP0007' }),
@@ -160,15 +162,15 @@ describe('resumable streams', () => {
   });
 
   test('the official SDKs read a numbered stream unharmed', async () => {
-    const request = { model: 'any', messages, max_tokens: 16, temperature: 0 };
+    const request = { model: 'any', messages, max_tokens: 16, temperature: 0, ...neverEnding };
     let said = '';
     const chat = openaiClient(base).chat.completions;
     for await (const chunk of await chat.create({ ...request, stream: true }, { headers: asking }))
       said += chunk.choices[0]?.delta.content ?? '';
-    expect(said.length).toBeGreaterThan(10);
+    expect(said).not.toBe('');
     const message = await anthropicClient(base).messages.stream(request, { headers: asking }).finalMessage();
     expect(message.stop_reason).toBe('max_tokens');
-    expect(message.content).toMatchObject([{ type: 'text', text: expect.stringMatching(/.{10}/) }]);
+    expect(message.content).toMatchObject([{ type: 'text', text: expect.stringMatching(/./s) }]);
   });
 });
 

@@ -1,4 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { knownContinuation, knownTokens, opening } from '../sdk/questions.ts';
+import { neverEnding } from './client.ts';
+import { nearTie } from './near-tie.ts';
 import { liveServers } from './server.ts';
 
 const start = liveServers();
@@ -83,14 +86,31 @@ describe('prompt logprobs', () => {
   });
 
   test('greedy text has the highest logprob at every position', async () => {
-    const opening = await tokenize(base, 'Once upon a time');
-    const { choices } = await complete(base, { prompt: opening, max_tokens: 24, temperature: 0, logprobs: 0 });
+    const prompt = await tokenize(base, opening);
+    const { choices } = await complete(base, { prompt, max_tokens: 24, temperature: 0, logprobs: 0 });
     const written = choices[0]?.logprobs.token_ids ?? [];
-    const scored = await complete(base, { prompt: [...opening, ...written], max_tokens: 0, prompt_logprobs: 1 });
+    const scored = await complete(base, { prompt: [...prompt, ...written], max_tokens: 0, prompt_logprobs: 1 });
     const figures = scored.choices[0]?.prompt_logprobs ?? [];
-    expect(figures).toHaveLength(opening.length + written.length);
-    const ranks = written.map((token, index) => figures[opening.length + index]?.[token]?.rank);
-    expect(ranks).toEqual(written.map(() => 1));
+    expect(figures).toHaveLength(prompt.length + written.length);
+    for (const [index, token] of written.entries()) {
+      const row = figures[prompt.length + index] ?? {};
+      const best = Math.max(...Object.values(row).map(({ logprob }) => logprob));
+      expect(best - (row[token]?.logprob ?? Number.NaN), `${row[token]?.decoded_token}`).toBeLessThan(nearTie);
+    }
+  });
+
+  test('the known continuation is no near tie at any token', async () => {
+    const prompt = await tokenize(base, opening);
+    const asked = { prompt, max_tokens: knownTokens, temperature: 0, logprobs: 0, ...neverEnding };
+    const [reply] = (await complete(base, asked)).choices;
+    expect(reply?.text).toBe(knownContinuation);
+    const written = reply?.logprobs.token_ids ?? [];
+    const scored = await complete(base, { prompt: [...prompt, ...written], max_tokens: 0, prompt_logprobs: 2 });
+    for (const row of scored.choices[0]?.prompt_logprobs.slice(prompt.length) ?? []) {
+      const [first, second] = Object.values(row ?? {}).sort((one, other) => other.logprob - one.logprob);
+      const lead = (first?.logprob ?? Number.NaN) - (second?.logprob ?? Number.NaN);
+      expect(lead, `${first?.decoded_token} before ${second?.decoded_token}`).toBeGreaterThan(nearTie);
+    }
   });
 
   test('tokens, offsets and text are consistent', async () => {
@@ -185,7 +205,7 @@ describe('prompt logprobs', () => {
   test('are the same beside running streams', async () => {
     const long = Array.from({ length: 40 }, (_, line) => `Line ${line}: the fox saw ${line} birds.`).join('\n');
     const alone = await score(base, long);
-    const beside = complete(base, { prompt: 'The fox', max_tokens: 60, ignore_eos: true, bypass_eos: true });
+    const beside = complete(base, { prompt: 'The fox', max_tokens: 60, ...neverEnding });
     const scored = await score(base, long);
     await beside;
     expect(scored.logprobs.tokens).toEqual(alone.logprobs.tokens);

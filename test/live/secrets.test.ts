@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { KeyFile, keyScopes } from '../../src/keys/key-file.ts';
+import { neverEnding } from './client.ts';
 import { freePort } from './free-port.ts';
 import { embeddedModel, type LiveServer, liveServers } from './server.ts';
 
@@ -271,7 +272,7 @@ test('secrets after a crash: the report of an engine that ended in the middle of
     'POST',
     '/v1/chat/completions',
     bearer(keys[1] ?? ''),
-    json({ ...hello, max_tokens: 2000, ignore_eos: true }),
+    json({ ...hello, max_tokens: 2000, ...neverEnding }),
   );
   await expect.poll(() => server.worker(), { timeout: 30_000 }).toBeDefined();
   const slots = async () => (await fetch(`${server.base}/slots`, { headers: owner })).text();

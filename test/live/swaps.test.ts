@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeRandomModel } from '../../bench/random-model.ts';
 import { anthropicClient, ollamaClient, openaiClient } from '../sdk/clients.ts';
-import { type NativeClient, nativeClient, openRequest } from './client.ts';
+import { type NativeClient, nativeClient, neverEnding, openRequest } from './client.ts';
 import { freePort } from './free-port.ts';
 import { embeddedModel, type LiveServer, liveServers } from './server.ts';
 
@@ -82,27 +82,47 @@ describe('--routermode --maxmodels 1', () => {
 
   const dialects: Record<string, (model: string | undefined) => Promise<string>> = {
     'chat completions': async (model = '') => {
-      const reply = await openaiClient(live.base).chat.completions.create({ model, messages: [say], max_tokens: 4 });
+      const reply = await openaiClient(live.base).chat.completions.create({
+        model,
+        messages: [say],
+        max_tokens: 4,
+        ...neverEnding,
+      });
       return `${reply.choices[0]?.message.content}`;
     },
     completions: async (model = '') => {
-      const reply = await openaiClient(live.base).completions.create({ model, prompt: 'Once', max_tokens: 4 });
+      const reply = await openaiClient(live.base).completions.create({
+        model,
+        prompt: 'Once',
+        max_tokens: 4,
+        ...neverEnding,
+      });
       return `${reply.choices[0]?.text}`;
     },
     responses: async (model = '') => {
-      const reply = await openaiClient(live.base).responses.create({ model, input: 'Hello', max_output_tokens: 16 });
+      const reply = await openaiClient(live.base).responses.create({
+        model,
+        input: 'Hello',
+        max_output_tokens: 16,
+        ...neverEnding,
+      });
       return reply.output_text;
     },
     messages: async (model = '') => {
-      const reply = await anthropicClient(live.base).messages.create({ model, messages: [say], max_tokens: 4 });
+      const reply = await anthropicClient(live.base).messages.create({
+        model,
+        messages: [say],
+        max_tokens: 4,
+        ...neverEnding,
+      });
       return reply.content.map((block) => ('text' in block ? block.text : '')).join('');
     },
     'Ollama chat': async (model = '') => {
-      const options = { num_predict: 4 };
+      const options = { num_predict: 4, ...neverEnding };
       return (await ollamaClient(live.base).chat({ model, messages: [say], options })).message.content ?? '';
     },
     'Ollama generate': async (model = '') => {
-      const options = { num_predict: 4 };
+      const options = { num_predict: 4, ...neverEnding };
       return (await ollamaClient(live.base).generate({ model, prompt: 'Once', options })).response ?? '';
     },
     'the native API': async (model) => {
@@ -240,11 +260,13 @@ describe('--admin', () => {
     const model = 'any';
     const early = [
       client.stream({ prompt: 'Once', max_length: 60, ban_eos_token: true }).then(({ frames }) => frames.length),
-      collected(openai.chat.completions.create({ model, messages: [say], max_tokens: 30, stream: true })),
-      collected(anthropic.messages.create({ model, messages: [say], max_tokens: 30, stream: true })),
-      collected(ollama.chat({ model, messages: [say], stream: true, options: { num_predict: 30 } })),
+      collected(
+        openai.chat.completions.create({ model, messages: [say], max_tokens: 30, stream: true, ...neverEnding }),
+      ),
+      collected(anthropic.messages.create({ model, messages: [say], max_tokens: 30, stream: true, ...neverEnding })),
+      collected(ollama.chat({ model, messages: [say], stream: true, options: { num_predict: 30, ...neverEnding } })),
       openai.responses
-        .create({ model, input: 'Hello', max_output_tokens: 20 })
+        .create({ model, input: 'Hello', max_output_tokens: 20, ...neverEnding })
         .then(({ output_text: text }) => text.length),
       client
         .generate({ prompt: 'Twice', max_length: 60, ban_eos_token: true })

@@ -3,6 +3,7 @@
 //   [gate PATH]   after five words it waits until the file exists
 //   [fast]        many words in each step
 //   [turn]        the first word is the number of the generation: t1, t2, …
+//   [replies …]   its replies, one for each generation in which these words stand (see scripted.ts)
 import { existsSync } from 'node:fs';
 import { finishOf, send, serveWithoutModel, startOf } from '../../bench/worker-without-model.mjs';
 
@@ -10,7 +11,12 @@ const stepMs = 5;
 const fastWords = 100;
 const wordsBeforeGate = 5;
 
+/** Long enough for several pieces, short enough to cut words. */
+const pieceLength = 4;
+
 const running = new Map();
+/** How many replies of each script have been given. */
+const scripts = new Map();
 let turns = 0;
 
 serveWithoutModel({ description: 'a fake engine without a model', generate, abort });
@@ -18,11 +24,23 @@ setInterval(step, stepMs);
 
 function generate({ id, request }) {
   const { maxTokens, prompt, memory } = request;
+  const script = /\[replies ([\w-]+)\]/.exec(`${memory}${prompt}`)?.[1];
+  if (script !== undefined) return send({ type: 'step', pieces: [startOf(id, maxTokens), ...nextReply(id, script)] });
   const gate = /\[gate ([^\]]+)\]/.exec(`${memory}${prompt}`)?.[1];
   running.set(id, { done: 0, maxTokens, gate, most: prompt.includes('[fast]') ? fastWords : 1 });
   turns += 1;
   const turn = prompt.includes('[turn]') ? [{ type: 'text-delta', id, text: ` t${turns}` }] : [];
   send({ type: 'step', pieces: [startOf(id, maxTokens), ...turn] });
+}
+
+/** After the last reply of a script it says nothing more. */
+function nextReply(id, script) {
+  const given = scripts.get(script) ?? 0;
+  scripts.set(script, given + 1);
+  const { replies } = JSON.parse(Buffer.from(script, 'base64url').toString());
+  const texts = (replies[given] ?? '').match(new RegExp(`.{1,${pieceLength}}`, 'gsu')) ?? [];
+  const pieces = texts.map((text) => ({ type: 'text-delta', id, text }));
+  return [...pieces, { ...finishOf(id, pieces.length), reason: 'stop', cause: 'end-token' }];
 }
 
 /** All running generations together, as a batch: their pieces are one message. */

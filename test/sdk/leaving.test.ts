@@ -2,11 +2,11 @@ import Anthropic from '@anthropic-ai/sdk';
 import { Ollama } from 'ollama';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { nativeClient } from '../live/client.ts';
+import { nativeClient, neverEnding } from '../live/client.ts';
 import { askChat } from './ask.ts';
 import { becomesBusy, becomesIdle, queueEmpties } from './idle.ts';
 import { liveClients } from './live-clients.ts';
-import { clock, greeting, introduction, longStory, longStoryTokens, neverEnding, weather } from './questions.ts';
+import { clock, greeting, introducing, introduction, longStory, longStoryTokens, weather } from './questions.ts';
 
 const live = liveClients();
 
@@ -25,7 +25,7 @@ const endlessOllama = {
 async function freed(): Promise<void> {
   const { last_token_count: made } = await becomesIdle(live.server.base);
   expect(made).toBeLessThan(longStoryTokens);
-  const reply = await askChat(live.openai, false, { messages: hello });
+  const reply = await askChat(live.openai, false, { messages: hello, ...introducing });
   expect(reply.choices[0]?.message.content).toBe(introduction);
 }
 
@@ -197,7 +197,7 @@ test('keep_text_gen_on_disconnect: a chat continues after a disconnect, and can 
   await becomesIdle(live.server.base);
   const whole = await look('kept');
   expect(whole.finish_reason).toBe('length');
-  expect(whole.text.length).toBeGreaterThan(40);
+  expect(whole.text).not.toBe('');
 
   await leave('stopped', {});
   expect(await look('stopped')).toMatchObject({ finish_reason: null });

@@ -8,6 +8,7 @@ import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { testTls } from '../../src/http/testing/certificate.ts';
 import { eventLog } from '../../src/protocols/realtime/testing/event-log.ts';
+import { neverEnding } from '../live/client.ts';
 import { type LiveServer, liveServers } from '../live/server.ts';
 
 /** The official client opens `wss:` addresses only. */
@@ -21,7 +22,9 @@ let client: OpenAI;
 beforeAll(async () => {
   writeFileSync(files[0], testTls.certificate);
   writeFileSync(files[1], testTls.key);
-  server = await startServer(['--ssl', ...files, '--password', 'secret']);
+  // No reply ends by itself: those that are interrupted are long enough for it, whatever the model says.
+  const defaults = ['--gendefaults', JSON.stringify(neverEnding), '--defaultgenamt', '1200'];
+  server = await startServer(['--ssl', ...files, '--password', 'secret', ...defaults]);
   client = new OpenAI({ baseURL: `https://localhost:${server.port}/v1`, apiKey: 'secret' });
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -85,7 +88,7 @@ describe('OpenAIRealtimeWS', () => {
     talk.talk.send({ type: 'response.create', response: { max_output_tokens: 40 } });
     const { output } = await talk.done();
     const transcript = output[0]?.content?.[0]?.transcript ?? '';
-    expect(transcript.length).toBeGreaterThan(5);
+    expect(transcript).not.toBe('');
     expect(
       talk
         .all('response.output_audio_transcript.delta')
@@ -99,7 +102,7 @@ describe('OpenAIRealtimeWS', () => {
   test('speech in: is detected, transcribed and answered; speech during the answer interrupts it', async () => {
     const talk = await connect();
     const update = {
-      instructions: 'Answer in one short sentence.',
+      max_output_tokens: 40,
       audio: { input: { transcription: { model: 'whisper-1' } } },
     };
     talk.talk.send({ type: 'session.update', session: { type: 'realtime', ...update } });
@@ -109,16 +112,16 @@ describe('OpenAIRealtimeWS', () => {
     await talk.next('input_audio_buffer.speech_stopped');
     const heard = await talk.next('conversation.item.input_audio_transcription.completed');
     expect(String(heard.transcript).toLowerCase()).toContain('capital of france');
-    expect((await talk.done()).status).toBe('completed');
+    expect((await talk.done()).status).toBe('incomplete');
     expect(lengthOf(talk.all('response.output_audio.delta'))).toBeGreaterThan(24_000);
 
     talk.talk.send(say('Tell me a long story about a fox, a river and a bridge.'));
-    talk.talk.send({ type: 'response.create' });
+    talk.talk.send({ type: 'response.create', response: { max_output_tokens: 'inf' } });
     await talk.next('response.created', 2);
     hear(talk, speech);
     expect(await talk.done(2)).toMatchObject({ status: 'cancelled', status_details: { reason: 'turn_detected' } });
     // What was said is answered in turn.
-    expect((await talk.done(3)).status).toBe('completed');
+    expect((await talk.done(3)).status).toBe('incomplete');
   });
 
   test('a response is cancelled, and what was heard of another is kept', async () => {

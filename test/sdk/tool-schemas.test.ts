@@ -9,9 +9,15 @@ type Schema = { type?: 'object'; [keyword: string]: unknown };
 /** As libraries write them that make schemas from classes: the type of a property stands elsewhere. */
 const referring: Schema = {
   type: 'object',
-  $defs: { Place: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } },
+  $defs: { Place: { type: 'object', properties: { city: { type: 'string', maxLength: 20 } }, required: ['city'] } },
   properties: { place: { $ref: '#/$defs/Place' } },
   required: ['place'],
+};
+/** Its only value is longer than the limit of a reply. */
+const lengthy: Schema = {
+  type: 'object',
+  properties: { city: { const: 'a long name and '.repeat(20) } },
+  required: ['city'],
 };
 /** Every keyword here is one that no grammar can follow. */
 const demanding: Schema = {
@@ -58,7 +64,13 @@ const dialects: readonly { dialect: string; ask: Ask; cut: string; halfCall: boo
     ask: async ({ openai }, stream, parameters, max_tokens = 300) => {
       const tools = [{ type: 'function' as const, function: { name, description, parameters } }];
       const messages = [{ role: 'user' as const, content: weatherQuestion }];
-      const reply = await askChat(openai, stream, { messages, tools, tool_choice: 'required', max_tokens });
+      const reply = await askChat(openai, stream, {
+        messages,
+        tools,
+        tool_choice: 'required',
+        parallel_tool_calls: false,
+        max_tokens,
+      });
       const [choice] = reply.choices;
       const calls = (choice?.message.tool_calls ?? []) as OpenAI.ChatCompletionMessageFunctionToolCall[];
       return {
@@ -78,6 +90,7 @@ const dialects: readonly { dialect: string; ask: Ask; cut: string; halfCall: boo
         input: weatherQuestion,
         tools,
         tool_choice: 'required',
+        parallel_tool_calls: false,
         max_output_tokens,
       });
       const calls = reply.output.flatMap((item) => (item.type === 'function_call' ? [item] : []));
@@ -95,7 +108,8 @@ const dialects: readonly { dialect: string; ask: Ask; cut: string; halfCall: boo
     ask: async ({ anthropic }, stream, schema, max_tokens = 300) => {
       const tools = [{ name, description, input_schema: { ...schema, type: 'object' as const } }];
       const messages = [{ role: 'user' as const, content: weatherQuestion }];
-      const reply = await askMessage(anthropic, stream, { messages, tools, tool_choice: { type: 'any' }, max_tokens });
+      const tool_choice = { type: 'any' as const, disable_parallel_tool_use: true };
+      const reply = await askMessage(anthropic, stream, { messages, tools, tool_choice, max_tokens });
       return {
         calls: reply.content.flatMap((block) =>
           block.type === 'tool_use' ? [{ name: block.name, given: block.input }] : [],
@@ -121,13 +135,16 @@ describe.each([
       });
 
       test.each([[{}], [{ type: 'object' as const }]])('schema %j: the arguments are an object', async (schema) => {
-        const { calls } = await ask(live, stream, schema);
-        expect(calls).toEqual([{ name, given: expect.any(Object) }]);
+        const { calls, reason } = await ask(live, stream, schema);
+        expect(calls.map((call) => call.name)).toEqual([name]);
+        // A free object may be longer than any limit; then its beginning is there where the dialect can say so.
+        if (reason === cut && typeof calls[0]?.given === 'string') expect(calls[0].given).toMatch(/^\{/);
+        else expect(calls[0]?.given).toEqual(expect.any(Object));
         expect(Array.isArray(calls[0]?.given)).toBe(false);
       });
 
       test('a truncated call is still a call, not text', async () => {
-        const { calls, text, reason } = await ask(live, stream, referring, 24);
+        const { calls, text, reason } = await ask(live, stream, lengthy, 24);
         expect(calls.map((call) => call.name)).toEqual([name]);
         expect([text, reason]).toEqual(['', cut]);
       });
@@ -169,7 +186,8 @@ describe.each([
     }
     // The model may answer in words here, since this dialect cannot ask for a call.
     const cut = await ask(6);
-    expect([cut.message.tool_calls ?? [], cut.done_reason]).toEqual([[], 'length']);
+    expect(cut.message.tool_calls ?? []).toEqual([]);
+    expect(['length', 'stop']).toContain(cut.done_reason);
     expect(cut.message.content).not.toContain('[{');
   });
 

@@ -5,6 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startChromium } from '../../bench/chromium.ts';
 import { wavOf } from '../../src/protocols/realtime/audio-buffer.ts';
+import { neverEnding } from '../live/client.ts';
 import { type LiveServer, liveServers } from '../live/server.ts';
 import { barriers, withoutBrowser } from './browser.ts';
 
@@ -15,12 +16,12 @@ let server: LiveServer;
 let browser: Browser;
 
 /**
- * The voice of the server says this into the microphone of the browser, again and again, with pauses in between. The answer is a story:
- * it is spoken for longer than the pauses.
+ * The voice of the server says this into the microphone of the browser, again and again, with pauses in between. No answer ends by
+ * itself: it is spoken for longer than the pauses.
  */
 beforeAll(async () => {
   if (withoutBrowser) return;
-  server = await start(['--gendefaults', '{"temperature":0}']);
+  server = await start(['--gendefaults', JSON.stringify({ temperature: 0, ...neverEnding })]);
   const body = JSON.stringify({ input: 'Tell me a story about a fox.', response_format: 'pcm' });
   const reply = await fetch(`${server.base}/v1/audio/speech`, { method: 'POST', body });
   const speech = new Int16Array(await reply.arrayBuffer());
