@@ -75,13 +75,15 @@ function invalid(reason: string, cause?: unknown): AppError {
 
 export type ReadBody =
   | { readonly type: 'whole'; readonly body: Buffer }
-  | { readonly type: 'too-large' | 'stalled' | 'gone' };
+  | { readonly type: 'too-large' | 'crowded' | 'stalled' | 'gone' };
 
 export interface BodyLimits {
   readonly bytes: number;
   /** Maximum time between two bytes. */
   readonly stallMilliseconds: number;
   readonly startTimer: StartTimer;
+  /** Memory for this body; false ends the reading as `crowded`. */
+  readonly take: (bytes: number) => boolean;
   /** Called before reading, unless the declared length exceeds the limit. */
   readonly begin?: () => void;
 }
@@ -105,6 +107,7 @@ export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<
       length += chunk.length;
       stall.restart();
       if (length > bytes) settle({ type: 'too-large' });
+      else if (!limits.take(chunk.length)) settle({ type: 'crowded' });
       else chunks.push(chunk);
     };
     const whole = (): void =>

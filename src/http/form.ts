@@ -41,7 +41,7 @@ type ReadForm =
   | { readonly type: 'disk-full' }
   | { readonly type: 'broken'; readonly reason: string };
 
-export interface FormReading extends BodyLimits {
+export interface FormReading extends Omit<BodyLimits, 'take'> {
   readonly limits: Partial<FormLimits>;
   /** Creates the folder for the files; by default in the temporary folder of the system. */
   readonly folder?: () => Promise<string>;

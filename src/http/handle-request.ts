@@ -5,6 +5,7 @@ import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
 import { plainAddress } from './address.ts';
 import { type AuthorizeParts, authorize } from './authorize.ts';
 import { readBody } from './body.ts';
+import type { BodyBudget } from './body-budget.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
 import { errorRefusal, refusal } from './error-reply.ts';
 import { type FormReading, isForm, readForm } from './form.ts';
@@ -16,6 +17,7 @@ import { watchWrites } from './stream.ts';
 
 export interface RequestParts extends AuthorizeParts, RespondParts {
   readonly maxRequestMegabytes: number;
+  readonly bodies: BodyBudget;
   /** Whether uncaught exceptions are assigned to requests; `scopesRequests` explains the cost. */
   readonly scopeRequests: boolean;
   readonly stallMilliseconds: number;
@@ -157,11 +159,13 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
     held = false;
   };
   const { stallMilliseconds, startTimer } = parts;
+  const share = parts.bodies.open();
+  response.once('close', share.release);
   const bounds = { bytes: parts.maxRequestMegabytes * 1024 * 1024, stallMilliseconds, startTimer, begin };
   const read =
     endpoint.form && isForm(request)
       ? await readForm(request, { ...bounds, limits: endpoint.form, openFile: parts.openUpload })
-      : await readBody(request, bounds);
+      : await readBody(request, { ...bounds, take: share.take });
   const handle = async (call: Call, afterwards?: () => Promise<void>): Promise<Answer> => {
     const resumable = parts.streams?.accept(call);
     incoming.resumable = resumable;
@@ -191,6 +195,8 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
       return refused(new AppError('disk-full', {}), true);
     case 'too-large':
       return refused(new AppError('payload-too-large', { limitMegabytes: parts.maxRequestMegabytes }), !held);
+    case 'crowded':
+      return refused(new AppError('busy', { retryAfterSeconds: 5 }), true);
     case 'stalled':
       return { reply: refusal(408, 'The request was not sent to its end in time.', 'request_timeout'), linger: false };
     case 'gone':

@@ -11,8 +11,10 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { AppError } from '../core/errors.ts';
+import { heapShare } from '../core/heap-share.ts';
 import { plainAddress } from './address.ts';
 import { rateLimit } from './authorize.ts';
+import { BodyBudget } from './body-budget.ts';
 import type { Endpoint, Reply } from './call.ts';
 import type { TlsPair } from './certificate-files.ts';
 import { createConnections } from './connections.ts';
@@ -48,6 +50,8 @@ export interface HttpServerOptions extends Pick<RequestParts, 'onError'>, Partia
   readonly tls?: TlsPair | undefined;
   readonly guard?: GuardOptions;
   readonly rateLimitSeconds?: number;
+  /** Of all request bodies in memory; by default an eighth of the heap. */
+  readonly bodyBudgetBytes?: number;
   /** Disconnects a client that reads nothing of its response for this long; 0 never, by default 60. */
   readonly stallTimeoutSeconds?: number;
 }
@@ -80,6 +84,7 @@ export function createHttpServer(options: HttpServerOptions) {
     router: router(options.endpoints),
     guard: createGuard(options.guard ?? {}),
     rate: rateLimit(options.rateLimitSeconds ?? 0),
+    bodies: new BodyBudget(options.bodyBudgetBytes ?? heapShare(Number.POSITIVE_INFINITY)),
     stallMilliseconds,
     lingerMilliseconds,
     stallTimeoutMs: (options.stallTimeoutSeconds ?? 60) * 1000,
