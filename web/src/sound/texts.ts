@@ -24,7 +24,7 @@ export const texts = {
     title: 'Speech to text',
     noModel: 'No speech recognition model is loaded. Start the server with',
     flag: '--whispermodel',
-    builtIn: 'The built-in model hears English. For 99 languages and fewer errors, type',
+    builtIn: 'The built-in model hears English. For 99 languages and fewer errors, run',
     pack: 'parley pack add ears',
     recording: 'Recording',
     hint: 'Record, or drop an audio file here: WAV, MP3, FLAC, OGG, WebM.',
