@@ -13,6 +13,8 @@ export interface ExchangeHead {
   readonly family: string;
   /** The path of the endpoint in its table. Few values, unlike `path`. */
   readonly endpoint: string;
+  /** Whether the inspector keeps it, where the row of the endpoint says so. */
+  readonly recorded?: boolean | undefined;
   readonly remoteAddress: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AppError } from '../core/errors.ts';
 import type { ExchangeWatch } from '../core/exchange-watch.ts';
+import type { KeyScope } from '../core/key-scopes.ts';
 import type { Form, FormLimits } from './form.ts';
 
 /** A request as a handler gets it, with its body read. */
@@ -80,7 +81,7 @@ export interface AccessRule {
   /** Creates or changes something: pages of other sites may not call it, whatever its access. */
   readonly changes?: boolean;
   /** Scope that a key of `--keyfile` needs; without one every key will do. */
-  readonly scope?: string;
+  readonly scope?: KeyScope;
   readonly legacyOpen?: boolean;
   /** Refused with status 403 without `--admin`, and without the key of `--adminpassword` where there is one. */
   readonly adminOnly?: boolean;
@@ -97,6 +98,8 @@ export interface EndpointInfo extends AccessRule {
   readonly path: string;
   /** Counts against `--ratelimit`. */
   readonly rateLimited: boolean;
+  /** Whether the inspector keeps its requests; by default those that send something. */
+  readonly recorded?: boolean;
   /** Status of HEAD; 200 by default. */
   readonly probeStatus?: number;
   /** Accepts a multipart body, with these limits. */

@@ -98,6 +98,7 @@ async function handleWithin(parts: RequestParts, incoming: Incoming, fault: Prom
     path,
     family: endpoint?.family.name ?? '',
     endpoint: endpoint?.path ?? '',
+    recorded: endpoint?.recorded,
     remoteAddress,
     headers: request.headers,
   });

@@ -5,6 +5,7 @@ import type { RawData, WebSocket, WebSocketServer } from 'ws';
 import { Aborted } from '../core/abort-cause.ts';
 import { AppError, asAppError, type Refused } from '../core/errors.ts';
 import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
+import type { KeyScope } from '../core/key-scopes.ts';
 import { plainAddress } from './address.ts';
 import type { AccessRule, Call, ClientKey, Endpoint, Reply } from './call.ts';
 import { errorRefusal } from './error-reply.ts';
@@ -127,7 +128,7 @@ async function refusalFor(
   { headers, url = '', socket }: IncomingMessage,
   route: SocketEndpoint,
   identified?: (key: ClientKey | undefined) => void,
-  { scope, counted = true }: { readonly scope?: string; readonly counted?: boolean } = {},
+  { scope, counted = true }: { readonly scope?: KeyScope; readonly counted?: boolean } = {},
 ): Promise<AppError | undefined> {
   const refused = guard.refuseHost(headers, route) ?? guard.refuseOrigin(headers, route);
   if (refused) return refused;
@@ -147,7 +148,8 @@ async function beginWork(
   { scope, spaced = true }: WorkOptions = {},
 ): Promise<SocketWork> {
   const id = parts.newId();
-  const head = { id, method: 'GET', path, family: route.family.name, endpoint: route.path, remoteAddress, headers };
+  const { family, path: endpoint, recorded } = route;
+  const head = { id, method: 'GET', path, family: family.name, endpoint, recorded, remoteAddress, headers };
   let key: ClientKey | undefined;
   const admit = async (counted: boolean): Promise<AppError | undefined> => {
     const identified = (found: ClientKey | undefined): void => {
@@ -186,7 +188,7 @@ function plainly(server: Server, request: IncomingMessage, socket: Duplex, head:
 }
 
 /** A path where clients open WebSockets. */
-export interface SocketEndpoint extends AccessRule, Pick<Endpoint, 'path' | 'summary' | 'family'> {
+export interface SocketEndpoint extends AccessRule, Pick<Endpoint, 'path' | 'summary' | 'family' | 'recorded'> {
   readonly match: 'exact' | 'ending';
   /** The subprotocols that it knows; without a list the first that a client offers is accepted. */
   readonly protocols?: readonly string[];
@@ -203,7 +205,7 @@ export interface SocketCall extends Pick<Call, 'path' | 'query' | 'headers' | 'r
 
 export interface WorkOptions {
   /** Scope that a key needs beside that of the connection. */
-  readonly scope?: string;
+  readonly scope?: KeyScope;
   /** False for work that follows from work that was just admitted: `--ratelimit` does not apply to it. */
   readonly spaced?: boolean;
 }

@@ -1,6 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import type { EndpointFidelity } from '../core/fidelity.ts';
 import { type Call, json, type Reply } from '../http/call.ts';
+import { admin, adminRead } from '../protocols/access.ts';
 import { type AdminAccess, adminFamily, mayAdminister } from '../protocols/admin/access.ts';
 import type { DialectParts } from '../protocols/dialect.ts';
 import { bodyOf, decodedPath, endpointRow, type ModelEndpoint } from '../protocols/endpoint.ts';
@@ -39,7 +40,13 @@ export function inspectorEndpoints<Context extends DialectParts>({
   fidelities,
   secrets,
 }: InspectorParts<Context>): ModelEndpoint<Context>[] {
-  const row = endpointRow({ method: 'GET', match: 'ending', queued: false, family: adminFamily });
+  const row = endpointRow(adminRead, {
+    method: 'GET',
+    match: 'ending',
+    queued: false,
+    family: adminFamily,
+    recorded: false,
+  });
   const allowed = (call: Call): void => {
     if (!mayAdminister(access, call)) throw new AppError('admin-only', {});
   };
@@ -77,7 +84,7 @@ export function inspectorEndpoints<Context extends DialectParts>({
         store.clear();
         return json({ success: true });
       },
-      { method: 'DELETE' },
+      { ...admin, method: 'DELETE' },
     ),
     row(
       `${path}/`,
@@ -93,7 +100,7 @@ export function inspectorEndpoints<Context extends DialectParts>({
         });
         return shown({ ...detailOf(record, await fidelities()), dialects: shows }, record);
       },
-      { match: 'prefix' },
+      { match: 'prefix', below: ['{id}'] },
     ),
     row(
       `${path}/`,
@@ -111,7 +118,7 @@ export function inspectorEndpoints<Context extends DialectParts>({
         const { replay } = await import('./replay.ts');
         return shown(await replay(record, dialect, context, call.signal), record);
       },
-      { method: 'POST', match: 'prefix' },
+      { ...admin, method: 'POST', match: 'prefix', below: ['{id}/replay'] },
     ),
   ];
 }

@@ -4,8 +4,7 @@ import type { ExchangeHead } from '../core/exchange-watch.ts';
 import { defaultControls, type GenerationRequest } from '../core/request.ts';
 import { finishEvent, startEvent } from '../protocols/testing/doubles.ts';
 import { limits } from './record.ts';
-import { isRecorded } from './recorded-paths.ts';
-import { RequestStore } from './store.ts';
+import { isRecorded, RequestStore } from './store.ts';
 import { detailOf, summaryOf } from './view.ts';
 
 const headOf = (own: Partial<ExchangeHead> = {}): ExchangeHead => ({
@@ -45,7 +44,7 @@ const request: GenerationRequest = { ...defaultControls, prompt: '<s>Hi', memory
 describe('isRecorded', () => {
   test.each([
     [{}, true],
-    [{ path: '/v1/nothing', endpoint: '/v1/', method: 'GET' }, true],
+    [{ path: '/v1/nothing', endpoint: '/v1/', method: 'GET', recorded: true }, true],
     [{ path: '/api/nothing', endpoint: '', family: '', method: 'GET' }, true],
     [{ method: 'DELETE', endpoint: '/v1/responses/', path: '/v1/responses/x', family: 'responses' }, true],
     [{ method: 'GET', endpoint: '/v1/models', path: '/v1/models' }, false],
@@ -53,9 +52,8 @@ describe('isRecorded', () => {
     [{ method: 'GET', endpoint: '/metrics', path: '/metrics', family: 'llamacpp' }, false],
     [{ method: 'GET', endpoint: '', path: '/wp-login.php', family: '' }, false],
     [{ method: 'GET', endpoint: '/', path: '/', family: 'pages' }, false],
-    [{ endpoint: '/api/extra/generate/check', path: '/api/extra/generate/check', family: 'native' }, false],
-    [{ endpoint: '/api/extra/requests/', path: '/api/extra/requests/x/replay', family: 'admin' }, false],
-    [{ endpoint: '/api/admin/reload_config', path: '/api/admin/reload_config', family: 'admin' }, false],
+    [{ endpoint: '/api/extra/generate/check', path: '/api/extra/generate/check', recorded: false }, false],
+    [{ method: 'GET', endpoint: '/v1/realtime', path: '/v1/realtime', recorded: true }, true],
   ] as const)('%j: %s', (own, expected) => {
     expect(isRecorded(headOf(own))).toBe(expected);
   });

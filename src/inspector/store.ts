@@ -1,13 +1,25 @@
 import type { ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
 import { heapShare } from '../core/heap-share.ts';
 import { RequestRecord } from './record.ts';
-import { isRecorded } from './recorded-paths.ts';
 
 /** What all records together may hold; then the oldest are dropped before their number is reached. */
 const mostBytes = 128 * 1024 * 1024;
 
 /** Requests of clients without access that are kept, beside the others. */
 const mostStrangers = 20;
+
+/** Paths of APIs: a wrong one is worth recording. */
+const apiPath = /^\/(v1|api|sdapi)\//;
+
+/**
+ * Whether a request is recorded: as the row of its endpoint says, else if it sends something, or if its path is one of an API that does
+ * not exist. Reading (`GET /v1/models`, `/health`, pages and their files) is not: browsers and apps do it all the time.
+ */
+export function isRecorded({ method, path, endpoint, recorded }: ExchangeHead): boolean {
+  if (recorded !== undefined) return recorded;
+  if (endpoint === '') return method !== 'OPTIONS' && apiPath.test(path);
+  return method === 'POST' || method === 'PUT' || method === 'PATCH' || method === 'DELETE';
+}
 
 interface StoreParts {
   /** How many requests are kept; 0 keeps none. */

@@ -1,11 +1,8 @@
 import { randomBytes, scrypt } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { checkVersion, versionKey } from '../core/file-version.ts';
+import { type KeyScope, keyScopes } from '../core/key-scopes.ts';
 import { AtomicFile, type AtomicFileOptions } from '../store/atomic-file.ts';
-
-/** What a key may be used for. `src/server/access.ts` says which scope each path needs. */
-export const keyScopes = ['text', 'chat', 'images', 'audio', 'embeddings', 'tools', 'admin'] as const;
-export type KeyScope = (typeof keyScopes)[number];
 
 /** The rules of a key, without the key itself. */
 export interface KeyRules {

@@ -1,4 +1,4 @@
-import type { AccessRule, Call, Endpoint, Reply } from '../http/call.ts';
+import type { Call, Endpoint, Reply } from '../http/call.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
 
 /** A model that is in use until it is released: a swap waits for that. */
@@ -21,7 +21,7 @@ export type SelectModel<Context> = (
  * the other work may be waiting for.
  */
 export function routed<Context>(
-  endpoints: readonly (ModelEndpoint<Context> & AccessRule)[],
+  endpoints: readonly ModelEndpoint<Context>[],
   select: SelectModel<Context>,
   /** For those who follow the call. */
   modelName: (context: Context) => string = () => '',

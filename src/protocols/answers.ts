@@ -2,13 +2,15 @@ import type { JsonSchema } from '../core/fidelity.ts';
 
 /**
  * Schemas of answers, for the OpenAPI document; `npm run test:fuzz` checks every answer against them. Each dialect declares
- * its answers in a file `answers.ts`, and `server/answers.ts` collects them.
+ * its answers in a file `answers.ts`, which is loaded with the document; `server/answers.ts` collects them.
  */
 export interface DialectAnswers {
   /** The body of an error by the name of the family, for every status of 400 and more. */
   readonly errors: Readonly<Record<string, JsonSchema>>;
   /** By method and path as the document names it. An alias has the answer of its original. */
   readonly answers: Readonly<Record<string, Answer>>;
+  /** Request bodies that can be sent unchanged to try an endpoint, by the same names. */
+  readonly examples?: Readonly<Record<string, object>>;
 }
 
 /** The successful answers of an endpoint. */

@@ -12,14 +12,27 @@ export type ModelSelection =
   | 'query';
 
 /** An endpoint of a dialect without its handler. */
-export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited' | keyof AccessRule> {
+export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'> {
   /** Takes a place in the queue: it counts against `--ratelimit`, and waits while its model is swapped. */
   readonly queued: boolean;
   readonly modelSelection?: ModelSelection;
+  /** The inspector shows its requests in other dialects, as chats or as texts to be continued. */
+  readonly replayedAs?: 'chat' | 'text';
+  /** With `match: 'prefix'`: the documented paths below it; `{…}` are parameters. */
+  readonly below?: readonly string[];
+  readonly shared?: SharedPath;
+  /** The endpoint of another dialect that answers requests of this path too. */
+  readonly also?: EndpointShape;
 }
 
-/** An endpoint as lists and documents show it, with its access from the table in `server/access.ts`. */
-export type ListedEndpoint = EndpointShape & AccessRule;
+/** A path of another dialect at which this endpoint answers the requests that have its fields. */
+export interface SharedPath {
+  readonly path: string;
+  /** Fields that only clients of this dialect send. */
+  readonly own: readonly string[];
+  /** Fields that only clients of the other dialect send. */
+  readonly foreign: readonly string[];
+}
 
 /** Its handler gets the context of the model that the call concerns. */
 export interface ModelEndpoint<Context> extends EndpointShape {
@@ -29,14 +42,20 @@ export interface ModelEndpoint<Context> extends EndpointShape {
 /** An endpoint whose handler needs no model: it fits into every list. */
 export type PlainEndpoint = ModelEndpoint<unknown>;
 
-/** Builds the rows of an endpoint table: `defaults` are shared by them, `own` is what differs in a row. */
-export function endpointRow(defaults: Omit<EndpointShape, 'path' | 'summary'>) {
+/**
+ * Builds the rows of an endpoint table: `rule` (the words of `access.ts`) and `defaults` are shared by them, `own` is what differs in a
+ * row. A rule of its own replaces the shared one as a whole.
+ */
+export function endpointRow(rule: AccessRule, defaults: Omit<EndpointShape, 'path' | 'summary' | keyof AccessRule>) {
   return <Context>(
     path: string,
     summary: string,
     handle: ModelEndpoint<Context>['handle'],
     own: Partial<EndpointShape> = {},
-  ): ModelEndpoint<Context> => ({ ...defaults, path, summary, handle, ...own });
+  ): ModelEndpoint<Context> => {
+    const access = own.access ? { ...own, access: own.access } : rule;
+    return { ...defaults, path, summary, handle, ...own, ...access };
+  };
 }
 
 /** The body of a call as a JSON object. An empty body is an error, or with `empty` an empty object. */
@@ -74,7 +93,7 @@ export function decodedPath(part: string): string {
 /** The documentation has the APIs that imitate other products only with `?all=1`. */
 export const wantsEmulations = ({ query }: Pick<Call, 'query'>): boolean => query.get('all') === '1';
 
-export function documented<Listed extends Pick<ListedEndpoint, 'family'>>(
+export function documented<Listed extends Pick<EndpointShape, 'family'>>(
   endpoints: readonly Listed[],
   emulations: boolean,
 ): readonly Listed[] {

@@ -2,23 +2,25 @@ import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { accessTable } from './access.ts';
 import { fillPaths } from './access-document.ts';
+import { builtApp } from './testing/built-app.ts';
 
+const rules = accessTable(await builtApp());
 const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
 
-test('docs/security.md: its lists of paths are those of the access table', () => {
-  expect(page, 'run `npm run docs`').toBe(fillPaths(page));
+test('docs/security.md: its lists of paths are those of the endpoints', () => {
+  expect(page, 'run `npm run docs`').toBe(fillPaths(page, rules));
 });
 
 test('fillPaths: names every path of the table', () => {
-  const filled = fillPaths('<!-- paths -->\n<!-- /paths -->');
-  for (const key of accessTable.keys()) {
+  const filled = fillPaths('<!-- paths -->\n<!-- /paths -->', rules);
+  for (const key of rules.keys()) {
     const path = key.split(' ')[1] ?? '';
     expect(filled).toMatch(path.length > 1 && path.endsWith('/') ? `\`${path}…\`` : `\`${path}\``);
   }
 });
 
 test('fillPaths: throws without markers', () => {
-  expect(() => fillPaths('<!-- /paths --> <!-- paths -->')).toThrow('needs a line');
+  expect(() => fillPaths('<!-- /paths --> <!-- paths -->', rules)).toThrow('needs a line');
 });
 
 /** The lines "- `file`: title" of the threat model. */

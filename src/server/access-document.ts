@@ -1,14 +1,20 @@
 import { fillPage } from '../core/fill-page.ts';
-import { keyScopes } from '../keys/key-file.ts';
-import { type AccessTable, accessGroups, accessTable } from './access.ts';
+import { keyScopes } from '../core/key-scopes.ts';
+import type { AccessTable } from './access.ts';
 
-/** Fills what the access table says into docs/security.md. */
-export const fillPaths = (page: string): string => fillPage(page, 'paths', pathTables());
+/** Fills what the access rules say into docs/security.md. */
+export const fillPaths = (page: string, rules: AccessTable): string => fillPage(page, 'paths', pathTables(rules));
 
-function pathTables(): string {
-  const open = [...accessGroups].map(([title, group]) => [title, pathsWhere(group, (rule) => rule.access === 'open')]);
-  const scopes = keyScopes.map((scope) => [`\`${scope}\``, pathsWhere(accessTable, (rule) => rule.scope === scope)]);
-  const anyKey = pathsWhere(accessTable, ({ access, scope }) => access !== 'open' && scope === undefined);
+type Wanted = (rule: { readonly access: string; readonly scope?: string }, title: string) => boolean;
+
+function pathTables(rules: AccessTable): string {
+  const titles = new Set([...rules.values()].map(({ family }) => family.title));
+  const open = [...titles].map((title) => [
+    title,
+    pathsWhere(rules, ({ access }, family) => access === 'open' && family === title),
+  ]);
+  const scopes = keyScopes.map((scope) => [`\`${scope}\``, pathsWhere(rules, (rule) => rule.scope === scope)]);
+  const anyKey = pathsWhere(rules, ({ access, scope }) => access !== 'open' && scope === undefined);
   return [
     'Open without a key:',
     '',
@@ -21,10 +27,10 @@ function pathTables(): string {
 }
 
 /** `GET /a, /b/…; POST /c`: a path that ends with a slash stands for all below it. */
-function pathsWhere(group: AccessTable, wanted: (rule: { access: string; scope?: string }) => boolean): string {
+function pathsWhere(rules: AccessTable, wanted: Wanted): string {
   const byMethod = new Map<string, string[]>();
-  for (const [key, rule] of group) {
-    if (!wanted(rule)) continue;
+  for (const [key, rule] of rules) {
+    if (!wanted(rule, rule.family.title)) continue;
     const [method = '', path = ''] = key.split(' ');
     const shown = path.length > 1 && path.endsWith('/') ? `${path}…` : path;
     byMethod.set(method, [...(byMethod.get(method) ?? []), `\`${shown}\``]);

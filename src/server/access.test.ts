@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Settings } from '../config/flags.ts';
-import type { ComfyQueue } from '../protocols/comfy/queue.ts';
-import { comfySockets } from '../protocols/comfy/routes.ts';
-import type { RealtimeParts } from '../protocols/realtime/connection.ts';
-import { realtimeSockets } from '../protocols/realtime/routes.ts';
-import { accessOf, accessTable } from './access.ts';
+import type { AccessRule } from '../http/call.ts';
+import { accessTable } from './access.ts';
 import { builtApp } from './testing/built-app.ts';
+
+const everything = await builtApp({ singleinstance: true, admin: true, savedatafile: 'x', multiplayer: true });
+const rules = accessTable(everything);
 
 /** A whole server without any model, behind a password. */
 async function guarded(own: Partial<Settings> = {}): Promise<string> {
@@ -42,7 +42,7 @@ const looking = [
 ];
 
 describe('access: paths for administrators only', () => {
-  const paths = [...accessTable].flatMap(([name, rule]) => (rule.adminOnly ? [name] : []));
+  const paths = [...rules].flatMap(([name, rule]) => (rule.adminOnly ? [name] : []));
   test('are those that load and unload', () => expect(paths).toEqual(['POST /models/load', 'POST /models/unload']));
 
   const ask = async (settings: Partial<Settings>, key: string) => {
@@ -113,27 +113,28 @@ describe('behind a password', () => {
 });
 
 describe('access table', () => {
-  /** With everything on that adds paths. */
-  const everything = () => builtApp({ singleinstance: true, admin: true, savedatafile: 'x', multiplayer: true });
-
-  test('access table: has a row for every endpoint of a built app', async () => {
-    const missing = (await everything()).endpoints.filter(({ method, path }) => !accessOf(method, path));
-    expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  test('access table: two rows of one method and path have the same rule', () => {
+    const rule = ({ access, changes, scope }: AccessRule) => ({ access, changes, scope });
+    for (const endpoint of everything.endpoints) {
+      const listed = rules.get(`${endpoint.method} ${endpoint.path}`);
+      if (listed) expect(rule(listed), endpoint.path).toEqual(rule(endpoint));
+    }
   });
 
-  test('access table: has a row for every socket', () => {
-    const all = [...realtimeSockets({} as RealtimeParts), ...comfySockets({} as ComfyQueue)];
-    const sockets = all.map(({ path }) => `SOCKET ${path}`);
-    expect([...accessTable.keys()].filter((path) => path.startsWith('SOCKET '))).toEqual(sockets);
+  test('access table: leaves out only files of the pages, which are open', () => {
+    const left = everything.endpoints.filter(({ method, path }) => !rules.has(`${method} ${path}`));
+    expect(left.map(({ family, access, changes }) => [family.name, access, changes])).toEqual(
+      left.map(() => ['pages', 'open', false]),
+    );
   });
 
-  test('access table: has no row for a path that is not there', async () => {
-    const there = new Set((await everything()).endpoints.map(({ method, path }) => `${method} ${path}`));
-    expect([...accessTable.keys()].filter((path) => !there.has(path) && !path.startsWith('SOCKET '))).toEqual([]);
+  test('access table: has the sockets of spoken conversations and of ComfyUI', () => {
+    const sockets = [...rules.keys()].filter((path) => path.startsWith('SOCKET '));
+    expect(sockets).toEqual(['SOCKET /v1/realtime', 'SOCKET /realtime', 'SOCKET /ws', 'SOCKET /api/ws']);
   });
 
   test('access table: every guarded path needs a scope, but for tokens and figures, and for streams, which only their owner may use', () => {
-    const unscoped = [...accessTable].filter(([, { access, scope }]) => access !== 'open' && scope === undefined);
+    const unscoped = [...rules].filter(([, { access, scope }]) => access !== 'open' && scope === undefined);
     expect(unscoped.map(([path]) => path).sort()).toEqual([
       'DELETE /api/extra/stream/',
       'GET /api/extra/models',
@@ -152,7 +153,7 @@ describe('access table', () => {
   });
 
   test('access table: speech that is generated, stored or set up is guarded', () => {
-    const speech = [...accessTable].filter(
+    const speech = [...rules].filter(
       ([path, { access }]) => access === 'guarded' && /tts_|voice|set_|switch/.test(path),
     );
     expect(speech.map(([path]) => path).sort()).toEqual([
@@ -169,7 +170,7 @@ describe('access table', () => {
   });
 
   test('access table: drawing and what shows or stops it is guarded, lists are open', () => {
-    const sdapi = [...accessTable].filter(([path]) => path.includes('/sdapi/'));
+    const sdapi = [...rules].filter(([path]) => path.includes('/sdapi/'));
     const guarded = sdapi.filter(([, { access }]) => access === 'guarded').map(([path]) => path);
     expect(guarded.filter((path) => path.startsWith('GET '))).toEqual([
       'GET /sdapi/v1/progress',
@@ -208,20 +209,42 @@ describe('access table', () => {
     ['GET', '/props', 'open'],
     ['POST', '/api/admin/save_state', 'admin'],
   ])('access table: %s %s is %s', (method, path, access) => {
-    expect(accessOf(method, path)).toMatchObject({ access });
+    expect(rules.get(`${method} ${path}`)).toMatchObject({ access });
   });
 
-  test('access table: decides for every endpoint', async () => {
-    for (const endpoint of (await everything()).endpoints)
-      expect(endpoint, endpoint.path).toMatchObject(accessOf(endpoint.method, endpoint.path) ?? {});
-  });
-
-  test('access table: what makes or changes something is never open', async () => {
-    for (const { method, path, access, changes, rateLimited: queued } of (await everything()).endpoints) {
+  test('access table: what makes or changes something is never open', () => {
+    for (const { method, path, access, changes, rateLimited: queued } of everything.endpoints) {
       // Below /v1/ there is only the refusal of what is not there.
       if (path === '/v1/') continue;
       if (changes || queued) expect([method, path, access]).not.toContain('open');
       if (queued) expect([path, changes]).toEqual([path, true]);
     }
   });
+});
+
+test('endpoints: the inspector records what they are sent, but for polls, records of the pages, forms and administration', () => {
+  const unrecorded = everything.endpoints.filter(
+    ({ method, family, recorded }) => method !== 'GET' && family.name !== 'admin' && recorded === false,
+  );
+  expect(unrecorded.map(({ path }) => path).sort()).toEqual([
+    '/api/extra/data/list',
+    '/api/extra/data/load',
+    '/api/extra/data/save',
+    '/api/extra/generate/check',
+    '/api/extra/last_logprobs',
+    '/api/extra/multiplayer/getstory',
+    '/api/extra/multiplayer/setstory',
+    '/api/extra/multiplayer/status',
+    '/api/extra/sync/list',
+    '/api/extra/sync/load',
+    '/api/extra/sync/save',
+    '/api/extra/tokencount',
+    '/chat/completions/input_tokens',
+    '/noscript',
+    '/v1/chat/completions/input_tokens',
+  ]);
+  const admin = everything.endpoints.filter(({ family }) => family.name === 'admin');
+  expect(admin.filter(({ recorded }) => recorded !== false)).toEqual([]);
+  const always = everything.endpoints.filter(({ method, recorded }) => method === 'GET' && recorded === true);
+  expect(always.map(({ path }) => path)).toEqual(['/v1/', '/v1/realtime', '/realtime']);
 });

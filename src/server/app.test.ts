@@ -10,7 +10,6 @@ import { fakeEmbeddingSource, fakeEngine } from '../engines/testing/fake-engine.
 import type { Call, Endpoint, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
 import type { TaskSources } from '../models/engine-kinds.ts';
-import { requestExamples } from '../protocols/openapi/content.ts';
 import { bindAll } from '../protocols/testing/bind.ts';
 import { callOf } from '../protocols/testing/doubles.ts';
 import { imageFacts } from '../protocols/testing/pictures.ts';
@@ -357,6 +356,7 @@ describe('OpenAPI document', () => {
   test('has examples for existing operations only, and for every generating one', async () => {
     const operations = operationsOf(await describedBy(await appOf(ready)));
     const there = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    const requestExamples = Object.assign({}, ...dialectAnswers.map(({ examples }) => examples));
     expect(Object.keys(requestExamples).filter((name) => !there.includes(name))).toEqual([]);
     for (const path of ['/api/v1/generate', '/v1/messages', '/v1/responses', '/sdapi/v1/txt2img', '/audio/speech']) {
       expect(requestExamples).toHaveProperty([`POST ${path}`]);

@@ -4,6 +4,7 @@ import { sentencesOf } from '../engines/speech/sentences.ts';
 import type { Endpoint } from '../http/call.ts';
 import { CertificateFiles } from '../http/certificate-files.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/server.ts';
+import type { SocketEndpoint } from '../http/web-socket.ts';
 import { routed, type SelectModel } from '../models/routed.ts';
 import { watchAll } from '../observe/watch-all.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
@@ -12,7 +13,6 @@ import type { ModelEndpoint } from '../protocols/endpoint.ts';
 import type { RealtimeServices } from '../protocols/realtime/connection.ts';
 import { realtimeSockets } from '../protocols/realtime/routes.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
-import { withSocketAccess } from './access.ts';
 import { modelEndpoints } from './endpoints.ts';
 import { type ModelContext, modelContext } from './model-context.ts';
 import type { ModelParts } from './model-parts.ts';
@@ -32,6 +32,7 @@ export interface App {
   /** Shared by all models. */
   readonly requestQueue: RequestQueue;
   readonly endpoints: readonly Endpoint[];
+  readonly sockets: readonly SocketEndpoint[];
   /** The same endpoints before a model is selected. */
   readonly modelEndpoints: readonly ModelEndpoint<ModelContext>[];
   /** Adds another model to the same queue. */
@@ -47,14 +48,16 @@ export function createApp(parts: AppParts): App {
   const unrouted = modelEndpoints(services);
   const select = parts.select ?? (async () => ({ context, release: () => undefined }));
   const endpoints = routed(unrouted, select, ({ modelName }) => modelName());
+  const sockets = [...realtimeSockets(talkParts(select)), ...comfySockets(services.comfy)];
   return {
     context,
     endpoints,
+    sockets,
     modelEndpoints: unrouted,
     contextOf: (model) => modelContext(model, services),
     retire: ({ lane }) => services.capacities.delete(lane),
     requestQueue: services.requestQueue,
-    server: httpServer(parts, services, endpoints, talkParts(select)),
+    server: httpServer(parts, services, { endpoints, sockets }),
   };
 }
 
@@ -64,7 +67,7 @@ function talkParts(select: SelectModel<ModelContext>): RealtimeServices {
     newId: randomId,
     splitSentences: sentencesOf,
     useModel: (model, signal) => {
-      const request = { id: '', path: '/v1/realtime', query: new URLSearchParams(), headers: {}, remoteAddress: '' };
+      const request = { id: '', path: '', query: new URLSearchParams(), headers: {}, remoteAddress: '' };
       const body = Buffer.from(JSON.stringify({ model }));
       const call = { ...request, method: 'POST', body, signal, authorized: true };
       return select(call, { queued: true, modelSelection: 'any-name' });
@@ -74,14 +77,13 @@ function talkParts(select: SelectModel<ModelContext>): RealtimeServices {
 
 function httpServer(
   { settings, onError, onRefused, keys, warn }: AppParts,
-  { comfy, exchangeSinks, streams }: ServerServices,
-  endpoints: readonly Endpoint[],
-  talk: RealtimeServices,
+  { exchangeSinks, streams }: ServerServices,
+  { endpoints, sockets }: Pick<App, 'endpoints' | 'sockets'>,
 ): HttpServer {
   const certificate = settings.ssl && new CertificateFiles(settings.ssl[0], settings.ssl[1]);
   const server = createHttpServer({
     endpoints,
-    sockets: withSocketAccess([...realtimeSockets(talk), ...comfySockets(comfy)]),
+    sockets,
     port: settings.port,
     host: settings.host || undefined,
     tls: certificate?.pair,

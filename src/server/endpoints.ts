@@ -2,7 +2,6 @@ import { randomInt } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { ownFolder } from '../core/data-folder.ts';
 import { readGguf } from '../gguf/gguf.ts';
-import type { AccessRule } from '../http/call.ts';
 import { availableBytes } from '../models/memory-budget.ts';
 import { mayAdminister } from '../protocols/admin/access.ts';
 import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
@@ -28,55 +27,53 @@ import { realtimeEndpoints } from '../protocols/realtime/routes.ts';
 import { responsesEndpoints } from '../protocols/responses/routes.ts';
 import { sdapiEndpoints } from '../protocols/sdapi/routes.ts';
 import { xttsEndpoints } from '../protocols/xtts/routes.ts';
-import { forAdministrators, withAccess } from './access.ts';
+import { forAdministrators } from './access.ts';
 import { requestEndpoints } from './inspector.ts';
 import type { ModelContext } from './model-context.ts';
 import { modelFileFacts } from './model-file-facts.ts';
 import type { ServerServices } from './services.ts';
 
 /** Every endpoint of the server, built once. A handler gets the context of the model that its call concerns. */
-export function modelEndpoints(services: ServerServices): readonly (ModelEndpoint<ModelContext> & AccessRule)[] {
+export function modelEndpoints(services: ServerServices): readonly ModelEndpoint<ModelContext>[] {
   const { settings, product, shutdown, warn, models, clients, tools, admin, keys, memory, library } = services;
-  const endpoints: readonly (ModelEndpoint<ModelContext> & AccessRule)[] = forAdministrators(
-    withAccess(
-      withSharedPaths<ModelContext>([
-        ...nativeEndpoints({
-          ...clients,
-          warn,
-          streams: services.streams,
-          ...(settings.singleinstance ? { shutdown } : {}),
-        }),
-        ...musicEndpoints({ family: nativeFamily, newSeed: () => randomInt(1, 1_000_000) }),
-        ...openaiEndpoints,
-        ...xttsEndpoints({ outputFolder: ownFolder('output') }),
-        ...realtimeEndpoints,
-        ...responsesEndpoints(services.responses),
-        ...messagesEndpoints({ newId: randomId }),
-        ...ollamaEndpoints({
-          modelFile: describeModelFile,
-          now: () => performance.now(),
-          download: (name, call) => (mayAdminister(admin, call) ? library?.download(name, call.signal) : undefined),
-        }),
-        ...llamacppEndpoints,
-        ...imagesEndpoints,
-        ...comfyEndpoints({ prompts: services.comfy, editor: services.editor, product }),
-        ...sdapiEndpoints(services.lastDrawings),
-        ...adminEndpoints({ access: admin, swap: models?.swap, keys }),
-        ...modelStatusEndpoints({
-          access: admin,
-          swap: models?.swap,
-          memory,
-          library,
-          hasKeyFile: keys !== undefined,
-          fileFacts: modelFileFacts(),
-          availableBytes,
-        }),
-        ...requestEndpoints(services, fieldTables),
-        ...mcpEndpoints({ tools, product }),
-        ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),
-        ...aboutEndpoints({ product, endpoints: () => endpoints }),
-      ]),
-    ),
+  const endpoints: readonly ModelEndpoint<ModelContext>[] = forAdministrators(
+    withSharedPaths<ModelContext>([
+      ...nativeEndpoints({
+        ...clients,
+        warn,
+        streams: services.streams,
+        ...(settings.singleinstance ? { shutdown } : {}),
+      }),
+      ...musicEndpoints({ family: nativeFamily, newSeed: () => randomInt(1, 1_000_000) }),
+      ...openaiEndpoints,
+      ...xttsEndpoints({ outputFolder: ownFolder('output') }),
+      ...realtimeEndpoints,
+      ...responsesEndpoints(services.responses),
+      ...messagesEndpoints({ newId: randomId }),
+      ...ollamaEndpoints({
+        modelFile: describeModelFile,
+        now: () => performance.now(),
+        download: (name, call) => (mayAdminister(admin, call) ? library?.download(name, call.signal) : undefined),
+      }),
+      ...llamacppEndpoints,
+      ...imagesEndpoints,
+      ...comfyEndpoints({ prompts: services.comfy, editor: services.editor, product }),
+      ...sdapiEndpoints(services.lastDrawings),
+      ...adminEndpoints({ access: admin, swap: models?.swap, keys }),
+      ...modelStatusEndpoints({
+        access: admin,
+        swap: models?.swap,
+        memory,
+        library,
+        hasKeyFile: keys !== undefined,
+        fileFacts: modelFileFacts(),
+        availableBytes,
+      }),
+      ...requestEndpoints(services, fieldTables),
+      ...mcpEndpoints({ tools, product }),
+      ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),
+      ...aboutEndpoints({ product, endpoints: () => endpoints }),
+    ]),
     admin,
   );
   return endpoints;
@@ -113,13 +110,11 @@ function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'en
   ];
 }
 
-/** Without `/v1` these are paths of two dialects. */
-const sharedPaths: Readonly<Record<string, string>> = { '/completions': '/completion', '/embeddings': '/embedding' };
-
+/** A path of two dialects is answered in the one whose fields it is sent. */
 function withSharedPaths<Context>(endpoints: readonly ModelEndpoint<Context>[]): ModelEndpoint<Context>[] {
   return endpoints.map((endpoint) => {
-    const shared = sharedPaths[endpoint.path];
-    const ours = shared === undefined ? undefined : endpoints.find(({ path }) => path === shared);
+    const { method, path } = endpoint;
+    const ours = endpoints.find((one) => one.method === method && one.shared?.path === path);
     return ours ? answeringBoth(endpoint, ours) : endpoint;
   });
 }

@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { isKeyName, isScope, KeyExists, KeyFile, type KeyRules, keyScopes, type StoredKey } from '../keys/key-file.ts';
+import { keyScopes } from '../core/key-scopes.ts';
+import { isKeyName, isScope, KeyExists, KeyFile, type KeyRules, type StoredKey } from '../keys/key-file.ts';
 import type { Terminal } from '../observe/terminal.ts';
 
 interface KeysCommand {

@@ -55,6 +55,20 @@ const chats: Readonly<Record<string, ChatAbilities>> = {
   ollama: { toolChoice: false, output: all.output },
 };
 
+test('replayDialects: has each dialect with all its paths', () => {
+  expect(dialects.map(({ name, own }) => [name, Object.keys(own)])).toEqual([
+    ['openai', ['/v1/chat/completions', '/chat/completions']],
+    ['responses', ['/v1/responses', '/responses']],
+    ['messages', ['/v1/messages', '/messages']],
+    ['ollama', ['/api/chat', '/api/generate']],
+    ['completions', ['/v1/completions', '/completions']],
+    ['native', ['/api/v1/generate', '/api/latest/generate', '/api/extra/generate/stream']],
+    ['llamacpp', ['/completion']],
+  ]);
+  const { whole, streamed } = dialectOf('native').text as ReplayTarget<ModelContext, GenerationRequest>;
+  expect([whole.path, streamed.path]).toEqual(['/api/v1/generate', '/api/extra/generate/stream']);
+});
+
 const runs = { numRuns: 60 };
 
 describe('request encoders', () => {

@@ -23,65 +23,68 @@ type Endpoints = readonly ModelEndpoint<Context>[];
 
 const usual = (context: Context) => dialectControls(readControls(context.applyDefaults({})), context);
 
-function pair(endpoints: Endpoints, whole: string, streamed = whole): EndpointPair<Context> {
-  const found = (path: string) => endpoints.find((endpoint) => endpoint.path === path) as ModelEndpoint<Context>;
-  return { streamed: found(streamed), whole: found(whole) };
+/** The endpoints of a list whose requests can be shown in other dialects, and the same by all their paths. */
+function replayed(endpoints: Endpoints, kind: 'chat' | 'text') {
+  const rows = endpoints.filter(({ replayedAs }) => replayedAs === kind);
+  const whole = rows[0] as ModelEndpoint<Context>;
+  // Most answer both.
+  const pair: EndpointPair<Context> = { whole, streamed: rows.find(({ handle }) => handle !== whole.handle) ?? whole };
+  return { pair, own: Object.fromEntries(rows.map(({ path }) => [path, pair])) };
 }
-
-/** With and without the version in front. */
-const both = (path: string, endpoints: EndpointPair<Context>) => ({
-  [path]: endpoints,
-  [path.replace('/v1', '')]: endpoints,
-});
 
 /** The dialects in which the inspector shows a request. Its endpoints are their own: what they store is thrown away. */
 export function replayDialects(): readonly ReplayDialect<Context>[] {
-  const chat = pair(chatEndpoints, '/v1/chat/completions');
-  const completions = pair(completionEndpoints, '/v1/completions');
-  const message = pair(messagesEndpoints({ newId: randomId }), '/v1/messages');
-  const response = pair(responsesEndpoints(responseState()), '/v1/responses');
-  const ollamaChat = pair(generationEndpoints, '/api/chat');
-  const ollamaGenerate = pair(generationEndpoints, '/api/generate');
-  const generate = pair(generateEndpoints, '/api/v1/generate', '/api/extra/generate/stream');
-  const completion = pair(llamacppCompletions, '/completion');
+  const chat = replayed(chatEndpoints, 'chat');
+  const completions = replayed(completionEndpoints, 'text');
+  const message = replayed(messagesEndpoints({ newId: randomId }), 'chat');
+  const response = replayed(responsesEndpoints(responseState()), 'chat');
+  const ollamaChat = replayed(generationEndpoints, 'chat');
+  const ollamaGenerate = replayed(generationEndpoints, 'text');
+  const generate = replayed(generateEndpoints, 'text');
+  const completion = replayed(llamacppCompletions, 'text');
   return [
     {
       name: 'openai',
       title: 'OpenAI chat completions',
-      own: both('/v1/chat/completions', chat),
-      chat: { ...chat, encode: openai.encodeChatRequest, usual, ownFields: openai.chatOwnFields },
+      own: chat.own,
+      chat: { ...chat.pair, encode: openai.encodeChatRequest, usual, ownFields: openai.chatOwnFields },
     },
     {
       name: 'responses',
       title: 'OpenAI Responses',
-      own: both('/v1/responses', response),
-      chat: { ...response, encode: responses.encodeRequest, usual, ownFields: responses.ownFields },
+      own: response.own,
+      chat: { ...response.pair, encode: responses.encodeRequest, usual, ownFields: responses.ownFields },
     },
     {
       name: 'messages',
       title: 'Anthropic Messages',
-      own: both('/v1/messages', message),
-      chat: { ...message, encode: messages.encodeRequest, usual, ownFields: messages.ownFields },
+      own: message.own,
+      chat: { ...message.pair, encode: messages.encodeRequest, usual, ownFields: messages.ownFields },
     },
     {
       name: 'ollama',
       title: 'Ollama',
-      own: { '/api/chat': ollamaChat, '/api/generate': ollamaGenerate },
-      chat: { ...ollamaChat, encode: ollama.encodeChatRequest, usual, ownFields: ollama.ownFields },
-      text: { ...ollamaGenerate, encode: ollama.encodeGenerateRequest, usual, ownFields: ollama.ownFields },
+      own: { ...ollamaChat.own, ...ollamaGenerate.own },
+      chat: { ...ollamaChat.pair, encode: ollama.encodeChatRequest, usual, ownFields: ollama.ownFields },
+      text: { ...ollamaGenerate.pair, encode: ollama.encodeGenerateRequest, usual, ownFields: ollama.ownFields },
     },
     {
       name: 'completions',
       title: 'OpenAI completions',
-      own: both('/v1/completions', completions),
-      text: { ...completions, encode: openai.encodeCompletionRequest, usual, ownFields: openai.completionOwnFields },
+      own: completions.own,
+      text: {
+        ...completions.pair,
+        encode: openai.encodeCompletionRequest,
+        usual,
+        ownFields: openai.completionOwnFields,
+      },
     },
     {
       name: 'native',
       title: 'KoboldAI (native)',
-      own: { '/api/v1/generate': generate, '/api/latest/generate': generate, '/api/extra/generate/stream': generate },
+      own: generate.own,
       text: {
-        ...generate,
+        ...generate.pair,
         encode: native.encodeRequest,
         // A prompt that does not fit always loses its beginning here.
         usual: (context) => decodeControls(readControls(context.applyDefaults({})), context.controlParts()),
@@ -91,8 +94,8 @@ export function replayDialects(): readonly ReplayDialect<Context>[] {
     {
       name: 'llamacpp',
       title: 'llama.cpp server',
-      own: { '/completion': completion },
-      text: { ...completion, encode: llamacpp.encodeRequest, usual, ownFields: llamacpp.ownFields },
+      own: completion.own,
+      text: { ...completion.pair, encode: llamacpp.encodeRequest, usual, ownFields: llamacpp.ownFields },
     },
   ];
 }

@@ -3,15 +3,18 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { keyScopes } from '../../src/core/key-scopes.ts';
 import type { AccessRule } from '../../src/http/call.ts';
-import { KeyFile, keyScopes } from '../../src/keys/key-file.ts';
-import { accessOf, accessTable } from '../../src/server/access.ts';
+import { KeyFile } from '../../src/keys/key-file.ts';
+import { accessTable } from '../../src/server/access.ts';
+import { builtApp } from '../../src/server/testing/built-app.ts';
 import { type LiveServer, liveServers } from './server.ts';
 
-// Every path of a running server with every kind of key, against the table in src/server/access.ts. The bodies are no JSON, and no text
+// Every path of a running server with every kind of key, against the rules that the rows of the endpoints declare. The bodies are no JSON, and no text
 // model is loaded, so that nothing is computed.
 
 const start = liveServers();
+const rules = accessTable(await builtApp());
 const folder = mkdtempSync(join(tmpdir(), 'parley-access-'));
 const keyfile = join(folder, 'keys.json');
 const agent = new Agent({ keepAlive: true, maxSockets: 4 });
@@ -92,6 +95,10 @@ async function textOf(response: IncomingMessage): Promise<Answer> {
   return { status: response.statusCode ?? 0, text };
 }
 
+/** Files of the pages are in no table: they are open. */
+const ruleOf = ({ method, path }: Pick<Listed, 'method' | 'path'>): AccessRule =>
+  rules.get(`${method} ${path}`) ?? { access: 'open' };
+
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 /** The path that is asked for, where the declared one stands for those below it. */
 const asked = ({ path, match }: Pick<Listed, 'path' | 'match'>) => (match === 'below' ? `${path}something` : path);
@@ -150,10 +157,13 @@ function everyone({ access }: AccessRule) {
 test('a running server: has a row in the access table for every path that it lists, and the other way round', async () => {
   const all = await listed();
   expect(all.length).toBeGreaterThan(250);
-  for (const { method, path, needsKey } of all)
-    expect([method, path, accessOf(method, path)?.access !== 'open']).toEqual([method, path, needsKey]);
+  for (const endpoint of all) {
+    const { family, method, path, needsKey } = endpoint;
+    expect([method, path, ruleOf(endpoint).access !== 'open']).toEqual([method, path, needsKey]);
+    if (family !== 'pages') expect(rules.has(`${method} ${path}`), path).toBe(true);
+  }
   const there = new Set(all.map(({ method, path }) => `${method} ${path}`));
-  expect([...accessTable.keys()].filter((key) => !there.has(key) && !key.startsWith('SOCKET'))).toEqual([]);
+  expect([...rules.keys()].filter((key) => !there.has(key) && !key.startsWith('SOCKET'))).toEqual([]);
 });
 
 test('a running server: lets each key in where the access table says so, and nowhere else', async () => {
@@ -161,7 +171,7 @@ test('a running server: lets each key in where the access table says so, and now
   const tried = { unauthorized: 0, forbidden: 0, passed: 0 };
   const endpoints = (await listed()).filter(({ path }) => path !== '/api/extra/shutdown');
   await inParallel(endpoints, async (endpoint) => {
-    const rule = accessOf(endpoint.method, endpoint.path) ?? { access: 'guarded' };
+    const rule = ruleOf(endpoint);
     for (const { name, who, headers } of everyone(rule)) {
       const answer = await ask(endpoint.method, asked(endpoint), headers);
       const verdict = expected(rule, who);
@@ -197,7 +207,7 @@ test('a running server: no spelling of a guarded path leads around its key', asy
 });
 
 test('a running server: opens a socket for those whom the access table lets in', async () => {
-  const sockets = [...accessTable].filter(([key]) => key.startsWith('SOCKET '));
+  const sockets = [...rules].filter(([key]) => key.startsWith('SOCKET '));
   expect(sockets.length).toBeGreaterThan(0);
   const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
   for (const [key, rule] of sockets) {

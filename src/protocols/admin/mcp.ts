@@ -1,6 +1,7 @@
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import type { ToolServerEditor, ToolServers } from '../../core/tool-servers.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import { admin, read } from '../access.ts';
 import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { aside, fidelityOf, isObject, textSchema, withSchema } from '../fields.ts';
 import { type AdminAccess, adminFamily, mayAdminister } from './access.ts';
@@ -27,7 +28,13 @@ export const mcpAdminFidelity: readonly EndpointFidelity[] = [
 ];
 
 export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): PlainEndpoint[] {
-  const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: adminFamily });
+  const row = endpointRow(admin, {
+    method: 'POST',
+    match: 'ending',
+    queued: false,
+    family: adminFamily,
+    recorded: false,
+  });
   const edit = async (call: Call, work: (given: ToolServerEditor) => Promise<void>): Promise<Reply> => {
     if (!editor || !mayAdminister(access, call)) return json({ success: false, error: notAllowed });
     try {
@@ -47,7 +54,7 @@ export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): 
           admin: { enabled: editor !== undefined, allowed: editor !== undefined && mayAdminister(access, call) },
           file: editor && mayAdminister(access, call) ? editor.file : null,
         }),
-      { method: 'GET' },
+      { ...read('tools'), method: 'GET' },
     ),
     row('/api/admin/mcp/add', 'Connect to an MCP server by its address, and save it.', async (call) => {
       const { name, url, headers, type } = await bodyOf(call);

@@ -10,6 +10,7 @@ import type {
 } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json } from '../../http/call.ts';
+import { adminRead, read } from '../access.ts';
 import type { DialectParts } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { type AdminAccess, adminFamily, mayAdminister } from './access.ts';
@@ -54,7 +55,13 @@ interface ModelStatus {
 }
 
 export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoint<ModelStatusContext>[] {
-  const row = endpointRow({ method: 'GET', match: 'ending', queued: false, family: adminFamily });
+  const row = endpointRow(adminRead, {
+    method: 'GET',
+    match: 'ending',
+    queued: false,
+    family: adminFamily,
+    recorded: false,
+  });
   const { access, swap, library, hasKeyFile, availableBytes } = services;
   return [
     row(
@@ -68,6 +75,7 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
           admin: { enabled: access.enabled, allowed: mayAdminister(access, call), key_file: hasKeyFile },
           last_failure: swap?.failure?.() ?? null,
         }),
+      read(),
     ),
     row('/api/admin/models', 'The models and configs on this machine, for reload_config.', async (call: Call) => {
       const found = mayAdminister(access, call) ? await library?.list() : undefined;

@@ -3,6 +3,7 @@ import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures, TextService } from '../../core/text-service.ts';
 import { type Call, json } from '../../http/call.ts';
+import { admin, adminRead } from '../access.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { aside, fidelityOf, textSchema, withSchema } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
@@ -56,7 +57,13 @@ export const adminFidelity: readonly EndpointFidelity[] = [
 ];
 
 export function adminEndpoints({ access, swap, keys }: AdminServices): ModelEndpoint<AdminContext>[] {
-  const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: adminFamily });
+  const row = endpointRow(admin, {
+    method: 'POST',
+    match: 'ending',
+    queued: false,
+    family: adminFamily,
+    recorded: false,
+  });
   const allowed = (call: Call): ModelSwap | undefined => (mayAdminister(access, call) ? swap : undefined);
   // An exclusive one waits for its turn in the queue: no generation may run meanwhile.
   const state = (name: string, summary: string, refused: object, exclusive: boolean, answer: StateAnswer) =>
@@ -100,13 +107,13 @@ export function adminEndpoints({ access, swap, keys }: AdminServices): ModelEndp
       '/api/admin/list_options',
       'The configs and models that the server can be switched to.',
       async (call) => json((await allowed(call)?.options()) ?? []),
-      { method: 'GET' },
+      { ...adminRead, method: 'GET' },
     ),
     row(
       '/api/admin/keys',
       'The keys of --keyfile: what each may do, and how it was used since the start. The keys themselves are stored nowhere.',
       (call) => json(mayAdminister(access, call) ? (keys?.list() ?? []).map(shownKey) : []),
-      { method: 'GET' },
+      { ...adminRead, method: 'GET' },
     ),
     row(
       '/api/admin/reload_config',

@@ -3,10 +3,11 @@ import { AppError } from '../../core/errors.ts';
 import type { ImageFacts } from '../../core/image.ts';
 import { type Owner, ownerOf } from '../../core/owner.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
-import { type Call, json } from '../../http/call.ts';
+import { type AccessRule, type Call, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
+import { information, legacyOpen, read, write } from '../access.ts';
 import { ignoredIn } from '../dialect.ts';
-import { bodyOf, decodedPath, type ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, decodedPath, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { factsFor, networksOf, type PictureParts } from '../pictures/request.ts';
 import { comfyFamily } from './errors.ts';
@@ -21,16 +22,22 @@ type Services = Pick<PictureParts, 'editor' | 'product'> & { readonly prompts: C
 export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
   const limited = atMost(mostEdits, editor);
   const storeOf = (call: Call) => ({ files: prompts.files.of(ownerOf(call)), editor: limited });
-  const post = (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own => ({
-    ...{ method: 'POST', match: path.endsWith('/') ? 'prefix' : 'exact', path, queued: false },
-    ...{ modelSelection: 'any-name', family: comfyFamily, summary, handle, ...more },
+  const row = endpointRow(legacyOpen(write('images')), {
+    ...{ method: 'POST', match: 'exact', queued: false, modelSelection: 'any-name', family: comfyFamily },
   });
-  const get = (path: string, summary: string, value: (call: Call, facts: ImageFacts | undefined) => unknown): Own =>
+  const post = (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own =>
+    row(path, summary, handle, { ...(path.endsWith('/') && { match: 'prefix' }), ...more });
+  const get = (
+    path: string,
+    summary: string,
+    value: (call: Call, facts: ImageFacts | undefined) => unknown,
+    rule: AccessRule = information,
+  ): Own =>
     post(
       path,
       summary,
       async (call, { taskServices }) => json(await value(call, factsFor(call, taskServices?.image?.facts))),
-      { method: 'GET' },
+      { ...legacyOpen(rule), method: 'GET' },
     );
   const drop = (path: string, summary: string, remove: (owner: Owner, ids?: readonly string[]) => void): Own =>
     post(path, summary, async (call) => {
@@ -51,13 +58,21 @@ export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
   const endpoints = [
     post('/prompt', 'Put a graph into the queue.', takePrompt, { queued: true }),
     get('/prompt', 'Number of remaining prompts.', () => ({ exec_info: { queue_remaining: prompts.remaining } })),
-    get('/queue', 'Running and waiting prompts.', (call) => prompts.queue(ownerOf(call))),
+    get('/queue', 'Running and waiting prompts.', (call) => prompts.queue(ownerOf(call)), read('images')),
     drop('/queue', 'Remove waiting prompts.', (owner, ids) => prompts.dropPending(owner, ids)),
-    get('/history', 'Results of the last prompts.', (call) =>
-      prompts.history(ownerOf(call), numberIn(call.query, 'max_items'), numberIn(call.query, 'offset')),
+    get(
+      '/history',
+      'Results of the last prompts.',
+      (call) => prompts.history(ownerOf(call), numberIn(call.query, 'max_items'), numberIn(call.query, 'offset')),
+      read('images'),
     ),
     drop('/history', 'Remove results.', (owner, ids) => prompts.dropHistory(owner, ids)),
-    get('/history/', 'Result of one prompt.', (call) => prompts.entry(ownerOf(call), lastPart(call.path))),
+    get(
+      '/history/',
+      'Result of one prompt.',
+      (call) => prompts.entry(ownerOf(call), lastPart(call.path)),
+      read('images'),
+    ),
     post('/interrupt', 'Stop running prompts.', async (call) => {
       prompts.interrupt(ownerOf(call), readFields(interruptFields, await bodyOf(call, 'object')).prompt_id);
       return json({});
@@ -65,7 +80,10 @@ export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
     post('/free', 'Accepted: models are loaded and unloaded automatically.', async (call) =>
       json({}, 200, ignoredIn(await bodyOf(call, 'object'), freeFidelity)),
     ),
-    post('/view', 'A picture by its name.', (call) => view(call, storeOf(call)), { method: 'GET' }),
+    post('/view', 'A picture by its name.', (call) => view(call, storeOf(call)), {
+      ...legacyOpen(read('images')),
+      method: 'GET',
+    }),
     post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, storeOf(call), 'image'), {
       form: {},
     }),
@@ -108,8 +126,9 @@ function atMost(most: number, editor: PictureEditor): PictureEditor {
   };
 }
 
-export function comfySockets(prompts: ComfyQueue): Omit<SocketEndpoint, 'access'>[] {
+export function comfySockets(prompts: ComfyQueue): SocketEndpoint[] {
   return ['/ws', '/api/ws'].map((path) => ({
+    ...legacyOpen(read('images')),
     match: 'exact',
     path,
     summary: 'Events of prompts.',

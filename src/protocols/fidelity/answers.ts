@@ -17,8 +17,5 @@ export const fidelityAnswers: a.DialectAnswers = {
         ),
       }),
     ),
-    'GET /api/openapi.json': a.json(
-      a.open({ openapi: a.text, info: a.anyObject, paths: a.anyObject, components: a.anyObject }),
-    ),
   },
 };

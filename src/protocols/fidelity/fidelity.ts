@@ -1,6 +1,7 @@
 import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidelity.ts';
 import { fillPage } from '../../core/fill-page.ts';
 import { type Family, json } from '../../http/call.ts';
+import { information } from '../access.ts';
 import { endpointRow, type PlainEndpoint } from '../endpoint.ts';
 
 export const fidelityFamily: Family = {
@@ -21,7 +22,7 @@ const handlings: Readonly<Record<Handling, string>> = {
 /** The field tables of all endpoints, as decoders and documentation use them. */
 export function fidelityEndpoint(tables: () => Promise<readonly EndpointFidelity[]>): PlainEndpoint {
   const summary = 'Which fields of each API are honoured, approximated, ignored or refused.';
-  const get = endpointRow({ method: 'GET', match: 'ending', queued: false, family: fidelityFamily });
+  const get = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family: fidelityFamily });
   return get('/api/extra/fidelity', summary, async () => json({ handling: handlings, endpoints: await tables() }));
 }
 

@@ -168,4 +168,13 @@ export const llamacppAnswers: a.DialectAnswers = {
     'GET /tools': a.refused,
     'GET /cors-proxy': a.refused,
   },
+  examples: {
+    'POST /completion': { prompt: 'Once upon a time, there was a lighthouse', n_predict: 60, stream: true },
+    'POST /infill': { input_prefix: 'def add(a, b):\n    return ', input_suffix: '\n', n_predict: 20 },
+    'POST /tokenize': { content: 'Hello, world.', with_pieces: true },
+    'POST /detokenize': { tokens: [1, 2, 3] },
+    'POST /apply-template': { messages: [{ role: 'user', content: 'Name three colours.' }] },
+    'POST /embedding': { content: ['Hello', 'Good morning'] },
+    'POST /v1/rerank': { query: 'What shines at night?', documents: ['A lighthouse.', 'A cup of tea.'] },
+  },
 };

@@ -7,6 +7,7 @@ import { withReplySeed } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { dataFrame } from '../../http/sse.ts';
+import { write } from '../access.ts';
 import { type DialectParts, mergedShortfalls, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
@@ -25,11 +26,18 @@ type Prompt = Pick<GenerationRequest, 'prompt' | 'media'>;
 /** How an endpoint makes its prompts. */
 type ReadPrompts = (body: JsonObject, maxTokens: number) => Promise<readonly Prompt[]>;
 
-const row = endpointRow({ method: 'POST', match: 'exact', queued: true, family: llamacppFamily });
+const row = endpointRow(write('text'), { method: 'POST', match: 'exact', queued: true, family: llamacppFamily });
 
 export const completionEndpoints: readonly ModelEndpoint<DialectParts>[] = [
   // An exact path: as an ending it would match the completions of other dialects.
-  row('/completion', 'Continue a text, in the form of the llama.cpp server.', answerCompletion),
+  row('/completion', 'Continue a text, in the form of the llama.cpp server.', answerCompletion, {
+    replayedAs: 'text',
+    shared: {
+      path: '/completions',
+      own: ['n_predict', 'cache_prompt', 'id_slot', 'n_probs', 'return_tokens'],
+      foreign: ['model', 'max_tokens'],
+    },
+  }),
   row('/infill', 'Fill in the middle between two pieces of code.', fillIn, { match: 'ending' }),
 ];
 

@@ -1,5 +1,6 @@
 import { normalised } from '../../core/vectors.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import { write } from '../access.ts';
 import { readGenkey } from '../controls/table.ts';
 import {
   answering,
@@ -66,10 +67,17 @@ export const rerankFields = {
 };
 
 const embeddingModel = { queued: true, modelSelection: 'own-name' } as const;
-const row = endpointRow({ method: 'POST', match: 'ending', family: llamacppFamily, ...embeddingModel });
+const row = endpointRow(write('embeddings'), {
+  method: 'POST',
+  match: 'ending',
+  family: llamacppFamily,
+  ...embeddingModel,
+});
 
 export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingParts>[] = [
-  row('/embedding', 'Vectors of texts, in the form of the llama.cpp server.', answerEmbedding),
+  row('/embedding', 'Vectors of texts, in the form of the llama.cpp server.', answerEmbedding, {
+    shared: { path: '/embeddings', own: ['content'], foreign: ['input', 'encoding_format'] },
+  }),
   row('/v1/rerank', 'How well documents answer a query, the best first.', answerRerank),
   row('/rerank', 'Another name for /v1/rerank.', answerRerank),
   row('/v1/reranking', 'Another name for /v1/rerank.', answerRerank),

@@ -2,6 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { findNamed, sameName } from '../../core/model-names.ts';
 import type { HeldModel, ModelMemory } from '../../core/models-view.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import { adminOnly } from '../access.ts';
 import type { DialectParts } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
@@ -13,7 +14,7 @@ export interface ModelMemoryContext extends Pick<DialectParts, 'modelName'> {
   readonly memory?: ModelMemory | undefined;
 }
 
-const row = endpointRow({
+const row = endpointRow(adminOnly, {
   method: 'POST',
   match: 'exact',
   queued: false,

@@ -1,7 +1,8 @@
 import { asAppError } from '../../core/errors.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import { read, write } from '../access.ts';
 import type { EmbeddingParts } from '../embedding.ts';
-import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint, type SharedPath } from '../endpoint.ts';
 import { isAbsent } from '../fields.ts';
 import { completionEndpoints } from './completion.ts';
 import { embeddingEndpoints } from './embedding.ts';
@@ -16,7 +17,7 @@ export interface LlamacppContext
     ModelMemoryContext,
     Pick<TokenParts, 'readChat'> {}
 
-const row = endpointRow({ method: 'POST', match: 'exact', queued: false, family: llamacppFamily });
+const row = endpointRow(write('admin'), { method: 'POST', match: 'exact', queued: false, family: llamacppFamily });
 const unsupported = (sentence: string) => (): Reply => json(errorBody(501, sentence), 501);
 const disabled = (): Reply => json({ error: { message: 'this feature is disabled', type: 'feature_disabled' } }, 403);
 
@@ -31,7 +32,7 @@ const refusedEndpoints: readonly PlainEndpoint[] = [
     '/slots/',
     'Not there: slots cannot be saved, restored or erased.',
     unsupported('This server does not support saving, restoring or erasing slots.'),
-    { match: 'prefix' },
+    { ...write('text'), match: 'prefix' },
   ),
   row(
     '/lora-adapters',
@@ -42,10 +43,10 @@ const refusedEndpoints: readonly PlainEndpoint[] = [
     '/chat/completions/control',
     'Not there: the thinking of a running reply cannot be ended.',
     () => json({ success: false }),
-    { match: 'ending' },
+    { ...write('chat'), match: 'ending' },
   ),
-  row('/tools', 'Not there: tools of the server.', disabled, { method: 'GET' }),
-  row('/cors-proxy', 'Not there: fetching for a page.', disabled, { method: 'GET' }),
+  row('/tools', 'Not there: tools of the server.', disabled, { ...read('tools'), method: 'GET' }),
+  row('/cors-proxy', 'Not there: fetching for a page.', disabled, { ...read('tools'), method: 'GET' }),
 ];
 
 export const llamacppEndpoints: readonly ModelEndpoint<LlamacppContext>[] = [
@@ -57,15 +58,6 @@ export const llamacppEndpoints: readonly ModelEndpoint<LlamacppContext>[] = [
   ...refusedEndpoints,
 ];
 
-/** Fields that only clients of this dialect send, and those that only clients of the other one send. */
-const pathFields: Readonly<Record<string, Readonly<Record<'own' | 'foreign', readonly string[]>>>> = {
-  '/completion': {
-    own: ['n_predict', 'cache_prompt', 'id_slot', 'n_probs', 'return_tokens'],
-    foreign: ['model', 'max_tokens'],
-  },
-  '/embedding': { own: ['content'], foreign: ['input', 'encoding_format'] },
-};
-
 /** For a path of two dialects: requests with fields of this one are answered in its form. Unexpected errors are thrown. */
 export function answeringBoth<Context>(
   theirs: ModelEndpoint<Context>,
@@ -73,9 +65,10 @@ export function answeringBoth<Context>(
 ): ModelEndpoint<Context> {
   return {
     ...theirs,
+    also: ours,
     summary: `${theirs.summary} With the fields of the llama.cpp server it is another name for ${ours.path}.`,
     handle: async (call, context) => {
-      if (!(await isOurs(call, ours.path))) return theirs.handle(call, context);
+      if (!ours.shared || !(await isOurs(call, ours.shared))) return theirs.handle(call, context);
       try {
         return await ours.handle(call, context);
       } catch (thrown) {
@@ -87,8 +80,7 @@ export function answeringBoth<Context>(
   };
 }
 
-async function isOurs(call: Call, path: string): Promise<boolean> {
-  const { own = [], foreign = [] } = pathFields[path] ?? {};
+async function isOurs(call: Call, { own, foreign }: SharedPath): Promise<boolean> {
   // A long body without any of our names need not be parsed.
   if (!own.some((name) => call.body.includes(`"${name}"`))) return false;
   try {

@@ -4,13 +4,13 @@ import { json } from '../../http/call.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
 import { callOf } from '../testing/doubles.ts';
 import { jsonOf } from '../testing/reply-text.ts';
-import { llamacppFamily } from './errors.ts';
-import { answeringBoth } from './routes.ts';
+import { answeringBoth, llamacppEndpoints } from './routes.ts';
 
 const endpoint = (path: string, own: Partial<PlainEndpoint>): PlainEndpoint => ({
   method: 'POST',
   match: 'exact',
   path,
+  access: 'guarded',
   queued: true,
   summary: 'Continue texts.',
   family: { name: 'taskServices', title: '', errorReply: ({ status }) => json('their failure', status) },
@@ -18,8 +18,14 @@ const endpoint = (path: string, own: Partial<PlainEndpoint>): PlainEndpoint => (
   ...own,
 });
 
+/** The row of the llama.cpp server, with another handler. */
+function ownRow(path: string): PlainEndpoint {
+  const row = llamacppEndpoints.find((one) => one.path === path);
+  return endpoint(path, { ...row, summary: '', handle: () => json(path) });
+}
+
 const others = endpoint('/completions', {});
-const ours = endpoint('/completion', { family: llamacppFamily });
+const ours = ownRow('/completion');
 const both = answeringBoth(others, ours);
 const ask = async (body: unknown) => jsonOf(await both.handle(callOf('/completions', body), undefined));
 
@@ -84,6 +90,6 @@ test.each([
   [{ content: null, input: 'a' }, '/embeddings'],
   [{}, '/embeddings'],
 ])('answeringBoth: embeddings with %j are those of %s', async (body, path) => {
-  const shared = answeringBoth(endpoint('/embeddings', {}), endpoint('/embedding', { family: llamacppFamily }));
+  const shared = answeringBoth(endpoint('/embeddings', {}), ownRow('/embedding'));
   expect(await jsonOf(await shared.handle(callOf('/embeddings', body), undefined))).toBe(path);
 });

@@ -3,6 +3,7 @@ import type { GenerationEvent } from '../../core/events.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { GenerationRequest, PromptProgress } from '../../core/request.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import { information, legacyOpen, read } from '../access.ts';
 import { readControls } from '../controls/decode.ts';
 import { type DialectParts, dialectControls, modalities } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
@@ -22,7 +23,7 @@ export interface StatusParts extends DialectParts {
   readonly loras: readonly { readonly path: string; readonly scale: number }[];
 }
 
-const row = endpointRow({ method: 'GET', match: 'exact', queued: false, family: llamacppFamily });
+const row = endpointRow(information, { method: 'GET', match: 'exact', queued: false, family: llamacppFamily });
 
 const ofNamedModel = { modelSelection: 'query' } as const;
 
@@ -35,12 +36,9 @@ export const statusEndpoints: readonly ModelEndpoint<StatusParts>[] = [
   ),
   row('/health', 'Whether requests can be served now.', healthReply),
   row('/v1/health', 'Another name for /health.', healthReply),
-  row('/slots', 'What runs now, in figures: no texts.', slotsReply, ofNamedModel),
-  row('/metrics', 'Figures for Prometheus.', metricsReply),
-  row('/lora-adapters', 'The LoRA adapters of the text model.', (_, { loras }) =>
-    // Without the folder, which is private.
-    json(loras.map(({ path, scale }, id) => ({ id, path: basename(path), scale, task_name: '', prompt_prefix: '' }))),
-  ),
+  row('/slots', 'What runs now, in figures: no texts.', slotsReply, { ...legacyOpen(read('text')), ...ofNamedModel }),
+  row('/metrics', 'Figures for Prometheus.', metricsReply, legacyOpen(read())),
+  row('/lora-adapters', 'The LoRA adapters of the text model.', loraReply, read()),
 ];
 
 const hiddenFailure = 'The model could not be loaded; the log of the server says why.';
@@ -67,6 +65,12 @@ function slotsReply({ query }: Call, { slots, text }: StatusParts): Reply {
   const wanted = query.get('fail_on_no_slot');
   if (wanted !== null && wanted !== '0' && slots.allBusy) return json(errorBody(503, 'no slot available'), 503);
   return json(slots.report(text.contextSize()));
+}
+
+/** Without the folder, which is private. */
+function loraReply(_: Call, { loras }: StatusParts): Reply {
+  const entries = loras.map(({ path, scale }, id) => ({ id, path: basename(path), scale }));
+  return json(entries.map((entry) => ({ ...entry, task_name: '', prompt_prefix: '' })));
 }
 
 async function metricsReply(_: Call, { metrics, startedAt }: StatusParts): Promise<Reply> {

@@ -2,6 +2,7 @@ import type { ChatRequest } from '../../chat/request.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import { read } from '../access.ts';
 import type { DialectParts } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { honoured, isTokenId, looseFlag, orElse, reader, readFields, tokenNumbers } from '../fields.ts';
@@ -28,7 +29,7 @@ const readTokens = reader<readonly number[]>(
 
 export const detokenizeFields = { tokens: honoured(orElse(readTokens, [])) };
 
-const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: llamacppFamily });
+const row = endpointRow(read(), { method: 'POST', match: 'ending', queued: false, family: llamacppFamily });
 
 export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
   row('/tokenize', 'The tokens of a text, with their pieces if requested.', tokenize),

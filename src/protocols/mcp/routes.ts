@@ -9,6 +9,7 @@ import {
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { messageFrame } from '../../http/sse.ts';
+import { write } from '../access.ts';
 import { eventStream } from '../dialect.ts';
 import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { isObject } from '../fields.ts';
@@ -23,7 +24,7 @@ type Request = Incoming & { type: 'request' };
 
 /** One MCP server with the tools of all servers of `--mcpfile`. */
 export function mcpEndpoints(parts: McpParts): PlainEndpoint[] {
-  const row = endpointRow({ method: 'POST', match: 'exact', queued: false, family: mcpFamily });
+  const row = endpointRow(write('tools'), { method: 'POST', match: 'exact', queued: false, family: mcpFamily });
   const summary = 'The tools of the configured tool servers, by JSON-RPC (MCP): tools, resources and prompts.';
   return [row('/mcp', summary, (call) => answer(call, parts))];
 }

@@ -69,6 +69,8 @@ const event = a.either(
   a.object(error),
 );
 
+const question = [{ role: 'user', content: 'Name three colours.' }];
+
 export const messagesAnswers: a.DialectAnswers = {
   errors: { messages: a.object({ ...error, request_id: a.text, 'detail?': a.busyDetail }) },
   answers: {
@@ -77,5 +79,9 @@ export const messagesAnswers: a.DialectAnswers = {
     'GET /v1/messages/batches': a.refused,
     'POST /v1/messages/batches': a.refused,
     'DELETE /v1/messages/batches': a.refused,
+  },
+  examples: {
+    'POST /v1/messages': { model: 'any', messages: question, max_tokens: 60, stream: true },
+    'POST /v1/messages/count_tokens': { model: 'any', messages: question },
   },
 };

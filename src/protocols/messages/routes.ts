@@ -4,6 +4,7 @@ import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import { information, read, write } from '../access.ts';
 import {
   type DialectParts,
   keepAliveComment,
@@ -23,14 +24,21 @@ import { countFidelity, createFidelity } from './fields.ts';
 
 export function messagesEndpoints({ newId }: Pick<DialectParts, 'newId'>): ModelEndpoint<DialectParts>[] {
   const family = messagesFamily(newId);
-  const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family });
+  const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, family });
   return [
     ...withShortPath(
-      row('/v1/messages', 'Answer a conversation; streamed with stream: true.', answer, { queued: true }),
+      row('/v1/messages', 'Answer a conversation; streamed with stream: true.', answer, {
+        queued: true,
+        replayedAs: 'chat',
+      }),
     ),
-    row('/v1/messages/count_tokens', 'How many tokens the prompt of this conversation has.', count),
+    row('/v1/messages/count_tokens', 'How many tokens the prompt of this conversation has.', count, read('chat')),
     ...(['GET', 'POST', 'DELETE'] as const).map((method) =>
-      row('/v1/messages/batches', 'Not there: always answers 404.', refuse, { method, match: 'prefix' }),
+      row('/v1/messages/batches', 'Not there: always answers 404.', refuse, {
+        ...information,
+        method,
+        match: 'prefix',
+      }),
     ),
   ];
 }

@@ -8,6 +8,7 @@ import {
 } from '../../core/music.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Family, type Headers, json, type Reply } from '../../http/call.ts';
+import { write } from '../access.ts';
 import { readGenkey } from '../controls/table.ts';
 import { ignoredIn } from '../dialect.ts';
 import { bodyOf, endpointRow } from '../endpoint.ts';
@@ -18,7 +19,13 @@ type MusicContext = { readonly taskServices?: { readonly music?: MusicService } 
 
 /** `family` is that of the native API, which these paths belong to. */
 export function musicEndpoints({ family, newSeed }: { readonly family: Family; readonly newSeed: () => number }) {
-  const row = endpointRow({ method: 'POST', match: 'ending', queued: true, modelSelection: 'any-name', family });
+  const row = endpointRow(write('audio'), {
+    method: 'POST',
+    match: 'ending',
+    queued: true,
+    modelSelection: 'any-name',
+    family,
+  });
 
   async function prepare(call: Call, { taskServices }: MusicContext): Promise<Reply> {
     // Status 200: the music page then plans with the text model.

@@ -130,25 +130,6 @@ const cache = a.object({
   ),
 });
 
-const song = a.object({
-  ...Object.fromEntries(
-    ['caption', 'lyrics', 'keyscale', 'timesignature', 'vocal_language', 'audio_codes'].map((name) => [name, a.text]),
-  ),
-  ...Object.fromEntries(
-    ['duration', 'lm_temperature', 'lm_cfg_scale', 'lm_top_p', 'guidance_scale', 'shift'].map((name) => [
-      name,
-      a.number,
-    ]),
-  ),
-  ...Object.fromEntries(['bpm', 'seed', 'lm_top_k', 'inference_steps'].map((name) => [name, a.whole])),
-  ...Object.fromEntries(['codes_temperature', 'codes_top_p', 'lm_rep_pen'].map((name) => [name, a.number])),
-  codes_top_k: a.whole,
-  lm_negative_prompt: a.text,
-  instrumental: a.flag,
-  thinking: a.flag,
-  task_type: a.words('text2music'),
-});
-
 const value = (schema: JsonSchema) => a.json(a.object({ value: schema }));
 const info: Readonly<Record<string, a.Answer>> = {
   'GET /api/v1/model': a.json(a.object({ result: a.text })),
@@ -206,6 +187,8 @@ const stories: Readonly<Record<string, a.Answer>> = {
   ),
 };
 
+const story = { prompt: 'Once upon a time, there was a lighthouse', max_length: 60, temperature: 0.7 };
+
 export const nativeAnswers: a.DialectAnswers = {
   errors: { native: error },
   answers: {
@@ -251,7 +234,20 @@ export const nativeAnswers: a.DialectAnswers = {
       a.either(a.object({ success: a.words(true), url: a.text, content_type: a.text, data: a.base64 }), unsuccessful),
     ),
     'POST /api/extra/shutdown': a.json(a.object({ success: a.flag, 'pid?': a.count })),
-    'POST /api/extra/music/prepare': a.json(a.either(song, a.object({ error: a.text }))),
-    'POST /api/extra/music/generate': a.media('audio/wav', 'audio/mpeg'),
+  },
+  examples: {
+    'POST /api/v1/generate': story,
+    'POST /api/extra/generate/stream': story,
+    'POST /request': { text: story.prompt, max: 40 },
+    'POST /api/extra/generate/check': { genkey: 'KCPP0001' },
+    'POST /api/extra/last_logprobs': { genkey: 'KCPP0001' },
+    'POST /api/extra/abort': { genkey: 'KCPP0001' },
+    'POST /api/extra/tokencount': { prompt: 'Hello, world.' },
+    'POST /api/extra/detokenize': { ids: [1, 2, 3] },
+    'POST /api/extra/json_to_grammar': {
+      schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+    },
+    'POST /api/extra/embeddings': { input: ['Hello', 'Good morning'] },
+    'POST /api/extra/tts': { input: 'Hello, this is the voice of your computer.', response_format: 'wav' },
   },
 };

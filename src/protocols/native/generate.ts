@@ -13,6 +13,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { messageFrame } from '../../http/sse.ts';
+import { read, write } from '../access.ts';
 import { type ControlParts, decodeControls, idleFields } from '../controls/decode.ts';
 import { controlFields, readGenkey } from '../controls/table.ts';
 import { type CompletionParts, eventStream, streamReply, withIgnored, withShortfall } from '../dialect.ts';
@@ -45,12 +46,18 @@ export const generateFields = {
 const generatePaths = 'POST /api/v1/generate, /api/extra/generate/stream';
 export const generateFidelity = f.fidelityOf(dialect, generatePaths, generateFields);
 
-const row = endpointRow({ method: 'POST', match: 'ending', queued: true, family: nativeFamily });
+const row = endpointRow(write('text'), { method: 'POST', match: 'ending', queued: true, family: nativeFamily });
+const replayed = { replayedAs: 'text' } as const;
 
 export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
-  row('/api/v1/generate', 'Continue a text; the whole reply at once.', answerWhole),
-  row('/api/latest/generate', 'Another name for /api/v1/generate.', answerWhole),
-  row('/api/extra/generate/stream', 'Continue a text; the reply as server-sent events while it is made.', answerStream),
+  row('/api/v1/generate', 'Continue a text; the whole reply at once.', answerWhole, replayed),
+  row('/api/latest/generate', 'Another name for /api/v1/generate.', answerWhole, replayed),
+  row(
+    '/api/extra/generate/stream',
+    'Continue a text; the reply as server-sent events while it is made.',
+    answerStream,
+    replayed,
+  ),
   row('/request', 'An old and small form of generate: text, max and top_k.', answerLegacy),
 ];
 
@@ -263,7 +270,14 @@ export const taskFidelity = f.fidelityOf(dialect, taskPaths, keyFields);
 
 type TaskParts = Pick<GenerateParts, 'text'>;
 
-const task = endpointRow({ method: 'POST', match: 'ending', queued: false, family: nativeFamily });
+const task = endpointRow(read('text'), {
+  method: 'POST',
+  match: 'ending',
+  queued: false,
+  // Clients call it again and again while they wait.
+  recorded: false,
+  family: nativeFamily,
+});
 
 /** Look at and stop running generations. */
 export const taskEndpoints: readonly ModelEndpoint<TaskParts>[] = [
@@ -273,6 +287,7 @@ export const taskEndpoints: readonly ModelEndpoint<TaskParts>[] = [
     '/api/extra/abort',
     'Stop the running generation, or the one with this genkey.',
     async (call, { text }: TaskParts) => json(abortReplies[text.abort(await genkeyOf(call), clientOf(call))]),
+    { ...write('text'), recorded: true },
   ),
 ];
 

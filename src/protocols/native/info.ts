@@ -2,6 +2,7 @@ import { hiddenModelName } from '../../core/model-names.ts';
 import type { EngineVersions, Product } from '../../core/product.ts';
 import type { CacheReport, Performance, SnapshotFigures, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import { information, read } from '../access.ts';
 import { type DialectParts, modalities } from '../dialect.ts';
 import { type EndpointShape, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
 import { nativeFamily } from './errors.ts';
@@ -50,7 +51,7 @@ export interface InfoParts extends Pick<DialectParts, 'text' | 'modelName'> {
   readonly preloadStory?: string | Uint8Array | undefined;
 }
 
-const row = endpointRow({ method: 'GET', match: 'ending', queued: false, family: nativeFamily });
+const row = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family: nativeFamily });
 
 type Answer = (call: Call, parts: InfoParts) => unknown;
 
@@ -181,6 +182,7 @@ export const cacheEndpoint = row(
   '/api/extra/cache',
   'What is kept of earlier prompts, and where the last prompts parted from it.',
   async (_, { cacheReport }: CacheParts) => json(cacheBody(await cacheReport())),
+  read('text'),
 );
 
 function cacheBody({ slots, memory, disk, misses }: CacheReport): object {

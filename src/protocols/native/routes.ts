@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import type { WebSearch } from '../../core/web-search.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import { write } from '../access.ts';
 import { answerList, type EmbeddingParts, listFields } from '../embedding.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { fidelityOf, honoured, readFields, readText } from '../fields.ts';
@@ -45,7 +46,7 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeC
   ];
 }
 
-const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: nativeFamily });
+const row = endpointRow(write('tools'), { method: 'POST', match: 'ending', queued: false, family: nativeFamily });
 
 const embeddingsFields = listFields({ truncate: true });
 const embeddingsFidelity = fidelityOf('Native text API', 'POST /api/extra/embeddings', embeddingsFields);
@@ -55,7 +56,7 @@ export const embeddingsEndpoint: ModelEndpoint<EmbeddingParts> = row(
   '/api/extra/embeddings',
   'Vectors of texts; what is too long is cut.',
   (call, parts) => answerList(call, embeddingsFields, embeddingsFidelity, parts),
-  { queued: true, modelSelection: 'own-name' },
+  { ...write('embeddings'), queued: true, modelSelection: 'own-name' },
 );
 
 /** For a new instance that needs the port. `shutdown` must leave time for this reply. */
@@ -67,7 +68,7 @@ export function shutdownEndpoint(shutdown: (() => void) | undefined): PlainEndpo
     // The new instance waits for the end of this process: both models may not fit into memory.
     return json({ success, ...(success ? { pid: process.pid } : {}) });
   };
-  return row('/api/extra/shutdown', summary, handle, { match: 'exact' });
+  return row('/api/extra/shutdown', summary, handle, { ...write('admin'), match: 'exact' });
 }
 
 function isLocal({ remoteAddress }: Call): boolean {

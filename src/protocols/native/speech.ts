@@ -2,6 +2,7 @@ import { asAppError } from '../../core/errors.ts';
 import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
+import { write } from '../access.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
 import { bodyOf, endpointRow, jsonText } from '../endpoint.ts';
 import * as f from '../fields.ts';
@@ -23,7 +24,7 @@ import { errorType, nativeFamily } from './errors.ts';
 export type SpeechParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
 
 const speechModel = { queued: true, modelSelection: 'any-name' } as const;
-const row = endpointRow({ method: 'POST', match: 'ending', family: nativeFamily, ...speechModel });
+const row = endpointRow(write('audio'), { method: 'POST', match: 'ending', family: nativeFamily, ...speechModel });
 
 export const nativeSpeechEndpoint = row('/api/extra/tts', 'A text as speech: wav by default.', speak);
 export const transcribeEndpoint = row('/api/extra/transcribe', 'Speech to text.', transcribe, { form: {} });

@@ -2,6 +2,7 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { FileFull } from '../../store/atomic-file.ts';
 import { isSlot, type SaveSlots, StoryTooLong } from '../../store/save-slots.ts';
 import type { SharedStory, StoryTurn } from '../../store/shared-story.ts';
+import { read, write } from '../access.ts';
 import type { DialectParts } from '../dialect.ts';
 import { endpointRow, jsonText, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { honoured, isAbsent, looseFlag, optionalText, orElse, readText } from '../fields.ts';
@@ -27,7 +28,13 @@ const saveFields = {
   data: honoured(optionalText),
 };
 
-const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: nativeFamily });
+const row = endpointRow(write('text'), {
+  method: 'POST',
+  match: 'ending',
+  queued: false,
+  recorded: false,
+  family: nativeFamily,
+});
 
 /** Stories that clients save on the server. Without `--savedatafile` the replies have the same shape. */
 export function saveSlotEndpoints({ slots, warn }: StoryParts): PlainEndpoint[] {
@@ -37,8 +44,9 @@ export function saveSlotEndpoints({ slots, warn }: StoryParts): PlainEndpoint[] 
       '/api/extra/data/list',
       'The titles of the stories that are saved on the server, by slot (--savedatafile).',
       async () => json((await slots?.titles()) ?? []),
+      read('text'),
     ),
-    row('/api/extra/data/load', 'The story in a slot.', (call) => load(call, slots)),
+    row('/api/extra/data/load', 'The story in a slot.', (call) => load(call, slots), read('text')),
     row('/api/extra/data/save', 'Save a story in a slot; empty data erase it.', (call) => save(call, slots, warnOnce)),
   ];
 }
@@ -103,8 +111,11 @@ export function multiplayerEndpoints({ story, warn }: StoryParts): ModelEndpoint
       'Which turn the shared story is in, and whether anybody is writing (--multiplayer).',
       (call, parts) => storyStatus(call, parts, story),
     ),
-    row('/api/extra/multiplayer/getstory', 'The shared story, as it was sent.', async () =>
-      jsonText((await story?.turn())?.story ?? ''),
+    row(
+      '/api/extra/multiplayer/getstory',
+      'The shared story, as it was sent.',
+      async () => jsonText((await story?.turn())?.story ?? ''),
+      read('text'),
     ),
     row('/api/extra/multiplayer/setstory', 'Go on with the shared story, or begin another one.', (call, parts) =>
       setStory(call, parts, story, warnOnce),

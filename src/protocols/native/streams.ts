@@ -2,6 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { type Call, json } from '../../http/call.ts';
 import type { ResumableStreams } from '../../http/resumable-streams.ts';
+import { read, write } from '../access.ts';
 import { decodedPath, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { described, fidelityOf, honoured, readFields } from '../fields.ts';
 import { nativeFamily } from './errors.ts';
@@ -11,7 +12,14 @@ export interface StreamParts {
 }
 
 const path = '/api/extra/stream/';
-const row = endpointRow({ method: 'GET', match: 'prefix', queued: false, family: nativeFamily });
+/** The owner of a stream is checked: whoever could start it may take it up, whatever scope that took. */
+const row = endpointRow(read(), {
+  method: 'GET',
+  match: 'prefix',
+  below: ['{id}'],
+  queued: false,
+  family: nativeFamily,
+});
 
 /** Take up or stop a stream that was requested with `x-parley-resumable`. */
 export function streamEndpoints({ streams }: StreamParts): readonly PlainEndpoint[] {
@@ -28,7 +36,7 @@ export function streamEndpoints({ streams }: StreamParts): readonly PlainEndpoin
         streams.cancel(idOf(call), call);
         return json({ success: true });
       },
-      { method: 'DELETE' },
+      { ...write(), method: 'DELETE' },
     ),
   ];
 }

@@ -7,6 +7,7 @@ import {
   type SyncedRecords,
   TooManyRecords,
 } from '../../store/synced-records.ts';
+import { read, write } from '../access.ts';
 import { bodyOf, endpointRow, jsonText, type PlainEndpoint } from '../endpoint.ts';
 import { honoured, optionalText, orElse, readCount, readFields, readText } from '../fields.ts';
 import { nativeFamily } from './errors.ts';
@@ -21,30 +22,40 @@ const nameFields = { kind: honoured(readText), id: honoured(readText) };
 const listFields = { since: honoured(orElse(readCount, 0)) };
 const saveFields = { ...nameFields, base: honoured(orElse(readCount, 0)), data: honoured(optionalText) };
 
-const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: nativeFamily });
+const row = endpointRow(read('chat'), {
+  method: 'POST',
+  match: 'ending',
+  queued: false,
+  recorded: false,
+  family: nativeFamily,
+});
 
 /** Chats, stories and characters of Parley's own pages, so that all browsers of a person show the same. */
 export function syncEndpoints({ records, warn }: SyncParts): PlainEndpoint[] {
-  const endpoint = (path: string, summary: string, handle: (call: Call, records: SyncedRecords) => Promise<Reply>) =>
-    row(path, summary, async (call) => {
-      if (!records) return failed('Nothing is kept on this server. Start it with --savedatafile FILE.');
-      try {
-        return await handle(call, records);
-      } catch (error) {
-        if (error instanceof AppError) throw error;
-        const sentence = `A record could not be read or saved: ${error instanceof Error ? error.message : String(error)}.`;
-        warn(sentence);
-        return failed(sentence, 500);
-      }
-    });
+  const handling = (handle: (call: Call, records: SyncedRecords) => Promise<Reply>) => async (call: Call) => {
+    if (!records) return failed('Nothing is kept on this server. Start it with --savedatafile FILE.');
+    try {
+      return await handle(call, records);
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      const sentence = `A record could not be read or saved: ${error instanceof Error ? error.message : String(error)}.`;
+      warn(sentence);
+      return failed(sentence, 500);
+    }
+  };
   return [
-    endpoint(
+    row(
       '/api/extra/sync/list',
       'The chats, stories and characters of the pages that changed on the server since a revision (--savedatafile).',
-      async (call, kept) => json(await kept.list(readFields(listFields, await bodyOf(call, 'object')).since)),
+      handling(async (call, kept) => json(await kept.list(readFields(listFields, await bodyOf(call, 'object')).since))),
     ),
-    endpoint('/api/extra/sync/load', 'One of these records.', load),
-    endpoint('/api/extra/sync/save', 'Save a record unless there is a newer one; without data delete it.', save),
+    row('/api/extra/sync/load', 'One of these records.', handling(load)),
+    row(
+      '/api/extra/sync/save',
+      'Save a record unless there is a newer one; without data delete it.',
+      handling(save),
+      write('chat'),
+    ),
   ];
 }
 

@@ -2,6 +2,7 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { tryParseJson } from '../../core/json.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import { read } from '../access.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { nativeFamily, readInput } from './errors.ts';
@@ -37,10 +38,10 @@ export const tokenFidelity: readonly EndpointFidelity[] = [
   }),
 ];
 
-const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: nativeFamily });
+const row = endpointRow(read(), { method: 'POST', match: 'ending', queued: false, family: nativeFamily });
 
 export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
-  row('/api/extra/tokencount', 'The tokens of a text, and how many they are.', countTokens),
+  row('/api/extra/tokencount', 'The tokens of a text, and how many they are.', countTokens, { recorded: false }),
   row('/api/extra/tokenize', 'Another name for /api/extra/tokencount.', countTokens),
   row('/api/extra/detokenize', 'The text of a list of tokens.', joinTokens),
   row('/api/extra/json_to_grammar', 'A GBNF grammar that only lets through what fits a JSON schema.', makeGrammar),

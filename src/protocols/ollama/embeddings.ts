@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
+import { write } from '../access.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
 import {
   answering,
@@ -20,7 +21,7 @@ import { embeddingsFidelity, embedFidelity, embedFields, oldEmbedFields } from '
 
 export type EmbeddingsParts = EmbeddingParts & Pick<DialectParts, 'now'>;
 
-const own = { modelSelection: 'own-name' } as const;
+const own = { ...write('embeddings'), modelSelection: 'own-name' } as const;
 
 export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingsParts>[] = [
   ollamaRow('/api/embed', 'Embeddings of texts.', withBody(embed), own),

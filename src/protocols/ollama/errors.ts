@@ -3,6 +3,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Family, type Headers, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { line } from '../../http/sse.ts';
+import { write } from '../access.ts';
 import { bodyOf, endpointRow } from '../endpoint.ts';
 
 /** A failure is one sentence in this dialect; its clients show nothing else of it. */
@@ -14,7 +15,12 @@ export const ollamaFamily: Family = {
 };
 
 /** An endpoint that generates. */
-export const ollamaRow = endpointRow({ method: 'POST', match: 'ending', queued: true, family: ollamaFamily });
+export const ollamaRow = endpointRow(write('text'), {
+  method: 'POST',
+  match: 'ending',
+  queued: true,
+  family: ollamaFamily,
+});
 
 export function jsonReply(body: object, headers: Headers = {}, status = 200): Reply {
   return json(body, status, { 'content-type': 'application/json; charset=utf-8', ...headers });

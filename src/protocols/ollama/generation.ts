@@ -8,6 +8,7 @@ import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { awaitFirstEvent, keepAliveMs } from '../../http/keep-alive.ts';
 import { ndjsonHeaders } from '../../http/sse.ts';
+import { write } from '../access.ts';
 import { type DialectParts, noticeHeaders, withShortfall, withStartShortfall } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { findMarks } from '../fill-marks.ts';
@@ -29,11 +30,13 @@ export const generationEndpoints: readonly ModelEndpoint<GenerationParts>[] = [
     '/api/generate',
     'Answer a prompt; streams lines of JSON by default. An empty prompt loads the model.',
     withBody(answerGenerate),
+    { replayedAs: 'text' },
   ),
   ollamaRow(
     '/api/chat',
     'Answer a conversation, with tools and thinking; streams lines of JSON by default.',
     withBody(answerChat),
+    { ...write('chat'), replayedAs: 'chat' },
   ),
 ];
 

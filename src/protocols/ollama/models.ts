@@ -10,6 +10,7 @@ import { type GgufHeader, type GgufValue, numberOf, textOf } from '../../gguf/gg
 import { quantizationOf } from '../../gguf/quantization.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
+import { information, legacyOpen } from '../access.ts';
 import { type DialectParts, findModel, modelsByName, noticeHeaders } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
@@ -42,7 +43,7 @@ export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'm
 type ReadFile = (path: string) => Promise<ModelFile | undefined>;
 
 export function modelEndpoints({ modelFile, now }: ModelFileParts): ModelEndpoint<ModelParts>[] {
-  const row = endpointRow({ method: 'GET', match: 'ending', queued: false, family: ollamaFamily });
+  const row = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family: ollamaFamily });
   const cached = cachedFiles((path) => modelFile(path, { longArrays: false }), now);
   const whole: ReadFile = (path) => modelFile(path, { longArrays: true }).catch(() => undefined);
   return [
@@ -59,7 +60,7 @@ export function modelEndpoints({ modelFile, now }: ModelFileParts): ModelEndpoin
       '/api/show',
       'All about a model: template, metadata, what it can do.',
       withBody((body, call, parts) => show(body, call, parts, { cached, whole })),
-      { method: 'POST' },
+      { ...legacyOpen(information), method: 'POST' },
     ),
     row('/api/status', 'Whether cloud models can be used: never.', () =>
       jsonReply({ cloud: { disabled: true, source: 'config' } }),

@@ -3,6 +3,7 @@ import type { ModelDownload } from '../../core/models-view.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { line, ndjsonHeaders } from '../../http/sse.ts';
+import { write } from '../access.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
@@ -35,7 +36,7 @@ export function ollamaEndpoints(server: OllamaServices): ModelEndpoint<OllamaCon
 
 type ManagementParts = Pick<DialectParts, 'text' | 'modelName'>;
 
-const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: ollamaFamily });
+const row = endpointRow(write('admin'), { method: 'POST', match: 'ending', queued: false, family: ollamaFamily });
 const noAccount = (): Reply => refusal(401, 'unauthorized');
 
 const missing = 'Not there: always answers 400.';

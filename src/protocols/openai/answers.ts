@@ -222,6 +222,8 @@ const pictureEvents = (kind: string) =>
   );
 const drawn = a.json(a.either(pictures, error));
 
+const question = [{ role: 'user', content: 'Name three colours.' }];
+
 export const openaiAnswers: a.DialectAnswers = {
   errors: { openai: error },
   answers: {
@@ -245,5 +247,13 @@ export const openaiAnswers: a.DialectAnswers = {
     'POST /v1/images/generations': a.oneOf(drawn, pictureEvents('image_generation')),
     'POST /v1/images/edits': a.oneOf(drawn, pictureEvents('image_edit')),
     'POST /v1/images/variations': a.oneOf(drawn, pictureEvents('image_edit')),
+  },
+  examples: {
+    'POST /v1/chat/completions': { messages: question, max_tokens: 60, stream: true },
+    'POST /v1/chat/completions/input_tokens': { messages: question },
+    'POST /v1/completions': { prompt: 'Once upon a time, there was a lighthouse', max_tokens: 60, stream: true },
+    'POST /v1/embeddings': { input: ['Hello', 'Good morning'] },
+    'POST /audio/speech': { input: 'Hello, this is the voice of your computer.', response_format: 'mp3' },
+    'POST /v1/images/generations': { prompt: 'a house on a hill', size: '256x256', n: 1, steps: 8 },
   },
 };

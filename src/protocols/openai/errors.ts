@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
+import { write } from '../access.ts';
 import { endpointRow } from '../endpoint.ts';
 import { openaiError } from '../error-codes.ts';
 
@@ -11,7 +12,12 @@ export const openaiFamily: Family = {
 };
 
 /** An endpoint that generates. */
-export const openaiRow = endpointRow({ method: 'POST', match: 'ending', queued: true, family: openaiFamily });
+export const openaiRow = endpointRow(write('text'), {
+  method: 'POST',
+  match: 'ending',
+  queued: true,
+  family: openaiFamily,
+});
 
 /** Clients of the native API, which share some paths, read `detail`. */
 export function errorBody(error: AppError): object {

@@ -4,6 +4,7 @@ import { findExactly, findNamed, hiddenModelName, sameName } from '../../core/mo
 import type { ListedModel } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import { information, legacyOpen } from '../access.ts';
 import { type DialectParts, modelsByName } from '../dialect.ts';
 import { decodedPath, endpointRow, type ModelEndpoint, withShortPath } from '../endpoint.ts';
 import { openaiFamily } from './errors.ts';
@@ -19,12 +20,14 @@ const statuses: Record<TextState['type'] | ListedModel['state'], string> = {
   failed: 'unloaded',
 };
 
-const row = endpointRow({ method: 'GET', match: 'ending', queued: false, family: openaiFamily });
+const row = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family: openaiFamily });
 
 export const modelsEndpoints: readonly ModelEndpoint<ModelsParts>[] = [
   row('/v1/models', 'The models: those for text, then that of --embeddingsmodel.', answerList),
-  row('/v1/models/', 'One model by its id.', answerOne, { match: 'prefix' }),
-].flatMap(withShortPath);
+  // ComfyUI has a list of models at this path too.
+  row('/models', 'Another name for /v1/models.', answerList, { ...legacyOpen(information), match: 'exact' }),
+  ...withShortPath(row('/v1/models/', 'One model by its id.', answerOne, { match: 'prefix', below: ['{id}'] })),
+];
 
 interface Shown {
   readonly id: string;

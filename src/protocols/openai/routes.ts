@@ -2,6 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { notFoundPage } from '../../http/pages.ts';
 import { methods } from '../../http/router.ts';
+import { information, write } from '../access.ts';
 import type { CompletionParts } from '../dialect.ts';
 import { answerList, type EmbeddingParts, listFields } from '../embedding.ts';
 import { type ModelEndpoint, withShortPath } from '../endpoint.ts';
@@ -24,7 +25,7 @@ export const embeddingsEndpoints = withShortPath(
     '/v1/embeddings',
     'Vectors of texts, many at once.',
     (call, parts: EmbeddingParts) => answerList(call, embeddingFields, embeddingsFidelity, parts),
-    { modelSelection: 'own-name' },
+    { ...write('embeddings'), modelSelection: 'own-name' },
   ),
 );
 
@@ -38,8 +39,11 @@ const unknownEndpoints = methods.map((method) =>
     'Everything else: 404 as a page, or as an error object for clients that ask for JSON.',
     unknownPath,
     {
+      ...information,
       method,
       match: 'rest',
+      // A wrong path of a client.
+      recorded: true,
       queued: method === 'POST',
     },
   ),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Family, json } from '../../http/call.ts';
 import * as a from '../answers.ts';
-import type { ListedEndpoint } from '../endpoint.ts';
+import type { EndpointShape } from '../endpoint.ts';
 import { fidelityOf, honoured, ignored, optional, readText, readWhole } from '../fields.ts';
 import { openapiDocument, operationId, operationsIn, originalOf, pathsOf } from './document.ts';
 
@@ -12,7 +12,7 @@ const family = (name: string): Family => ({
 });
 const native = family('native');
 
-const endpoint = (own: Partial<ListedEndpoint>): ListedEndpoint => ({
+const endpoint = (own: Partial<EndpointShape>): EndpointShape => ({
   method: 'POST',
   match: 'ending',
   path: '/some',
@@ -50,7 +50,7 @@ interface Operation {
   readonly security: readonly object[];
 }
 
-function documentOf(...endpoints: readonly ListedEndpoint[]) {
+function documentOf(...endpoints: readonly EndpointShape[]) {
   const product = { name: 'Parley', version: '1.2.3' };
   return openapiDocument({ product, endpoints, fidelities: [some, list], answers: [answers] }) as {
     readonly openapi: string;
@@ -109,7 +109,7 @@ test('operation: GET has query parameters, and path segments are parameters', ()
   const get = { method: 'GET', queued: false } as const;
   const { paths, components } = documentOf(
     endpoint({ ...get, path: '/list' }),
-    endpoint({ ...get, path: '/v1/models/', match: 'prefix' }),
+    endpoint({ ...get, path: '/v1/models/', match: 'prefix', below: ['{id}'] }),
   );
   expect(paths['/list']?.get?.parameters).toEqual([
     {
@@ -161,7 +161,13 @@ test('operation: has the schemas of its answers; named ones are components', () 
 test('operation: an alias, also below a prefix, has the answer of its original', () => {
   const { paths } = documentOf(
     endpoint({ path: '/other', summary: 'Another name for /some.' }),
-    endpoint({ method: 'GET', path: '/models/', match: 'prefix', summary: 'Another name for /v1/models/.' }),
+    endpoint({
+      method: 'GET',
+      path: '/models/',
+      match: 'prefix',
+      below: ['{id}'],
+      summary: 'Another name for /v1/models/.',
+    }),
   );
   expect(Object.keys(paths['/other']?.post?.responses[200]?.content ?? {})).toContain('text/event-stream');
   expect(paths['/models/{id}']?.get?.responses[200]?.content).toHaveProperty('application/json');
@@ -206,13 +212,16 @@ test.each([
 test.each([
   [{ match: 'exact', path: '/ping' }, ['/ping']],
   [{ match: 'ending', path: '/v1/models' }, ['/v1/models']],
-  [{ match: 'prefix', path: '/v1/models/' }, ['/v1/models/{id}']],
-  [{ match: 'prefix', path: '/v1/responses/' }, ['/v1/responses/{id}', '/v1/responses/{id}/input_items']],
+  [{ match: 'prefix', path: '/v1/models/', below: ['{id}'] }, ['/v1/models/{id}']],
+  [
+    { match: 'prefix', path: '/v1/responses/', below: ['{id}', '{id}/input_items'] },
+    ['/v1/responses/{id}', '/v1/responses/{id}/input_items'],
+  ],
   [{ match: 'prefix', path: '/else/' }, ['/else/{rest}']],
   [{ match: 'prefix', path: '/v1/messages/batches' }, ['/v1/messages/batches']],
   [{ match: 'rest', path: '/v1/' }, []],
 ] as const)('pathsOf: %o has %o', (endpoint, paths) => {
-  expect(pathsOf({ method: 'GET', ...endpoint })).toEqual(paths);
+  expect(pathsOf(endpoint)).toEqual(paths);
 });
 
 test.each([

@@ -1,12 +1,11 @@
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import type { DialectAnswers } from '../answers.ts';
-import type { EndpointShape, ListedEndpoint } from '../endpoint.ts';
-import { requestExamples } from './content.ts';
+import type { EndpointShape } from '../endpoint.ts';
 import { responsesWith } from './responses.ts';
 
 interface DocumentParts {
   readonly product: { readonly name: string; readonly version: string };
-  readonly endpoints: readonly ListedEndpoint[];
+  readonly endpoints: readonly EndpointShape[];
   /** The field tables of all endpoints. */
   readonly fidelities: readonly EndpointFidelity[];
   readonly answers: readonly DialectAnswers[];
@@ -19,6 +18,7 @@ export function openapiDocument({ product, endpoints, fidelities, answers }: Doc
   const paths: Record<string, Record<string, object>> = {};
   const components: Record<string, JsonSchema> = {};
   const responses = responsesWith(answers, components);
+  const examples: Readonly<Record<string, object>> = Object.assign({}, ...answers.map((one) => one.examples));
   for (const endpoint of described) {
     const method = endpoint.method.toLowerCase();
     for (const path of pathsOf(endpoint)) {
@@ -28,7 +28,10 @@ export function openapiDocument({ product, endpoints, fidelities, answers }: Doc
       if (sent && method !== 'get') components[sent.name] = sent.schema;
       paths[path] = {
         ...paths[path],
-        [method]: { ...operationOf(endpoint, path, original, sent), responses: responses(endpoint, path, original) },
+        [method]: {
+          ...operationOf(endpoint, path, sent, examples[`POST ${original}`]),
+          responses: responses(endpoint, path, original),
+        },
       };
     }
   }
@@ -86,8 +89,12 @@ function schemaName(operation: string): string {
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** `original` is the path that `path` is another name of, or `path` itself. */
-function operationOf(endpoint: ListedEndpoint, path: string, original: string, sent: SentSchema | undefined): object {
+function operationOf(
+  endpoint: EndpointShape,
+  path: string,
+  sent: SentSchema | undefined,
+  example: object | undefined,
+): object {
   const { method, match, access, family, summary, queued } = endpoint;
   const parameters = [...pathParameters(path), ...(method === 'GET' && sent ? queryParameters(sent.schema) : [])];
   const notes = [queued && 'Requests wait in the queue.', match === 'ending' && 'Also works below any path prefix.'];
@@ -98,13 +105,13 @@ function operationOf(endpoint: ListedEndpoint, path: string, original: string, s
     summary,
     ...(description && { description }),
     ...(parameters.length > 0 && { parameters }),
-    ...(method === 'POST' && { requestBody: requestBody(endpoint, sent, requestExamples[`POST ${original}`]) }),
+    ...(method === 'POST' && { requestBody: requestBody(endpoint, sent, example) }),
     // An empty entry needs no key: whether one is needed depends on how the server was started.
     security: access !== 'open' ? [{ key: [] }, {}] : [{}],
   };
 }
 
-function requestBody({ form }: ListedEndpoint, sent: SentSchema | undefined, example: object | undefined): object {
+function requestBody({ form }: EndpointShape, sent: SentSchema | undefined, example: object | undefined): object {
   const schema = sent ? { $ref: `#/components/schemas/${sent.name}` } : { type: 'object' };
   return {
     required: ((sent?.schema.required ?? []) as readonly string[]).length > 0,
@@ -133,26 +140,11 @@ function queryParameters({ properties = {}, required = [] }: JsonSchema): readon
   );
 }
 
-/** Paths below a prefix; `{…}` are parameters. */
-const below: Readonly<Record<string, readonly string[]>> = Object.fromEntries([
-  ['GET /api/extra/stream/', ['{id}']],
-  ['DELETE /api/extra/stream/', ['{id}']],
-  ['GET /api/extra/requests/', ['{id}']],
-  ['POST /api/extra/requests/', ['{id}/replay']],
-  ...['/v1', ''].flatMap((version) => [
-    [`GET ${version}/models/`, ['{id}']],
-    [`GET ${version}/responses/`, ['{id}', '{id}/input_items']],
-    [`DELETE ${version}/responses/`, ['{id}']],
-    [`POST ${version}/responses/`, ['{id}/cancel']],
-  ]),
-]);
-
 /** The paths of an endpoint in the notation of OpenAPI; none for `rest`. */
-export function pathsOf({ method, match, path }: Pick<EndpointShape, 'method' | 'match' | 'path'>): readonly string[] {
+export function pathsOf({ match, path, below }: Pick<EndpointShape, 'match' | 'path' | 'below'>): readonly string[] {
   if (match === 'rest') return [];
   if (match !== 'prefix') return [path];
-  const rests = below[`${method} ${path}`];
-  if (rests) return rests.map((rest) => `${path}${rest}`);
+  if (below) return below.map((rest) => `${path}${rest}`);
   return [path.endsWith('/') ? `${path}{rest}` : path];
 }
 

@@ -1,11 +1,11 @@
 import { AppError } from '../../core/errors.ts';
 import type { JsonSchema } from '../../core/fidelity.ts';
 import type { Family } from '../../http/call.ts';
-import { type Answer, anything, type DialectAnswers, either, type MediaType, named } from '../answers.ts';
-import type { ListedEndpoint } from '../endpoint.ts';
+import { type Answer, anything, type DialectAnswers, either, type MediaType, named, oneOf } from '../answers.ts';
+import type { EndpointShape } from '../endpoint.ts';
 
 /** The responses of an operation; `original` is the path that `path` is another name of, or `path` itself. */
-type ResponsesOf = (endpoint: ListedEndpoint, path: string, original: string) => object;
+type ResponsesOf = (endpoint: EndpointShape, path: string, original: string) => object;
 
 /** Schemas of answers are put into `components`, and referred to. */
 export function responsesWith(
@@ -19,12 +19,17 @@ export function responsesWith(
     ),
   );
   return (endpoint, path, original) => {
-    const { operation, answer } = answerOf(answers, endpoint.method, path, original) ?? {};
-    const error = errors.get(endpoint.family.name) ?? anything;
-    const failure = { schema: withRefs(answer?.errors ? either(error, answer.errors) : error, components) };
+    const { method, family, also } = endpoint;
+    const own = answerOf(answers, method, path, original);
+    const other = also && answerOf(answers, also.method, also.path, also.path);
+    const { operation, answer } =
+      own && other ? { operation: `${method} ${path}`, answer: oneOf(own.answer, other.answer) } : (own ?? {});
+    const others = answer?.errors ?? (also && errors.get(also.family.name));
+    const error = errors.get(family.name) ?? anything;
+    const failure = { schema: withRefs(others ? either(error, others) : error, components) };
     return {
       ...(answer && successes(answer, schemaName(operation ?? ''), components)),
-      ...Object.fromEntries(failuresOf(endpoint).map((one) => failureOf(one, endpoint.family, failure))),
+      ...Object.fromEntries(failuresOf(endpoint).map((one) => failureOf(one, family, failure))),
       default: { description: 'An error.', content: { 'application/json': failure } },
     };
   };
@@ -93,7 +98,7 @@ function inner(schema: JsonSchema, components: Record<string, JsonSchema>): Json
   );
 }
 
-function failuresOf({ method, access, queued }: ListedEndpoint): readonly AppError[] {
+function failuresOf({ method, access, queued }: EndpointShape): readonly AppError[] {
   return [
     ...(method === 'POST' ? [new AppError('invalid-field', { field: 'some_field', expected: 'a number' })] : []),
     ...(access !== 'open' ? [new AppError('unauthorized', {})] : []),

@@ -1,4 +1,5 @@
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
+import { information } from '../access.ts';
 import { endpointRow, type PlainEndpoint, wantsEmulations } from '../endpoint.ts';
 
 /** Replies with the document; `server` is the address of the server relative to that of the document, for proxies. */
@@ -16,7 +17,7 @@ export function openapiReplies(build: (emulations: boolean) => Promise<object>):
 }
 
 export function openapiEndpoint(reply: OpenapiReply, family: Family): PlainEndpoint {
-  const get = endpointRow({ method: 'GET', match: 'ending', queued: false, family });
+  const get = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family });
   const summary =
     'The description of this server as OpenAPI 3.1. With ?all=1 also the Ollama, ComfyUI, XTTS and VITS endpoints.';
   return get('/api/openapi.json', summary, (call) => reply('..', call));

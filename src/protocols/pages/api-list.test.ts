@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Family } from '../../http/call.ts';
-import type { ListedEndpoint } from '../endpoint.ts';
+import type { EndpointShape } from '../endpoint.ts';
 import { apiListBody } from './routes.ts';
 
 const family = (name: string): Family => ({
@@ -9,7 +9,7 @@ const family = (name: string): Family => ({
   errorReply: () => ({ status: 500, body: '' }),
 });
 const [one, two] = [family('one'), family('two')];
-const endpoint = (own: Partial<ListedEndpoint>): ListedEndpoint => ({
+const endpoint = (own: Partial<EndpointShape>): EndpointShape => ({
   method: 'GET',
   match: 'exact',
   path: '/x',

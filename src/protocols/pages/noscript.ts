@@ -3,6 +3,7 @@ import type { GenerationEvent } from '../../core/events.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import type { Call, Family, Reply } from '../../http/call.ts';
 import { escapeHtml } from '../../http/pages.ts';
+import { information, write } from '../access.ts';
 import { decodeControls, readControls } from '../controls/decode.ts';
 import { type CompletionParts, streamReply } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
@@ -25,12 +26,13 @@ const family: Family = {
   },
 };
 
-const row = endpointRow({ method: 'GET', match: 'exact', queued: false, family });
+const row = endpointRow(information, { method: 'GET', match: 'exact', queued: false, recorded: false, family });
 
 /** A form and its answer, for browsers that run no scripts. */
 export const noscriptEndpoints: readonly ModelEndpoint<NoscriptParts>[] = [
   row('/noscript', 'A form to try the model, for browsers without scripts.', () => formPage(defaults)),
   row('/noscript', 'The answer to that form, as a page that grows while it is written.', answer, {
+    ...write('text'),
     method: 'POST',
     queued: true,
   }),

@@ -6,15 +6,12 @@ import { afterAll, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
-import { withAccess } from '../../server/access.ts';
-import type { ListedEndpoint, PlainEndpoint } from '../endpoint.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
 import { html, pagesFamily } from './page.ts';
 import { type PagesParts, pagesEndpoints } from './routes.ts';
 
-type Listed = ListedEndpoint & PlainEndpoint;
-
 const family: Family = { name: 'odd', title: 'Odd <family>', errorReply: () => json({}) };
-const odd: Listed = {
+const odd: PlainEndpoint = {
   method: 'POST',
   match: 'ending',
   path: '/api/v1/generate',
@@ -36,15 +33,15 @@ writeFileSync(join(web, 'assets', 'index-abc.js'), 'run()');
 writeFileSync(join(web, 'assets', 'index-abc.js.gz'), gzipSync('run()'));
 afterAll(() => rmSync(web, { recursive: true }));
 
-function pages(extra: readonly Listed[] = [odd], folder = web): Listed[] {
-  const all: Listed[] = [];
+function pages(extra: readonly PlainEndpoint[] = [odd], folder = web): PlainEndpoint[] {
+  const all: PlainEndpoint[] = [];
   const parts: PagesParts = {
     product: { name: 'Parley', version: '0.1.0' },
     endpoints: () => all,
     apiDocument: async () => json({ openapi: '3.1.0' }),
     web: folder,
   };
-  all.push(...withAccess(pagesEndpoints(parts)), ...extra);
+  all.push(...pagesEndpoints(parts), ...extra);
   return all;
 }
 
@@ -173,6 +170,12 @@ test('/sandbox.html: runs scripts without an origin and without network, in a fr
   ])
     expect(policy.split('; ')).toContain(part);
   expect(policy).not.toMatch(/same-origin|https?:|\*|eval|connect-src|script-src 'self'/);
+});
+
+test('pages: need no key, nor does a file of the client', () => {
+  const guarded = pages([]).filter(({ access, changes }) => access !== 'open' || changes);
+  expect(guarded.map(({ path }) => path)).toEqual([]);
+  expect(pages([]).map(({ path }) => path)).toContain('/sandbox.html');
 });
 
 test('/: says so if the web client is not built', async () => {

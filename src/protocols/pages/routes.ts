@@ -2,14 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
 import type { Call, Family, Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
-import {
-  documented,
-  type EndpointShape,
-  endpointRow,
-  type ListedEndpoint,
-  type PlainEndpoint,
-  wantsEmulations,
-} from '../endpoint.ts';
+import { information } from '../access.ts';
+import { documented, type EndpointShape, endpointRow, type PlainEndpoint, wantsEmulations } from '../endpoint.ts';
 import { html, type Markup, pageReply, pagesFamily } from './page.ts';
 import { style } from './style.ts';
 import { builtPages, webFile, webFiles, webPage } from './web-client.ts';
@@ -17,7 +11,7 @@ import { builtPages, webFile, webFiles, webPage } from './web-client.ts';
 export interface PagesParts {
   readonly product: { readonly name: string; readonly version: string };
   /** Every endpoint of the server, including these pages. */
-  readonly endpoints: () => readonly ListedEndpoint[];
+  readonly endpoints: () => readonly EndpointShape[];
   /** The OpenAPI document. */
   readonly apiDocument: (call: Call) => Promise<Reply>;
   /** Folder of the built web client. */
@@ -71,7 +65,7 @@ function notFound({ method, path }: Call): Reply {
   return pagesFamily.errorReply(new AppError('not-found', { method, path }));
 }
 
-const page = endpointRow({ method: 'GET', match: 'exact', queued: false, family: pagesFamily });
+const page = endpointRow(information, { method: 'GET', match: 'exact', queued: false, family: pagesFamily });
 /** Also below a prefix of a proxy. */
 const below = { match: 'ending' } as const;
 
@@ -110,7 +104,7 @@ const shownPath: Record<EndpointShape['match'], (path: string) => string> = {
 };
 
 /** Generated from the endpoints themselves. */
-export function apiListBody(title: string, endpoints: readonly ListedEndpoint[], emulations: boolean): Markup {
+export function apiListBody(title: string, endpoints: readonly EndpointShape[], emulations: boolean): Markup {
   const families = new Set(documented(endpoints, emulations).map(({ family }) => family));
   return html`<header>
 <h1>${title}</h1>
@@ -128,7 +122,7 @@ const otherList = (emulations: boolean): Markup =>
     ? html`<a href="api?plain=1">Without the emulated APIs</a>`
     : html`<a href="api?plain=1&amp;all=1">With the emulated APIs: Ollama, ComfyUI, XTTS, VITS</a>`;
 
-function familySection(family: Family, endpoints: readonly ListedEndpoint[]): Markup {
+function familySection(family: Family, endpoints: readonly EndpointShape[]): Markup {
   return html`<section aria-labelledby="family-${family.name}">
 <h2 id="family-${family.name}">${family.title}</h2>
 <table>
@@ -141,7 +135,7 @@ ${endpoints.filter((each) => each.family === family).map(row)}
 `;
 }
 
-function row({ method, match, path, access, summary }: ListedEndpoint): Markup {
+function row({ method, match, path, access, summary }: EndpointShape): Markup {
   const key = access !== 'open' ? 'yes' : 'no';
   return html`<tr><td>${method}</td><td><code>${shownPath[match](path)}</code></td><td>${key}</td><td>${summary}</td></tr>
 `;

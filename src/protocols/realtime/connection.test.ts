@@ -58,10 +58,7 @@ async function connected(
       return { context, release };
     },
   };
-  const sockets = realtimeSockets(parts).map((socket) => ({
-    ...socket,
-    ...{ access: 'guarded' as const, changes: true, keyInProtocol: true, scope: 'audio' },
-  }));
+  const sockets = realtimeSockets(parts);
   const world = await serve([], { sockets, ...server });
   const client = new WebSocket(`ws://127.0.0.1:${world.port}/v1/realtime${query}`, protocols, { headers });
   onTestFinished(() => client.terminate());

@@ -2,6 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { retryHeaders } from '../../http/error-reply.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
+import { information, keyInProtocol, write } from '../access.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
 import { openaiError } from '../error-codes.ts';
 import type { openConnection, RealtimeServices } from './connection.ts';
@@ -19,6 +20,8 @@ export const realtimeEndpoints: readonly PlainEndpoint[] = ['/v1/realtime', '/re
   match: path === '/realtime' ? 'exact' : 'ending',
   path,
   queued: false,
+  recorded: true,
+  ...information,
   summary: 'A spoken conversation over a WebSocket: audio in, audio out.',
   family: realtimeFamily,
   handle: (call) => {
@@ -31,8 +34,15 @@ export const realtimeEndpoints: readonly PlainEndpoint[] = ['/v1/realtime', '/re
 const mostConnections = 100;
 
 /** A spoken conversation over a WebSocket. Its code is loaded for the first one. */
-export function realtimeSockets(services: RealtimeServices): Omit<SocketEndpoint, 'access'>[] {
-  const row = { summary: 'A spoken conversation.', family: realtimeFamily, protocols: ['realtime'] };
+export function realtimeSockets(services: RealtimeServices): SocketEndpoint[] {
+  const rule = keyInProtocol(write('audio'));
+  const row = {
+    ...rule,
+    recorded: true,
+    summary: 'A spoken conversation.',
+    family: realtimeFamily,
+    protocols: ['realtime'],
+  };
   const parts = { ...services, holdAudio: waitingAudio() };
   let connect: typeof openConnection | undefined;
   const load = async (): Promise<void> => {

@@ -119,4 +119,8 @@ export const responsesAnswers: a.DialectAnswers = {
     ),
     'POST /v1/responses/{id}/cancel': a.json(response),
   },
+  examples: {
+    'POST /v1/responses': { input: 'Name three colours.', max_output_tokens: 60, stream: true },
+    'POST /v1/responses/input_tokens': { input: 'Name three colours.' },
+  },
 };

@@ -5,6 +5,7 @@ import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import type { OwnResponses, StoredItem } from '../../store/responses.ts';
+import { read, write } from '../access.ts';
 import {
   type DialectParts,
   eventStream,
@@ -36,15 +37,25 @@ import { type ResponseObject, replay } from './output.ts';
 
 /** A path that matches by its beginning has one handler per method, which looks at the rest of the path itself. */
 export function responsesEndpoints(state: ResponseState): ModelEndpoint<DialectParts>[] {
-  const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: responsesFamily });
+  const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, family: responsesFamily });
   const below = (path: string): ModelEndpoint<DialectParts>[] => {
-    const stored = (method: EndpointShape['method'], summary: string, answer: typeof retrieve | typeof cancel) =>
-      row(`${path}/`, summary, (call) => answer(call, ownState(call, state)), { method, match: 'prefix' });
+    const stored = (
+      method: EndpointShape['method'],
+      summary: string,
+      answer: typeof retrieve | typeof cancel,
+      ...below: readonly string[]
+    ) =>
+      row(`${path}/`, summary, (call) => answer(call, ownState(call, state)), {
+        ...(method === 'GET' ? read('chat') : write('chat')),
+        method,
+        match: 'prefix',
+        below,
+      });
     const input = `the input that it answers (${path}/{id}/input_items)`;
     return [
-      stored('GET', `A stored response (${path}/{id}), or ${input}.`, retrieve),
-      stored('DELETE', `Forget a stored response (${path}/{id}).`, forget),
-      stored('POST', `Stop a response in the background (${path}/{id}/cancel).`, cancel),
+      stored('GET', `A stored response (${path}/{id}), or ${input}.`, retrieve, '{id}', '{id}/input_items'),
+      stored('DELETE', `Forget a stored response (${path}/{id}).`, forget, '{id}'),
+      stored('POST', `Stop a response in the background (${path}/{id}/cancel).`, cancel, '{id}/cancel'),
     ];
   };
   return [
@@ -53,12 +64,15 @@ export function responsesEndpoints(state: ResponseState): ModelEndpoint<DialectP
         '/v1/responses',
         'Answer a conversation; stream optional.',
         (call, parts: DialectParts) => create(call, { ...parts, ...ownState(call, state) }),
-        { queued: true },
+        { queued: true, replayedAs: 'chat' },
       ),
     ),
     ...withShortPath(
-      row('/v1/responses/input_tokens', 'Count the tokens of a request.', (call, parts: DialectParts) =>
-        countTokens(call, { ...parts, ...ownState(call, state) }),
+      row(
+        '/v1/responses/input_tokens',
+        'Count the tokens of a request.',
+        (call, parts: DialectParts) => countTokens(call, { ...parts, ...ownState(call, state) }),
+        read('chat'),
       ),
     ),
     ...below('/v1/responses'),

@@ -118,4 +118,8 @@ export const sdapiAnswers: a.DialectAnswers = {
     'GET /sdapi/v1/cmd-flags': a.json(a.object({ api: a.flag, ckpt: a.orNull(a.text) })),
     'GET /sdapi/v1/memory': a.json(memory),
   },
+  examples: {
+    'POST /sdapi/v1/txt2img': { prompt: 'a house on a hill', width: 256, height: 256, steps: 8 },
+    'POST /sdapi/v1/options': {},
+  },
 };

@@ -1,7 +1,8 @@
 import { freemem, totalmem } from 'node:os';
 import { AppError } from '../../core/errors.ts';
 import type { ImageFacts } from '../../core/image.ts';
-import { type Call, json, type Reply } from '../../http/call.ts';
+import { type AccessRule, type Call, json, type Reply } from '../../http/call.ts';
+import { information, legacyOpen, read, write } from '../access.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { modelHash } from '../pictures/infotext.ts';
@@ -21,9 +22,22 @@ type Own = ModelEndpoint<SdapiContext>;
 
 /** Only drawing, enlarging and captions wait in the queue: a request to stop a drawing must not wait for its end. */
 export function sdapiEndpoints(last: LastDrawings): Own[] {
-  const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: sdapiFamily });
-  const get = (path: string, summary: string, value: (call: Call, parts: SdapiContext) => unknown): Own =>
-    row(`/sdapi/v1/${path}`, summary, (call, parts) => json(value(call, parts)), { method: 'GET' });
+  const row = endpointRow(legacyOpen(write('images')), {
+    method: 'POST',
+    match: 'ending',
+    queued: false,
+    family: sdapiFamily,
+  });
+  const get = (
+    rule: AccessRule,
+    path: string,
+    summary: string,
+    value: (call: Call, parts: SdapiContext) => unknown,
+  ): Own =>
+    row(`/sdapi/v1/${path}`, summary, (call, parts) => json(value(call, parts)), {
+      ...legacyOpen(rule),
+      method: 'GET',
+    });
   // A model name in the body is not that of a text model.
   const post = (path: string, summary: string, handle: Own['handle'], queued = false): Own =>
     row(`/sdapi/v1/${path}`, summary, handle, { queued, modelSelection: 'any-name' });
@@ -37,7 +51,7 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
     work('upscale', 'Another name for /sdapi/v1/extra-single-image.', upscaleOne),
     work('extra-batch-images', 'Several pictures enlarged.', upscaleMany),
     work('interrogate', 'A caption for a picture, by the text model.', interrogate),
-    post('png-info', 'The infotext of a picture.', pngInfo),
+    { ...post('png-info', 'The infotext of a picture.', pngInfo), ...legacyOpen(read('images')) },
     post('interrupt', 'Stop all drawings, or that of the genkey in the query.', (call, { drawings }) => {
       if (drawings.interrupt(keyOf(call.query), clientOf(call))) last.interrupted = true;
       return json({});
@@ -55,12 +69,12 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
     ...['unload-checkpoint', 'reload-checkpoint'].map((path) =>
       post(path, 'Accepted: models are loaded and unloaded automatically.', () => json({})),
     ),
-    get('progress', 'Progress of the drawing.', (call, { drawings, now }) =>
+    get(read('images'), 'progress', 'Progress of the drawing.', (call, { drawings, now }) =>
       progressReply(call, drawings, last, now()),
     ),
-    get('get_last.json', 'The last picture of this genkey.', (call) => lastDrawing(call, last)),
+    get(read('images'), 'get_last.json', 'The last picture of this genkey.', (call) => lastDrawing(call, last)),
     ...Object.entries(lists).map(([path, [summary, of]]) =>
-      get(path, summary, (call, { taskServices }) => of(factsFor(call, taskServices?.image?.facts))),
+      get(information, path, summary, (call, { taskServices }) => of(factsFor(call, taskServices?.image?.facts))),
     ),
   ];
 }

@@ -8,6 +8,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { fileReply } from '../../http/static-files.ts';
+import { information, keyInQuery, legacyOpen, write } from '../access.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
@@ -88,8 +89,14 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
 
   return [
     post('/tts_to_audio', 'A text as a WAV file.', toAudio, speech),
-    get('/tts_stream', 'A text as a WAV file that is streamed.', asStream, speech),
-    post('/tts_to_file', 'A text as a WAV file in the output folder of the server.', toFile, speech),
+    get('/tts_stream', 'A text as a WAV file that is streamed.', asStream, {
+      ...legacyOpen(keyInQuery(write('audio'))),
+      ...speech,
+    }),
+    post('/tts_to_file', 'A text as a WAV file in the output folder of the server.', toFile, {
+      ...write('audio'),
+      ...speech,
+    }),
     get('/speakers_list', 'The names of the voices.', async (_, parts) =>
       json((await voicesOf(parts)).map(({ name }) => name)),
     ),
@@ -110,8 +117,12 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
     get('/sample/', 'A sample of --ttsdir.', sample, { match: 'prefix' }),
     get('/voice/speakers', 'The voices by their numbers.', vitsSpeakers, vits),
     get('/voice/check', 'Succeeds if there is a speech model.', vitsCheck, vits),
-    get('/voice/vits', vitsSummary, (call, parts) => vitsSpeech(call, Object.fromEntries(call.query), parts), spoken),
+    get('/voice/vits', vitsSummary, (call, parts) => vitsSpeech(call, Object.fromEntries(call.query), parts), {
+      ...keyInQuery(write('audio')),
+      ...spoken,
+    }),
     post('/voice/vits', vitsSummary, async (call, parts) => vitsSpeech(call, await formFields(call), parts), {
+      ...write('audio'),
       ...spoken,
       form: { files: 0 },
     }),
@@ -123,8 +134,13 @@ const vits = { family: vitsFamily } as const;
 const spoken = { ...vits, ...speech };
 const vitsSummary = 'A text as speech, by the number of a voice.';
 
-const get = endpointRow({ method: 'GET', match: 'ending', queued: false, family: xttsFamily });
-const post = endpointRow({ method: 'POST', match: 'ending', queued: false, family: xttsFamily });
+const get = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family: xttsFamily });
+const post = endpointRow(legacyOpen(write('audio')), {
+  method: 'POST',
+  match: 'ending',
+  queued: false,
+  family: xttsFamily,
+});
 
 /** The languages of the original. */
 const languages: Readonly<Record<string, string>> = {

@@ -3,6 +3,7 @@ import { hiddenModelName } from '../../../core/model-names.ts';
 import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../../core/speech.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
 import { commentFrame, dataFrame } from '../../../http/sse.ts';
+import { information, write } from '../../access.ts';
 import { type DialectParts, eventStream, noticeHeaders } from '../../dialect.ts';
 import { bodyOf, type ModelEndpoint } from '../../endpoint.ts';
 import * as f from '../../fields.ts';
@@ -47,9 +48,12 @@ export const speechFidelity = f.fidelityOf(dialect, 'POST /v1/audio/speech', spe
 type SpeechParts = Pick<DialectParts, 'taskServices'>;
 
 export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
-  openaiRow('/audio/speech', 'A text as speech: mp3, wav, opus, flac or pcm.', speech, { modelSelection: 'any-name' }),
-  openaiRow('/audio/voices', 'The voices.', voiceList, { method: 'GET', queued: false }),
-  openaiRow('/audio/models', 'The models for speech.', modelList, { method: 'GET', queued: false }),
+  openaiRow('/audio/speech', 'A text as speech: mp3, wav, opus, flac or pcm.', speech, {
+    ...write('audio'),
+    modelSelection: 'any-name',
+  }),
+  openaiRow('/audio/voices', 'The voices.', voiceList, { ...information, method: 'GET', queued: false }),
+  openaiRow('/audio/models', 'The models for speech.', modelList, { ...information, method: 'GET', queued: false }),
 ];
 
 async function voiceList(_: Call, { taskServices }: SpeechParts): Promise<Reply> {

@@ -5,6 +5,7 @@ import type { Segment, TranscriptionEvent, TranscriptionRequest } from '../../..
 import type { Call } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
 import { dataFrame } from '../../../http/sse.ts';
+import { write } from '../../access.ts';
 import { type DialectParts, ignoredIn, listHeader, streamReply } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
 import * as f from '../../fields.ts';
@@ -70,7 +71,7 @@ export const transcriptionFidelities = [transcriptionFidelity, translationFideli
 type TranscriptionParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
 
 function row(path: string, summary: string, translate: boolean): ModelEndpoint<TranscriptionParts> {
-  const own = { modelSelection: 'any-name', form: {} } as const;
+  const own = { ...write('audio'), modelSelection: 'any-name', form: {} } as const;
   return openaiRow(path, summary, (call, parts) => answer(call, parts, translate), own);
 }
 

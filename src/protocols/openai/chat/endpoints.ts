@@ -1,5 +1,6 @@
 import { refuseWithoutModel } from '../../../core/model-error.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
+import { read, write } from '../../access.ts';
 import { type DialectParts, noticeHeaders, withIgnored } from '../../dialect.ts';
 import { requestBody, withShortPath } from '../../endpoint.ts';
 import { uncountedHeaders } from '../../media.ts';
@@ -13,12 +14,15 @@ import { chatChoice, encodeChat } from './encode.ts';
 import { chatFidelity, inputTokensFidelity } from './fields.ts';
 
 export const chatEndpoints = [
-  openaiRow('/v1/chat/completions', 'Answer a conversation, streamed or whole.', answerChat),
+  openaiRow('/v1/chat/completions', 'Answer a conversation, streamed or whole.', answerChat, {
+    ...write('chat'),
+    replayedAs: 'chat',
+  }),
   openaiRow(
     '/v1/chat/completions/input_tokens',
     'How many tokens the prompt of a conversation has; takes the body of a chat.',
     countTokens,
-    { queued: false },
+    { ...read('chat'), queued: false, recorded: false },
   ),
 ].flatMap(withShortPath);
 

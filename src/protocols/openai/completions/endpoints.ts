@@ -16,7 +16,7 @@ import { completionChoice, encodeCompletion } from './encode.ts';
 import { completionFidelity } from './fields.ts';
 
 export const completionEndpoints = withShortPath(
-  openaiRow('/v1/completions', 'Continue texts, streamed or whole.', answerCompletion),
+  openaiRow('/v1/completions', 'Continue texts, streamed or whole.', answerCompletion, { replayedAs: 'text' }),
 );
 
 async function answerCompletion(call: Call, parts: CompletionParts): Promise<Reply> {

@@ -4,6 +4,7 @@ import type { PictureEditor, Size } from '../../../core/pictures.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
 import { dataFrame, namedFrame } from '../../../http/sse.ts';
+import { legacyOpen, write } from '../../access.ts';
 import { ignoredIn, listHeader, streamReply } from '../../dialect.ts';
 import { type ModelEndpoint, withShortPath } from '../../endpoint.ts';
 import { drawingTicket } from '../../pictures/fields.ts';
@@ -19,6 +20,7 @@ import { type ImageKind, imageKinds } from './fields.ts';
 export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = Object.values(imageKinds).flatMap((kind) =>
   withShortPath<PictureParts>(
     openaiRow(kind.path, kind.summary, (call, parts) => answer(call, kind, parts), {
+      ...legacyOpen(write('images')),
       modelSelection: 'any-name',
       // Sixteen pictures and a mask.
       ...(kind.input !== 'none' && { form: { files: 17 } }),
