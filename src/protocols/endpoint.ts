@@ -18,6 +18,8 @@ export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'> {
   readonly modelSelection?: ModelSelection;
   /** The inspector shows its requests in other dialects, as chats or as texts to be continued. */
   readonly replayedAs?: 'chat' | 'text';
+  /** The path that this is another name of. */
+  readonly aliasOf?: string;
   /** With `match: 'prefix'`: the documented paths below it; `{…}` are parameters. */
   readonly below?: readonly string[];
   readonly shared?: SharedPath;
@@ -73,12 +75,20 @@ export async function requestBody(call: Call, { applyDefaults }: Pick<DialectPar
   return applyDefaults(await bodyOf(call));
 }
 
+/** The endpoint, and the same at other paths. */
+export function atPaths<Context>(
+  endpoint: ModelEndpoint<Context>,
+  ...paths: readonly string[]
+): readonly ModelEndpoint<Context>[] {
+  const { path: aliasOf } = endpoint;
+  return [endpoint, ...paths.map((path) => ({ ...endpoint, path, aliasOf, summary: `Another name for ${aliasOf}.` }))];
+}
+
 /** Also without `/v1` in its path. The short path must match exactly: as an ending it would match other dialects. */
 export function withShortPath<Context>(endpoint: ModelEndpoint<Context>): readonly ModelEndpoint<Context>[] {
-  const { path, match } = endpoint;
-  const summary = `Another name for ${path}.`;
-  const short = { ...endpoint, path: path.replace('/v1', ''), summary };
-  return [endpoint, match === 'prefix' ? short : { ...short, match: 'exact' }];
+  const [own, ...short] = atPaths(endpoint, endpoint.path.replace('/v1', ''));
+  const match = endpoint.match === 'prefix' ? 'prefix' : 'exact';
+  return [own ?? endpoint, ...short.map((row) => ({ ...row, match }) as const)];
 }
 
 /** A part of a path. Some clients do not encode it, so that it may be no valid encoding. */

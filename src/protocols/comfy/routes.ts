@@ -7,7 +7,7 @@ import { type AccessRule, type Call, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { information, legacyOpen, read, write } from '../access.ts';
 import { ignoredIn } from '../dialect.ts';
-import { bodyOf, decodedPath, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { atPaths, bodyOf, decodedPath, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { factsFor, networksOf, type PictureParts } from '../pictures/request.ts';
 import { comfyFamily } from './errors.ts';
@@ -103,7 +103,7 @@ export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
     ),
   ];
   return [
-    ...endpoints.flatMap((own) => [own, { ...own, path: `/api${own.path}`, summary: `Another name for ${own.path}.` }]),
+    ...endpoints.flatMap((own) => atPaths(own, `/api${own.path}`)),
     get('/api/models', 'The kinds of models.', () => [...modelFolders.keys()]),
   ];
 }

@@ -11,7 +11,7 @@ import {
   truncatedHeader,
   vectorText,
 } from '../embedding.ts';
-import { bodyOf, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
+import { atPaths, bodyOf, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { llamacppFamily } from './errors.ts';
@@ -78,10 +78,10 @@ export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingParts>[] = [
   row('/embedding', 'Vectors of texts, in the form of the llama.cpp server.', answerEmbedding, {
     shared: { path: '/embeddings', own: ['content'], foreign: ['input', 'encoding_format'] },
   }),
-  row('/v1/rerank', 'How well documents answer a query, the best first.', answerRerank),
-  row('/rerank', 'Another name for /v1/rerank.', answerRerank),
-  row('/v1/reranking', 'Another name for /v1/rerank.', answerRerank),
-  row('/reranking', 'Another name for /v1/rerank.', answerRerank),
+  ...atPaths(
+    row('/v1/rerank', 'How well documents answer a query, the best first.', answerRerank),
+    ...['/rerank', '/v1/reranking', '/reranking'],
+  ),
 ];
 
 /** A bare array; each entry has an array of vectors, because there may be one for each token. */

@@ -6,7 +6,7 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { information, legacyOpen, read } from '../access.ts';
 import { readControls } from '../controls/decode.ts';
 import { type DialectParts, dialectControls, modalities } from '../dialect.ts';
-import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { atPaths, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
 import { mediaMarker } from './prompts.ts';
 import { settingsBody } from './samplers.ts';
@@ -34,8 +34,7 @@ export const statusEndpoints: readonly ModelEndpoint<StatusParts>[] = [
     propsReply,
     ofNamedModel,
   ),
-  row('/health', 'Whether requests can be served now.', healthReply),
-  row('/v1/health', 'Another name for /health.', healthReply),
+  ...atPaths(row('/health', 'Whether requests can be served now.', healthReply), '/v1/health'),
   row('/slots', 'What runs now, in figures: no texts.', slotsReply, { ...legacyOpen(read('text')), ...ofNamedModel }),
   row('/metrics', 'Figures for Prometheus.', metricsReply, legacyOpen(read())),
   row('/lora-adapters', 'The LoRA adapters of the text model.', loraReply, read()),

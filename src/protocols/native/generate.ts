@@ -17,7 +17,7 @@ import { read, write } from '../access.ts';
 import { type ControlParts, decodeControls, idleFields } from '../controls/decode.ts';
 import { controlFields, readGenkey } from '../controls/table.ts';
 import { type CompletionParts, eventStream, streamReply, withIgnored, withShortfall } from '../dialect.ts';
-import { bodyOf, endpointRow, jsonText, type ModelEndpoint, requestBody } from '../endpoint.ts';
+import { atPaths, bodyOf, endpointRow, jsonText, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { nativeMedia, readNativeMedia } from '../media.ts';
 import { clientOf, eventsFor, keepOnDisconnect, textTicket } from '../ticket.ts';
@@ -50,8 +50,10 @@ const row = endpointRow(write('text'), { method: 'POST', match: 'ending', queued
 const replayed = { replayedAs: 'text' } as const;
 
 export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
-  row('/api/v1/generate', 'Continue a text; the whole reply at once.', answerWhole, replayed),
-  row('/api/latest/generate', 'Another name for /api/v1/generate.', answerWhole, replayed),
+  ...atPaths(
+    row('/api/v1/generate', 'Continue a text; the whole reply at once.', answerWhole, replayed),
+    '/api/latest/generate',
+  ),
   row(
     '/api/extra/generate/stream',
     'Continue a text; the reply as server-sent events while it is made.',

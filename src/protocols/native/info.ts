@@ -4,7 +4,7 @@ import type { CacheReport, Performance, SnapshotFigures, TextState } from '../..
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { information, read } from '../access.ts';
 import { type DialectParts, modalities } from '../dialect.ts';
-import { type EndpointShape, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
+import { atPaths, type EndpointShape, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
 import { nativeFamily } from './errors.ts';
 
 /** The level of this API that clients test feature by feature; not the version of this program. */
@@ -60,10 +60,7 @@ function info(path: string, summary: string, answer: Answer, own: Partial<Endpoi
 }
 
 function twice(path: string, summary: string, answer: Answer): readonly ModelEndpoint<InfoParts>[] {
-  return [
-    info(`/api/v1/${path}`, summary, answer),
-    info(`/api/latest/${path}`, `Another name for /api/v1/${path}.`, answer),
-  ];
+  return atPaths(info(`/api/v1/${path}`, summary, answer), `/api/latest/${path}`);
 }
 
 export const infoEndpoints: readonly ModelEndpoint<InfoParts>[] = [

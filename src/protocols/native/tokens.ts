@@ -42,7 +42,9 @@ const row = endpointRow(read(), { method: 'POST', match: 'ending', queued: false
 
 export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
   row('/api/extra/tokencount', 'The tokens of a text, and how many they are.', countTokens, { recorded: false }),
-  row('/api/extra/tokenize', 'Another name for /api/extra/tokencount.', countTokens),
+  row('/api/extra/tokenize', 'Another name for /api/extra/tokencount.', countTokens, {
+    aliasOf: '/api/extra/tokencount',
+  }),
   row('/api/extra/detokenize', 'The text of a list of tokens.', joinTokens),
   row('/api/extra/json_to_grammar', 'A GBNF grammar that only lets through what fits a JSON schema.', makeGrammar),
 ];

@@ -25,7 +25,11 @@ const row = endpointRow(information, { method: 'GET', match: 'ending', queued: f
 export const modelsEndpoints: readonly ModelEndpoint<ModelsParts>[] = [
   row('/v1/models', 'The models: those for text, then that of --embeddingsmodel.', answerList),
   // ComfyUI has a list of models at this path too.
-  row('/models', 'Another name for /v1/models.', answerList, { ...legacyOpen(information), match: 'exact' }),
+  row('/models', 'Another name for /v1/models.', answerList, {
+    ...legacyOpen(information),
+    match: 'exact',
+    aliasOf: '/v1/models',
+  }),
   ...withShortPath(row('/v1/models/', 'One model by its id.', answerOne, { match: 'prefix', below: ['{id}'] })),
 ];
 

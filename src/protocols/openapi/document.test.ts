@@ -3,7 +3,7 @@ import { type Family, json } from '../../http/call.ts';
 import * as a from '../answers.ts';
 import type { EndpointShape } from '../endpoint.ts';
 import { fidelityOf, honoured, ignored, optional, readText, readWhole } from '../fields.ts';
-import { openapiDocument, operationId, operationsIn, originalOf, pathsOf } from './document.ts';
+import { openapiDocument, operationId, operationsIn, pathsOf } from './document.ts';
 
 const family = (name: string): Family => ({
   name,
@@ -83,7 +83,7 @@ test('operation: refers to the schema of its field table', () => {
 });
 
 test('operation: an alias has the same body', () => {
-  const { paths } = documentOf(endpoint({ path: '/other', summary: 'Another name for /some.' }));
+  const { paths } = documentOf(endpoint({ path: '/other', aliasOf: '/some' }));
   expect(paths['/other']?.post?.requestBody?.content['application/json']?.schema).toEqual({
     $ref: '#/components/schemas/Some',
   });
@@ -160,13 +160,13 @@ test('operation: has the schemas of its answers; named ones are components', () 
 
 test('operation: an alias, also below a prefix, has the answer of its original', () => {
   const { paths } = documentOf(
-    endpoint({ path: '/other', summary: 'Another name for /some.' }),
+    endpoint({ path: '/other', aliasOf: '/some' }),
     endpoint({
       method: 'GET',
       path: '/models/',
       match: 'prefix',
       below: ['{id}'],
-      summary: 'Another name for /v1/models/.',
+      aliasOf: '/v1/models/',
     }),
   );
   expect(Object.keys(paths['/other']?.post?.responses[200]?.content ?? {})).toContain('text/event-stream');
@@ -222,16 +222,6 @@ test.each([
   [{ match: 'rest', path: '/v1/' }, []],
 ] as const)('pathsOf: %o has %o', (endpoint, paths) => {
   expect(pathsOf(endpoint)).toEqual(paths);
-});
-
-test.each([
-  ['Another name for /v1/messages.', '/v1/messages'],
-  ['Another name for /v1/models/.', '/v1/models/'],
-  ['Another name for /v1/completions. With other fields it is another one.', '/v1/completions'],
-  ['The name of the model.', undefined],
-  ['Another name for the model.', undefined],
-])('originalOf: %o gives %o', (summary, original) => {
-  expect(originalOf({ summary })).toBe(original);
 });
 
 test('operationId: is made of method and path', () => {

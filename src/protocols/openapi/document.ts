@@ -22,7 +22,7 @@ export function openapiDocument({ product, endpoints, fidelities, answers }: Doc
   for (const endpoint of described) {
     const method = endpoint.method.toLowerCase();
     for (const path of pathsOf(endpoint)) {
-      const original = originalOf(endpoint) ?? path;
+      const original = endpoint.aliasOf ?? path;
       // Some tables name a path with its version, and the endpoint answers without it too.
       const sent = schemas.get(`${endpoint.method} ${original}`) ?? schemas.get(`${endpoint.method} /v1${original}`);
       if (sent && method !== 'get') components[sent.name] = sent.schema;
@@ -157,11 +157,6 @@ export function operationsIn(heading: string): readonly string[] {
     else if (word.startsWith('/')) found.push(...methods.map((method) => `${method} ${word}`));
   }
   return found;
-}
-
-/** The original path of an alias. */
-export function originalOf({ summary }: Pick<EndpointShape, 'summary'>): string | undefined {
-  return /^Another name for (\/\S*[^\s.])\./.exec(summary)?.[1];
 }
 
 export function operationId(method: string, path: string): string {

@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import type { ImageFacts } from '../../core/image.ts';
 import { type AccessRule, type Call, json, type Reply } from '../../http/call.ts';
 import { information, legacyOpen, read, write } from '../access.ts';
-import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { atPaths, bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { modelHash } from '../pictures/infotext.ts';
 import { factsFor, isResampler, type PictureParts } from '../pictures/request.ts';
@@ -47,8 +47,7 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
     work('img2img', 'A picture from a prompt and a picture.', (call, parts) =>
       draw(call, 'img2img', { ...parts, last }),
     ),
-    work('extra-single-image', 'A picture enlarged.', upscaleOne),
-    work('upscale', 'Another name for /sdapi/v1/extra-single-image.', upscaleOne),
+    ...atPaths(work('extra-single-image', 'A picture enlarged.', upscaleOne), '/sdapi/v1/upscale'),
     work('extra-batch-images', 'Several pictures enlarged.', upscaleMany),
     work('interrogate', 'A caption for a picture, by the text model.', interrogate),
     { ...post('png-info', 'The infotext of a picture.', pngInfo), ...legacyOpen(read('images')) },
