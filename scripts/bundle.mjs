@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -33,6 +33,8 @@ export async function importModule(name) {
   // A folder for each: parts of two bundles may have one name and different exports.
   const folder = new URL(`.cache/scripts/${entry.replaceAll('/', '-')}/`, root);
   await write(fileURLToPath(root), fileURLToPath(folder), { [entry]: fileURLToPath(new URL(name, root)) });
+  // The server reads its version.
+  copyFileSync(new URL('package.json', root), new URL('package.json', folder));
   return import(new URL(`${entry}.js`, folder));
 }
 
