@@ -8,22 +8,33 @@ await build();
 // It may have been installed only now.
 const { importModule } = await import('./bundle.mjs');
 const names = [
-  'config/help',
-  'server/fidelity',
-  'protocols/fidelity/fidelity',
-  'server/access-document',
-  'observe/metrics-table',
+  'src/config/help',
+  'src/server/fidelity',
+  'src/protocols/fidelity/fidelity',
+  'src/server/access-document',
+  'src/observe/metrics-table',
+  'bench/document',
 ];
-const [{ configurationDocument }, { fidelityByPage }, { fillFields }, { fillPaths }, { fillMetrics }] =
-  await Promise.all(names.map((name) => importModule(`src/${name}.ts`)));
+const [
+  { configurationDocument },
+  { fidelityByPage },
+  { fillFields },
+  { fillPaths },
+  { fillMetrics },
+  { fillFigures, speedPlot },
+] = await Promise.all(names.map((name) => importModule(`${name}.ts`)));
+const read = (name) => readFileSync(new URL(name, root), 'utf8');
 const write = (name, text) => {
   writeFileSync(fileURLToPath(new URL(name, root)), text);
   console.log(`Written: ${name}`);
 };
 write('docs/configuration.md', configurationDocument());
-write('docs/security.md', fillPaths(readFileSync(new URL('docs/security.md', root), 'utf8')));
-write('docs/monitoring.md', fillMetrics(readFileSync(new URL('docs/monitoring.md', root), 'utf8')));
+write('docs/security.md', fillPaths(read('docs/security.md')));
+write('docs/monitoring.md', fillMetrics(read('docs/monitoring.md')));
+const figures = JSON.parse(read('bench/figures.json'));
+write('docs/performance.md', fillFigures(read('docs/performance.md'), figures));
+write('docs/performance.svg', speedPlot(figures.serve));
 for (const [page, endpoints] of Object.entries(fidelityByPage)) {
   const name = `docs/apis/${page}.md`;
-  write(name, fillFields(readFileSync(new URL(name, root), 'utf8'), endpoints));
+  write(name, fillFields(read(name), endpoints));
 }
