@@ -1,20 +1,35 @@
 import { expect, test } from 'vitest';
-import { documented, figuresOf, speedSeries } from './document.ts';
+import { figuresFile, figureTable, fillFigures, speedSeries } from './document.ts';
 
+const facts = { title: 'Speed', machine: '2 cores; load average 0.3', date: '2030-01-02', command: 'npm run bench' };
 const row = { bench: 'serve', what: '4 at once: speed', value: 90, unit: 'tokens/s', peer: { value: 80 } };
+const { peer: _, ...alone } = { ...row, what: '8 at once: speed', value: 95 };
+const table = figureTable([row, alone, { ...row, what: '4 at once: first token' }], facts);
 
-test('figures replace those that stood in their place, and nothing else', () => {
-  const first = documented('# Page\n\nWords.\n', 'serve', 'old');
-  expect(first).toBe('# Page\n\nWords.\n\n## Figures: serve\n\n<!-- serve: begin -->\nold\n<!-- serve: end -->\n');
-  expect(documented(first, 'serve', 'new')).toBe(first.replace('old', 'new'));
-  expect(documented(first, 'fair', 'x')).toContain('old');
+test('fillFigures: replaces the text between the markers, and nothing else', () => {
+  const page = '# Page\n\n<!-- serve -->\nold\n<!-- /serve -->\n\nWords.\n';
+  const filled = fillFigures(page, { serve: table });
+  expect(filled).toMatch(
+    /^# Page\n\n<!-- serve -->\n\n\*\*Speed\.\*\* 2030-01-02, 2 cores; load average 0\.3; `npm run bench`\./,
+  );
+  expect(filled).toMatch(/\n\n<!-- \/serve -->\n\nWords\.\n$/);
+  expect(filled).not.toContain('old');
+  expect(fillFigures(filled, { serve: table })).toBe(filled);
 });
 
-test('the speeds of each server become a series', () => {
-  const { peer: _, ...alone } = { ...row, what: '8 at once: speed', value: 95 };
-  const rows = [row, alone];
-  const others = [{ ...row, what: '4 at once: first token' }];
-  expect(speedSeries([...rows, ...others])).toEqual([
+test('fillFigures: adds a section for a table without markers', () => {
+  const filled = fillFigures('# Page\n', { fair: { ...table, command: 'by hand' } });
+  expect(filled).toMatch(/^# Page\n\n### fair\n\n<!-- fair -->\n\n\*\*Speed\.\*\* .*; by hand\.\n\n\| what /);
+});
+
+test('figuresFile: can be parsed, and has one row on each line', () => {
+  const text = figuresFile({ serve: table, fair: table });
+  expect(JSON.parse(text)).toEqual({ serve: table, fair: table });
+  expect(text).toContain('\n      ["8 at once: speed", "95.0 tokens/s", "", "", "", ""],\n');
+});
+
+test('speedSeries: has the speeds of each server', () => {
+  expect(speedSeries(table)).toEqual([
     {
       name: 'Parley',
       points: [
@@ -24,9 +39,4 @@ test('the speeds of each server become a series', () => {
     },
     { name: 'peer', points: [[4, 80]] },
   ]);
-});
-
-test('figures say when, where and how busy the machine was', () => {
-  const text = figuresOf([row], { date: '2030-01-02', machine: '2 cores', load: 0.25 });
-  expect(text).toMatch(/^2030-01-02, 2 cores; load average 0\.3 at the beginning\.\n\n\| bench/);
 });

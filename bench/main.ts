@@ -1,11 +1,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
+import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { busyBench } from './busy.ts';
 import { cacheBench } from './cache.ts';
 import { clusterBench } from './cluster.ts';
 import { composerBench } from './composer.ts';
-import { documented, figuresOf, speedPlot } from './document.ts';
+import { type Figures, figuresFile, figureTable, fillFigures, speedPlot } from './document.ts';
 import { embeddingsBench } from './embeddings.ts';
 import { engineBench } from './engine.ts';
 import { fairBench } from './fair.ts';
@@ -120,12 +121,31 @@ function save(name: string, rows: readonly Row[], load: number): void {
 }
 
 function document(name: string, rows: readonly Row[], load: number): void {
-  const path = 'docs/performance.md';
+  const known: Figures = JSON.parse(readFileSync('bench/figures.json', 'utf8'));
   const machine = `${availableParallelism()} processors (${cpus()[0]?.model ?? 'unknown'}), Node ${process.version}`;
-  const figures = figuresOf(rows, { date: new Date().toISOString().slice(0, 10), machine, load });
-  const plot = name === 'serve' ? '\n\n![Tokens a second over streams at once](performance.svg)' : '';
-  writeFileSync(path, documented(readFileSync(path, 'utf8'), name, figures + plot));
-  if (name === 'serve') writeFileSync('docs/performance.svg', speedPlot(rows));
+  const table = figureTable(rows, {
+    title: known[name]?.title ?? name,
+    machine: `${machine}; load average ${load.toFixed(1)}`,
+    date: new Date().toISOString().slice(0, 10),
+    command: commandOf(name),
+  });
+  const figures = { ...known, [name]: table };
+  writeFileSync('bench/figures.json', figuresFile(figures));
+  writeFileSync('docs/performance.md', fillFigures(readFileSync('docs/performance.md', 'utf8'), figures));
+  if (name === 'serve') writeFileSync('docs/performance.svg', speedPlot(table));
+}
+
+/** The command that measures the same again; the paths and addresses of this machine are left out. */
+function commandOf(name: string): string {
+  const peer = command ? [`--peer-command "${basename(command.split(' ')[0] ?? '')} …"`] : url ? ['--peer URL'] : [];
+  const flags = [
+    ...(values.threads ? [`--threads ${values.threads}`] : []),
+    ...(values.cpubuild ? [`--cpubuild ${values.cpubuild}`] : []),
+    ...(values.model ? ['--model FILE'] : []),
+    ...(values.gpu ? ['--gpu'] : []),
+    ...(values.quick ? ['--quick'] : []),
+  ];
+  return ['npm run bench --', name, ...flags, ...peer].join(' ');
 }
 
 function fail(sentence: string): never {

@@ -23,17 +23,29 @@ const reached = (value: number, goal: Goal): boolean =>
 
 /** A Markdown table, so that it reads well in a terminal and in the documentation. */
 export function table(rows: readonly Row[]): string {
+  const [heads = [], ...cells] = tableOf(rows);
+  return markdownTable(heads, cells);
+}
+
+/** The heads and the cells of a table of all figures. */
+export function tableOf(rows: readonly Row[]): string[][] {
   const beside = rows.some(({ peer }) => peer !== undefined);
   const heads = beside
     ? ['bench', 'what', 'Parley', 'peer', 'Parley ÷ peer', 'goal', '']
     : ['bench', 'what', 'measured', 'goal', ''];
-  const cells = [heads, ...rows.map((row) => cellsOf(row, beside))];
-  const widths = heads.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  const isFigure = (column: number): boolean => column >= 2 && column < heads.length - 2;
+  return [heads, ...rows.map((row) => cellsOf(row, beside))];
+}
+
+/** Columns of words; all others are figures, aligned to the right. */
+const wordColumns = ['bench', 'what', 'sampling', 'other programs', 'goal', ''];
+
+export function markdownTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = heads.map((_, column) => Math.max(...[heads, ...rows].map((row) => row[column]?.length ?? 0)));
+  const isFigure = (column: number): boolean => !wordColumns.includes(heads[column] ?? '');
   const line = (row: readonly string[]): string =>
     `| ${row.map((cell, column) => (isFigure(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join(' | ')} |`;
   const rule = `|${widths.map((width, column) => (isFigure(column) ? `${'-'.repeat(width + 1)}:` : '-'.repeat(width + 2))).join('|')}|`;
-  return [line(heads), rule, ...cells.slice(1).map(line)].join('\n');
+  return [line(heads), rule, ...rows.map(line)].join('\n');
 }
 
 function cellsOf(row: Row, beside: boolean): string[] {

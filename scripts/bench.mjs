@@ -5,7 +5,7 @@ import { build } from './build.mjs';
 import { ensureInstalled, root } from './set-up.mjs';
 
 // Measures Parley: all benches, or those that are named. `--server FILE` measures a server that is already built; the
-// other words are told in docs/performance.md.
+// other words are described in docs/performance.md.
 ensureInstalled({ tests: true });
 const words = process.argv.slice(2);
 const given = words.indexOf('--server');

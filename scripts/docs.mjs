@@ -8,26 +8,37 @@ await build();
 // It may have been installed only now.
 const { importModule } = await import('./bundle.mjs');
 const names = [
-  'config/help',
-  'server/fidelity',
-  'protocols/fidelity/fidelity',
-  'observe/metrics-table',
-  'server/access-document',
-  'server/access',
-  'server/testing/built-app',
+  'src/config/help',
+  'src/server/fidelity',
+  'src/protocols/fidelity/fidelity',
+  'src/server/access-document',
+  'src/server/access',
+  'src/server/testing/built-app',
+  'src/observe/metrics-table',
+  'bench/document',
 ];
-const [{ configurationDocument }, { fidelityByPage }, { fillFields }, { fillMetrics }, { fillPaths }, ...built] =
-  await Promise.all(names.map((name) => importModule(`src/${name}.ts`)));
-const [{ accessTable }, { builtApp }] = built;
-const rules = accessTable(await builtApp());
+const [
+  { configurationDocument },
+  { fidelityByPage },
+  { fillFields },
+  { fillPaths },
+  { accessTable },
+  { builtApp },
+  { fillMetrics },
+  { fillFigures, speedPlot },
+] = await Promise.all(names.map((name) => importModule(`${name}.ts`)));
+const read = (name) => readFileSync(new URL(name, root), 'utf8');
 const write = (name, text) => {
   writeFileSync(fileURLToPath(new URL(name, root)), text);
   console.log(`Written: ${name}`);
 };
 write('docs/configuration.md', configurationDocument());
-write('docs/security.md', fillPaths(readFileSync(new URL('docs/security.md', root), 'utf8'), rules));
-write('docs/monitoring.md', fillMetrics(readFileSync(new URL('docs/monitoring.md', root), 'utf8')));
+write('docs/security.md', fillPaths(read('docs/security.md'), accessTable(await builtApp())));
+write('docs/monitoring.md', fillMetrics(read('docs/monitoring.md')));
+const figures = JSON.parse(read('bench/figures.json'));
+write('docs/performance.md', fillFigures(read('docs/performance.md'), figures));
+write('docs/performance.svg', speedPlot(figures.serve));
 for (const [page, endpoints] of Object.entries(fidelityByPage)) {
   const name = `docs/apis/${page}.md`;
-  write(name, fillFields(readFileSync(new URL(name, root), 'utf8'), endpoints));
+  write(name, fillFields(read(name), endpoints));
 }

@@ -53,6 +53,14 @@ test('configurationDocument: has every name of every flag', () => {
   for (const name of flagByName.keys()) expect(text).toContain(`\`${name}\``);
 });
 
+test('configurationDocument: flags that have no effect yet are in one table at the end', () => {
+  const [before = '', list = ''] = configurationDocument().split('## Flags that have no effect yet\n');
+  const listed = [...list.matchAll(/^\| `(--[\w-]+)`/gm)].map(([, name]) => name);
+  const unsupported = flagGroups.flatMap(({ keys }) => keys.map(flagOf)).filter((flag) => flag.unsupported);
+  expect(listed.toSorted()).toEqual(unsupported.map(({ names }) => names[0]).toSorted());
+  for (const { names } of unsupported) expect(before).not.toContain(`| \`${names[0]}\``);
+});
+
 test('configurationDocument: rows have as many cells as the table head', () => {
   const tables = configurationDocument().match(/(?:^\|.*\n)+/gm) ?? [];
   const cells = (row: string) => row.split(/(?<!\\)\|/).length;

@@ -49,6 +49,10 @@ function valueSyntax(definition: FlagDefinition): string {
 
 /** Default, limits and other facts that are not in the help sentence. */
 export function flagFacts(definition: FlagDefinition): string[] {
+  return [...documentedFacts(definition), ...(definition.unsupported ? ['not available yet'] : [])];
+}
+
+function documentedFacts(definition: FlagDefinition): string[] {
   const limits = limitsText(definition);
   const bare = 'bare' in definition && definition.bare !== undefined ? [`without a value: ${definition.bare}`] : [];
   const initial = definition.defaultText ?? valueText(definition.default);
@@ -58,7 +62,6 @@ export function flagFacts(definition: FlagDefinition): string[] {
     ...bare,
     ...(initial ? [`default: ${initial}`] : []),
     ...(definition.environment ? [`environment: ${definition.environment.join(', ')}`] : []),
-    ...(definition.unsupported ? ['not available yet'] : []),
   ];
 }
 
@@ -101,7 +104,8 @@ export function wrap(text: string, width: number): string[] {
 
 /** The text of docs/configuration.md, generated from the flag table. */
 export function configurationDocument(): string {
-  return `${[introduction(), ...flagGroups.map(groupSection), exclusiveSection(), deprecatedSection(), foldersSection()].join('\n\n')}\n`;
+  const sections = [...flagGroups.flatMap(groupSection), exclusiveSection(), deprecatedSection(), foldersSection()];
+  return `${[introduction(), ...sections, unavailableSection()].join('\n\n')}\n`;
 }
 
 const introduction = (): string => `# Configuration
@@ -119,7 +123,7 @@ environment, the config file and the defaults, in this order: the first that set
 - A list ends at the next flag: \`--lora a.gguf b.gguf --quiet\`. After \`--\` nothing is a flag.
 - A value in square brackets is optional; the table gives the value of the flag without one.
 - Names cannot be abbreviated. The last occurrence of a flag wins.
-- Flags marked *not available yet* are accepted and reported, so that existing scripts start.
+- [Flags that have no effect yet](#flags-that-have-no-effect-yet) are accepted and reported, so that existing scripts start.
 - \`parley doctor\` checks engines, packs, graphics cards, models, folders and the port, says what to do about each problem, and
   exits with 1 if Parley cannot serve. \`parley licenses\` prints the licences of everything that comes with Parley. With
   \`--json\` both print JSON.
@@ -145,15 +149,25 @@ are accepted.
   ([Folders](#folders)).
 - \`file_version\` is the version of the format; a file of a newer one is refused.`;
 
-function groupSection({ title, keys }: FlagGroup): string {
-  const rows = keys.map((key) => flagRow(flagOf(key)));
-  return [`## ${title}`, '', '| Flag | Value | Meaning |', '|---|---|---|', ...rows].join('\n');
+/** The section of a group, if it has a flag that works. */
+function groupSection({ title, keys }: FlagGroup): string[] {
+  const flags = keys.map(flagOf).filter(({ unsupported }) => !unsupported);
+  return flags.length > 0 ? [`## ${title}\n\n${flagTable(flags)}`] : [];
+}
+
+function unavailableSection(): string {
+  const flags = flagKeys.map(flagOf).filter(({ unsupported }) => unsupported);
+  return `## Flags that have no effect yet\n\n${flagTable(flags)}`;
+}
+
+function flagTable(flags: readonly FlagDefinition[]): string {
+  return ['| Flag | Value | Meaning |', '|---|---|---|', ...flags.map(flagRow)].join('\n');
 }
 
 function flagRow(definition: FlagDefinition): string {
   const flagNames = definition.names.map(code).join(', ');
   const syntax = valueSyntax(definition);
-  const facts = flagFacts(definition).map((fact) => (fact === 'not available yet' ? `*${fact}*` : escapeCell(fact)));
+  const facts = documentedFacts(definition).map(escapeCell);
   const meaning = [escapeCell(definition.help), facts.length > 0 ? `(${facts.join('; ')})` : ''].filter(Boolean);
   return `| ${flagNames} | ${syntax ? code(syntax) : ''} | ${meaning.join(' ')} |`;
 }

@@ -75,6 +75,12 @@ test('README.md and the guide: every flag of Parley that they name exists', () =
   expect(names.filter((name) => !flagByName.has(name) && !ofOthers.includes(name))).toEqual([]);
 });
 
+test.each(pagesIn('docs/apis'))('%s: its field tables are in the reference at its end', (page) => {
+  const [guide = '', reference = ''] = read(page).split('\n## Reference\n\n<!-- fields -->\n');
+  expect(guide).not.toMatch(/^\| Field \|/m);
+  expect(reference).toMatch(/\n<!-- \/fields -->\n$/);
+});
+
 test('README.md: has at most 1,200 words', () => {
   expect(read('README.md').split(/\s+/).length).toBeLessThanOrEqual(1200);
 });

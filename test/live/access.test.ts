@@ -51,7 +51,7 @@ interface Listed {
 
 /** The list that the server shows of itself. */
 async function listed(): Promise<readonly Listed[]> {
-  const page = await (await fetch(`${server.base}/api?plain=1`)).text();
+  const page = await (await fetch(`${server.base}/api?plain=1&all=1`)).text();
   return page.split('<section ').flatMap((section) => {
     const family = /^aria-labelledby="family-(\w+)"/.exec(section)?.[1] ?? '';
     const rows = section.matchAll(/<tr><td>(\w+)<\/td><td><code>(…?)([^<…]+)(…?)<\/code><\/td><td>(yes|no)<\/td>/g);

@@ -10,10 +10,10 @@ import { decoded, loudness, seconds } from '../../src/audio/testing/decoded.ts';
 import { curlRequest, inlineCommands, type ShownCommand, shellCommands } from '../docs/commands.ts';
 import { embeddedModel, type LiveServer, liveServers, program, programEnvironment } from './server.ts';
 
-// Runs the commands of README.md as they are there; only the port is another one.
+// Runs the commands of README.md and of the guide as they are there; only the port is another one.
 
 const root = new URL('../../', import.meta.url);
-const readme = readFileSync(new URL('README.md', root), 'utf8');
+const readme = ['README.md', 'docs/guide.md'].map((page) => readFileSync(new URL(page, root), 'utf8')).join('\n');
 const { scripts, version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
   scripts: object;
   version: string;
@@ -200,7 +200,7 @@ const commands: readonly ShownCommand[] = [
 const isRun = ({ command }: ShownCommand) => !notRun.some(([pattern]) => pattern.test(command));
 const run = commands.filter(isRun);
 
-describe('the commands of README.md', () => {
+describe('the commands of README.md and the guide', () => {
   test('each is run here, or listed with the reason why not', () => {
     expect(run.filter(({ command }) => checkOf(command) === undefined)).toEqual([]);
     const unused = notRun.filter(([pattern]) => !commands.some(({ command }) => pattern.test(command)));

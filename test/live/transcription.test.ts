@@ -83,7 +83,7 @@ async function listener(): Promise<number> {
 test('transcription: is reported before its model is loaded', async () => {
   expect((await native.get('/api/extra/version')).json()).toMatchObject({ transcribe: true });
   expect((await native.get('/v1/audio/models')).json()).toMatchObject({
-    models: expect.arrayContaining([{ id: 'moonshine-tiny' }]),
+    models: expect.arrayContaining([{ id: 'moonshine-tiny', languages: ['en'] }]),
   });
   expect(server.output()).not.toContain('Loaded moonshine-tiny');
 });

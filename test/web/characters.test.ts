@@ -230,7 +230,7 @@ describe.skipIf(withoutBrowser)('characters', () => {
     expect(file.data).toMatchObject({ name: 'Cy', scenario: 'A lighthouse.' });
     await choose('Delete');
     await page.getByText('No characters yet.').waitFor();
-    await button(page, 'Undo').click();
+    await page.getByRole('status').getByRole('button', { name: 'Undo' }).last().click();
     await button(page, 'Options for Cy').waitFor();
     expect(faults.get(page)).toEqual([]);
   });

@@ -246,7 +246,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     });
     await button(page, 'Remove fox.txt').waitFor();
     await files.setInputFiles({ name: 'cat.png', mimeType: 'image/png', buffer: Buffer.from('x') });
-    await page.getByText(/Can't attach cat.png: this model does not accept images/).waitFor();
+    await page.getByText(/Can't attach cat.png: this model cannot see images/).waitFor();
     await files.setInputFiles({ name: 'note.pdf', mimeType: 'application/pdf', buffer: pdf('Meet at noon') });
     await button(page, 'Remove note.pdf').waitFor();
     await sayAndHear(page, 'What is the fox called?');
