@@ -1,0 +1,38 @@
+/** Tolerant readers for files and replies of others: unexpected values count as missing. */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function fieldsOf(value: unknown): Fields {
+  return isObject(value) ? value : {};
+}
+
+export function textIn(value: unknown, otherwise = ''): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' && Number.isFinite(value) ? String(value) : otherwise;
+}
+
+export function numberIn(value: unknown, otherwise: number): number {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : otherwise;
+}
+
+export function percentIn(value: unknown): number {
+  return Math.min(100, Math.max(0, numberIn(value, 100)));
+}
+
+export function flagIn(value: unknown, otherwise: boolean): boolean {
+  if (typeof value === 'boolean') return value;
+  return typeof value === 'number' ? value !== 0 : otherwise;
+}
+
+export function listIn(value: unknown, most = 100_000): readonly unknown[] {
+  return Array.isArray(value) ? value.slice(0, most) : [];
+}
+
+export function textsIn(value: unknown, most?: number): string[] {
+  return listIn(value, most).filter((one): one is string => typeof one === 'string');
+}

@@ -1,0 +1,127 @@
+import { fieldsOf, listIn, numberIn } from '../api/loose.ts';
+import { blobOf, dataUrlOf } from '../files/data-url.ts';
+
+/** A file with everything that the pages keep in this browser. */
+const format = 'parley.backup';
+
+export interface BackupRecord {
+  readonly id: string;
+}
+
+export interface Backup {
+  /** Values of the local storage by name. */
+  readonly storage: Readonly<Record<string, string>>;
+  readonly collections: Readonly<Record<string, readonly BackupRecord[]>>;
+}
+
+/** The parts of the file. Together they may be longer than the longest text. */
+export async function* partsOfBackup(
+  storage: Backup['storage'],
+  collections: readonly (readonly [name: string, records: readonly object[]])[],
+): AsyncGenerator<string> {
+  yield `${JSON.stringify({ format, version: 1, storage }).slice(0, -1)},"collections":{`;
+  for (const [index, [name, records]] of collections.entries()) {
+    yield `${index > 0 ? ',' : ''}${JSON.stringify(name)}:[`;
+    for (const [at, record] of records.entries()) yield (at > 0 ? ',\n' : '\n') + JSON.stringify(await encoded(record));
+    yield ']';
+  }
+  yield '}}';
+}
+
+export function isBackup(json: unknown): boolean {
+  return fieldsOf(json).format === format;
+}
+
+/** Undefined if the file is no backup. */
+export function backupOf(json: unknown): Backup | undefined {
+  if (!isBackup(json)) return undefined;
+  const { storage, collections } = fieldsOf(json);
+  const texts = Object.entries(fieldsOf(storage)).filter(
+    (entry): entry is [string, string] => isOwnName(entry[0]) && typeof entry[1] === 'string',
+  );
+  const records = Object.entries(fieldsOf(collections)).map(([name, list]) => [
+    name,
+    listIn(list).map(decoded).filter(isRecord),
+  ]);
+  return { storage: Object.fromEntries(texts), collections: Object.fromEntries(records) };
+}
+
+/** Passwords, and what belongs to this browser or to its server only: the state of the synchronisation, running work. */
+const notExported = /^parley\.(\w*key|\w*password|sync|unsaved|drawing|rescue)(\.|$)/i;
+
+/** Names in the local storage that belong to a backup. */
+export function isOwnName(name: string): boolean {
+  return name.startsWith('parley.') && !notExported.test(name);
+}
+
+/** The values to write: what is typed here but not sent stays, and whether this browser keeps its chats on the server. */
+export function importedStorage(here: Backup['storage'], from: Backup['storage']): Backup['storage'] {
+  const taken = Object.entries(from).filter(([name]) => !(name.startsWith('parley.draft.') && name in here));
+  return Object.fromEntries(
+    taken.map(([name, value]) => [name, name === settingsName ? withOwnServer(here[name], value) : value]),
+  );
+}
+
+const settingsName = 'parley.settings';
+
+function withOwnServer(here: string | undefined, from: string): string {
+  try {
+    const { keepOnServer } = fieldsOf(JSON.parse(here ?? '{}'));
+    return JSON.stringify({ ...fieldsOf(JSON.parse(from)), keepOnServer: keepOnServer === true });
+  } catch {
+    return from;
+  }
+}
+
+/** The collection and id of the record that an undo history belongs to. */
+export function ownerOf(history: string): string {
+  return history.replace(/^chat\./, 'chats.').replace(/^story\./, 'stories.');
+}
+
+/** The records that are missing here, and those that are newer than the ones here. */
+export function newRecords<Kept extends BackupRecord>(here: readonly Kept[], from: readonly Kept[]) {
+  const known = new Map(here.map((record) => [record.id, record]));
+  return {
+    added: from.filter(({ id }) => !known.has(id)),
+    newer: from.filter((record) => {
+      const own = known.get(record.id);
+      return own !== undefined && timeOf(record) > timeOf(own);
+    }),
+  };
+}
+
+function timeOf(record: object): number {
+  const { changedAt, changed, at } = fieldsOf(record);
+  return numberIn(changedAt ?? changed ?? at, 0);
+}
+
+function isRecord(value: unknown): value is BackupRecord {
+  return typeof fieldsOf(value).id === 'string';
+}
+
+/** Files and numbers in typed arrays become objects with one field. */
+async function encoded(value: unknown): Promise<unknown> {
+  if (value instanceof Blob) return { $blob: await dataUrlOf(value) };
+  if (value instanceof ArrayBuffer) return { $bytes: await dataUrlOf(new Blob([value])) };
+  if (value instanceof Float32Array) return { $floats: [...value] };
+  if (ArrayBuffer.isView(value)) return { $bytes: await dataUrlOf(new Blob([value as Uint8Array<ArrayBuffer>])) };
+  if (Array.isArray(value)) return Promise.all(value.map(encoded));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(async ([name, one]) => [name, await encoded(one)] as const);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+function decoded(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(decoded);
+  if (typeof value !== 'object' || value === null) return value;
+  const { $blob, $bytes, $floats } = fieldsOf(value);
+  if (typeof $blob === 'string') return blobOf($blob);
+  if (typeof $bytes === 'string') return bytesOf($bytes);
+  if (Array.isArray($floats)) return Float32Array.from($floats, (one) => numberIn(one, 0));
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, decoded(one)]));
+}
+
+function bytesOf(dataUrl: string): Uint8Array {
+  const base64 = dataUrl.slice(dataUrl.indexOf(',') + 1);
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+}
