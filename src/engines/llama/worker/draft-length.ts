@@ -1,9 +1,6 @@
-/** The longest pause between drafts, in steps: by then the reply may have become predictable. */
-const maxPauseSteps = 128;
-/** Two rejected drafts in a row are treated as noise; more are a trend, and drafting pauses. */
-const maxRejectedInARow = 2;
-/** A new request starts with at most this many rejections of earlier requests: it drafts again after 16 steps at the latest. */
-const maxInheritedRejections = 6;
+import { drafts } from './scheduling.ts';
+
+const { minTokensPerSequence, maxPauseSteps, maxRejectedInARow, maxInheritedRejections } = drafts;
 
 /** The success of the last drafts of all requests: the next request starts where the last one ended. */
 export interface DraftRecord {
@@ -34,7 +31,7 @@ export class DraftLength {
 
   /** The length for a step with this many sequences; 0 during a pause, and if there are too many sequences for a draft to pay off. */
   next(sequences = 1): number {
-    if (sequences > 1 && sequences * 2 > this.max) return 0;
+    if (sequences > 1 && sequences * minTokensPerSequence > this.max) return 0;
     this.#sequences = sequences;
     if (this.#pause > 0) {
       this.#pause -= 1;

@@ -8,7 +8,7 @@ import type { Native, Threadpools } from './native/native.ts';
 import { type ProcessMemory, withUntouchedGivenBack } from './native/process-memory.ts';
 import type { Pointer } from './native/structs.ts';
 import { gpuDevices, loadWeights, NativeLoadError } from './native/weights.ts';
-import { rowsPerKernel } from './padding.ts';
+import { drafts } from './scheduling.ts';
 import { Vocabulary } from './text/vocabulary.ts';
 
 interface DraftModelOptions {
@@ -206,7 +206,7 @@ export function drafter(
   // A batch of several tokens rounds differently from single tokens.
   if (deterministic) return undefined;
   if (!draft || context.memory === 'state' || (draft.pattern <= 0 && !draftModel)) return undefined;
-  const next = new DraftLength(draft.amount, draftRecord, info.gpuLayers > 0 ? 1 : rowsPerKernel);
+  const next = new DraftLength(draft.amount, draftRecord, info.gpuLayers > 0 ? 1 : drafts.rowsPerKernel);
   return {
     propose: (tokens, length, max, sequences) => {
       const count = Math.min(max, next.next(sequences));

@@ -5,23 +5,13 @@ import type { Generation } from './generation.ts';
 import { nextChunk } from './memory/batch-size.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
-import { maxGap, paddingSlots } from './padding.ts';
+import { paddingSlots } from './padding.ts';
 import type { SamplerPool } from './sampler-threads/sampler-pool.ts';
+import { batching } from './scheduling.ts';
 import { StepClock } from './step-times.ts';
 import type { StepThreads } from './threads/step-threads.ts';
 
-/**
- * The largest batch that is decoded on the main thread: a thread switch would take longer than computing it. On a GPU the call only
- * enqueues the batch, so larger ones do not block either.
- */
-const maxInlineBatch = { cpu: 63, gpu: 255 };
-/**
- * The longest time that text may wait for that of the next step: a message per step costs more CPU time than the reader gains. Longer
- * if the server shares its cores with the worker, whose threads all wait at a barrier while the server runs.
- */
-const maxFlushDelayMs = { sharedCores: 25, ownCores: 6 };
-/** After this time no further prompt is begun in the same step: active sequences must not pause noticeably. */
-const maxPrefillMs = 200;
+const { maxInlineBatch, maxFlushDelayMs, maxPrefillMs } = batching;
 
 export interface LoopOptions {
   readonly context: Context;
@@ -50,7 +40,7 @@ export class BatchLoop {
   readonly #between: (() => Promise<void>)[] = [];
   readonly #beforeBatch: (() => void)[] = [];
   #running = false;
-  #chunk = 128;
+  #chunk: number = batching.firstChunk;
   #turn = 0;
 
   constructor(private readonly options: LoopOptions) {
@@ -140,7 +130,7 @@ export class BatchLoop {
       return;
     }
     const active = decoding.map(({ slot }) => slot);
-    const padding = paddingSlots(active, slots, onGpu ? maxGap.gpu : maxGap.cpu);
+    const padding = paddingSlots(active, slots, onGpu);
     try {
       await this.#compute(decoding, padding, context.batchCapacity);
     } finally {

@@ -1,10 +1,5 @@
 import type { Slot } from './memory/slot.ts';
-
-/** The largest gap to pad: a pass over the weights of a small model costs about as much as this many more rows. */
-export const maxGap = { cpu: 3, gpu: 12 };
-
-/** CPU matrix kernels compute this many rows of a batch at once; the remaining rows are computed one by one. */
-export const rowsPerKernel = 4;
+import { padding } from './scheduling.ts';
 
 type SlotView = Pick<Slot, 'sequence' | 'computed' | 'capacity'>;
 
@@ -12,12 +7,9 @@ type SlotView = Pick<Slot, 'sequence' | 'computed' | 'capacity'>;
  * The idle slots between active ones that get a padding token: the library computes only consecutive sequences in one pass over the
  * weights. No slot is longer than the longest active one, because attention over a long sequence costs more than a saved pass.
  */
-export function paddingSlots<One extends SlotView>(
-  active: readonly One[],
-  all: readonly One[],
-  maxLength = maxGap.cpu,
-): One[] {
-  const padding: One[] = [];
+export function paddingSlots<One extends SlotView>(active: readonly One[], all: readonly One[], onGpu = false): One[] {
+  const maxGap = onGpu ? padding.maxGap.gpu : padding.maxGap.cpu;
+  const padded: One[] = [];
   let gap: One[] = [];
   let begun = false;
   for (const slot of [...all].sort((a, b) => a.sequence - b.sequence)) {
@@ -25,11 +17,11 @@ export function paddingSlots<One extends SlotView>(
       gap.push(slot);
       continue;
     }
-    if (begun && gap.length <= maxLength && gap.every((one) => isCheap(one, active))) padding.push(...gap);
+    if (begun && gap.length <= maxGap && gap.every((one) => isCheap(one, active))) padded.push(...gap);
     begun = true;
     gap = [];
   }
-  return padding;
+  return padded;
 }
 
 function isCheap({ computed, capacity }: SlotView, active: readonly SlotView[]): boolean {

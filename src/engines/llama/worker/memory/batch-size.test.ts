@@ -1,15 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  borderUpTo,
-  minChunk,
-  nextChunk,
-  portionOf,
-  portionSize,
-  steadyNotes,
-  steadyPortion,
-  targetStepMs,
-} from './batch-size.ts';
+import { batching } from '../scheduling.ts';
+import { borderUpTo, nextChunk, portionOf, portionSize, steadyNotes, steadyPortion } from './batch-size.ts';
+
+const { minChunk, targetStepMs } = batching;
 
 test.each([
   [64, targetStepMs, 64],

@@ -1,9 +1,7 @@
 import type { LoadOptions } from '../../load-options.ts';
+import { batching } from '../scheduling.ts';
 
-/** Target duration of a prefill step while other sequences decode: short enough that readers hardly notice the pause. */
-export const targetStepMs = 80;
-/** Attention over fewer rows uses another code path of the library, with other rounding. */
-export const minChunk = 64;
+const { targetStepMs, minChunk } = batching;
 
 /** How many tokens of a passage go into a batch with this room, such that the remainder is not below the minimum either. */
 export function portionOf(passage: number, room: number): number {

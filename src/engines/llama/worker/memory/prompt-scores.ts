@@ -1,8 +1,8 @@
 import type { PromptToken } from '../../../../core/events.ts';
 import { plainLogprobs } from '../../../../sampling/logprobs.ts';
+import { batching } from '../scheduling.ts';
 import type { PromptPlan } from '../text/prompt.ts';
 import type { Vocabulary } from '../text/vocabulary.ts';
-import { minChunk } from './batch-size.ts';
 import type { Slot } from './slot.ts';
 
 /** Limit of the memory for the logits of one batch. */
@@ -22,7 +22,7 @@ export class PromptScores {
     private readonly plan: Pick<PromptPlan, 'tokens' | 'front'>,
     private readonly alternatives: number,
   ) {
-    this.maxRows = Math.max(minChunk, Math.floor(maxLogitsBytes / (4 * vocabulary.size)));
+    this.maxRows = Math.max(batching.minChunk, Math.floor(maxLogitsBytes / (4 * vocabulary.size)));
   }
 
   /** The tokens whose logits are in the computed batch; the very first has none. */

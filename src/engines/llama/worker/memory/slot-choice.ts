@@ -1,3 +1,4 @@
+import { slots as policy } from '../scheduling.ts';
 import { commonPrefix, longestContinuation } from './snapshot.ts';
 
 /** A cached sequence: a prompt of `promptLength` tokens and its reply. */
@@ -18,12 +19,7 @@ export type IsControl = (token: number) => boolean;
  */
 export type Relation = 'continues' | 'edits' | 'quotes' | 'other';
 
-/** A prompt that discards at most this many cached tokens continues the chat: computing them again is not noticeable. */
-const maxDiscarded = 32;
-/** So does one that shares this part of the last prompt: a retry or another last message. */
-const minOverlap = 0.9;
-/** A shared passage is at least this long: shorter ones are common phrases of unrelated chats. */
-const minPassage = 24;
+const { maxDiscarded, minOverlap, minPassage, maxFewSlots, evictableShare, minCopy, maxRecompute } = policy;
 
 /**
  * An edited chat contains the second half of the differing part unchanged: up to the end of the last prompt, or at least across a turn
@@ -53,15 +49,6 @@ export interface SlotView extends CachedSequence {
   /** How many of its first tokens would stay after a rewind to `index`. */
   reach(index: number): number;
 }
-
-/** With this many slots every gap between active ones can be padded (see `paddingSlots`), so no chat is evicted while a slot is empty. */
-const maxFewSlots = 5;
-
-/** The shortest prefix to copy: computing a shorter one is as fast. */
-const minCopy = 64;
-
-/** Recomputing up to this many tokens is cheaper than an extra forward pass per step. */
-const maxRecompute = 512;
 
 export interface SlotRequest {
   readonly prompt: Int32Array;
@@ -108,8 +95,7 @@ interface IndexedSlot {
 function slotToReplace<One extends IndexedSlot>(free: readonly One[], busy: readonly number[]): One | undefined {
   const oldestFirst = byAge(free);
   const isFew = free.length + busy.length <= maxFewSlots;
-  // The most recently used quarter is not evicted.
-  const evictable = oldestFirst.slice(0, isFew ? 1 : Math.ceil(free.length * 0.75));
+  const evictable = oldestFirst.slice(0, isFew ? 1 : Math.ceil(free.length * evictableShare));
   if (busy.length === 0) return isFew ? evictable[0] : startOfLongestRun(evictable);
   const distance = ({ index }: One) => Math.min(...busy.map((other) => Math.abs(other - index)));
   const joins = ({ index }: One) => busy.includes(index - 1) && busy.includes(index + 1);

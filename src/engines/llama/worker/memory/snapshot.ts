@@ -1,6 +1,6 @@
 import type { StoreHealth } from '../../../../core/text-service.ts';
+import { batching } from '../scheduling.ts';
 import type { PromptPlan } from '../text/prompt.ts';
-import { minChunk } from './batch-size.ts';
 
 /** The computed state of a sequence, to be restored instead of computing its tokens again. */
 export interface Snapshot {
@@ -161,7 +161,7 @@ export interface CutOptions extends Readonly<Record<'from' | 'end' | 'spare', nu
 }
 
 /** Distances of checkpoints from the end of a prompt: 1 serves the same prompt again; a change costs a small multiple of its distance. */
-const distances = Array.from({ length: 7 }, (_, power) => (power === 0 ? 1 : 4 ** (power - 1) * minChunk + 1));
+const distances = Array.from({ length: 7 }, (_, power) => (power === 0 ? 1 : 4 ** (power - 1) * batching.minChunk + 1));
 
 /** The first index with a checkpoint: fewer tokens are computed faster than saved. */
 const minCheckpoint = 32;
@@ -172,7 +172,7 @@ export function checkpointCuts({ from, end, spare, startsTurn }: CutOptions): re
   for (const distance of distances) {
     if (distance > 1 && distance <= spare) continue;
     const cut = distance === 1 ? end - 1 : turnBefore(end - distance, distance, startsTurn);
-    const before = distance === 1 ? from : from + minChunk - 1;
+    const before = distance === 1 ? from : from + batching.minChunk - 1;
     const known = cuts[0] ?? Number.POSITIVE_INFINITY;
     if (cut >= minCheckpoint && cut > before && cut < known) cuts.unshift(cut);
   }

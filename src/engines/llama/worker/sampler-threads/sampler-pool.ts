@@ -3,17 +3,11 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { Sampling } from '../../../../core/sampling-fields.ts';
 import type { SamplerOptions } from '../../../../sampling/sampler.ts';
 import type { Pointer } from '../native/structs.ts';
+import { samplers } from '../scheduling.ts';
 import type { ThreadData, ToThread } from './sampler-thread.ts';
 import { controlIndex, failed, field, rowFields, sharedIntegers, sharedRows } from './shared-rows.ts';
 
-/** Waking more threads takes longer than they save: with 32 sequences and 152,000 tokens, 11 beat 7 and 15 (docs/performance.md). */
-const maxThreads = 11;
-/** With a smaller vocabulary, sampling takes less time than waking a thread. */
-const minVocabulary = 16_000;
-/** How long the main thread spins for a result before it sleeps: results usually arrive sooner, and waking up takes longer than that. */
-const spinMs = 2;
-/** A thread without a result after this time counts as lost: sampling takes milliseconds. */
-const timeoutMs = 20_000;
+const { maxThreads, minVocabulary, spinMs, timeoutMs } = samplers;
 
 const entry = new URL('./sampler-thread.js', import.meta.url);
 

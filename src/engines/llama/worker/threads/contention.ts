@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { contention } from '../scheduling.ts';
 
 /** How long each thread has waited for a core since its start, in milliseconds, by thread id. */
 export type WaitingTimes = ReadonlyMap<string, number>;
@@ -9,13 +10,7 @@ interface Clock {
   readonly every: (milliseconds: number, action: () => void) => () => void;
 }
 
-/** Windows in a row with waiting threads: many requests at once keep server and clients busy for a shorter time, which is no contention. */
-const minWindows = 3;
-const windowMs = 25;
-/** A step that ran undisturbed for this long is not aborted any more: computing it again would cost too much. */
-const maxWatchMs = 250;
-/** A thread is contended from this part of the window on: one that shares its core with another program waits half of the time. */
-const minWaitingShare = 0.3;
+const { minWindows, windowMs, maxWatchMs, minWaitingShare } = contention;
 
 /** Detects, while a step runs, whether other programs occupy the cores of its threads. */
 export class ContentionWatch {

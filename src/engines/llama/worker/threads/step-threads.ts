@@ -1,8 +1,9 @@
 import type { FromWorker } from '../../messages.ts';
 import type { Loaded } from '../load/model.ts';
 import type { Context, DecodeResult } from '../memory/context.ts';
+import { threads as policy } from '../scheduling.ts';
 import { type ContentionWatch, contentionWatch } from './contention.ts';
-import { pauseMs, ThreadCount } from './thread-count.ts';
+import { ThreadCount } from './thread-count.ts';
 
 interface StepThreadsOptions {
   /** The maximum number of threads, for replies and for prompts. */
@@ -46,7 +47,7 @@ export class StepThreads {
     const threads = this.#count.next(width, now);
     if (threads !== this.#used) this.options.use(threads);
     this.#used = threads;
-    this.#needsWatch = now - this.#endedAt > pauseMs || this.#count.needsWatch;
+    this.#needsWatch = now - this.#endedAt > policy.pauseMs || this.#count.needsWatch;
     this.#startedAt = this.options.now();
   }
 

@@ -1,4 +1,8 @@
+import { threads as policy } from '../scheduling.ts';
 import { Trial, type Verdict } from './trial.ts';
+
+const { minSteps, pauseMs, pauseShare, slowRatio, debtDecay, reliefRatio, baselineGain, baselineDrift } = policy;
+const { retrySteps, retryMs, watchedSteps, firstTrialMs, failureWindowMs, waitPerLoss, minWaitMs, maxWaitMs } = policy;
 
 /**
  * Finds the number of threads with which steps are fastest, by measuring the steps.
@@ -49,7 +53,7 @@ export class ThreadCount {
     this.#levels = threadLevels(max);
     this.#level = this.#levels.length - 1;
     this.#stepLevel = this.#level;
-    this.#baselineDrift = growing ? 0.3 : 0.002;
+    this.#baselineDrift = growing ? baselineDrift.growing : baselineDrift.steady;
     this.#watched = watched;
     this.#retryMs = watched ? retryMs.watched : retryMs.unwatched;
     this.#hasTried = watched;
@@ -188,7 +192,7 @@ export class ThreadCount {
       this.#up.at = 0;
       this.#baseline[ownClass] = typical;
     } else if (time < baseline) {
-      this.#baseline[ownClass] = baseline + (time - baseline) * 0.05;
+      this.#baseline[ownClass] = baseline + (time - baseline) * baselineGain;
     } else {
       this.#baseline[ownClass] = baseline + (Math.min(time, baseline * slowRatio) - baseline) * this.#baselineDrift;
     }
@@ -280,32 +284,11 @@ interface Direction {
   failures: number;
 }
 
-/** Steps of a width class before they are compared: three, for a median. */
-const minSteps = 3;
-/** After a pause of this length, other programs may have started or ended: earlier times are not comparable. */
-export const pauseMs = 2000;
-/** How much of a pause counts for the clock: little, so that single steps with long pauses do not each start a trial. */
-const pauseShare = 0.03;
-/** A step is slow from this multiple of the baseline on: times of undisturbed steps vary by less. */
-const slowRatio = 1.5;
-/** How much of the debt an undisturbed step leaves: rare interruptions never add up to a trial. */
-const debtDecay = 0.9;
-/** Below this part of the baseline, another program must have ended: undisturbed steps do not become faster by that much. */
-const reliefRatio = 0.8;
-/** When to try again after a success, in steps and in milliseconds, whichever is longer: a watched trial costs less. */
-const retrySteps = 8;
-const retryMs = { watched: 100, unwatched: 250 };
-/** Steps to watch after a change: the system may let all threads share one core for a second, but not in each step of it. */
-const watchedSteps = 12;
-/** Until fewer threads are tried for the first time, if contention is detected without a trial. */
-const firstTrialMs = 2000;
-/** A raise that is reverted within this time counts as a failed trial. */
-const failureWindowMs = 300;
-
-/** The pause after a failed trial: trials cost less than 4 % of the time, and less than 2 % while the load of the machine is constant. */
+/** The pause after a failed trial: it doubles with each failure in a row. */
 function waitAfter(loss: number, failures: number): number {
-  const max = failures > 2 ? Math.max(60_000, loss * 50) : Math.max(30_000, loss * 25);
-  return Math.min(Math.max(1000, loss * 25 * 2 ** Math.min(failures, 12)), max);
+  const phase = failures > 2 ? 'later' : 'first';
+  const max = Math.max(maxWaitMs[phase], loss * waitPerLoss[phase]);
+  return Math.min(Math.max(minWaitMs, loss * waitPerLoss.first * 2 ** Math.min(failures, 12)), max);
 }
 
 /** The numbers of threads to choose from, ascending: each one, and from 16 on about an eighth less at a time. */

@@ -1,3 +1,5 @@
+import { trials } from '../scheduling.ts';
+
 /** The outcome after a step: won, or lost with this loss in milliseconds; undefined while the trial continues. */
 export type Verdict = 'won' | { readonly loss: number } | undefined;
 
@@ -13,16 +15,7 @@ interface TrialOptions {
   readonly startedAt: number;
 }
 
-/** A step wins below this part of the compared time: smaller differences are noise. */
-const fasterRatio = 0.92;
-/** With more threads, a single step below this part is enough; otherwise `minSteps` must win. */
-const muchFasterRatio = 0.65;
-const minSteps = 3;
-/** How long fewer threads must win: any machine may be disturbed for some milliseconds. */
-const minComparedMs = 100;
-/** Shorter if the current number is this many times slower and this much time was saved: then the cause is obvious. */
-const verySlowRatio = 4;
-const obviousGainMs = 300;
+const { fasterRatio, muchFasterRatio, minSteps, minComparedMs, verySlowRatio, obviousGainMs } = trials;
 
 /**
  * Steps with another number of threads. With fewer threads, each step is followed by one with the current number, to compare both under
