@@ -97,7 +97,7 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
       fingerprint: 'ab'.repeat(32),
       now: () => Date.now(),
       processes: { own: process.pid, alive: () => true },
-      tell: never,
+      log: never,
     });
     const [entry] = store.entries();
     expect(await store.read(entry?.id ?? '')).toEqual({

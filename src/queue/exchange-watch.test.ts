@@ -45,7 +45,7 @@ function text(source: (engine: ReturnType<typeof fakeEngine>) => TextSource = fi
   };
 }
 
-test('watch of a text: told of queue, engine, generation and every event, and at last that it left', async () => {
+test('watch of a text: reports queue, engine, generation, every event, and finally that it left', async () => {
   const { told, watch } = noted();
   await fold(text().service.generate(plainRequest('Hello', 10), ticketOf(watch)));
   expect(told).toEqual([
@@ -75,7 +75,7 @@ test('watch of a text: the engine gets the trace context', async () => {
   expect(sinks[0]?.traceparent).toBe('00-aa-bb-01');
 });
 
-test('watch of a text: a model that cannot be loaded is told, and the job left', async () => {
+test('watch of a text: reports a model that cannot be loaded, and that the job left', async () => {
   const { told, watch } = noted();
   const failing = (engine: ReturnType<typeof fakeEngine>): TextSource => ({
     ...fixedTextSource(engine),
@@ -85,7 +85,7 @@ test('watch of a text: a model that cannot be loaded is told, and the job left',
   expect(told).toEqual(['queued text', 'turn', 'engine text fake AppError', 'error 1', 'left']);
 });
 
-test('watch of a text: released twice, it left once', () => {
+test('watch of a text: reports once that it left, also if released twice', () => {
   const { told, watch } = noted();
   const { release } = text().service.reserve(ticketOf(watch), plainRequest('Hello', 10));
   release();
@@ -93,7 +93,7 @@ test('watch of a text: released twice, it left once', () => {
   expect(told).toEqual(['queued text', 'left']);
 });
 
-test('watch of a task: told of queue, engine, begin and end, and at last that it left', async () => {
+test('watch of a task: reports queue, engine, begin, end, and finally that it left', async () => {
   const { told, watch } = noted();
   const source: EngineSource<object> = {
     name: 'bell',

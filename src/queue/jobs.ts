@@ -20,7 +20,7 @@ export interface Job {
   readonly shared: boolean;
   state: JobState;
   text: string;
-  /** Whether a poll by its key reports how it ended. */
+  /** Whether a poll by its key reports the finish reason. */
   readonly kept?: boolean;
   /** Why its last text ended. */
   finish?: FinishReason | 'error';

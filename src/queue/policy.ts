@@ -135,7 +135,7 @@ export function secondsLeft(meanSeconds: number, elapsedSeconds: number): number
 /** Grace period after the Retry-After time, because clients do not retry to the second. */
 const graceMs = 30_000;
 /** More than any queue's capacity; beyond it, only the last refused clients are remembered. */
-const remembered = 64;
+const maxExpected = 64;
 
 /** Clients that were refused while they had no request here. One place is reserved for each until it retries or the time is over. */
 export class ExpectedClients {
@@ -145,7 +145,7 @@ export class ExpectedClients {
     this.#until.delete(client);
     this.#until.set(client, now + retryAfterSeconds * 1000 + graceMs);
     const [oldest] = this.#until.keys();
-    if (this.#until.size > remembered && oldest !== undefined) this.#until.delete(oldest);
+    if (this.#until.size > maxExpected && oldest !== undefined) this.#until.delete(oldest);
   }
 
   arrived(client: string): void {

@@ -57,7 +57,7 @@ test('Queue: a client with many requests does not block one with a single reques
   expect([await begun(crowd[2] as Place), await begun(single)]).toEqual([false, true]);
 });
 
-test('Queue: an exclusive request waits until none runs, and none starts beside it', async () => {
+test('Queue: an exclusive request waits until none runs, and none starts while it runs', async () => {
   const queue = new Queue({ capacity: 2, maxRequests: () => 10 });
   const [first, second] = [queue.enter(), queue.enter()];
   const lone = queue.enter({ alone: true });
@@ -140,7 +140,7 @@ test('Queue: each kind of work has its own mean duration', () => {
   expect(queue.estimateSeconds()).toBe(7);
 });
 
-test('Queue: no wait for a free place, but an exclusive request waits for all', () => {
+test('Queue: expected wait is 0 with a free place, but an exclusive request waits for all', () => {
   const queue = new Queue({ capacity: 2, maxRequests: () => 10 });
   expect(queue.estimateSeconds()).toBe(0);
   queue.enter();
@@ -169,7 +169,7 @@ test('Queue: a second leave has no effect', async () => {
   expect(queue.running).toBe(1);
 });
 
-test('Queue: never exceeds the capacity, and no request waits beside a free place, in any order', () => {
+test('Queue: never exceeds the capacity, and no request waits while a place is free, in any order', () => {
   const steps = fc.array(fc.oneof(fc.constant('enter'), fc.nat(20)), { maxLength: 80 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4 }), steps, (capacity, actions) => {
@@ -277,7 +277,7 @@ describe('Queue: free capacity', () => {
     expect([queue.room(), queue.room({ alone: true })]).toEqual([shared, alone]);
   });
 
-  test('is 0 beside an exclusive request, or while a request waits', () => {
+  test('is 0 while an exclusive request runs or any request waits', () => {
     const queue = new Queue({ capacity: 3, maxRequests: () => 9 });
     queue.enter({ alone: true });
     expect(queue.room()).toBe(0);

@@ -102,7 +102,7 @@ export class Queue {
     this.#refuseWhenFull(request.client ?? '');
     this.#expected.arrived(request.client ?? '');
     const entry = entryOf(request);
-    let turn = this.#wait(entry, this.#placeOf(entry));
+    let turn = this.#wait(entry, this.#insertionIndex(entry));
     return {
       get turn() {
         return turn;
@@ -111,7 +111,7 @@ export class Queue {
       again: () => {
         const yields = () => this.#waitingIn(entry.lane).length > 0 && this.#running.delete(entry);
         if (!this.#paused.delete(entry) && !yields()) return turn;
-        this.#note(entry);
+        this.#measure(entry);
         turn = this.#wait(entry, this.#waiting.length);
         return turn;
       },
@@ -132,36 +132,36 @@ export class Queue {
   close(): void {
     this.#closed = true;
     const refused = this.#waiting.filter(({ begun }) => !begun);
-    // All leave before any is told: none may begin in between.
+    // All leave before any is rejected: none may begin in between.
     for (const entry of refused) this.#waiting.splice(this.#waiting.indexOf(entry), 1);
     for (const entry of refused) entry.refuse(new AppError('stopping', {}));
     this.#admit();
   }
 
   /** At the end, unless an entry of the same client and lane has a higher rank. */
-  #placeOf({ client, lane, rank }: Entry): number {
+  #insertionIndex({ client, lane, rank }: Entry): number {
     if (rank === undefined) return this.#waiting.length;
-    const place = this.#waiting.findIndex(
+    const index = this.#waiting.findIndex(
       (one) => one.client === client && one.lane === lane && one.rank !== undefined && one.rank > rank,
     );
-    return place === -1 ? this.#waiting.length : place;
+    return index === -1 ? this.#waiting.length : index;
   }
 
-  #wait(entry: Entry, place: number): Promise<void> {
+  #wait(entry: Entry, index: number): Promise<void> {
     const turn = new Promise<void>((resolve, reject) => {
       entry.begin = resolve;
       entry.refuse = reject;
     });
-    // Not every place is waited for.
+    // The promise of a place may have no handler.
     turn.catch(() => undefined);
-    this.#waiting.splice(place, 0, entry);
+    this.#waiting.splice(index, 0, entry);
     this.#admit();
     return turn;
   }
 
   #rest(entry: Entry): void {
     if (!this.#running.delete(entry)) return;
-    this.#note(entry);
+    this.#measure(entry);
     this.#paused.add(entry);
     this.#admit();
   }
@@ -197,7 +197,7 @@ export class Queue {
     return { alone, seconds: startedAt === undefined ? mean : secondsLeft(mean, (this.#now() - startedAt) / 1000) };
   }
 
-  /** Before the first has finished, those that run are all that is known: they show how long it takes at least. */
+  /** Until the first has finished, the elapsed time of running work is a lower bound. */
   #mean({ name, firstGuessSeconds }: WorkKind): number {
     const known = this.#meanSeconds.get(name);
     if (known !== undefined) return known;
@@ -249,17 +249,17 @@ export class Queue {
   }
 
   #leave(entry: Entry): void {
-    const place = this.#waiting.indexOf(entry);
-    if (place !== -1) {
-      this.#waiting.splice(place, 1);
+    const index = this.#waiting.indexOf(entry);
+    if (index !== -1) {
+      this.#waiting.splice(index, 1);
       this.#updateRing(entry.lane);
     } else if (!this.#running.delete(entry) && !this.#paused.delete(entry)) return;
-    this.#note(entry);
+    this.#measure(entry);
     this.#admit();
   }
 
-  /** Its run is over: measures how long it took. */
-  #note(entry: Entry): void {
+  /** Its run has ended: updates the mean duration of its kind. */
+  #measure(entry: Entry): void {
     const { startedAt, kind } = entry;
     if (startedAt === undefined) return;
     const seconds = (this.#now() - startedAt) / 1000;
@@ -282,7 +282,7 @@ interface QueueSettings {
   /** `--multiuser`: how many requests are accepted at once, including the running one. */
   readonly multiuser: number;
   readonly parallelRequests: number;
-  /** A speech-to-text, image, text-to-speech or embeddings model is loaded beside the text model. */
+  /** A speech-to-text, image, text-to-speech or embeddings model is loaded as well. */
   readonly hasTaskModels: () => boolean;
 }
 
@@ -299,12 +299,12 @@ export interface WorkKind {
   readonly name: string;
   /** How much of its client's turn it takes; a text is 1. */
   readonly cost: number;
-  /** How long it takes, until some of it was measured. */
+  /** The expected duration until the first measurement. */
   readonly firstGuessSeconds: number;
   /** How many run at once on one engine; 1 by default. */
   readonly atOnce?: number;
 }
 
 export const textWork: WorkKind = { name: 'text', cost: 1, firstGuessSeconds: 5 };
-/** Saving or loading a state. Never free, or a series of them would starve other clients. */
+/** Saving or loading a state. Its cost is not 0, or a series of them would starve other clients. */
 export const stateWork: WorkKind = { name: 'state', cost: 0.25, firstGuessSeconds: 0.5 };

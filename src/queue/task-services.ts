@@ -4,21 +4,21 @@ import type { MusicEngine, MusicService } from '../core/music.ts';
 import type { SpeechEngine, SpeechService } from '../core/speech.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { TranscriptionEngine, TranscriptionService } from '../core/transcription.ts';
-import { type TaskParts, tasks } from './tasks.ts';
+import { type TaskDeps, tasks } from './tasks.ts';
 
-/** The voices are known without loading the model. */
 export type TranscriptionSource = EngineSource<TranscriptionEngine> & {
-  /** Where they are known without loading the model. */
+  /** If they are known without loading the model. */
   readonly languages?: readonly string[];
 };
+/** The voices are known without loading the model. */
 export type SpeechSource = EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords' | 'exactVoices'>;
 
-/** No task, so that it takes no turn in the queue. */
+/** Loads the engine outside of the queue, because it is not a task. */
 async function loaded<Engine>(source: EngineSource<Engine>, signal: AbortSignal): Promise<void> {
   (await source.use(signal)).release();
 }
 
-export function speechService(parts: TaskParts<SpeechEngine, SpeechSource>): SpeechService {
+export function speechService(parts: TaskDeps<SpeechEngine, SpeechSource>): SpeechService {
   const { stream } = tasks(parts);
   const { name, voices, maxWords, exactVoices = false } = parts.source;
   return {
@@ -31,7 +31,7 @@ export function speechService(parts: TaskParts<SpeechEngine, SpeechSource>): Spe
   };
 }
 
-export function musicService(parts: TaskParts<MusicEngine>): MusicService {
+export function musicService(parts: TaskDeps<MusicEngine>): MusicService {
   const { stream } = tasks(parts);
   return {
     name: parts.source.name,
@@ -40,7 +40,7 @@ export function musicService(parts: TaskParts<MusicEngine>): MusicService {
   };
 }
 
-export function transcriptionService(parts: TaskParts<TranscriptionEngine, TranscriptionSource>): TranscriptionService {
+export function transcriptionService(parts: TaskDeps<TranscriptionEngine, TranscriptionSource>): TranscriptionService {
   const { stream } = tasks(parts);
   const { source } = parts;
   let known = source.languages;
@@ -65,7 +65,7 @@ export function transcriptionService(parts: TaskParts<TranscriptionEngine, Trans
   };
 }
 
-export function embeddingService(parts: TaskParts<EmbeddingEngine>): EmbeddingService {
+export function embeddingService(parts: TaskDeps<EmbeddingEngine>): EmbeddingService {
   const { source } = parts;
   const { once } = tasks(parts);
   let known: EmbeddingFacts | undefined;

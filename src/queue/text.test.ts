@@ -615,7 +615,7 @@ describe('text service: end of the server', () => {
     expect(() => ask(service)).toThrow('The server is stopping.');
   });
 
-  test('stopAll: a running request ends with an error, without a word of its engine', async () => {
+  test('stopAll: a running request ends with an error, without an event of its engine', async () => {
     const { service, requestQueue, step } = world();
     const reply = kinds(ask(service));
     await step();

@@ -35,7 +35,7 @@ export interface TextObserver {
   abortAsked?(genkey: string, deferred: boolean): void;
 }
 
-interface TextParts {
+interface TextDeps {
   readonly source: TextSource;
   readonly requestQueue: RequestQueue;
   /** Those in one lane share one engine; each lane has its own capacity. */
@@ -53,7 +53,7 @@ interface TextJob {
   readonly stop: AbortController;
   readonly place: Place;
   readonly watch: ExchangeWatch | undefined;
-  /** It wants the engine, and does not have it yet. */
+  /** It waits for the engine to load. */
   wantsEngine: boolean;
   /** While its prompt is processed. */
   promptProgress: PromptProgress | undefined;
@@ -72,7 +72,7 @@ export function textService({
   sharing = alone,
   randomSeed,
   observer = {},
-}: TextParts): TextService {
+}: TextDeps): TextService {
   const { queue, jobs, log } = requestQueue;
 
   async function exclusively<Result>(ticket: Ticket, work: () => Promise<Result>): Promise<Result> {
@@ -158,7 +158,7 @@ export function textService({
         job.text += next.text;
         if (next.logprobs) job.logprobs.push(...next.logprobs);
       }
-      // Whatever ended it: a reply without a failure has a beginning, which its dialect has to tell first.
+      // Every reply that does not fail has a start event, which dialects send first, also if it ended before it began.
       if (!begun && next.type === 'finish') channel.push(emptyStart(request.maxTokens, request.sampling.seed));
       begun ||= next.type === 'start';
       over = next.type === 'finish' || next.type === 'error';
@@ -239,7 +239,7 @@ export function textService({
     const { engine, release } = await source.use();
     try {
       const state = engine.state();
-      // One that is being loaded and not worth waiting for: no tokens would be a lie.
+      // A load that is not worth waiting for is an error: an empty result would be wrong.
       if (state.type === 'loading') refuseWithoutModel(state);
       return state.type === 'ready' ? await call(engine) : without;
     } finally {
@@ -248,14 +248,14 @@ export function textService({
   }
 
   function abort(genkey: string, client = ''): AbortOutcome {
-    const found =
+    const targets =
       genkey === '' ? [jobs.running(client)].filter((job) => job !== undefined) : jobs.withKey(genkey, client);
-    // Clients that stop what has just ended by itself take a refusal for a fault.
-    if (found.length === 0 && !(genkey === '' && jobs.idle)) return 'refused';
-    const deferred = found.some(
+    // A request that has just ended by itself counts as stopped: clients would show a refusal as an error.
+    if (targets.length === 0 && !(genkey === '' && jobs.idle)) return 'refused';
+    const deferred = targets.some(
       ({ state, position }) => state === 'waiting' && (genkey !== '' || position() !== undefined),
     );
-    for (const job of found) job.abort(genkey === '' ? 'no-key' : 'key');
+    for (const job of targets) job.abort(genkey === '' ? 'no-key' : 'key');
     observer.abortAsked?.(genkey, deferred);
     return deferred ? 'pending' : 'stopped';
   }
@@ -274,8 +274,8 @@ export function textService({
       return job.state === 'done' ? (job.finish ?? 'aborted') : null;
     },
     lastLogprobs: (genkey, client = '') => {
-      const found = jobs.visible(genkey, client)?.logprobs;
-      return found && found.length > 0 ? found : undefined;
+      const logprobs = jobs.visible(genkey, client)?.logprobs;
+      return logprobs && logprobs.length > 0 ? logprobs : undefined;
     },
     tokenize: (text, options) => askEngine((engine) => engine.tokenize(text, options), []),
     detokenize: (tokens, options) => askEngine((engine) => engine.detokenize(tokens, options), ''),
@@ -291,7 +291,7 @@ export function textService({
   };
 }
 
-/** The last event of a request that the end of the server stops; the engine's own one may come too late. */
+/** The last event of a request that is stopped by the shutdown; that of the engine may come too late. */
 function stopError({ reason }: AbortSignal): GenerationEvent | undefined {
   return reason instanceof AppError ? { type: 'error', error: reason } : undefined;
 }

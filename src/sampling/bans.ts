@@ -1,7 +1,7 @@
 import { follow, PhraseFinder, type PhraseTree, phraseTree } from '../patterns/phrase-finder.ts';
 
 /**
- * `release`: the text of the output tokens from `start` to `end` (exclusive) may be shown; often none. `rewind`: go back to this
+ * `release`: the text of the output tokens from `start` to `end` (exclusive) may be sent; often none. `rewind`: go back to this
  * output position and choose again; `token` is forbidden there from now on.
  */
 export type BanStep =
@@ -12,12 +12,12 @@ interface HeldToken {
   readonly token: number;
   readonly text: string;
   readonly folded: string;
-  /** How far into phrases the text before it has come. */
+  /** The state of the phrase search before it. */
   readonly before: PhraseTree;
 }
 
 /**
- * Holds the output back by some tokens and rewinds banned phrases before they are shown. A token stays held, even past the delay,
+ * Holds the output back by some tokens and rewinds banned phrases before they are sent. A token stays held, even past the delay,
  * while a phrase may have begun in it. All phrases are in one tree, so a token costs its length, whatever their number.
  */
 export class PhraseBans {
@@ -37,7 +37,7 @@ export class PhraseBans {
     this.#node = this.#tree;
   }
 
-  /** What cannot be chosen as the next token. */
+  /** Tokens that must not come next. */
   get forbidden(): readonly number[] {
     return this.#forbidden.get(this.#released + this.#held.length) ?? [];
   }
@@ -47,7 +47,7 @@ export class PhraseBans {
     const folded = foldCase(text);
     this.#held.push({ token, text, folded, before: this.#node });
     const start = this.#read(folded);
-    // What begins in the shown text is broken off at the first token that was not shown.
+    // A phrase that begins in the released text is cut at the first held token.
     if (start !== undefined) return this.#rewind(Math.max(0, start));
     return this.#release(this.#releasable());
   }
@@ -57,7 +57,7 @@ export class PhraseBans {
     return this.#release(this.#held.length);
   }
 
-  /** Where in the held text the first phrase begins that this text completes; below 0 for one in the shown text. */
+  /** Offset in the held text of the first phrase that this text completes; negative if it begins in the released text. */
   #read(folded: string): number | undefined {
     let start: number | undefined;
     for (let index = 0; index < folded.length; index += 1) {
@@ -75,7 +75,7 @@ export class PhraseBans {
     const position = this.#released + index;
     for (const { folded } of this.#held.splice(index)) this.#length -= folded.length;
     this.#node = before;
-    // Later bans were made for a text that is gone.
+    // Later bans belong to the text that was rewound.
     for (const banned of this.#forbidden.keys()) if (banned > position) this.#forbidden.delete(banned);
     this.#forbidden.set(position, [...(this.#forbidden.get(position) ?? []), token]);
     return { type: 'rewind', position, token };
@@ -91,17 +91,17 @@ export class PhraseBans {
       offset = end;
     }
     const { text } = this.#held[index] as HeldToken;
-    // A character of several bytes shows in the token that completes it, but begins in the silent ones before.
+    // A multibyte character is the text of the token that completes it, but begins in the tokens without text before it.
     const spansTokens = start === offset && text.charCodeAt(0) > 0x7f;
     while (spansTokens && index > 0 && this.#held[index - 1]?.text === '') index -= 1;
     return index;
   }
 
-  /** How many of the held tokens are past the delay and cannot be the beginning of a phrase. */
+  /** How many held tokens are past the delay and cannot be the beginning of a phrase. */
   #releasable(): number {
     const due = this.#held.length - this.delay;
     let node: PhraseTree = this.#node;
-    // What began in the shown text cannot be taken back, so only what began later counts.
+    // A phrase that began in the released text cannot be rewound, so only later beginnings count.
     while (node.depth > this.#length && node.fallback) node = node.fallback;
     const certain = this.#length - node.depth;
     let end = 0;
@@ -114,72 +114,73 @@ export class PhraseBans {
 
   #release(count: number): BanStep {
     const start = this.#released;
-    const shown = this.#held.splice(0, count);
-    const text = shown.map((held) => held.text).join('');
-    for (const { folded } of shown) this.#length -= folded.length;
+    const released = this.#held.splice(0, count);
+    const text = released.map((held) => held.text).join('');
+    for (const { folded } of released) this.#length -= folded.length;
     this.#released += count;
     for (let position = start; position < this.#released; position += 1) this.#forbidden.delete(position);
     return { type: 'release', start, end: this.#released, text };
   }
 }
 
-const maximumCount = 768;
-/** A single token of this many bytes or more is a phrase all the same: long ones can be spelled in other tokens. */
-const tokenBanBytes = 12;
+const maxEntries = 768;
+/** A single token of this many bytes or more is treated as a phrase: long words can be spelled in other tokens. */
+const minPhraseBytes = 12;
+/** Additional delay, because a phrase can be spelled in more tokens than the tokenizer uses. */
 const spareDelay = 3;
 
 export interface BanList {
   readonly tokens: Int32Array;
   readonly phrases: readonly string[];
-  /** How many tokens the output must be held back for the phrases; 0 without any. */
+  /** By how many tokens the output is held back for the phrases; 0 without any. */
   readonly delay: number;
-  /** How many entries were past the limit and are not honoured. */
+  /** Number of entries beyond the limit, which have no effect. */
   readonly dropped: number;
 }
 
 /** Short single-token entries forbid every token that contains them, in any case of letters; the others are phrases. */
 export function splitBans(entries: readonly string[], vocabulary: Vocabulary): BanList {
   const filled = entries.filter((entry) => entry !== '');
-  const parts: string[] = [];
+  const substrings: string[] = [];
   const phrases: string[] = [];
-  let longest = 0;
-  for (const entry of filled.slice(0, maximumCount)) {
+  let maxLength = 0;
+  for (const entry of filled.slice(0, maxEntries)) {
     const { length } = vocabulary.tokenize(entry);
-    if (length <= 1 && Buffer.byteLength(entry) < tokenBanBytes) {
-      parts.push(foldCase(entry));
+    if (length <= 1 && Buffer.byteLength(entry) < minPhraseBytes) {
+      substrings.push(foldCase(entry));
     } else {
       phrases.push(entry);
-      longest = Math.max(longest, length);
+      maxLength = Math.max(maxLength, length);
     }
   }
   return {
-    tokens: tokensContaining(parts, vocabulary),
+    tokens: tokensContaining(substrings, vocabulary),
     phrases,
-    delay: phrases.length > 0 ? longest + spareDelay : 0,
-    dropped: Math.max(0, filled.length - maximumCount),
+    delay: phrases.length > 0 ? maxLength + spareDelay : 0,
+    dropped: Math.max(0, filled.length - maxEntries),
   };
 }
 
-function tokensContaining(parts: readonly string[], vocabulary: Vocabulary): Int32Array {
+function tokensContaining(substrings: readonly string[], vocabulary: Vocabulary): Int32Array {
   const tokens: number[] = [];
-  if (parts.length === 0) return new Int32Array();
-  const tree = phraseTree(parts);
+  if (substrings.length === 0) return new Int32Array();
+  const tree = phraseTree(substrings);
   for (let token = 0; token < vocabulary.size; token += 1) {
     if (new PhraseFinder(tree).push(foldCase(vocabulary.piece(token))).match) tokens.push(token);
   }
   return Int32Array.from(tokens);
 }
 
-/** Lower case that does not depend on the neighbours: the two small forms of sigma become one. */
+/** Lower case independent of neighbouring characters: the two lower-case forms of sigma become one. */
 function foldCase(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ');
 }
 
-/** What turning strings into tokens to forbid or to look for needs of a model. */
+/** The part of a model's vocabulary that turns strings into tokens to ban or to search for. */
 export interface Vocabulary {
   readonly size: number;
-  /** The text of a token, special ones included; empty where it is only a part of a character. */
+  /** The text of a token, also of special ones; empty if it is only a part of a character. */
   piece(token: number): string;
-  /** Without a token for the beginning, and without reading special tokens out of the text. */
+  /** Without a BOS token, and without parsing special tokens. */
   tokenize(text: string): ArrayLike<number>;
 }

@@ -49,10 +49,10 @@ export class Candidates {
   loadReaching(floor: number, logits: Float32Array): void {
     const scan = rowScanFor(logits.length);
     scan.load(logits);
-    const found = scan.reaching(floor);
-    this.ids.set(found.ids);
-    this.logits.set(found.logits);
-    this.loaded(found.ids.length);
+    const { ids, logits: reached } = scan.reaching(floor);
+    this.ids.set(ids);
+    this.logits.set(reached);
+    this.loaded(ids.length);
   }
 
   /** Call after ids and logits were written, in the order of the ids. */
@@ -138,7 +138,7 @@ export class Candidates {
     return entropy;
   }
 
-  /** Drops what lies under `threshold`; a threshold above the best keeps the best. */
+  /** Drops candidates below `threshold`; a threshold above the best keeps the best. */
   keepAtLeast(threshold: number): void {
     this.dropBelow(Math.min(threshold, this.highest()));
   }
@@ -203,17 +203,17 @@ export class Candidates {
     for (let index = 1; index < this.size; index += 1) {
       const id = ids[index] as number;
       const logit = logits[index];
-      let place = index;
-      while (place > 0 && logits[place - 1] === logit && (ids[place - 1] as number) > id) {
-        ids[place] = ids[place - 1] as number;
-        place -= 1;
+      let target = index;
+      while (target > 0 && logits[target - 1] === logit && (ids[target - 1] as number) > id) {
+        ids[target] = ids[target - 1] as number;
+        target -= 1;
       }
-      ids[place] = id;
+      ids[target] = id;
     }
   }
 }
 
-/** Allocating it for each request would take time. */
+/** Shared by all requests: allocating it for each would take time. */
 const workingMemory = onePerSize((capacity) => ({
   border: new BorderSearch(capacity),
   sorting: new RadixSort(capacity),

@@ -6,7 +6,7 @@ import { AdaptiveP, draw, Mirostat } from './selection.ts';
 import { dynamicTemperature, smoothing, temperature } from './temperature.ts';
 import { minP, nSigma, tailFree, topA, topK, topP, typical, xtc } from './truncation.ts';
 
-/** The samplers see this many of the highest logits. */
+/** The samplers process only this many of the highest logits: sorting a whole vocabulary for every token would be slow. */
 export const candidateLimit = 3000;
 
 interface Step {
@@ -14,6 +14,7 @@ interface Step {
   readonly run: (candidates: Candidates, history: Int32Array, length: number) => void;
 }
 
+/** The min-p of Adaptive-P without another truncation: it drops only the noise of the tail. */
 const adaptiveMinP = 0.002;
 
 /** The samplers of each stage: whether one is enabled, and what it does. */

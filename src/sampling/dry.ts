@@ -5,8 +5,8 @@ import type { Vocabulary } from './bans.ts';
 /** A range of 0 or less is the whole context. */
 export type DrySettings = Pick<Sampling, 'dryMultiplier' | 'dryBase' | 'dryAllowedLength' | 'dryRange'>;
 
-/** The natural logarithm of the largest float: no power may pass it. */
-const largestExponent = 88.7228391;
+/** The natural logarithm of the largest 32-bit float: no penalty may exceed that. */
+const maxExponent = 88.7228391;
 
 /**
  * Sets `lengths[i]` to the length of the common suffix of the last `count` tokens and of the text without its last `i` tokens: the
@@ -28,10 +28,10 @@ export function commonSuffixes(history: Int32Array, length: number, count: numbe
   }
 }
 
-/** Lowers tokens that would continue a passage which the text has already, the more the longer the passage is. */
+/** Lowers tokens that would continue a repetition of an earlier passage, exponentially with the length of the repetition. */
 export class Dry {
   readonly #range: number;
-  readonly #maximumPower: number;
+  readonly #maxPower: number;
   readonly #lengths: Int32Array;
   /** The longest repetition that each token would continue, plus 1; all 0 between calls. */
   readonly #longest: Int32Array;
@@ -46,7 +46,7 @@ export class Dry {
     const { dryMultiplier, dryBase, dryRange } = settings;
     this.active = dryMultiplier > 0 && dryBase > 0;
     this.#range = dryRange > 0 ? Math.min(dryRange, contextSize) : contextSize;
-    this.#maximumPower = dryBase > 1.000001 ? Math.floor(largestExponent / Math.log(dryBase)) : Infinity;
+    this.#maxPower = dryBase > 1.000001 ? Math.floor(maxExponent / Math.log(dryBase)) : Infinity;
     this.#lengths = new Int32Array(this.active ? this.#range : 0);
     this.#longest = new Int32Array(this.active ? vocabularySize : 0);
   }
@@ -73,15 +73,15 @@ export class Dry {
       const common = (longest[next] as number) - 1;
       if (!(common >= 0)) continue;
       longest[next] = 0;
-      const power = Math.min(this.#maximumPower, common - allowedLength);
+      const power = Math.min(this.#maxPower, common - allowedLength);
       vocabulary[next] = (vocabulary[next] as number) - multiplier * base ** power;
     }
   }
 }
 
-const maximumCount = 128;
-const maximumBytes = 40;
-const maximumTail = 20;
+const maxBreakers = 128;
+const maxBreakerBytes = 40;
+const maxTail = 20;
 
 /** Token patterns that end a repetition: a head, and the tokens that must follow it (none if the head has the whole breaker). */
 export interface DryBreakers {
@@ -96,11 +96,11 @@ export function dryBreakers(strings: readonly string[], vocabulary: Vocabulary):
   const tails = new Map<number, Int32Array[]>();
   const known = new Map<string, Int32Array>([['', new Int32Array()]]);
   const tailOf = (rest: string): Int32Array => {
-    const tail = known.get(rest) ?? Int32Array.from(vocabulary.tokenize(rest)).slice(0, maximumTail);
+    const tail = known.get(rest) ?? Int32Array.from(vocabulary.tokenize(rest)).slice(0, maxTail);
     known.set(rest, tail);
     return tail;
   };
-  const breakers = new Set(strings.slice(0, maximumCount).map((text) => cutToBytes(text, maximumBytes)));
+  const breakers = new Set(strings.slice(0, maxBreakers).map((text) => cutToBytes(text, maxBreakerBytes)));
   breakers.delete('');
   const beginnings = new BreakerTree(breakers);
   for (let token = 0; token < vocabulary.size; token += 1) {
@@ -133,7 +133,7 @@ class BreakerTree {
     }
   }
 
-  /** What of the breakers is still to come after the piece, for each way in which it begins one; '' where it holds one. */
+  /** The rest of each breaker that begins at the end of the piece; '' for a breaker inside it. */
   restsAfter(piece: string): ReadonlySet<string> {
     const rests = new Set<string>();
     const held = new Set<string>();
@@ -153,15 +153,15 @@ class BreakerTree {
   }
 }
 
-/** How many tokens follow the nearest breaker in the last `count` of the history; all of them where there is none. */
+/** How many tokens follow the nearest breaker in the last `count` of the history; all of them without a breaker. */
 export function tokensAfterBreaker({ heads, tails }: DryBreakers, history: Int32Array, length: number, count: number) {
   for (let after = 0; after < count; after += 1) {
-    const place = length - 1 - after;
-    const token = history[place] as number;
+    const index = length - 1 - after;
+    const token = history[index] as number;
     if (heads[token] !== 1) continue;
     let longest = -1;
     for (const tail of tails.get(token) ?? []) {
-      if (tail.length > longest && tail.length <= after && follows(tail, history, place + 1)) longest = tail.length;
+      if (tail.length > longest && tail.length <= after && follows(tail, history, index + 1)) longest = tail.length;
     }
     if (longest >= 0) return after - longest;
   }

@@ -32,7 +32,7 @@ export class BorderSearch {
     const bins = this.#bins;
     let from = bits;
     let left = size;
-    let wanted = rank;
+    let rest = rank;
     let found = 0;
     for (const { shift, mask } of levels) {
       // The sign bit is turned for the first level only: the lower ones order as they are.
@@ -43,8 +43,8 @@ export class BorderSearch {
         bins[bin] = (bins[bin] as number) + 1;
       }
       let border = mask;
-      while ((bins[border] as number) < wanted) {
-        wanted -= bins[border] as number;
+      while ((bins[border] as number) < rest) {
+        rest -= bins[border] as number;
         border -= 1;
       }
       const digits = border ^ turn;
@@ -60,7 +60,7 @@ export class BorderSearch {
       left = kept;
       found |= digits << shift;
     }
-    this.ties = wanted;
+    this.ties = rest;
     this.equals = left;
     // The key of a key is the float again.
     this.#floatBits[0] = orderKey(found);
@@ -68,8 +68,8 @@ export class BorderSearch {
   }
 }
 
-/** Up to here insertion sort is faster. */
-const fewEntries = 128;
+/** Up to this many entries insertion sort is faster. */
+const maxInsertionSort = 128;
 const digitCount = 2048;
 const digitMask = digitCount - 1;
 
@@ -90,42 +90,42 @@ export class RadixSort {
     this.#nextIds = new Int32Array(capacity);
   }
 
-  /** `bits` is the memory of `logits` read as whole numbers. All are put in order in place. */
+  /** `bits` is the memory of `logits` as integers. Sorts in place. */
   sort(logits: Float32Array, bits: Int32Array, ids: Int32Array, size: number): void {
-    if (size <= fewEntries) {
+    if (size <= maxInsertionSort) {
       insertEach(logits, ids, size);
       return;
     }
-    this.#findPlaces(bits, size);
+    this.#countDigits(bits, size);
     const [keys, nextKeys] = [this.#keys, this.#nextKeys];
     const [firstIds, nextIds] = [this.#ids, this.#nextIds];
     const [low, middle, high] = [this.#low, this.#middle, this.#high];
     for (let index = 0; index < size; index += 1) {
       const key = keys[index] as number;
-      const place = low[key & digitMask] as number;
-      low[key & digitMask] = place + 1;
-      nextKeys[place] = key;
-      firstIds[place] = ids[index] as number;
+      const target = low[key & digitMask] as number;
+      low[key & digitMask] = target + 1;
+      nextKeys[target] = key;
+      firstIds[target] = ids[index] as number;
     }
     for (let index = 0; index < size; index += 1) {
       const key = nextKeys[index] as number;
       const digit = (key >>> 11) & digitMask;
-      const place = middle[digit] as number;
-      middle[digit] = place + 1;
-      keys[place] = key;
-      nextIds[place] = firstIds[index] as number;
+      const target = middle[digit] as number;
+      middle[digit] = target + 1;
+      keys[target] = key;
+      nextIds[target] = firstIds[index] as number;
     }
     for (let index = 0; index < size; index += 1) {
       const key = keys[index] as number;
-      const place = high[key >>> 22] as number;
-      high[key >>> 22] = place + 1;
-      bits[place] = fallingKey(key);
-      ids[place] = nextIds[index] as number;
+      const target = high[key >>> 22] as number;
+      high[key >>> 22] = target + 1;
+      bits[target] = fallingKey(key);
+      ids[target] = nextIds[index] as number;
     }
   }
 
-  /** Makes the keys and, for each digit of them, the place where the first entry with that digit goes. */
-  #findPlaces(bits: Int32Array, size: number): void {
+  /** Computes the keys and, for each digit of them, the index of the first entry with that digit. */
+  #countDigits(bits: Int32Array, size: number): void {
     const keys = this.#keys;
     const [low, middle, high] = [this.#low.fill(0), this.#middle.fill(0), this.#high.fill(0)];
     for (let index = 0; index < size; index += 1) {
@@ -155,13 +155,13 @@ function insertEach(logits: Float32Array, ids: Int32Array, size: number): void {
   for (let index = 1; index < size; index += 1) {
     const logit = logits[index] as number;
     const id = ids[index] as number;
-    let place = index;
-    while (place > 0 && (logits[place - 1] as number) < logit) {
-      logits[place] = logits[place - 1] as number;
-      ids[place] = ids[place - 1] as number;
-      place -= 1;
+    let target = index;
+    while (target > 0 && (logits[target - 1] as number) < logit) {
+      logits[target] = logits[target - 1] as number;
+      ids[target] = ids[target - 1] as number;
+      target -= 1;
     }
-    logits[place] = logit;
-    ids[place] = id;
+    logits[target] = logit;
+    ids[target] = id;
   }
 }

@@ -1,12 +1,12 @@
-/** Makes one for each size, when it is first needed: shared by all samplers of a thread, where it holds nothing between two calls. */
+/** Creates one object per size, on first use. All samplers of a thread share it, so it must hold no state between two calls. */
 export function onePerSize<Made>(make: (size: number) => Made): (size: number) => Made {
   const made = new Map<number, Made>();
   return (size) => {
-    let found = made.get(size);
-    if (found === undefined) {
-      found = make(size);
-      made.set(size, found);
+    let existing = made.get(size);
+    if (existing === undefined) {
+      existing = make(size);
+      made.set(size, existing);
     }
-    return found;
+    return existing;
   };
 }

@@ -25,7 +25,7 @@ export class ReasoningBudget {
     if (closing.at(-1) !== tags.end) throw new RangeError('The closing phrase does not end with the end tag');
   }
 
-  /** The token that must come next, whatever the model would choose. */
+  /** The token that must come next, regardless of the model. */
   get forced(): number | undefined {
     return this.#thinking && this.#thought >= this.budget ? this.closing[this.#closed] : undefined;
   }
@@ -36,7 +36,7 @@ export class ReasoningBudget {
       this.#lookForStart(token);
       return;
     }
-    // A prompt that is past the budget has other tokens in place of the closing phrase.
+    // A prompt beyond the budget has other tokens instead of the closing phrase.
     this.#closed = this.forced === token ? this.#closed + 1 : 0;
     this.#thought += 1;
     if (token === this.tags.end) this.reset();
@@ -52,7 +52,7 @@ export class ReasoningBudget {
 
   #lookForStart(token: number): void {
     const { start } = this.tags;
-    if (token !== start[this.#matched]) this.#matched = longestBeginning(start, this.#matched, token);
+    if (token !== start[this.#matched]) this.#matched = longestPrefix(start, this.#matched, token);
     else this.#matched += 1;
     if (this.#matched < start.length) return;
     this.#thinking = true;
@@ -60,8 +60,8 @@ export class ReasoningBudget {
   }
 }
 
-/** The longest beginning of the tag that is left when `token` breaks a match of `matched` tokens. */
-function longestBeginning(tag: readonly number[], matched: number, token: number): number {
+/** The length of the longest prefix of the tag that still matches after `token` breaks a match of `matched` tokens. */
+function longestPrefix(tag: readonly number[], matched: number, token: number): number {
   const seen = [...tag.slice(0, matched), token];
   for (let length = matched; length > 0; length -= 1) {
     if (seen.slice(-length).every((one, index) => one === tag[index])) return length;

@@ -1,13 +1,13 @@
 import { Buffer } from 'node:buffer';
 
-// The WebAssembly of `RowScan`, written down instruction by instruction, by their names in the text format (`i32.add` is `i32Add`). It is
-// too short to be worth a compiler among the dependencies.
+// The WebAssembly of `RowScan`, instruction by instruction, with their names in the text format (`i32.add` is `i32Add`): it is too short to
+// justify a compiler as a dependency.
 
-/** The logits that are looked at together: four vectors of four. */
+/** Number of logits per iteration: four vectors of four. */
 export const groupSize = 16;
 const [i32, f32, v128] = [0x7f, 0x7d, 0x7b];
 
-/** Numbers are written in groups of seven bits, the lowest first; all here are positive. */
+/** LEB128: groups of seven bits, the lowest first; all numbers here are positive. */
 function unsigned(value: number): number[] {
   return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)];
 }
@@ -53,11 +53,11 @@ const op = {
   v128Or: vector(0x50),
   v128AnyTrue: vector(0x53),
   i32x4Bitmask: vector(0xa4),
-  /** Keeps the first of the two if the second is not a number. */
+  /** Returns the first operand if the second is NaN. */
   f32x4Pmax: vector(0xeb),
 } satisfies Record<string, Code>;
 
-/** To the next group; back to the beginning of the loop if there is one. */
+/** Advances to the next group, and repeats the loop if there is one. */
 const nextGroup = (at: number, rowEnd: number): Code[] => [
   ...[get(at), i32Const(groupSize * 4), op.i32Add, tee(at)],
   ...[get(rowEnd), op.i32LtU, brIf(0)],
@@ -84,7 +84,7 @@ function highest(): Code {
   ].flat();
 }
 
-/** (rowEnd, floor, ids, logits) → how many are not below the floor. Writes their ids and logits. */
+/** (rowEnd, floor, ids, logits) → the number of logits that reach the floor. Writes their ids and logits. */
 function gather(): Code {
   const [rowEnd, floor, ids, logits, at, bits, id, written, floors] = [0, 1, 2, 3, 4, 5, 6, 7, 8] as const;
   const reached = (index: number): Code[] => [get(at), v128Load(16 * index), get(floors), op.f32x4Ge];
@@ -96,13 +96,13 @@ function gather(): Code {
     ...[get(floor), op.f32x4Splat, set(floors)],
     op.loop,
     op.block,
-    // Most groups have none.
+    // Skips a group without such a logit, as most are.
     ...[...reached(0), ...reached(1), op.v128Or, ...reached(2), op.v128Or, ...reached(3), op.v128Or],
     ...[op.v128AnyTrue, op.i32Eqz, brIf(0)],
     ...[...reached(0), op.i32x4Bitmask],
     ...[1, 2, 3].flatMap((index) => [...reached(index), op.i32x4Bitmask, i32Const(4 * index), op.i32Shl, op.i32Or]),
     set(bits),
-    // Each of its bits, the lowest first.
+    // For each set bit, the lowest first.
     op.loop,
     ...[get(ids), get(written), op.i32Add],
     ...[get(at), i32Const(2), op.i32ShrU, get(bits), op.i32Ctz, op.i32Add, tee(id), op.i32Store],
@@ -119,9 +119,9 @@ function gather(): Code {
   ].flat();
 }
 
-const functionType = (takes: Code, returns: number): Code => [0x60, ...sized(takes), 1, returns];
+const functionType = (parameters: Code, result: number): Code => [0x60, ...sized(parameters), 1, result];
 
-/** A module with its own memory, at whose beginning the row is, in whole groups. */
+/** A module with its own memory, which begins with the row in whole groups. */
 export function rowScanCode(memoryPages: number): Uint8Array {
   return new Uint8Array([
     ...[...Buffer.from('\0asm'), 1, 0, 0, 0],

@@ -12,7 +12,7 @@ function scanOf(logits: Float32Array): RowScan {
   return scan;
 }
 
-test('finds the highest logit of a row, whatever its length, and passes over what is not a number', () => {
+test('RowScan.highest: the highest logit of a row of any length, ignoring NaN', () => {
   fc.assert(
     fc.property(row, (logits) => {
       const numbers = [...logits].filter((logit) => !Number.isNaN(logit));
@@ -21,7 +21,7 @@ test('finds the highest logit of a row, whatever its length, and passes over wha
   );
 });
 
-test('finds the logits that are not below a floor, with their ids, in order', () => {
+test('RowScan.reaching: the logits at or above a floor, with their ids, in order', () => {
   fc.assert(
     fc.property(row, floor, (logits, lowest) => {
       const { ids, logits: found } = scanOf(logits).reaching(lowest);
@@ -32,18 +32,18 @@ test('finds the logits that are not below a floor, with their ids, in order', ()
   );
 });
 
-test('finds all logits of a large vocabulary if all reach the floor', () => {
+test('RowScan.reaching: all logits of a large vocabulary if all reach the floor', () => {
   const logits = new Float32Array(152_001).fill(1);
   const { ids } = scanOf(logits).reaching(1);
   expect([ids.length, ids.at(0), ids.at(-1)]).toEqual([152_001, 0, 152_000]);
 });
 
-test('a row without a number has -Infinity as its highest, and nothing that reaches a floor', () => {
+test('RowScan: a row of NaN has -Infinity as its highest, and no logit that reaches a floor', () => {
   const scan = scanOf(new Float32Array(40).fill(Number.NaN));
   expect([scan.highest(), scan.reaching(-1e38).ids.length]).toEqual([-Infinity, 0]);
 });
 
-test('the next row replaces the one before it', () => {
+test('RowScan.load: replaces the previous row', () => {
   const scan = new RowScan(3);
   scan.load(Float32Array.of(9, 8, 7));
   scan.load(Float32Array.of(1, 3, 2));

@@ -4,11 +4,11 @@ import { groupSize, rowScanCode } from './row-scan-code.ts';
 interface Program {
   readonly memory: { readonly buffer: ArrayBuffer };
   highest(rowEnd: number): number;
-  /** Returns how many it has written. */
+  /** Returns the number of entries written. */
   gather(rowEnd: number, floor: number, ids: number, logits: number): number;
 }
 
-/** The types of Node know less of it. */
+/** The types of Node do not declare these. */
 const { Module, Instance } = WebAssembly as unknown as {
   readonly Module: new (code: Uint8Array) => object;
   readonly Instance: new (module: object) => { readonly exports: Program };
@@ -17,9 +17,8 @@ const { Module, Instance } = WebAssembly as unknown as {
 const pageBytes = 65_536;
 
 /**
- * Looks through a row of logits with the vector instructions of the processor, which JavaScript has only through WebAssembly: with a
- * vocabulary of 152,000 this takes a quarter of the time of a loop, the copy into its memory included. What is not a number is passed
- * over.
+ * Scans a row of logits with SIMD instructions, which JavaScript has only through WebAssembly: with a vocabulary of 152,000 this takes
+ * a quarter of the time of a loop, including the copy into its memory. NaN is ignored.
  */
 export class RowScan {
   readonly #row: Float32Array;
@@ -28,17 +27,17 @@ export class RowScan {
   readonly #program: Program;
 
   constructor(size: number) {
-    const places = Math.ceil(size / groupSize) * groupSize;
-    const bytes = places * 4;
+    const paddedSize = Math.ceil(size / groupSize) * groupSize;
+    const bytes = paddedSize * 4;
     this.#program = new Instance(new Module(rowScanCode(Math.ceil((3 * bytes) / pageBytes)))).exports;
     const { buffer } = this.#program.memory;
-    // What follows the last logit is never the highest, and is below every floor.
-    this.#row = new Float32Array(buffer, 0, places).fill(-Infinity);
-    this.#ids = new Int32Array(buffer, bytes, places);
-    this.#logits = new Float32Array(buffer, 2 * bytes, places);
+    // The padding after the last logit is never the highest, and is below every floor.
+    this.#row = new Float32Array(buffer, 0, paddedSize).fill(-Infinity);
+    this.#ids = new Int32Array(buffer, bytes, paddedSize);
+    this.#logits = new Float32Array(buffer, 2 * bytes, paddedSize);
   }
 
-  /** The other functions look through this row. It has the size that was given to the constructor. */
+  /** Loads the row for the other methods; its length is that of the constructor. */
   load(logits: Float32Array): void {
     this.#row.set(logits);
   }

@@ -28,13 +28,14 @@ export interface SamplerOptions {
 /** No token may follow: the grammar has reached a dead end. */
 export const noToken = -1;
 
+/** How far below the lowest logit a forbidden token is put: e^-8 of the least likely token is never sampled in practice. */
 const forbiddenDepth = 8;
-/** A grammar checks at least this many candidates: it may refuse all of fewer. */
-const leastChecked = 64;
+/** The minimum number of candidates that a grammar checks first: it often rejects all of fewer. */
+const minChecked = 64;
 
 /** Chooses the tokens of one request; holds the state of its samplers between tokens. */
 export class Sampler {
-  /** After `pick`: what was left to choose from, best first, with probabilities. Of this sampler alone with `keepDistribution`. */
+  /** After `pick`: the remaining candidates, best first, with probabilities. Shared with other samplers, unless `keepDistribution`. */
   readonly candidates: Candidates;
   readonly #repetition: Repetition;
   readonly #dry: Dry;
@@ -105,7 +106,7 @@ export class Sampler {
   /** Checks only the best candidates, since a full check takes most of a pick's time; true if enough of them are allowed. */
   #keepEnoughAllowed(logits: Float32Array, grammar: GrammarFilter): boolean {
     const { candidateCount } = this.#chain;
-    const checked = Math.max(leastChecked, 2 * candidateCount);
+    const checked = Math.max(minChecked, 2 * candidateCount);
     if (checked >= candidateLimit) return false;
     keepHighest(logits, checked, this.candidates);
     grammar.keepAllowed(this.candidates);
@@ -120,7 +121,7 @@ export class Sampler {
   }
 }
 
-/** Well under every logit, so that a forbidden token is chosen only where nothing else is left. */
+/** Well below every logit, so that a forbidden token is sampled only if nothing else is left. */
 export function forbiddenLogit(logits: Float32Array): number {
   let lowest = 0;
   for (let id = 0; id < logits.length; id += 1) {
@@ -130,7 +131,7 @@ export function forbiddenLogit(logits: Float32Array): number {
   return lowest < 0 ? lowest - forbiddenDepth : 0;
 }
 
-/** Of equals the first; what is not a number is passed over. */
+/** The first of equal ones; NaN is ignored. */
 export function indexOfHighest(logits: Float32Array): number {
   const scan = rowScanFor(logits.length);
   scan.load(logits);

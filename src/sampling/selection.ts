@@ -19,6 +19,7 @@ export function draw(candidates: Candidates, random: Random): number {
   return last;
 }
 
+/** The shape of the preference in Adaptive-P, as in its definition: distance scale, height at the target, and steepness. */
 const width = 0.3;
 const peak = 5;
 const sharpness = 10;
@@ -60,18 +61,19 @@ export class AdaptiveP {
     }
     candidates.reordered();
     const picked = draw(candidates, random);
-    const place = this.#ids.indexOf(ids[picked] as number);
-    this.#sum = (this.#before[place] as number) + this.decay * this.#sum;
+    const index = this.#ids.indexOf(ids[picked] as number);
+    this.#sum = (this.#before[index] as number) + this.decay * this.#sum;
     this.#weight = 1 + this.decay * this.#weight;
     return picked;
   }
 }
 
-const measured = 100;
+/** How many of the best candidates Mirostat 1 estimates the slope from, as in its paper. */
+const slopeCandidates = 100;
 
 /** Steers the surprise of the text towards `tau`; version 1 estimates the slope of the distribution, version 2 cuts by surprise. */
 export class Mirostat {
-  /** The most surprise that the next token may have. */
+  /** The maximum surprise of the next token. */
   mu: number;
 
   constructor(
@@ -99,7 +101,7 @@ export class Mirostat {
 function slopeCut({ logits, size }: Candidates, mu: number, vocabularySize: number): number {
   let products = 0;
   let squares = 0;
-  for (let index = 0; index < Math.min(measured, size) - 1; index += 1) {
+  for (let index = 0; index < Math.min(slopeCandidates, size) - 1; index += 1) {
     // The logarithm of the ratio of two probabilities is the distance of their logits.
     const fall = (logits[index] as number) - (logits[index + 1] as number);
     if (!Number.isFinite(fall)) break;

@@ -38,7 +38,8 @@ export function topA(candidates: Candidates, share: number): void {
   candidates.size = kept;
 }
 
-const flat = 1e-6;
+/** A total curvature below this is treated as a straight line. */
+const minCurvature = 1e-6;
 
 /** Tail-free sampling: cuts where the sorted probabilities have used `limit` of their total curvature; 1 or more keeps all. */
 export function tailFree(candidates: Candidates, limit: number): void {
@@ -51,7 +52,7 @@ export function tailFree(candidates: Candidates, limit: number): void {
   for (let index = 0; index < bends; index += 1) total += bend(probabilities, index);
   let sum = 0;
   for (let index = 0; index < bends; index += 1) {
-    sum += total > flat ? bend(probabilities, index) / total : 1 / bends;
+    sum += total > minCurvature ? bend(probabilities, index) / total : 1 / bends;
     if (index >= 1 && sum > limit) {
       candidates.size = index;
       return;
@@ -110,6 +111,7 @@ export function nSigma(candidates: Candidates, width: number): void {
   if (count > 0) candidates.keepAtLeast(candidates.highest() - width * Math.sqrt(squares / count));
 }
 
+/** Subtracted from the logits of excluded candidates: their probability becomes 0. */
 const exclusion = 999;
 
 /** XTC: with `probability`, of the candidates above `threshold` only the least likely stays. Draws at most once. */

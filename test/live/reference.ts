@@ -25,8 +25,8 @@ export async function loadReference(): Promise<Reference> {
     const result = context.decodeNow();
     if (result !== 'ok') throw new Error(`decode: ${result}`);
     slot.settle();
-    if (slot.place === undefined) return step();
-    return sample(sampler, context.pointer, slot.place) as number;
+    if (slot.logitsRow === undefined) return step();
+    return sample(sampler, context.pointer, slot.logitsRow) as number;
   }
 
   return {

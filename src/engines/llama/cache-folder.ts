@@ -30,6 +30,6 @@ export async function tryFolder(path: string, processId: number): Promise<void> 
 }
 
 async function isFolder(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.isDirectory() ?? false;
+  const stats = await stat(path).catch(() => undefined);
+  return stats?.isDirectory() ?? false;
 }

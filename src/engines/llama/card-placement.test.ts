@@ -22,7 +22,7 @@ const options = (settings: Partial<Settings> = {}) =>
 describe('placedBytes', () => {
   const oneContext = 4096 * 2 ** 17;
 
-  test('weights, the cache of a context, and buffers for computing', () => {
+  test('weights, the KV cache of a context, and compute buffers', () => {
     expect(placedBytes(options())).toEqual({
       modelBytes: shape.sizeBytes,
       cacheBytes: oneContext,
@@ -30,7 +30,7 @@ describe('placedBytes', () => {
     });
   });
 
-  test('every sequence has a context, and a negative prompt one more', () => {
+  test('one context per sequence, and one more for a negative prompt', () => {
     expect(placedBytes(options({ parallelrequests: 4 })).cacheBytes).toBe(4 * oneContext);
     expect(placedBytes(options({ parallelrequests: 4, enableguidance: true })).cacheBytes).toBe(5 * oneContext);
   });
@@ -40,7 +40,7 @@ describe('placedBytes', () => {
     [{ quantkv: 'q4_0' }, 0.28125],
     [{ quantkv: 'q4_0', noflashattention: true }, 0.640625],
     [{ lowvram: true }, 0],
-  ])('with %j the cache is %d of that', (settings, share) => {
+  ])('%j: %d of the 16-bit cache', (settings, share) => {
     expect(placedBytes(options(settings)).cacheBytes).toBe(share * oneContext);
   });
 
@@ -49,7 +49,7 @@ describe('placedBytes', () => {
     expect(placedBytes(given).cacheBytes).toBe(oneContext);
   });
 
-  test('a projector and a draft model with the cache of its sequences', () => {
+  test('includes a projector, and a draft model with the cache of its sequences', () => {
     const draft = { sizeBytes: gigabyte, cacheBytesPerToken: 1000 };
     const { fixedBytes } = placedBytes(options({ parallelrequests: 2 }), { projectorBytes: 77, draft });
     expect(fixedBytes).toBe(512 * 2 ** 20 + 77 + gigabyte + 2 * 4096 * 1000);
@@ -74,21 +74,21 @@ describe('layersThatFit', () => {
     [5, 16],
     [1, 0],
     [0, 0],
-  ])('one card with %i GiB free takes %i of 31 + 1 layers', (free, expected) => {
+  ])('one GPU with %i GiB free: %i of 31 + 1 layers', (free, expected) => {
     expect(layersThatFit(fit(free))).toBe(expected);
   });
 
-  test('two cards: what is free on both, less the margin of each', () => {
+  test('two GPUs: the free memory of both, less the margin of each', () => {
     expect(layersThatFit(fit(3, 3))).toBe(16);
     expect(layersThatFit(fit(3, 0))).toBe(8);
     expect(layersThatFit(fit(5, 5))).toBe(32);
   });
 
-  test('two cards, one full with another program: what is free on the other', () => {
+  test('two GPUs, one filled by another program: the free memory of the other', () => {
     expect(layersThatFit(fit(0.2, 5))).toBe(16);
   });
 
-  test('with --tensor_split, the card that is full first limits all', () => {
+  test('--tensor_split: the GPU that is full first limits all', () => {
     expect(layersThatFit({ ...fit(5, 3), split: [1, 1] })).toBe(16);
     expect(layersThatFit({ ...fit(5, 3), split: [2, 1] })).toBe(24);
     expect(layersThatFit({ ...fit(5, 3), split: [1, 0] })).toBe(16);
@@ -96,12 +96,12 @@ describe('layersThatFit', () => {
     expect(layersThatFit({ ...fit(5, 3), split: [0, 0] })).toBe(24);
   });
 
-  test('buffers, a projector and a draft model are there before the first layer', () => {
+  test('subtracts buffers, projector and draft model before the first layer', () => {
     expect(layersThatFit({ ...fit(5), fixedBytes: 3 * gigabyte })).toBe(4);
     expect(layersThatFit({ ...fit(5), fixedBytes: 9 * gigabyte })).toBe(0);
   });
 
-  test('never more than there are, never less with more memory', () => {
+  test('never exceeds the number of layers, never decreases with more memory', () => {
     const some = integer({ min: 0, max: 64 });
     assert(
       property(some, some, some, (one, two, more) => {
@@ -115,7 +115,7 @@ describe('layersThatFit', () => {
 });
 
 describe('cardNeed', () => {
-  test('of all layers with the margin, of some by their share, of none', () => {
+  test('all layers with the margin, some layers by their share, no layers', () => {
     const all = cardNeed(options())?.bytes ?? 0;
     expect(all).toBe(6 * gigabyte + 4096 * 2 ** 17 + 512 * 2 ** 20 + 1024 * 2 ** 20);
     expect(cardNeed(options({ gpulayers: 16 }))?.bytes).toBe((6 * gigabyte + 4096 * 2 ** 17) / 2 + 512 * 2 ** 20);
@@ -123,7 +123,7 @@ describe('cardNeed', () => {
     expect(cardNeed(options({ usecpu: true }))).toBeUndefined();
   });
 
-  test('on the cards that flags name', () => {
+  test('names the GPUs of the flags', () => {
     expect(cardNeed(options({ usecuda: ['1'] }))?.devices).toEqual(['1']);
     expect(cardNeed(options())?.devices).toEqual([]);
   });

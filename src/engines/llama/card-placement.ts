@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { type CardNeed, namedCards } from '../../core/card-memory.ts';
 import { expectedContextSize, type LoadOptions, type ModelShape, readModelFile } from './load-options.ts';
 
-/** Bytes of a value of the cache, compared with 16 bits. */
+/** Size of a cached value relative to 16 bits. */
 const cacheShares: Readonly<Record<LoadOptions['cacheType'], number>> = {
   f16: 1,
   bf16: 1,
@@ -26,28 +26,28 @@ type SizedOptions = Pick<
   | 'flashAttention'
 >;
 
-/** Files that are loaded beside the model: a projector by its size, a draft model by its shape. */
+/** Files that are loaded with the model: a projector by its size, a draft model by its shape. */
 export interface BesideModel {
   readonly projectorBytes: number;
   readonly draft: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken'> | undefined;
 }
 
-/** What flags load beside the model. A file that cannot be read is named when it is loaded. */
+/** The files that flags load with the model. A file that cannot be read is reported when it is loaded. */
 export async function besideModel(
   options: Pick<LoadOptions, 'projector' | 'draft' | 'deterministic'>,
 ): Promise<BesideModel> {
   const { projector, draft, deterministic } = options;
-  const eyes = projector?.useGpu ? await stat(projector.path).catch(() => undefined) : undefined;
+  const projectorStats = projector?.useGpu ? await stat(projector.path).catch(() => undefined) : undefined;
   const drafter = draft?.model && draft.model.gpuLayers !== 0 && !deterministic ? draft.model.path : undefined;
   const file = drafter === undefined ? undefined : await readModelFile(drafter).catch(() => undefined);
-  return { projectorBytes: eyes?.size ?? 0, draft: file?.shape };
+  return { projectorBytes: projectorStats?.size ?? 0, draft: file?.shape };
 }
 
 export const nothingBeside: BesideModel = { projectorBytes: 0, draft: undefined };
 
 /**
- * What a model takes of a card. Weights and cache are divided by layers; the rest is there with the first layer: buffers for
- * computing, the projector, the draft model. Every sequence has a context of its own.
+ * The GPU memory of a model. Weights and cache are divided by layers; the rest is needed with the first layer: compute buffers, the
+ * projector, the draft model. Every sequence has a context of its own.
  */
 export function placedBytes(options: SizedOptions, beside: BesideModel = nothingBeside) {
   const { shape, sequences, guidance, microBatchSize, offloadCache } = options;
@@ -74,9 +74,9 @@ export interface Fit {
   readonly cacheBytes: number;
   readonly fixedBytes: number;
   readonly layers: number;
-  /** Free memory of each card. */
+  /** Free memory of each GPU. */
   readonly freeBytes: readonly number[];
-  /** Left free on each card. */
+  /** Memory to leave free on each GPU. */
   readonly marginBytes: number;
   /** The shares of `--tensor_split`; without them layers are divided by free memory. */
   readonly split: readonly number[];
@@ -90,7 +90,7 @@ export function layersThatFit(fit: Fit): number {
   return Math.max(0, Math.min(layers + 1, Number.isNaN(fitting) ? 0 : fitting));
 }
 
-/** With given shares, the card that is full first limits all of them. */
+/** With explicit shares, the GPU that is full first limits all of them. */
 function usableBytes({ freeBytes, marginBytes, split }: Fit): number {
   const usable = freeBytes.map((free) => Math.max(0, free - marginBytes));
   const whole = split.slice(0, usable.length).reduce((sum, share) => sum + share, 0);
@@ -104,7 +104,7 @@ function usableBytes({ freeBytes, marginBytes, split }: Fit): number {
 
 type PlacementOptions = SizedOptions & Pick<LoadOptions, 'backend' | 'gpuLayers' | 'devices' | 'memoryMarginMegabytes'>;
 
-/** What a model takes of cards if all of its layers fit, or those that its flags name; undefined without cards. */
+/** The GPU memory of a model with all of its layers, or with those that its flags name; undefined without GPUs. */
 export function cardNeed(options: PlacementOptions, beside?: BesideModel): CardNeed | undefined {
   const { backend, gpuLayers, devices, shape } = options;
   if (backend === 'cpu' || gpuLayers === 0) return undefined;
@@ -116,7 +116,7 @@ export function cardNeed(options: PlacementOptions, beside?: BesideModel): CardN
 
 type CardOptions = Pick<LoadOptions, 'devices' | 'tensorSplit' | 'mainGpu'>;
 
-/** Why flags name cards that are not here; undefined if they do not. */
+/** Which GPU named by flags does not exist, as a sentence; undefined if all exist. */
 export function placementProblem(
   { devices, tensorSplit, mainGpu }: CardOptions,
   all: readonly { readonly name: string; readonly description: string }[],

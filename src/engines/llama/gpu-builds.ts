@@ -41,60 +41,60 @@ export function packagesFor(build: GpuBuild, platform: string, arch: string): st
 /** Where CUDA libraries that are in no package come from. */
 export interface OtherCuda {
   readonly built: () => BuiltLibrary | undefined;
-  readonly system: (tell: (sentence: string) => void) => SystemCuda | undefined;
+  readonly system: (log: (sentence: string) => void) => SystemCuda | undefined;
 }
 
 const ofThisMachine: OtherCuda = {
   built: () => builtLibrary(ownFolder('packs')),
-  system: (tell) => (process.platform === 'linux' ? systemCuda(tell) : undefined),
+  system: (log) => (process.platform === 'linux' ? systemCuda(log) : undefined),
 };
 
-/** The installed builds. `tell` is called with a sentence for each package or library that is damaged or of another version, which is not used. */
+/** The installed builds. Calls `log` with a sentence for each package or library that is damaged or of another version, and not used. */
 export function installedBuilds(
-  tell: (sentence: string) => void = () => undefined,
+  log: (sentence: string) => void = () => undefined,
   installed: (name: string) => string | undefined = packageFolder,
   { platform, arch }: Pick<NodeJS.Process, 'platform' | 'arch'> = process,
   other: OtherCuda = ofThisMachine,
 ): InstalledBuilds {
-  const found = new Map<GpuBuild, BuildFiles>();
-  const told = new Set<string>();
-  const find = (name: string): string | undefined => {
+  const builds = new Map<GpuBuild, BuildFiles>();
+  const logged = new Set<string>();
+  const usableFolder = (name: string): string | undefined => {
     const folder = installed(name);
     const reason = folder && packageProblem(folder, name);
     if (!reason) return folder;
-    if (!told.has(name)) tell(reason);
-    told.add(name);
+    if (!logged.has(name)) log(reason);
+    logged.add(name);
     return undefined;
   };
   for (const build of Object.keys(endings) as GpuBuild[]) {
     for (const name of packagesFor(build, platform, arch)) {
-      const folder = binaries(find(name));
-      const gpuLibrary = build === 'cuda-ext' ? fallbackLibrary(find(`${name}-ext`)) : undefined;
-      if (!folder || found.has(build) || (build === 'cuda-ext' && !gpuLibrary)) continue;
-      found.set(build, { folder, ...(gpuLibrary && { gpuLibrary }) });
+      const folder = binaries(usableFolder(name));
+      const gpuLibrary = build === 'cuda-ext' ? fallbackLibrary(usableFolder(`${name}-ext`)) : undefined;
+      if (!folder || builds.has(build) || (build === 'cuda-ext' && !gpuLibrary)) continue;
+      builds.set(build, { folder, ...(gpuLibrary && { gpuLibrary }) });
     }
   }
-  addOtherCuda(found, systemOf({ platform, arch }), other, tell);
-  return found;
+  addOtherCuda(builds, systemOf({ platform, arch }), other, log);
+  return builds;
 }
 
-/** They are used with the other libraries of any package: all are made from the same source. */
+/** CUDA libraries outside of packages are used with the other libraries of any package: all are built from the same source. */
 function addOtherCuda(
-  found: Map<GpuBuild, BuildFiles>,
+  builds: Map<GpuBuild, BuildFiles>,
   system: string,
   other: OtherCuda,
-  tell: (sentence: string) => void,
+  log: (sentence: string) => void,
 ): void {
-  const folder = found.get('none')?.folder;
+  const folder = builds.get('none')?.folder;
   if (folder === undefined) return;
   const built = other.built();
   const problem = built && builtProblem(built, { version: engineVersion, system });
-  if (problem) tell(problem);
-  else if (built) found.set('cuda-built', { folder, gpuLibrary: built.library, built });
-  // Nobody misses a library of the system beside one of ours.
-  const hasCuda = gpuBuilds.cuda.some((build) => found.has(build));
-  const theirs = other.system(hasCuda ? () => undefined : tell);
-  if (theirs) found.set('cuda-system', { folder, gpuLibrary: theirs.library, systemBase: theirs.base });
+  if (problem) log(problem);
+  else if (built) builds.set('cuda-built', { folder, gpuLibrary: built.library, built });
+  // A library of the system is not missed if there is another CUDA build, so its problem is not logged.
+  const hasCuda = gpuBuilds.cuda.some((build) => builds.has(build));
+  const theirs = other.system(hasCuda ? () => undefined : log);
+  if (theirs) builds.set('cuda-system', { folder, gpuLibrary: theirs.library, systemBase: theirs.base });
 }
 
 /** A package has one folder under `bins`, named for its system. */
@@ -129,8 +129,8 @@ export const gpuBuilds: Readonly<Record<LoadOptions['backend'], readonly GpuBuil
   cpu: ['none'],
 };
 
-/** More CPU builds than any package has: more illegal instructions than this have another cause. */
-const maximumVariants = 24;
+/** More than any package has: further illegal instructions must have another cause. */
+const maxCpuVariants = 24;
 
 /** Options with the next lower CPU build after an illegal instruction; undefined after another exit. */
 export function withLowerCpuBuild<Options extends Pick<LoadOptions, 'skipCpuVariants'>>(
@@ -138,5 +138,5 @@ export function withLowerCpuBuild<Options extends Pick<LoadOptions, 'skipCpuVari
   options: Options,
 ): Options | undefined {
   const skipCpuVariants = options.skipCpuVariants + 1;
-  return signal === 'SIGILL' && skipCpuVariants <= maximumVariants ? { ...options, skipCpuVariants } : undefined;
+  return signal === 'SIGILL' && skipCpuVariants <= maxCpuVariants ? { ...options, skipCpuVariants } : undefined;
 }

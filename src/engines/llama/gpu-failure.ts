@@ -2,9 +2,9 @@ import type { GpuBuild } from './load-options.ts';
 
 /** The reason of a GPU failure in the last lines; the very last is often just "…/ggml-cuda.cu:108: CUDA error". */
 export function gpuFailure(lines: readonly string[]): string | undefined {
-  const said = lines.map((line) => patterns.map((pattern) => pattern.exec(line)?.groups?.reason).find(Boolean));
+  const reasons = lines.map((line) => patterns.map((pattern) => pattern.exec(line)?.groups?.reason).find(Boolean));
   const unexplained = lines.findLast((line) => /\bggml-(cuda|vulkan|metal)\b.*(error|abort|assert)/i.test(line));
-  return said.findLast((found) => found !== undefined) ?? vulkanReason(lines) ?? unexplained?.trim();
+  return reasons.findLast((reason) => reason !== undefined) ?? vulkanReason(lines) ?? unexplained?.trim();
 }
 
 const patterns = [
@@ -21,7 +21,7 @@ function vulkanReason(lines: readonly string[]): string | undefined {
   return text?.replace(/^(ggml_vulkan:|\s*what\(\):)\s*/, '').trim();
 }
 
-/** The line that says that a card, and not the main memory, is full. */
+/** The line which says that the memory of a GPU, not the main memory, is full. */
 export function cardMemoryFailure(lines: readonly string[]): string | undefined {
   const line = lines.find((one) =>
     /cudaMalloc failed: out of memory|(CUDA|HIP|MUSA) error: out of memory|CUBLAS_STATUS_ALLOC_FAILED|ErrorOutOfDeviceMemory|ggml_vulkan: .*allocation of size \d+ failed|(unable|failed) to allocate (CUDA|ROCm|MUSA|Vulkan|Metal|MTL)\d* buffer/i.test(
@@ -41,7 +41,7 @@ export function fewerLayersNote(reason: string, tried: number, next: number): st
   return `The graphics card has no memory for ${tried} layers (${reason}); ${rest}. Fewer --gpulayers, a smaller --contextsize or fewer --parallelrequests need less.`;
 }
 
-const title: Readonly<Record<GpuBuild, string>> = {
+const buildNames: Readonly<Record<GpuBuild, string>> = {
   'cuda-built': 'CUDA (compiled here)',
   cuda: 'CUDA',
   'cuda-ext': 'CUDA 12 (cuda-ext)',
@@ -51,17 +51,17 @@ const title: Readonly<Record<GpuBuild, string>> = {
   none: 'the CPU',
 };
 
-/** What is known of the machine, for advice. */
+/** Facts about the machine, for advice. */
 export interface Known {
   readonly installed: readonly GpuBuild[];
-  /** Whether there is a CUDA compiler. Looked for only when something has failed. */
+  /** Whether there is a CUDA compiler; called only after a failure. */
   readonly canBuild: () => boolean;
 }
 
-/** A sentence for the console if a build cannot be used and another one can. Advice comes with the last CUDA build. */
+/** A log line for a build that cannot be used while another one can. Advice is added after the last CUDA build. */
 export function fallBackNote(failed: GpuBuild, reason: string, next: GpuBuild, known: Known): string {
   const advice = isCuda(next) ? '' : ` ${whatToTry(failed, reason, known, [next])}`;
-  return `${title[failed]} cannot be used here (${reason}); going on with ${title[next]}.${advice}`;
+  return `${buildNames[failed]} cannot be used here (${reason}); going on with ${buildNames[next]}.${advice}`;
 }
 
 export interface FailedBuild {
@@ -73,7 +73,7 @@ export interface FailedBuild {
 export function failedForGood(failures: readonly FailedBuild[], known: Known): string {
   const last = failures.at(-1);
   if (!last) return 'no build can be used here';
-  const [first, ...others] = failures.map(({ build, reason }) => ({ name: title[build], reason }));
+  const [first, ...others] = failures.map(({ build, reason }) => ({ name: buildNames[build], reason }));
   const more = others.map(({ name, reason }) => `; ${name}: ${reason}`).join('');
   const advice = whatToTry(last.build, last.reason, known, []);
   return `${first?.name} cannot be used here: ${first?.reason}${more}. ${advice}`;
@@ -109,10 +109,10 @@ function whatToTry(
 export function loadReason(lines: readonly string[], fallback: string): string {
   const failure = gpuFailure(lines);
   if (failure !== undefined) return failure;
-  const telling = lines.filter((line) =>
+  const candidates = lines.filter((line) =>
     /error|failed|invalid|unknown|unsupported|unable|not enough|out of memory/i.test(line),
   );
   const best =
-    telling.find((line) => /error loading model|unable to allocate|out of memory/i.test(line)) ?? telling.at(-1);
+    candidates.find((line) => /error loading model|unable to allocate|out of memory/i.test(line)) ?? candidates.at(-1);
   return best === undefined ? fallback : best.replace(/^\s*(\w+:\s*)+(error loading model:\s*)?(?=\S)/, '').trim();
 }

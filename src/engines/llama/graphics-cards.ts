@@ -5,7 +5,7 @@ import { type Pack, packs } from '../../packs/catalogue.ts';
 import { gpuBuilds } from './gpu-builds.ts';
 import type { GpuBuild } from './load-options.ts';
 
-/** The files of this machine by which cards are found: a few small reads, no process and no driver call. */
+/** The files of this machine by which GPUs are detected: a few small reads, no process and no driver call. */
 export interface CardFiles {
   readonly platform: string;
   readonly list: (folder: string) => readonly string[];
@@ -28,7 +28,7 @@ const ofThisMachine: CardFiles = {
   windowsFolder: process.env.SystemRoot ?? 'C:\\Windows',
 };
 
-/** Cards whose NVIDIA driver is installed. Only Linux tells their names without a call of the driver. */
+/** GPUs whose NVIDIA driver is installed. Only Linux has their names in files. */
 export function nvidiaCards({ platform, list, read, exists, windowsFolder }: CardFiles = ofThisMachine) {
   if (platform === 'win32') return exists(`${windowsFolder}\\System32\\nvml.dll`) ? ['NVIDIA card'] : [];
   if (platform !== 'linux') return [];
@@ -42,7 +42,7 @@ export function nvidiaCards({ platform, list, read, exists, windowsFolder }: Car
 
 const vendors: Readonly<Record<string, string>> = { '0x10de': 'NVIDIA', '0x1002': 'AMD', '0x8086': 'Intel' };
 
-/** From the driver of NVIDIA, which knows names, or else from the list of the kernel, which knows numbers. */
+/** The GPUs by name from the NVIDIA driver, or else by device number from the kernel. */
 export function presentCards(files: CardFiles = ofThisMachine): readonly string[] {
   const { platform, list, read } = files;
   const nvidia = nvidiaCards(files);
@@ -56,7 +56,7 @@ export function presentCards(files: CardFiles = ofThisMachine): readonly string[
   return nvidia.length === 0 ? kernel : [...nvidia, ...kernel.filter((card) => !card.startsWith('NVIDIA'))];
 }
 
-/** There are packages for some systems only; a CUDA compiler can make it on others. */
+/** There are packages for some systems only; on others a CUDA compiler can build it. */
 export function howToGetCuda(canBuild: boolean, system: string, catalogue: readonly Pack[] = packs): string {
   const isPacked = catalogue.some(({ name, packages }) => name === 'cuda' && Object.hasOwn(packages, system));
   const ways = [...(isPacked ? ['parley pack add cuda'] : []), ...(canBuild ? ['parley pack build cuda'] : [])];
@@ -70,7 +70,7 @@ interface UnusedCard {
   readonly how: string;
 }
 
-/** Why an NVIDIA card is not used, and the command that changes it; undefined without such a card, or with a CUDA build. */
+/** Why an NVIDIA GPU is not used, and the command that changes it; undefined without such a GPU, or with a CUDA build. */
 export function unusedCard({ cards, installed, how }: UnusedCard): { reason: string; advice: string } | undefined {
   const card = cards.find((name) => /nvidia/i.test(name));
   if (card === undefined || installed.some((build) => gpuBuilds.cuda.includes(build))) return undefined;

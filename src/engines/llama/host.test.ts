@@ -6,7 +6,7 @@ import { modelError } from '../../core/model-error.ts';
 import { emptyCacheReport } from '../../core/text-service.ts';
 import { plainRequest } from '../../server/request.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
-import { LlamaHost, type LlamaHostParts } from './host.ts';
+import { LlamaHost, type LlamaHostDeps } from './host.ts';
 import { type LoadedModel, type LoadOptions, loadOptions } from './load-options.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
@@ -40,7 +40,7 @@ const model: LoadedModel = {
 };
 
 /** A host whose workers are played by the test; its waits pass when the test says so. */
-function world(more: Partial<LlamaHostParts> = {}, changes: Partial<LoadOptions> = {}) {
+function world(more: Partial<LlamaHostDeps> = {}, changes: Partial<LoadOptions> = {}) {
   const fakes = fakeWorkers<ToWorker, FromWorker>();
   const seen: string[] = [];
   const host = new LlamaHost(
@@ -184,11 +184,11 @@ test('states: needs a loaded model; each operation is a call to the worker', asy
   const { host, worker } = world();
   expect(host.states).toBeUndefined();
   worker().say({ type: 'loaded', model });
-  expect(host.states?.count).toBe(options.statePlaces);
+  expect(host.states?.count).toBe(options.savedStates);
   const saved = host.states?.save(3);
   await host.settled();
   const [question] = worker().sent.slice(1) as { id: number }[];
-  expect(question).toMatchObject({ type: 'states', action: { type: 'save', place: 3 } });
+  expect(question).toMatchObject({ type: 'states', action: { type: 'save', index: 3 } });
   worker().say({ type: 'answer', id: question?.id ?? 0, value: { tokens: 4, bytes: 40 } });
   expect(await saved).toEqual({ tokens: 4, bytes: 40 });
 });
@@ -467,7 +467,7 @@ describe('LlamaHost: unusable GPU', () => {
   });
 });
 
-describe('LlamaHost: a card without enough memory', () => {
+describe('LlamaHost: a GPU without enough memory', () => {
   const full = {
     code: 3,
     signal: null,
@@ -479,7 +479,7 @@ describe('LlamaHost: a card without enough memory', () => {
   const layersOf = (workers: readonly { sent: readonly ToWorker[] }[]) =>
     workers.map(({ sent }) => (sent[0]?.type === 'load' ? sent[0].options.gpuLayers : undefined));
 
-  test.each(['auto', 33] as const)('with %s layers: goes on with fewer, and says so', (gpuLayers) => {
+  test.each(['auto', 33] as const)('with %s layers: restarts with fewer, and logs that', (gpuLayers) => {
     const { host, worker, workers, seen } = world({ gpuBuilds: ['cuda', 'none'] }, { gpuLayers });
     for (const placed of [33, 24]) {
       worker().say({ type: 'placed', gpuLayers: placed });
@@ -495,14 +495,14 @@ describe('LlamaHost: a card without enough memory', () => {
     ]);
   });
 
-  test('after all: on the CPU, with the same build', () => {
+  test('after the last attempt: on the CPU, with the same build', () => {
     const { worker, workers } = world({ gpuBuilds: ['cuda', 'none'] }, { gpuLayers: 8, layersBefore: 33 });
     worker().say({ type: 'placed', gpuLayers: 8 });
     worker().exit(full);
     expect(layersOf(workers)).toEqual([8, 0]);
   });
 
-  test('while it computes: starts again with fewer layers', () => {
+  test('during a step: restarts with fewer layers', () => {
     const { worker, workers, seen } = world({ gpuBuilds: ['cuda', 'none'] });
     worker().say({ type: 'placed', gpuLayers: 4 });
     worker().say({ type: 'loaded', model });

@@ -26,9 +26,9 @@ import { expectedContextSize, type GpuBuild, type LoadedModel, type LoadOptions 
 import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
 import { failedBuild, startOver } from './start-over.ts';
 
-type ProcessParts = Pick<EngineProcessParts<ToWorker, FromWorker>, 'spawn' | 'entry' | 'startTimer' | 'proven'>;
+type ProcessDeps = Pick<EngineProcessParts<ToWorker, FromWorker>, 'spawn' | 'entry' | 'startTimer' | 'proven'>;
 
-export interface LlamaHostParts extends ProcessParts {
+export interface LlamaHostDeps extends ProcessDeps {
   /** The installed builds of the engine. */
   readonly gpuBuilds?: readonly GpuBuild[];
   readonly canBuild?: Known['canBuild'];
@@ -44,7 +44,7 @@ export class LlamaHost implements TextEngine {
   #model: TextModel | undefined;
   #steps: StepTimes = { steps: 0, rows: 0, computeMs: 0, sampleMs: 0, totalMs: 0 };
   #threads: ThreadUse | undefined;
-  /** Layers on cards, as the running worker has told. */
+  /** Layers on GPUs, as reported by the running worker. */
   #gpuLayers: number | undefined;
   #cards: readonly CardUse[] = [];
   readonly #failedBuilds: FailedBuild[] = [];
@@ -52,9 +52,9 @@ export class LlamaHost implements TextEngine {
   constructor(
     /** Without the builds that have failed. */
     private options: LoadOptions,
-    private readonly parts: LlamaHostParts,
+    private readonly deps: LlamaHostDeps,
   ) {
-    const { gpuBuilds: _, canBuild: __, ...process } = parts;
+    const { gpuBuilds: _, canBuild: __, ...process } = deps;
     this.#process = new EngineProcess<ToWorker, FromWorker>({
       ...process,
       capability: 'text',
@@ -141,7 +141,7 @@ export class LlamaHost implements TextEngine {
     }
   }
 
-  /** Of all its processes. */
+  /** The sum over all its processes. */
   steps(): StepTimes {
     return this.#steps;
   }
@@ -150,12 +150,12 @@ export class LlamaHost implements TextEngine {
     return this.#process.state().type === 'ready' ? this.#threads : undefined;
   }
 
-  /** The cards that the model uses, with their memory when it was loaded. */
+  /** The GPUs that the model uses, with their memory when it was loaded. */
   cardUse(): readonly CardUse[] {
     return this.#process.state().type === 'ready' ? this.#cards : [];
   }
 
-  /** The memory of the cards now; none without a loaded model. */
+  /** The present memory of those GPUs; empty without a loaded model. */
   async cards(): Promise<readonly CardMemory[]> {
     if (this.cardUse().length === 0) return [];
     try {
@@ -167,18 +167,18 @@ export class LlamaHost implements TextEngine {
 
   get states(): SavedStates | undefined {
     if (this.#process.state().type !== 'ready') return undefined;
-    const ask = <Answer>(action: StatesAction) => this.#process.call<Answer>((id) => ({ type: 'states', id, action }));
+    const call = <Result>(action: StatesAction) => this.#process.call<Result>((id) => ({ type: 'states', id, action }));
     return {
-      count: this.options.statePlaces,
-      check: () => ask({ type: 'check' }),
-      save: (place) => ask({ type: 'save', place }),
-      load: (place) => ask({ type: 'load', place }),
-      clear: () => ask({ type: 'clear' }),
+      count: this.options.savedStates,
+      check: () => call({ type: 'check' }),
+      save: (index) => call({ type: 'save', index }),
+      load: (index) => call({ type: 'load', index }),
+      clear: () => call({ type: 'clear' }),
     };
   }
 
   #receive(message: FromWorker): void {
-    const { observer } = this.parts;
+    const { observer } = this.deps;
     switch (message.type) {
       case 'step':
         for (const piece of message.pieces) this.#piece(piece);
@@ -191,7 +191,7 @@ export class LlamaHost implements TextEngine {
         const { layers, gpuLayers, devices, cards, cpuVariant, notes, ...facts } = message.model;
         this.#cards = cards;
         this.#model = { name: this.options.name, path: this.options.model, ...facts };
-        // The count of changes goes on after a restart.
+        // The count of changes continues after a restart.
         this.#threads = threadsAtStart(this.options, this.#threads?.changes);
         observer?.loaded?.(message.model);
         this.#process.becameReady();
@@ -240,14 +240,14 @@ export class LlamaHost implements TextEngine {
     if (!next) return false;
     this.options = next.options;
     if (next.failed) this.#failedBuilds.push(next.failed);
-    if (next.note !== undefined) this.parts.observer?.note?.(next.note);
+    if (next.note !== undefined) this.deps.observer?.note?.(next.note);
     return true;
   }
 
   #workerFacts() {
     return {
-      installed: this.parts.gpuBuilds ?? [],
-      canBuild: this.parts.canBuild ?? (() => false),
+      installed: this.deps.gpuBuilds ?? [],
+      canBuild: this.deps.canBuild ?? (() => false),
       gpuLayers: this.#gpuLayers,
       hasWorked: this.#model !== undefined,
     };

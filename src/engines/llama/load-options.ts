@@ -75,15 +75,15 @@ export function loadOptions(settings: Settings, facts: ModelFacts) {
     /** Number of snapshots of evicted chats in memory. */
     smartCache: settings.smartcache === 1 ? defaultStates : settings.smartcache,
     /** Number of saved states. */
-    statePlaces: settings.smartcache > 1 ? settings.smartcache : defaultStates,
+    savedStates: settings.smartcache > 1 ? settings.smartcache : defaultStates,
     diskCache: diskCache(settings.diskcache),
     cpuLevel: cpuLevel(settings),
     cpuBuild: settings.cpubuild || undefined,
-    /** How many of the best CPU builds to skip, because they died of an illegal instruction. */
+    /** How many of the best CPU builds to skip, because they crashed with an illegal instruction. */
     skipCpuVariants: 0,
     /** GPU builds that have failed on this machine. */
     failedGpuBuilds: [] as readonly GpuBuild[],
-    /** Layers of the first load on a card that had no memory for them; `gpuLayers` is lower then. */
+    /** Layers of the first load, if the GPU had too little memory for them; `gpuLayers` is lower then. */
     layersBefore: undefined as number | undefined,
   };
 }
@@ -99,15 +99,15 @@ function draft({ draftngram, draftmodel, draftamount, draftgpulayers }: Settings
   return { amount: draftamount, pattern: draftngram, model };
 }
 
-/** Pictures are scaled down to `longestSide` pixels; a number of tokens of -1 is up to the projector. */
+/** Images are scaled down to `maxSide` pixels; a number of tokens of -1 is up to the projector. */
 function projector(settings: Settings) {
   if (settings.mmproj === '') return undefined;
   return {
     path: settings.mmproj,
     useGpu: !settings.mmprojcpu && !settings.usecpu,
-    longestSide: settings.visionmaxres,
-    minimumTokens: settings.visionmintokens,
-    maximumTokens: settings.visionmaxtokens,
+    maxSide: settings.visionmaxres,
+    minTokens: settings.visionmintokens,
+    maxTokens: settings.visionmaxtokens,
   };
 }
 
@@ -192,7 +192,7 @@ export interface LoadedModel extends Omit<TextModel, 'name' | 'path'> {
   readonly layers: number;
   readonly gpuLayers: number;
   readonly devices: readonly string[];
-  /** The cards that it uses, right after it was loaded. */
+  /** The GPUs that it uses, with their memory right after the load. */
   readonly cards: readonly CardUse[];
   readonly cpuVariant: string;
   readonly notes: readonly string[];
@@ -215,10 +215,10 @@ export function expectedContextSize(
   return trained > 0 ? contextSizeFor(options, trained) : options.contextSize;
 }
 
-/** Roughly what library and process take besides weights and cache. */
+/** Approximate memory of library and process besides weights and cache. */
 const overheadBytes = 200 * 2 ** 20;
 
-/** Estimated memory of a model: weights, keys and values of all sequences, and some more for computing. */
+/** Estimated memory of a model: weights, KV cache of all sequences, and compute buffers. */
 export function memoryNeed(
   { sizeBytes, cacheBytesPerToken }: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken'>,
   contextSize: number,
@@ -228,7 +228,7 @@ export function memoryNeed(
   return Math.ceil(sizeBytes * 1.05 + cache + overheadBytes);
 }
 
-/** What is known of a model before its weights are read. */
+/** The facts of a model file that are known before its weights are read. */
 export type ModelFile = Awaited<ReturnType<typeof readModelFile>>;
 
 /** Throws a one-sentence error for a file that is not a model. */
@@ -237,16 +237,16 @@ export async function readModelFile(path: string) {
   return { path, shape: modelShape(header), chatTemplate: textOf(header, 'tokenizer.chat_template') };
 }
 
-/** What a file says about its model. */
+/** The facts about a model in its file header. */
 export interface ModelShape {
   readonly architecture: string;
   readonly layers: number;
   /** 0 if the file does not say it. */
   readonly trainedContext: number;
   readonly sizeBytes: number;
-  /** Keys and values of all layers at 16 bits. */
+  /** Size of the KV cache of all layers at 16 bits. */
   readonly cacheBytesPerToken: number;
-  /** Roughly what the buffers for computing take per token of a batch. */
+  /** Approximate size of the compute buffers per token of a batch. */
   readonly computeBytesPerToken?: number;
 }
 
@@ -256,7 +256,7 @@ function modelShape(header: GgufHeader): ModelShape {
   const layers = fact('block_count') ?? 0;
   const heads = fact('attention.head_count') ?? 1;
   const keyValueHeads = fact('attention.head_count_kv') ?? heads;
-  // A recurrent model has no heads, and its cache does not grow with the text.
+  // A recurrent model has no heads, and its cache does not grow with the sequence.
   const headSize = heads > 0 ? (fact('embedding_length') ?? 0) / heads : 0;
   const keys = fact('attention.key_length') ?? headSize;
   const values = fact('attention.value_length') ?? headSize;
@@ -271,7 +271,7 @@ function modelShape(header: GgufHeader): ModelShape {
   };
 }
 
-/** Numbers of 32 bits: the scores of all tokens, and some copies of the activations. */
+/** In 32-bit floats: the logits of all tokens, and some copies of the activations. */
 function computeBytes({ metadata }: GgufHeader, fact: (name: string) => number | undefined): number {
   const tokens = metadata.get('tokenizer.ggml.tokens')?.value;
   const vocabulary = typeof tokens === 'object' ? tokens.length : 0;

@@ -7,10 +7,10 @@ import type { LoadedModel, LoadOptions } from './load-options.ts';
 /** How long a worker may take to end after its channel was closed: with a disk cache it writes its snapshots. */
 export const closingMs = { plain: 2000, writing: 10_000 };
 
-/** From the server to the worker. `id` connects a question with its answer, and a generation with its events. */
-export type ToWorker = { readonly type: 'load'; readonly options: LoadOptions } | ({ readonly id: number } & Question);
+/** From the server to the worker. `id` connects a call with its result, and a generation with its events. */
+export type ToWorker = { readonly type: 'load'; readonly options: LoadOptions } | ({ readonly id: number } & Call);
 
-type Question =
+type Call =
   | { readonly type: 'generate'; readonly request: GenerationRequest; readonly seed: number }
   | { readonly type: 'abort' | 'cache' | 'cards' }
   | { readonly type: 'states'; readonly action: StatesAction }
@@ -21,24 +21,24 @@ type Question =
 /** An operation on the numbered saved states. */
 export type StatesAction =
   | { readonly type: 'check' | 'clear' }
-  | { readonly type: 'save' | 'load'; readonly place: number };
+  | { readonly type: 'save' | 'load'; readonly index: number };
 
-/** From the worker to the server. All pieces of one step of the batch are in one message: messages are what costs. */
+/** From the worker to the server. All events of a step are in one message, because each message costs time. */
 export type FromWorker =
   | { readonly type: 'progress'; readonly fraction: number }
-  /** Sent before the weights are read, because the process may die of them. */
+  /** Sent before the weights are read, because loading them may crash the process. */
   | { readonly type: 'placed'; readonly gpuLayers: number }
   | { readonly type: 'loaded'; readonly model: LoadedModel }
-  /** Without a reason the library has given it on standard error. */
+  /** A reason of null: the library has written it to standard error. */
   | { readonly type: 'load-failed'; readonly reason: string | null }
-  /** Information for people; no request fails. */
+  /** A line for the log; no request fails. */
   | { readonly type: 'note'; readonly text: string }
-  /** Sent when a number has changed; `changes` since the last message. */
+  /** Sent after a change; `changes` counts those since the last message. */
   | ({ readonly type: 'threads' } & ThreadUse)
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
   | { readonly type: 'refused'; readonly id: number; readonly error: PlainError }
   | { readonly type: 'step'; readonly pieces: readonly Piece[] }
-  /** Of the steps since the last such message; about once a second. */
+  /** Times of the steps since the last such message; about once a second. */
   | { readonly type: 'step-times'; readonly times: StepTimes };
 
 /** An event of a generation, with the generation's id and errors as plain data. */

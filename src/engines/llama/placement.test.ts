@@ -56,9 +56,9 @@ test.each<[Partial<Settings>, object]>([
   [{ failsafe: true }, { cpuLevel: 'no-avx', cpuBuild: undefined }],
   [{ cpubuild: 'haswell' }, { cpuLevel: 'best', cpuBuild: 'haswell' }],
   [{ diskcache: '/cache:5G' }, { diskCache: { folder: '/cache', bytes: 5 * 2 ** 30 } }],
-  [{}, { diskCache: undefined, projector: undefined, draft: undefined, statePlaces: 5 }],
-  [{ smartcache: 1 }, { smartCache: 5, statePlaces: 5 }],
-  [{ smartcache: 8 }, { smartCache: 8, statePlaces: 8 }],
+  [{}, { diskCache: undefined, projector: undefined, draft: undefined, savedStates: 5 }],
+  [{ smartcache: 1 }, { smartCache: 5, savedStates: 5 }],
+  [{ smartcache: 8 }, { smartCache: 8, savedStates: 8 }],
   [{ draftngram: 3 }, { draft: { amount: 4, pattern: 3, model: undefined } }],
   [
     { draftmodel: 'small.gguf', draftamount: 8, draftgpulayers: -1 },
@@ -68,7 +68,7 @@ test.each<[Partial<Settings>, object]>([
   [{ draftmodel: 'small.gguf', draftamount: 0 }, { draft: undefined }],
   [
     { mmproj: 'eyes.gguf', visionmaxres: 512, visionmaxtokens: 100 },
-    { projector: { path: 'eyes.gguf', useGpu: true, longestSide: 512, minimumTokens: -1, maximumTokens: 100 } },
+    { projector: { path: 'eyes.gguf', useGpu: true, maxSide: 512, minTokens: -1, maxTokens: 100 } },
   ],
   [{ mmproj: 'eyes.gguf', mmprojcpu: true }, { projector: { useGpu: false } }],
   [{ mmproj: 'eyes.gguf', usecpu: true }, { projector: { useGpu: false } }],

@@ -14,9 +14,9 @@ import type { GpuBuild, LoadOptions } from './load-options.ts';
 /** The options that a worker is started again with. */
 type Restartable = Pick<LoadOptions, 'backend' | 'gpuLayers' | 'layersBefore' | 'failedGpuBuilds' | 'skipCpuVariants'>;
 
-/** What the host knows of the worker that has ended. */
+/** Facts about the worker that has ended. */
 export interface WorkerFacts extends Known {
-  /** Layers that it put on cards; undefined if it did not get that far. */
+  /** Layers that it put on GPUs; undefined if it did not get that far. */
   readonly gpuLayers: number | undefined;
   /** Whether a model was loaded before with this build. */
   readonly hasWorked: boolean;
@@ -29,8 +29,8 @@ export interface StartOver<Options> {
 }
 
 /**
- * How to start a worker again after this exit: with the next lower CPU build after an illegal instruction, with fewer layers on a
- * card that is full, or with the next GPU build. Undefined for any other exit.
+ * How to restart a worker after this exit: with the next lower CPU build after an illegal instruction, with fewer layers after the
+ * memory of a GPU was full, or with the next GPU build. Undefined for any other exit.
  */
 export function startOver<Options extends Restartable>(
   exit: ChildExit,
@@ -58,7 +58,7 @@ function withFewerLayers<Options extends Restartable>(
   };
 }
 
-/** A card that has worked before is tried again. */
+/** Undefined if the GPU has worked before: it is tried again. */
 function withOtherBuild<Options extends Restartable>(
   exit: ChildExit,
   options: Options,
@@ -72,7 +72,7 @@ function withOtherBuild<Options extends Restartable>(
   return { options: others, note: fallBackNote(failed.build, failed.reason, next, facts), failed };
 }
 
-/** The GPU build that the worker has died of; undefined if its exit has another cause. */
+/** The GPU build that crashed the worker; undefined if its exit has another cause. */
 export function failedBuild(
   { lastLines }: ChildExit,
   options: Restartable,

@@ -24,14 +24,14 @@ const thisMachine = (): SystemFiles => ({
 
 /**
  * The `libggml-cuda.so` of a llama.cpp that is installed on this system (Linux). Structures change between commits without a new
- * version, so it is used only if the base library beside it has the version and the commit of the engine packages; the worker
- * compares them again by calling that library. `tell` gets the reason why a library is not used.
+ * version, so it is used only if the base library next to it has the version and the commit of the engine packages; the worker
+ * compares them again by calling that library. Calls `log` with the reason why a library is not used.
  */
 export function systemCuda(
-  tell: (sentence: string) => void,
+  log: (sentence: string) => void,
   { exists, read, arch, libraryPath }: SystemFiles = thisMachine(),
 ): SystemCuda | undefined {
-  const folders = usualFolders(arch, libraryPath);
+  const folders = libraryFolders(arch, libraryPath);
   for (const folder of folders) {
     const library = join(folder, 'libggml-cuda.so');
     if (!exists(library)) continue;
@@ -41,19 +41,19 @@ export function systemCuda(
       .find(exists);
     if (base !== undefined && hasIdentity(bytesOf(read, base))) return { library, base };
     const { ggml, commit } = engineSource;
-    tell(`${library} is not of the same llama.cpp as this engine, or does not say so (ggml ${ggml}, commit ${commit})`);
+    log(`${library} is not of the same llama.cpp as this engine, or does not say so (ggml ${ggml}, commit ${commit})`);
   }
   return undefined;
 }
 
-function usualFolders(arch: string, libraryPath: string): readonly string[] {
+function libraryFolders(arch: string, libraryPath: string): readonly string[] {
   const triplet = arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu';
   const roots = [`/usr/lib/${triplet}`, '/usr/lib64', '/usr/lib', '/usr/local/lib64', '/usr/local/lib'];
   const named = libraryPath.split(':').filter((folder) => folder.startsWith('/'));
   return [...named, ...roots.flatMap((root) => [root, join(root, 'ggml'), join(root, 'ggml/backends0')])];
 }
 
-/** Both are strings of the library, which end with a zero byte. */
+/** Version and commit are zero-terminated strings in the library. */
 function hasIdentity(bytes: Buffer): boolean {
   return [engineSource.ggml, engineSource.commit].every((text) => bytes.includes(`\0${text}\0`, 0, 'latin1'));
 }

@@ -1,74 +1,71 @@
-/** Steps without drafts after several that were all wrong, at most: then the text may have changed. */
-const longestPause = 128;
-/** So many wrong ones in a row are no chance. */
-const patience = 2;
-/** What other texts have shown counts as so many wrong ones at most. */
-const mostInherited = 6;
+import { drafts } from './scheduling.ts';
 
-/** What the drafts of all texts have shown: those for the next text begin as the last ones ended. */
+const { minTokensPerSequence, maxPauseSteps, maxRejectedInARow, maxInheritedRejections } = drafts;
+
+/** The success of the last drafts of all requests: the next request starts where the last one ended. */
 export interface DraftRecord {
-  wrongInARow: number;
+  rejectedInARow: number;
 }
 
 /**
- * How long the next draft should be: drafts cost time, and are worth it only while they are right. Beside other texts the drafted tokens
- * need a pass of their own, so that a draft is worth as many right tokens as there are texts.
+ * The length of the next draft: drafts cost time and pay off only while they are accepted. In a batch of several sequences the drafted
+ * tokens need a forward pass of their own, which all sequences wait for: a draft pays off if at least one token per sequence is accepted.
  */
 export class DraftLength {
   #length: number;
-  #wrongInARow: number;
+  #rejectedInARow: number;
   #pause: number;
-  /** How many texts were computed together with the last draft. */
-  #streams = 1;
+  /** Batch size of the last drafted step, in sequences. */
+  #sequences = 1;
 
   constructor(
-    private readonly most: number,
-    private readonly record: DraftRecord = { wrongInARow: 0 },
-    /** Rows that are computed together: a draft should fill such blocks. */
-    private readonly blockOfRows = 1,
+    private readonly max: number,
+    private readonly record: DraftRecord = { rejectedInARow: 0 },
+    /** Rows that a kernel computes together: a draft should fill whole blocks. */
+    private readonly blockRows = 1,
   ) {
-    this.#wrongInARow = Math.min(record.wrongInARow, mostInherited);
-    this.#length = Math.max(1, most >> this.#wrongInARow);
-    this.#pause = pauseAfter(this.#wrongInARow);
+    this.#rejectedInARow = Math.min(record.rejectedInARow, maxInheritedRejections);
+    this.#length = Math.max(1, max >> this.#rejectedInARow);
+    this.#pause = pauseAfter(this.#rejectedInARow);
   }
 
-  /** For one step with so many texts; 0 during a pause, and if there are so many texts that hardly any draft would be worth it. */
-  next(streams = 1): number {
-    if (streams > 1 && streams * 2 > this.most) return 0;
-    this.#streams = streams;
+  /** The length for a step with this many sequences; 0 during a pause, and if there are too many sequences for a draft to pay off. */
+  next(sequences = 1): number {
+    if (sequences > 1 && sequences * minTokensPerSequence > this.max) return 0;
+    this.#sequences = sequences;
     if (this.#pause > 0) {
       this.#pause -= 1;
       return 0;
     }
-    // Alone, the token before the draft is in the same pass.
-    if (streams === 1) return this.#whole(this.#length + 1, this.most + 1) - 1;
-    return this.#whole(Math.max(this.#length, streams), this.most);
+    // For a single sequence, the token before the draft is in the same pass.
+    if (sequences === 1) return this.#wholeBlocks(this.#length + 1, this.max + 1) - 1;
+    return this.#wholeBlocks(Math.max(this.#length, sequences), this.max);
   }
 
-  /** So many tokens of the last draft were right and wrong. */
-  result(right: number, wrong: number): void {
-    if (right + wrong === 0) return;
-    if (right >= this.#streams) {
-      this.#wrongInARow = 0;
-      this.#length = Math.min(this.most, wrong === 0 ? Math.max(right, this.#length) * 2 : right + 1);
+  /** How many tokens of the last draft were accepted and rejected. */
+  result(accepted: number, rejected: number): void {
+    if (accepted + rejected === 0) return;
+    if (accepted >= this.#sequences) {
+      this.#rejectedInARow = 0;
+      this.#length = Math.min(this.max, rejected === 0 ? Math.max(accepted, this.#length) * 2 : accepted + 1);
     } else {
-      // Each of the other texts has waited for it.
-      this.#wrongInARow += this.#streams;
+      // Every sequence of the batch has waited for the rejected draft.
+      this.#rejectedInARow += this.#sequences;
       this.#length = Math.max(1, this.#length >> 1);
-      this.#pause = pauseAfter(this.#wrongInARow);
+      this.#pause = pauseAfter(this.#rejectedInARow);
     }
-    this.record.wrongInARow = this.#wrongInARow;
+    this.record.rejectedInARow = this.#rejectedInARow;
   }
 
-  /** About so many rows, in whole blocks; one or two stay as they are. */
-  #whole(rows: number, most: number): number {
-    const { blockOfRows } = this;
-    if (rows <= 2 || most < blockOfRows) return Math.min(rows, most);
-    const blocks = Math.min(Math.round(rows / blockOfRows), Math.floor(most / blockOfRows));
-    return Math.max(1, blocks) * blockOfRows;
+  /** Rounds to whole blocks of rows; one or two rows stay as they are. */
+  #wholeBlocks(rows: number, max: number): number {
+    const { blockRows } = this;
+    if (rows <= 2 || max < blockRows) return Math.min(rows, max);
+    const blocks = Math.min(Math.round(rows / blockRows), Math.floor(max / blockRows));
+    return Math.max(1, blocks) * blockRows;
   }
 }
 
-function pauseAfter(wrongInARow: number): number {
-  return wrongInARow > patience ? Math.min(2 ** (wrongInARow - patience), longestPause) : 0;
+function pauseAfter(rejectedInARow: number): number {
+  return rejectedInARow > maxRejectedInARow ? Math.min(2 ** (rejectedInARow - maxRejectedInARow), maxPauseSteps) : 0;
 }

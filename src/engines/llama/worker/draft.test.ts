@@ -9,7 +9,7 @@ const end = 19;
 /** A model that counts: after 4 comes 5. Its cache records the token at each position of each sequence. */
 function counting(batchCapacity = 8, sequences = 1) {
   const caches: number[][] = Array.from({ length: sequences }, () => []);
-  let batch: { token: number; position: number; sequence: number; wanted: boolean }[] = [];
+  let batch: { token: number; position: number; sequence: number; hasLogits: boolean }[] = [];
   const batches: number[] = [];
   const results: DecodeResult[] = [];
   const cacheOf = (sequence: number) => caches[sequence] as number[];
@@ -18,8 +18,8 @@ function counting(batchCapacity = 8, sequences = 1) {
     clearBatch: () => {
       batch = [];
     },
-    add: (token: number, position: number, sequence: number, wanted: boolean) =>
-      batch.push({ token, position, sequence, wanted }) - 1,
+    add: (token: number, position: number, sequence: number, hasLogits: boolean) =>
+      batch.push({ token, position, sequence, hasLogits }) - 1,
     decodeNow: () => {
       batches.push(batch.length);
       for (const { token, position, sequence } of batch) {
@@ -28,9 +28,9 @@ function counting(batchCapacity = 8, sequences = 1) {
       }
       return results.shift() ?? 'ok';
     },
-    logits: (place: number) => {
-      expect(batch[place]?.wanted).toBe(true);
-      const next = ((batch[place]?.token ?? 0) + 1) % size;
+    logits: (row: number) => {
+      expect(batch[row]?.hasLogits).toBe(true);
+      const next = ((batch[row]?.token ?? 0) + 1) % size;
       return Float32Array.from({ length: size }, (_, token) => (token === next ? 1 : 0));
     },
     forget: (sequence: number, from: number) => {
@@ -40,8 +40,8 @@ function counting(batchCapacity = 8, sequences = 1) {
   };
   const isEnd = (token: number) => token === end;
   const draft = new DraftModel({ context, sequences, contextSize: 64, sharedTokens: size, isEnd });
-  const propose = (tokens: number[], most: number, sequence = 0) => [
-    ...draft.propose(sequence, Int32Array.from([...tokens, 99, 99]), tokens.length, most),
+  const propose = (tokens: number[], max: number, sequence = 0) => [
+    ...draft.propose(sequence, Int32Array.from([...tokens, 99, 99]), tokens.length, max),
   ];
   return { propose, batches, caches, cache: cacheOf(0), results };
 }

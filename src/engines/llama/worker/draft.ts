@@ -2,16 +2,16 @@ import { basename } from 'node:path';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { type LoadedModel, type LoadOptions, readModelFile } from '../load-options.ts';
 import { DraftLength, type DraftRecord } from './draft-length.ts';
-import { blockOfRows } from './fillers.ts';
 import { Context, contextParams } from './memory/context.ts';
 import { commonPrefix } from './memory/snapshot.ts';
 import type { Native, Threadpools } from './native/native.ts';
 import { type ProcessMemory, withUntouchedGivenBack } from './native/process-memory.ts';
 import type { Pointer } from './native/structs.ts';
 import { gpuDevices, loadWeights, NativeLoadError } from './native/weights.ts';
+import { drafts } from './scheduling.ts';
 import { Vocabulary } from './text/vocabulary.ts';
 
-interface DraftModelParts {
+interface DraftModelOptions {
   readonly sequences: number;
   readonly context: Pick<Context, 'batchCapacity' | 'clearBatch' | 'add' | 'decodeNow' | 'logits' | 'forget'>;
   readonly contextSize: number;
@@ -22,69 +22,69 @@ interface DraftModelParts {
 
 const nothing = new Int32Array(0);
 
-/** The draft model's sequence for one text. */
-interface Followed {
+/** The draft model's sequence for one slot of the main model. */
+interface DraftSequence {
   readonly sequence: number;
   readonly tokens: Int32Array;
   computed: number;
 }
 
-/** A small model that drafts for a large one. Each text has its own sequence, rewound only as far as it changed. */
+/** A small model that drafts for a large one. Each slot has its own sequence, which is rewound only to the first changed token. */
 export class DraftModel {
-  readonly #followed: readonly Followed[];
+  readonly #drafts: readonly DraftSequence[];
 
-  constructor(private readonly parts: DraftModelParts) {
-    this.#followed = Array.from({ length: parts.sequences }, (_, sequence) => {
-      return { sequence, tokens: new Int32Array(parts.contextSize), computed: 0 };
+  constructor(private readonly options: DraftModelOptions) {
+    this.#drafts = Array.from({ length: options.sequences }, (_, sequence) => {
+      return { sequence, tokens: new Int32Array(options.contextSize), computed: 0 };
     });
   }
 
-  /** Up to `most` tokens once it has read the text: one batch per call, so that a long prompt delays nothing. */
-  propose(sequence: number, tokens: Int32Array, length: number, most: number): Int32Array {
-    const count = Math.min(most, this.parts.contextSize - length);
-    const followed = this.#followed[sequence];
-    if (!followed || count <= 0 || length === 0) return nothing;
+  /** Up to `max` tokens, once the whole text is computed: one batch per call, so that a long prompt does not delay a step. */
+  propose(sequence: number, tokens: Int32Array, length: number, max: number): Int32Array {
+    const count = Math.min(max, this.options.contextSize - length);
+    const draft = this.#drafts[sequence];
+    if (!draft || count <= 0 || length === 0) return nothing;
     const text = tokens.subarray(0, length);
-    const cached = followed.tokens.subarray(0, followed.computed);
-    // The last token is always computed again: its logits are gone.
-    this.#keep(followed, Math.min(commonPrefix(cached, text), length - 1));
-    const { computed } = followed;
-    let place = this.#read(followed, text.subarray(computed, computed + this.parts.context.batchCapacity));
-    if (place === undefined || followed.computed < length) return nothing;
-    const guesses: number[] = [];
+    const cached = draft.tokens.subarray(0, draft.computed);
+    // The last token is always computed again: its logits were overwritten.
+    this.#keep(draft, Math.min(commonPrefix(cached, text), length - 1));
+    const { computed } = draft;
+    let row = this.#compute(draft, text.subarray(computed, computed + this.options.context.batchCapacity));
+    if (row === undefined || draft.computed < length) return nothing;
+    const drafted: number[] = [];
     for (;;) {
-      const token = likeliest(this.parts.context.logits(place), this.parts.sharedTokens);
-      if (this.parts.isEnd(token)) break;
-      guesses.push(token);
-      if (guesses.length >= count) break;
-      place = this.#read(followed, Int32Array.of(token));
-      if (place === undefined) break;
+      const token = likeliest(this.options.context.logits(row), this.options.sharedTokens);
+      if (this.options.isEnd(token)) break;
+      drafted.push(token);
+      if (drafted.length >= count) break;
+      row = this.#compute(draft, Int32Array.of(token));
+      if (row === undefined) break;
     }
-    return Int32Array.from(guesses);
+    return Int32Array.from(drafted);
   }
 
   /** Computes tokens; returns the index of the last logits, or undefined if that is not possible. */
-  #read(followed: Followed, tokens: Int32Array): number | undefined {
-    const { context, sharedTokens } = this.parts;
+  #compute(draft: DraftSequence, tokens: Int32Array): number | undefined {
+    const { context, sharedTokens } = this.options;
     if (tokens.some((token) => token >= sharedTokens)) return undefined;
     context.clearBatch();
-    let place = 0;
+    let row = 0;
     for (const [index, token] of tokens.entries()) {
-      place = context.add(token, followed.computed + index, followed.sequence, index === tokens.length - 1);
+      row = context.add(token, draft.computed + index, draft.sequence, index === tokens.length - 1);
     }
     if (context.decodeNow() !== 'ok') {
-      this.#keep(followed, 0);
+      this.#keep(draft, 0);
       return undefined;
     }
-    followed.tokens.set(tokens, followed.computed);
-    followed.computed += tokens.length;
-    return place;
+    draft.tokens.set(tokens, draft.computed);
+    draft.computed += tokens.length;
+    return row;
   }
 
-  #keep(followed: Followed, count: number): void {
-    const { context } = this.parts;
-    followed.computed = context.forget(followed.sequence, count) ? count : 0;
-    if (followed.computed !== count) context.forget(followed.sequence, 0);
+  #keep(draft: DraftSequence, count: number): void {
+    const { context } = this.options;
+    draft.computed = context.forget(draft.sequence, count) ? count : 0;
+    if (draft.computed !== count) context.forget(draft.sequence, 0);
   }
 }
 
@@ -96,11 +96,11 @@ function likeliest(logits: Float32Array, end: number): number {
   return best;
 }
 
-interface DraftSurroundings {
+interface DraftDeps {
   readonly native: Native;
   readonly options: LoadOptions;
   readonly vocabulary: Vocabulary;
-  /** Of the model that is drafted for. */
+  /** The context of the main model. */
   readonly context: Pick<Context, 'memory'>;
   readonly contextSize: number;
   readonly threadpools: Threadpools;
@@ -109,11 +109,11 @@ interface DraftSurroundings {
 }
 
 /** The model of `--draftmodel`; undefined without one. Throws a sentence if it cannot be used. */
-export async function openDraft(surroundings: DraftSurroundings): Promise<DraftModel | undefined> {
-  const { native, options, vocabulary, contextSize, threadpools, memory, notes } = surroundings;
+export async function openDraft(deps: DraftDeps): Promise<DraftModel | undefined> {
+  const { native, options, vocabulary, contextSize, threadpools, memory, notes } = deps;
   const { draft, sequences } = options;
   if (!draft || options.deterministic) return undefined;
-  if (surroundings.context.memory === 'state') {
+  if (deps.context.memory === 'state') {
     notes.push('This kind of model cannot take guesses back: drafting has no effect.');
     return undefined;
   }
@@ -123,13 +123,13 @@ export async function openDraft(surroundings: DraftSurroundings): Promise<DraftM
   if (native.modelIsRecurrent(model) || native.modelIsHybrid(model) || !native.modelHasDecoder(model)) {
     throw new Error(`the draft model ${path} is of a kind that cannot take guesses back; use a plain transformer`);
   }
-  const words = new Vocabulary(native, native.modelVocabulary(model), options);
-  const reason = disagreement(vocabulary, words);
+  const draftVocabulary = new Vocabulary(native, native.modelVocabulary(model), options);
+  const reason = disagreement(vocabulary, draftVocabulary);
   if (reason) throw new Error(`the draft model ${path} does not have the vocabulary of the model: ${reason}`);
-  // Rewinding a few tokens must always find what was before them.
+  // A full window: after rewinding a few tokens, all tokens before them must still be cached.
   const shared = contextParams(native, options, contextSize, sequences);
   const params = { ...shared, n_outputs_max_per_seq: 1, swa_full: true };
-  const context = withUntouchedGivenBack(memory, () => new Context(native, model, params, words.size));
+  const context = withUntouchedGivenBack(memory, () => new Context(native, model, params, draftVocabulary.size));
   threadpools.attach(context.pointer);
   const trained = native.modelTrainedContext(model);
   if (trained < contextSize) {
@@ -138,11 +138,11 @@ export async function openDraft(surroundings: DraftSurroundings): Promise<DraftM
     );
   }
   notes.push(`${basename(path)} drafts up to ${draft.amount} tokens at each step.`);
-  const sharedTokens = Math.min(vocabulary.size, words.size);
+  const sharedTokens = Math.min(vocabulary.size, draftVocabulary.size);
   return new DraftModel({ context, sequences, contextSize, sharedTokens, isEnd: (token) => vocabulary.isEnd(token) });
 }
 
-/** Of the options for the large model's weights, only the load mode applies. */
+/** Of the options for the main model's weights, only the load mode applies. */
 async function draftWeights(
   native: Native,
   options: LoadOptions,
@@ -161,17 +161,18 @@ async function draftWeights(
 
 type TokenTexts = Pick<Vocabulary, 'size' | 'bytes'>;
 
-/** Vocabularies of one family may differ in the padding after the last real token. */
-const padding = 128;
-const samples = 512;
+/** Vocabularies of one model family may differ by this much in the padding after the last real token. */
+const maxPadding = 128;
+/** How many tokens are compared: a sample suffices, because a different vocabulary differs nearly everywhere. */
+const comparedTokens = 512;
 
-/** How two vocabularies differ, as a sentence; undefined if they agree. */
+/** How two vocabularies differ, as a clause; undefined if they agree. */
 export function disagreement(model: TokenTexts, draft: TokenTexts): string | undefined {
-  if (Math.abs(model.size - draft.size) > padding) {
+  if (Math.abs(model.size - draft.size) > maxPadding) {
     return `it has ${draft.size} tokens and the model has ${model.size}`;
   }
-  const common = Math.min(model.size, draft.size) - (model.size === draft.size ? 0 : padding);
-  const step = Math.max(1, Math.floor(common / samples));
+  const common = Math.min(model.size, draft.size) - (model.size === draft.size ? 0 : maxPadding);
+  const step = Math.max(1, Math.floor(common / comparedTokens));
   for (let token = 0; token < common; token += step) {
     const [theirs, ours] = [draft, model].map((one) => Buffer.from(one.bytes(token, true)).toString());
     if (theirs !== ours) return `token ${token} is ${JSON.stringify(theirs)} there and ${JSON.stringify(ours)} here`;
@@ -180,13 +181,13 @@ export function disagreement(model: TokenTexts, draft: TokenTexts): string | und
 }
 
 export interface Drafter {
-  /** Proposes up to `most` tokens that may follow the first `length` of `tokens`, in a step with so many texts. */
-  propose(tokens: Int32Array, length: number, most: number, streams: number): Int32Array;
-  /** So many tokens of the last proposal were right and wrong. */
-  result(right: number, wrong: number): void;
+  /** Proposes up to `max` tokens that may follow the first `length` of `tokens`, in a step with this many sequences. */
+  propose(tokens: Int32Array, length: number, max: number, sequences: number): Int32Array;
+  /** How many tokens of the last proposal were accepted and rejected. */
+  result(accepted: number, rejected: number): void;
 }
 
-interface DrafterParts {
+interface DrafterDeps {
   readonly options: Pick<LoadOptions, 'draft' | 'deterministic'>;
   readonly context: Pick<Context, 'memory'>;
   readonly draft: DraftModel | undefined;
@@ -196,42 +197,42 @@ interface DrafterParts {
 
 /** Speculative decoding, if the cache can be rewound: prompt lookup first, then the draft model, which does not follow a grammar. */
 export function drafter(
-  { options, context, draft: model, draftRecord, info }: DrafterParts,
+  { options, context, draft: model, draftRecord, info }: DrafterDeps,
   { grammar }: Pick<GenerationRequest, 'grammar'>,
   sequence: number,
 ): Drafter | undefined {
   const { draft, deterministic } = options;
-  const guesser = grammar ? undefined : model;
+  const draftModel = grammar ? undefined : model;
   // A batch of several tokens rounds differently from single tokens.
   if (deterministic) return undefined;
-  if (!draft || context.memory === 'state' || (draft.pattern <= 0 && !guesser)) return undefined;
-  const next = new DraftLength(draft.amount, draftRecord, info.gpuLayers > 0 ? 1 : blockOfRows);
+  if (!draft || context.memory === 'state' || (draft.pattern <= 0 && !draftModel)) return undefined;
+  const next = new DraftLength(draft.amount, draftRecord, info.gpuLayers > 0 ? 1 : drafts.rowsPerKernel);
   return {
-    propose: (tokens, length, most, streams) => {
-      const count = Math.min(most, next.next(streams));
+    propose: (tokens, length, max, sequences) => {
+      const count = Math.min(max, next.next(sequences));
       if (count === 0) return nothing;
-      const found = draft.pattern > 0 ? lookupDraft(tokens, length, draft.pattern, count) : nothing;
-      return found.length > 0 || !guesser ? found : guesser.propose(sequence, tokens, length, count);
+      const match = draft.pattern > 0 ? lookupDraft(tokens, length, draft.pattern, count) : nothing;
+      return match.length > 0 || !draftModel ? match : draftModel.propose(sequence, tokens, length, count);
     },
-    result: (right, wrong) => next.result(right, wrong),
+    result: (accepted, rejected) => next.result(accepted, rejected),
   };
 }
 
 /** Prompt lookup decoding: proposes what followed the latest earlier occurrence of the last `pattern` tokens. */
-export function lookupDraft(tokens: Int32Array, length: number, pattern: number, most: number): Int32Array {
+export function lookupDraft(tokens: Int32Array, length: number, pattern: number, max: number): Int32Array {
   const start = length - pattern;
-  if (start <= 0 || most <= 0) return tokens.subarray(0, 0);
-  for (let place = start - 1; place >= 0; place -= 1) {
-    if (!matches(tokens, place, start, pattern)) continue;
-    const from = place + pattern;
-    return tokens.subarray(from, Math.min(from + most, length));
+  if (start <= 0 || max <= 0) return tokens.subarray(0, 0);
+  for (let index = start - 1; index >= 0; index -= 1) {
+    if (!matches(tokens, index, start, pattern)) continue;
+    const from = index + pattern;
+    return tokens.subarray(from, Math.min(from + max, length));
   }
   return tokens.subarray(0, 0);
 }
 
-function matches(tokens: Int32Array, place: number, start: number, pattern: number): boolean {
+function matches(tokens: Int32Array, index: number, start: number, pattern: number): boolean {
   for (let offset = pattern - 1; offset >= 0; offset -= 1) {
-    if (tokens[place + offset] !== tokens[start + offset]) return false;
+    if (tokens[index + offset] !== tokens[start + offset]) return false;
   }
   return true;
 }

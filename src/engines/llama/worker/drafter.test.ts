@@ -13,7 +13,7 @@ const options = (pattern: number, deterministic = false) => {
 };
 
 function guesses(pattern: number, draft: DraftModel | undefined, tokens: Int32Array, under?: typeof grammar) {
-  const draftRecord = { wrongInARow: 0 };
+  const draftRecord = { rejectedInARow: 0 };
   const loaded = { options: options(pattern), context: { memory: 'plain' as const }, draft, draftRecord, info };
   const made = drafter(loaded, { grammar: under }, 5);
   return made && [...made.propose(tokens, tokens.length, 9, 1)];
@@ -24,19 +24,19 @@ test('drafter: prompt lookup first, then the draft model', () => {
   expect(guesses(2, model, fresh)).toEqual([5, 7]);
 });
 
-test('drafter: calls the draft model with the sequence', () => {
+test('drafter: passes the sequence to the draft model', () => {
   expect(guesses(0, model, repeating)).toEqual([5, 7]);
 });
 
-test('drafter: pauses after wrong guesses', () => {
-  const draftRecord = { wrongInARow: 0 };
+test('drafter: pauses after rejected drafts', () => {
+  const draftRecord = { rejectedInARow: 0 };
   const loaded = { options: options(0), context: { memory: 'plain' as const }, draft: model, draftRecord, info };
   const made = drafter(loaded, { grammar: undefined }, 5);
   for (let step = 0; step < 3; step += 1) made?.result(0, made.propose(fresh, fresh.length, 9, 1).length);
   expect(made?.propose(fresh, fresh.length, 9, 1)).toEqual(new Int32Array(0));
 });
 
-test('drafter: no draft model with a grammar', () => {
+test('drafter: with a grammar, does not use the draft model', () => {
   expect(guesses(0, model, fresh, grammar)).toBeUndefined();
   expect(guesses(2, model, fresh, grammar)).toEqual([]);
 });
@@ -45,13 +45,13 @@ test.each([
   ['where nothing asks for it', { draft: undefined, deterministic: false }, 'plain'],
   ['where wrong guesses stay', options(2), 'state'],
   ['where a text must be rounded the same every time', options(2, true), 'plain'],
-] as const)('drafter: none %s', (_, given, memory) => {
-  const loaded = { options: given, context: { memory }, draft: model, draftRecord: { wrongInARow: 0 }, info };
+] as const)('drafter: undefined %s', (_, options, memory) => {
+  const loaded = { options: options, context: { memory }, draft: model, draftRecord: { rejectedInARow: 0 }, info };
   expect(drafter(loaded, { grammar: undefined }, 0)).toBeUndefined();
 });
 
-const draft = (tokens: number[], pattern = 2, most = 4) => [
-  ...lookupDraft(Int32Array.from(tokens), tokens.length, pattern, most),
+const draft = (tokens: number[], pattern = 2, max = 4) => [
+  ...lookupDraft(Int32Array.from(tokens), tokens.length, pattern, max),
 ];
 
 test('lookupDraft: proposes what followed the same tokens before', () => {
@@ -61,28 +61,23 @@ test('lookupDraft: uses the latest match', () => expect(draft([1, 2, 3, 1, 2, 7,
 test('lookupDraft: continues a repetition at the end', () => expect(draft([5, 5, 5])).toEqual([5]));
 test('lookupDraft: none without an earlier match', () => expect(draft([1, 2, 3, 4])).toEqual([]));
 test('lookupDraft: none for a text shorter than the pattern', () => expect(draft([1], 3)).toEqual([]));
-test('lookupDraft: at most `most` tokens, which occur in the text', () => {
+test('lookupDraft: proposes at most `max` tokens, which occur in the text', () => {
   fc.assert(
-    fc.property(
-      fc.array(fc.nat(3), { maxLength: 40 }),
-      fc.integer({ min: 1, max: 4 }),
-      fc.nat(8),
-      (tokens, n, most) => {
-        const guess = draft(tokens, n, most);
-        expect(guess.length).toBeLessThanOrEqual(most);
-        const tail = tokens.slice(-n);
-        if (guess.length > 0) expect(tokens.join().includes([...tail, ...guess].join())).toBe(true);
-      },
-    ),
+    fc.property(fc.array(fc.nat(3), { maxLength: 40 }), fc.integer({ min: 1, max: 4 }), fc.nat(8), (tokens, n, max) => {
+      const proposal = draft(tokens, n, max);
+      expect(proposal.length).toBeLessThanOrEqual(max);
+      const tail = tokens.slice(-n);
+      if (proposal.length > 0) expect(tokens.join().includes([...tail, ...proposal].join())).toBe(true);
+    }),
   );
 });
 
 test.each([
   [0, 3],
   [20, 4],
-])('drafter: with %i layers on a card a draft has %i of at most 4 tokens', (gpuLayers, length) => {
+])('drafter: with %i layers on the GPU, a draft has %i of at most 4 tokens', (gpuLayers, length) => {
   const draft = { amount: 4, pattern: 2, model: undefined };
-  const draftRecord = { wrongInARow: 0 };
+  const draftRecord = { rejectedInARow: 0 };
   const loaded = { options: { draft, deterministic: false }, context: { memory: 'plain' as const }, draft: undefined };
   const made = drafter({ ...loaded, draftRecord, info: { gpuLayers } }, { grammar: undefined }, 5);
   const tokens = Int32Array.of(1, 2, 3, 4, 5, 6, 1, 2);

@@ -15,7 +15,7 @@ import { type OutputText, TextHistory } from './text/output-text.ts';
 import type { PromptPlan } from './text/prompt.ts';
 import type { Vocabulary } from './text/vocabulary.ts';
 
-interface GenerationParts {
+interface GenerationDeps {
   readonly id: number;
   readonly request: GenerationRequest;
   readonly seed: number;
@@ -23,21 +23,21 @@ interface GenerationParts {
   readonly plan: PromptPlan;
   readonly vocabulary: Vocabulary;
   readonly slot: Slot;
-  /** The same text after the negative prompt, computed in step with the slot; guidance moves away from its logits. */
+  /** The same sequence after the negative prompt, computed in step with the slot; guidance moves away from its logits. */
   readonly negative: Slot | undefined;
-  /** On this thread, or on another one. */
+  /** On the main thread, or on a sampler thread. */
   readonly sampler: Sampler | ThreadSampler;
   readonly grammar: RequestGrammar | undefined;
   readonly budget: ReasoningBudget | undefined;
   readonly output: OutputText;
   readonly stopTokens: ReadonlySet<number>;
   readonly cachedTokens: number;
-  /** Where the prompt differs from the cached text of its chat. */
+  /** Where the prompt differs from the cached sequence of its chat. */
   readonly miss: CacheMiss | undefined;
   readonly scores: PromptScores | undefined;
   readonly draft: Drafter | undefined;
   readonly now: () => number;
-  /** Called once, when nothing of this is used any more. */
+  /** Called once, after its last use of slot and sampler. */
   readonly ended: () => void;
 }
 
@@ -51,172 +51,172 @@ export class Generation {
   readonly #promptTokens: number;
   finished = false;
   aborted = false;
-  /** Tokens chosen, including rewound ones: they count against the limit. */
-  #chosen = 0;
+  /** Sampled tokens, including rewound ones: they count against the limit. */
+  #sampled = 0;
   #drafted = { accepted: 0, rejected: 0 };
   #pendingLogprobs: TokenLogprob[] = [];
   #firstDecodeAt: number | undefined;
   #firstTokenAt: number | undefined;
-  /** `startChoosing` has settled this batch. */
+  /** `startSampling` has settled this batch. */
   #settled = false;
-  /** `startChoosing` has asked for the next token. */
-  #asked = false;
+  /** `startSampling` has submitted the next token to a sampler thread. */
+  #submitted = false;
   /** Logits after the negative prompt, if they were computed in a separate batch. */
-  #steeredFrom: Float32Array | undefined;
+  #negativeLogits: Float32Array | undefined;
   readonly #history: TextHistory;
 
-  constructor(private readonly parts: GenerationParts) {
-    this.id = parts.id;
-    this.slot = parts.slot;
-    this.#promptTokens = parts.plan.tokens.length;
-    this.#history = new TextHistory(parts.slot, this.#promptTokens);
-    parts.grammar?.begin();
+  constructor(private readonly deps: GenerationDeps) {
+    this.id = deps.id;
+    this.slot = deps.slot;
+    this.#promptTokens = deps.plan.tokens.length;
+    this.#history = new TextHistory(deps.slot, this.#promptTokens);
+    deps.grammar?.begin();
   }
 
-  get readingPrompt(): boolean {
-    const { slot } = this.parts;
-    return slot.remaining - slot.guessed > 1;
+  get inPrefill(): boolean {
+    const { slot } = this.deps;
+    return slot.remaining - slot.drafted > 1;
   }
 
   /** Tokens that are left to compute. */
   get remaining(): number {
-    return this.parts.slot.remaining;
+    return this.deps.slot.remaining;
   }
 
   start(): Piece {
-    const { cachedTokens, plan, seed, miss } = this.parts;
+    const { cachedTokens, plan, seed, miss } = this.deps;
     const counts = { promptTokens: this.#promptTokens, cachedTokens, maxTokens: plan.maxTokens };
     return { type: 'start', id: this.id, ...counts, droppedTokens: plan.dropped, seed, ...(miss && { miss }) };
   }
 
   /** The next part of its prompt is a medium, which is not computed in a batch. */
   get atMedium(): boolean {
-    return this.parts.slot.nextMedium !== undefined;
+    return this.deps.slot.nextMedium !== undefined;
   }
 
-  /** Its prompt is not computed together with others: it needs other rows of logits, or must not depend on them. */
-  get readsAlone(): boolean {
-    const { slot, negative, scores } = this.parts;
+  /** Its prompt must not share a batch with others: it needs more rows of logits, or must not depend on other requests. */
+  get prefillsAlone(): boolean {
+    const { slot, negative, scores } = this.deps;
     return negative !== undefined || scores !== undefined || slot.portion !== undefined || this.atMedium;
   }
 
   /** Computes that medium; `advance` or `interrupt` follow as after a batch. */
   async computeMedium(): Promise<DecodeResult> {
-    const { slot, now } = this.parts;
+    const { slot, now } = this.deps;
     this.#firstDecodeAt ??= now();
     const medium = slot.nextMedium;
     return medium ? slot.computeMedium(medium) : 'ok';
   }
 
-  /** Adds its next tokens to the batch, in which there are so many texts. */
-  fill(limit: number, streams: number): void {
-    const { slot, negative, scores, now } = this.parts;
-    const room = scores && this.readingPrompt ? Math.min(limit, scores.rowsAtOnce) : limit;
+  /** Adds its next tokens to a batch of this many sequences. */
+  fill(limit: number, sequences: number): void {
+    const { slot, negative, scores, now } = this.deps;
+    const room = scores && this.inPrefill ? Math.min(limit, scores.maxRows) : limit;
     this.#firstDecodeAt ??= now();
     if (!negative) {
-      if (slot.remaining === 1) this.#guess(room - 1, streams);
+      if (slot.remaining === 1) this.#addDraft(room - 1, sequences);
       slot.fill(room);
       return;
     }
     if (slot.portion !== undefined) {
-      // Both have their own portions; the negative one goes first, and its logits are kept for the other's.
+      // Both have their own portions; the negative one is computed first, and its logits are kept until the other's are there.
       (negative.remaining > 0 ? negative : slot).fill(room);
       return;
     }
-    // Both logits must come from the same batch: the shorter one holds its last token back.
+    // Both logits must come from the same batch: the shorter sequence holds its last token back.
     const half = Math.floor(room / 2);
     const together = slot.remaining <= half && negative.remaining <= half;
     for (const one of [slot, negative]) one.fill(together ? half : Math.min(half, one.remaining - 1));
   }
 
-  /** The batch was computed: asks for a token, and returns true, if another thread chooses it. `advance` takes it. */
-  startChoosing(): boolean {
-    const { slot, sampler, plan, budget, output } = this.parts;
+  /** The batch was computed: true if a sampler thread now samples the next token, which `advance` takes. */
+  startSampling(): boolean {
+    const { slot, sampler, plan, budget, output } = this.deps;
     if (!(sampler instanceof ThreadSampler)) return false;
     slot.settle();
     this.#settled = true;
-    const place = this.#placeOfLogits();
-    if (place === undefined || this.aborted || plan.maxTokens === 0 || budget?.forced !== undefined) return false;
-    // Only what follows the last certain token: guesses are chosen after it, one by one.
-    sampler.ask(slot.context.logitsAddress(place - slot.guessed), slot.length - slot.guessed, output.forbidden);
-    this.#asked = true;
+    const row = this.#logitsRow();
+    if (row === undefined || this.aborted || plan.maxTokens === 0 || budget?.forced !== undefined) return false;
+    // Only the token after the last accepted one: drafted tokens are verified after it, one by one.
+    sampler.submit(slot.context.logitsAddress(row - slot.drafted), slot.length - slot.drafted, output.forbidden);
+    this.#submitted = true;
     return true;
   }
 
-  /** The batch was computed: chooses a token if its logits are there. */
+  /** The batch was computed: samples a token if its logits are there. */
   advance(pieces: Piece[]): void {
-    const { slot, negative, cachedTokens, plan } = this.parts;
+    const { slot, negative, cachedTokens, plan } = this.deps;
     // The next batch overwrites the logits.
-    const scored = this.parts.scores?.read(slot) ?? [];
+    const scored = this.deps.scores?.read(slot) ?? [];
     if (scored.length > 0) pieces.push({ type: 'prompt-logprobs', id: this.id, tokens: scored });
     if (!this.#settled) slot.settle();
     this.#settled = false;
     negative?.settle();
-    const place = this.#placeOfLogits();
+    const row = this.#logitsRow();
     if (this.aborted) {
       this.#finish('aborted', pieces);
-    } else if (place === undefined) {
-      this.#keepSteering();
+    } else if (row === undefined) {
+      this.#keepNegativeLogits();
       // Not for tokens that are computed again after a banned phrase.
       if (this.#firstTokenAt !== undefined) return;
       const done = slot.computed - cachedTokens;
       pieces.push({ type: 'prompt-progress', id: this.id, done, total: this.#promptTokens - cachedTokens });
     } else {
-      this.#firstTokenAt ??= this.parts.now();
+      this.#firstTokenAt ??= this.deps.now();
       if (plan.maxTokens === 0) this.#finish('limit', pieces);
-      else this.#chooseAll(place, pieces);
+      else this.#sampleAll(row, pieces);
     }
   }
 
-  /** Undefined while something is left to compute for the next choice. */
-  #placeOfLogits(): number | undefined {
-    const { slot, negative } = this.parts;
-    const isSteered = !negative || this.#steeredFrom !== undefined || negative.place !== undefined;
-    return isSteered && slot.remaining === 0 ? slot.place : undefined;
+  /** The row of the logits for the next token; undefined while something is left to compute. */
+  #logitsRow(): number | undefined {
+    const { slot, negative } = this.deps;
+    const hasNegative = !negative || this.#negativeLogits !== undefined || negative.logitsRow !== undefined;
+    return hasNegative && slot.remaining === 0 ? slot.logitsRow : undefined;
   }
 
   /** The next batch overwrites the logits of this one. */
-  #keepSteering(): void {
-    const { slot, negative } = this.parts;
-    if (slot.portion === undefined || negative?.place === undefined || negative.remaining > 0) return;
-    this.#steeredFrom = negative.context.logits(negative.place).slice();
-    negative.place = undefined;
+  #keepNegativeLogits(): void {
+    const { slot, negative } = this.deps;
+    if (slot.portion === undefined || negative?.logitsRow === undefined || negative.remaining > 0) return;
+    this.#negativeLogits = negative.context.logits(negative.logitsRow).slice();
+    negative.logitsRow = undefined;
   }
 
-  /** Chooses after the last certain token, and continues while the choice equals the draft: the text is the same as without it. */
-  #chooseAll(lastPlace: number, pieces: Piece[]): void {
-    const { slot } = this.parts;
-    const guesses = slot.tokens.slice(slot.length - slot.guessed, slot.length);
-    slot.withdrawGuesses();
-    const firstPlace = lastPlace - guesses.length;
-    let right = 0;
-    for (; !this.finished; right += 1) {
+  /** Samples the next token, and continues while it equals the draft: the text is the same as without drafts. */
+  #sampleAll(lastRow: number, pieces: Piece[]): void {
+    const { slot } = this.deps;
+    const drafted = slot.tokens.slice(slot.length - slot.drafted, slot.length);
+    slot.withdrawDraft();
+    const firstRow = lastRow - drafted.length;
+    let accepted = 0;
+    for (; !this.finished; accepted += 1) {
       const length = slot.length;
-      const token = this.#choose(firstPlace + right);
+      const token = this.#sample(firstRow + accepted);
       if (token === noToken) this.fail(new AppError('engine-failed', { capability: 'text', reason: deadEnd }), pieces);
       else this.#take(token, pieces);
-      if (right >= guesses.length || token !== guesses[right] || slot.length !== length + 1) break;
+      if (accepted >= drafted.length || token !== drafted[accepted] || slot.length !== length + 1) break;
     }
-    this.#drafted.accepted += right;
-    this.#drafted.rejected += guesses.length - right;
-    this.parts.draft?.result(right, guesses.length - right);
-    if (guesses.length > 0 && !this.finished) slot.dropWrong();
+    this.#drafted.accepted += accepted;
+    this.#drafted.rejected += drafted.length - accepted;
+    this.deps.draft?.result(accepted, drafted.length - accepted);
+    if (drafted.length > 0 && !this.finished) slot.dropRejected();
   }
 
   /** Adds drafted tokens, never beyond the limit or the context. */
-  #guess(room: number, streams: number): void {
-    const { slot, draft, plan } = this.parts;
+  #addDraft(room: number, sequences: number): void {
+    const { slot, draft, plan } = this.deps;
     if (!draft) return;
-    const most = Math.min(room, plan.maxTokens - this.#chosen - 1, slot.tokens.length - slot.length - 1);
-    if (most <= 0) return;
+    const max = Math.min(room, plan.maxTokens - this.#sampled - 1, slot.tokens.length - slot.length - 1);
+    if (max <= 0) return;
     const { tokens, length } = this.#history.upTo(slot.length);
-    slot.guess(draft.propose(tokens, length, most, streams).slice());
+    slot.addDraft(draft.propose(tokens, length, max, sequences).slice());
   }
 
   /** The batch was aborted. */
   interrupt(pieces: Piece[]): void {
-    this.parts.slot.rollback();
-    this.parts.negative?.rollback();
+    this.deps.slot.rollback();
+    this.deps.negative?.rollback();
     if (this.aborted) this.#finish('aborted', pieces);
   }
 
@@ -225,34 +225,34 @@ export class Generation {
     this.#end();
   }
 
-  #choose(place: number): number {
-    const { slot, negative, sampler, budget, output, request } = this.parts;
+  #sample(row: number): number {
+    const { slot, negative, sampler, budget, output, request } = this.deps;
     const forced = budget?.forced;
     if (forced !== undefined && request.logprobs === undefined) return forced;
-    if (sampler instanceof ThreadSampler) return this.#chooseElsewhere(sampler, place);
-    const logits = slot.context.logits(place);
+    if (sampler instanceof ThreadSampler) return this.#sampleOnThread(sampler, row);
+    const logits = slot.context.logits(row);
     if (negative) {
       const scale = request.guidance?.scale ?? 1;
-      mixGuidance(logits, this.#steeredFrom ?? negative.context.logits(negative.place as number), scale);
+      mixGuidance(logits, this.#negativeLogits ?? negative.context.logits(negative.logitsRow as number), scale);
     }
     const { tokens, length } = this.#history.upTo(slot.length);
     const picked = sampler.pick(logits, tokens, length, output.forbidden);
     return forced ?? picked;
   }
 
-  #chooseElsewhere(sampler: ThreadSampler, place: number): number {
-    const { slot, output } = this.parts;
-    if (!this.#asked) {
-      sampler.ask(slot.context.logitsAddress(place), slot.length, output.forbidden);
+  #sampleOnThread(sampler: ThreadSampler, row: number): number {
+    const { slot, output } = this.deps;
+    if (!this.#submitted) {
+      sampler.submit(slot.context.logitsAddress(row), slot.length, output.forbidden);
       sampler.go();
     }
-    this.#asked = false;
-    return sampler.answer();
+    this.#submitted = false;
+    return sampler.result();
   }
 
   #take(token: number, pieces: Piece[]): void {
-    const { vocabulary, request, stopTokens, output } = this.parts;
-    this.#chosen += 1;
+    const { vocabulary, request, stopTokens, output } = this.deps;
+    this.#sampled += 1;
     if (request.logprobs !== undefined) this.#pendingLogprobs.push(this.#describe(token, request.logprobs));
     if (request.endTokens === 'stop' && vocabulary.isEnd(token)) {
       const step = request.renderSpecial === true ? output.accept(token) : undefined;
@@ -266,7 +266,7 @@ export class Generation {
   }
 
   #append(token: number, pieces: Piece[]): void {
-    const { slot, negative, grammar, budget, output, plan } = this.parts;
+    const { slot, negative, grammar, budget, output, plan } = this.deps;
     if (grammar?.accept(token) === false) {
       const text =
         'A trigger was found, but the text after it does not match the grammar; it continues without the grammar.';
@@ -279,12 +279,12 @@ export class Generation {
     if (step.type === 'rewind') this.#rewind(step.position);
     else this.#emit(step.text, pieces);
     if (step.type === 'text' && step.stop !== undefined) this.#finish('stop-text', pieces, step.stop);
-    else if (this.#chosen >= plan.maxTokens || slot.length >= slot.tokens.length) this.#finish('limit', pieces);
+    else if (this.#sampled >= plan.maxTokens || slot.length >= slot.tokens.length) this.#finish('limit', pieces);
   }
 
-  /** A banned phrase was complete: back to its start, to choose again. */
+  /** A banned phrase is complete: rewinds to its start, to sample again. */
   #rewind(position: number): void {
-    const { slot, negative, grammar, budget, output } = this.parts;
+    const { slot, negative, grammar, budget, output } = this.deps;
     const removed = slot.length - (this.#promptTokens + position);
     this.#pendingLogprobs.length = Math.max(0, this.#pendingLogprobs.length - removed);
     slot.rewind(slot.length - removed);
@@ -309,7 +309,7 @@ export class Generation {
 
   #finish(cause: FinishCause, pieces: Piece[], stopText?: string): void {
     if (cause !== 'stop-text') {
-      const rest = this.parts.output.flush();
+      const rest = this.deps.output.flush();
       this.#emit(rest.text, pieces);
       if (rest.stop !== undefined && cause !== 'aborted') {
         this.#finish('stop-text', pieces, rest.stop);
@@ -319,9 +319,9 @@ export class Generation {
     if (this.#pendingLogprobs.length > 0) {
       pieces.push({ type: 'text-delta', id: this.id, text: '', logprobs: this.#pendingLogprobs });
     }
-    const { cachedTokens, startedAt, slot, draft } = this.parts;
+    const { cachedTokens, startedAt, slot, draft } = this.deps;
     const promptTokens = this.#promptTokens;
-    const end = this.parts.now();
+    const end = this.deps.now();
     const firstDecodeAt = this.#firstDecodeAt ?? end;
     const firstTokenAt = this.#firstTokenAt ?? end;
     pieces.push({
@@ -330,7 +330,7 @@ export class Generation {
       reason: reasons[cause],
       cause,
       ...(stopText === undefined ? {} : { stopText }),
-      usage: { promptTokens, cachedTokens, completionTokens: this.#chosen },
+      usage: { promptTokens, cachedTokens, completionTokens: this.#sampled },
       timings: {
         initMs: firstDecodeAt - startedAt,
         promptMs: firstTokenAt - firstDecodeAt,
@@ -345,17 +345,17 @@ export class Generation {
   #end(): void {
     if (this.finished) return;
     this.finished = true;
-    const { slot } = this.parts;
-    // Rejected draft tokens must not stay in the cache.
+    const { slot } = this.deps;
+    // Rejected drafted tokens must not stay in the cache.
     if (slot.computed > slot.length) slot.forgetFrom(slot.length);
-    slot.finish(this.parts.now());
-    this.parts.negative?.finish();
-    this.parts.ended();
+    slot.finish(this.deps.now());
+    this.deps.negative?.finish();
+    this.deps.ended();
   }
 
   #describe(token: number, alternatives: number): TokenLogprob {
-    const { vocabulary, sampler } = this.parts;
-    if (sampler instanceof ThreadSampler) throw new Error('another thread keeps no distribution');
+    const { vocabulary, sampler } = this.deps;
+    if (sampler instanceof ThreadSampler) throw new Error('a sampler thread keeps no distribution');
     const { logprob, top } = logprobsOf(sampler.candidates, token, alternatives);
     const likeliest = top.map((one) => tokenChoice(vocabulary, one.token, one.logprob));
     return { ...tokenChoice(vocabulary, token, logprob), top: likeliest };

@@ -78,8 +78,8 @@ export class RequestGrammar implements GrammarFilter {
     const text = new TokenGrammar(this.machine, this.vocabulary);
     const fits = trigger.type === 'token' ? text.accept(trigger.token) : text.acceptBytes(Buffer.from(trigger.text));
     if (fits) return;
-    const spoken = trigger.type === 'token' ? `token ${trigger.token}` : JSON.stringify(trigger.text);
-    const expected = `something with which the grammar can begin, which ${spoken} is not`;
+    const name = trigger.type === 'token' ? `token ${trigger.token}` : JSON.stringify(trigger.text);
+    const expected = `something with which the grammar can begin, which ${name} is not`;
     throw new AppError('invalid-field', { field: 'grammar_triggers', expected });
   }
 }
@@ -153,8 +153,8 @@ export class TokenGrammar {
   }
 }
 
-/** Chats with tools send the same grammar with each turn. */
-const kept = 4;
+/** Number of cached grammars: chats with tools send the same grammar with each turn. */
+const maxCached = 4;
 
 /** Creates the grammars of requests, and caches the machines of the last ones. */
 export class GrammarCache {
@@ -199,7 +199,7 @@ export class GrammarCache {
     this.#machines.delete(gbnf);
     this.#machines.set(gbnf, machine);
     const [oldest] = this.#machines.keys();
-    if (this.#machines.size > kept && oldest !== undefined) this.#machines.delete(oldest);
+    if (this.#machines.size > maxCached && oldest !== undefined) this.#machines.delete(oldest);
   }
 
   #token(text: string): number | undefined {
@@ -214,8 +214,8 @@ type Overdue = { readonly token: number } | { readonly bytes: Uint8Array };
 interface Read {
   readonly token: number;
   readonly bytes: Uint8Array;
-  /** Of its first byte, in the text since the watch began. */
-  readonly place: number;
+  /** Offset of its first byte in the text since the watch began. */
+  readonly offset: number;
 }
 
 /** Reads a text until a trigger of the grammar. Each character is read once. */
@@ -224,7 +224,7 @@ export class TriggerWatch {
   readonly #tokens: ReadonlySet<number>;
   readonly #characters = new Utf8Characters();
   readonly #read: Read[] = [];
-  #place = 0;
+  #offset = 0;
 
   constructor(triggers: readonly GrammarTrigger[]) {
     const patterns = triggers.flatMap((trigger) => patternOf(trigger) ?? []);
@@ -235,24 +235,24 @@ export class TriggerWatch {
   /** The text from the trigger on; undefined without one. */
   push(token: number, bytes: Uint8Array): readonly Overdue[] | undefined {
     if (this.#tokens.has(token)) return [{ token }];
-    this.#read.push({ token, bytes, place: this.#place });
+    this.#read.push({ token, bytes, offset: this.#offset });
     for (const byte of bytes) {
-      this.#characters.push(byte, this.#place, (code, place) => {
-        for (const search of this.#searches) search.push(code, place);
+      this.#characters.push(byte, this.#offset, (code, offset) => {
+        for (const search of this.#searches) search.push(code, offset);
       });
-      this.#place += 1;
+      this.#offset += 1;
     }
     for (const search of this.#searches) {
-      const start = search.found(this.#place);
+      const start = search.found(this.#offset);
       if (start !== undefined) return this.#since(start);
     }
     return undefined;
   }
 
   #since(start: number): readonly Overdue[] {
-    return this.#read.flatMap(({ token, bytes, place }): Overdue[] => {
-      if (place + bytes.length <= start) return [];
-      return [place >= start ? { token } : { bytes: bytes.subarray(start - place) }];
+    return this.#read.flatMap(({ token, bytes, offset }): Overdue[] => {
+      if (offset + bytes.length <= start) return [];
+      return [offset >= start ? { token } : { bytes: bytes.subarray(start - offset) }];
     });
   }
 }

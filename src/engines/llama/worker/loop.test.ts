@@ -2,17 +2,17 @@ import { expect, test } from 'vitest';
 import type { AppError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
 import type { Generation } from './generation.ts';
-import { BatchLoop, type LoopParts, nextReader, readTogether } from './loop.ts';
+import { BatchLoop, type LoopOptions, nextPrefill, prefillTogether } from './loop.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
 
 const capacity = 100;
 
-/** A context that only counts; its results come from a list, and are good when it is empty. */
+/** A context that only counts tokens; its results come from a list, and are `ok` once that is empty. */
 function fakeContext(results: DecodeResult[] = []) {
   const batches: number[] = [];
   let size = 0;
-  let inTheMiddle: (() => void) | undefined;
+  let duringDecode: (() => void) | undefined;
   const decode = (): DecodeResult => {
     batches.push(size);
     return results.shift() ?? 'ok';
@@ -31,7 +31,7 @@ function fakeContext(results: DecodeResult[] = []) {
     decodeNow: decode,
     synchronize: () => undefined,
     decode: async () => {
-      inTheMiddle?.();
+      duringDecode?.();
       return decode();
     },
     abortDecode: () => results.unshift('aborted'),
@@ -43,16 +43,16 @@ function fakeContext(results: DecodeResult[] = []) {
       size += count;
     },
     whileDecoding: (action: () => void) => {
-      inTheMiddle = action;
+      duringDecode = action;
     },
   };
 }
 
-interface Play {
+interface Script {
   readonly id: number;
   /** Tokens of its prompt. */
   readonly prompt: number;
-  /** Tokens that it writes. */
+  /** Tokens of its reply. */
   readonly reply: number;
   readonly advance?: () => void;
   /** Another thread samples for it. */
@@ -60,7 +60,7 @@ interface Play {
 }
 
 function fakeGeneration(
-  { id, prompt, reply, advance, onThread = false }: Play,
+  { id, prompt, reply, advance, onThread = false }: Script,
   slot: Slot,
   add: (count: number) => void,
   ended: () => void,
@@ -81,14 +81,14 @@ function fakeGeneration(
     get remaining() {
       return remaining;
     },
-    get readingPrompt() {
+    get inPrefill() {
       return remaining > 1;
     },
     fill: (room: number) => {
       inBatch = Math.min(room, remaining);
       add(inBatch);
     },
-    startChoosing: () => onThread,
+    startSampling: () => onThread,
     advance: (pieces: Piece[]) => {
       advance?.();
       remaining -= inBatch;
@@ -110,22 +110,22 @@ function fakeGeneration(
   return generation;
 }
 
-function world(results: DecodeResult[] = [], changes: Partial<LoopParts> = {}) {
+function world(results: DecodeResult[] = [], changes: Partial<LoopOptions> = {}) {
   const { context, batches, add, whileDecoding } = fakeContext(results);
   const messages: FromWorker[] = [];
   let ended = 0;
-  let wanted = 0;
+  let expected = 0;
   let allEnded: () => void = () => {};
-  const fillers: string[] = [];
+  const padding: string[] = [];
   const slots = Array.from({ length: 8 }, (_, sequence) => ({
     sequence,
     computed: 0,
     capacity,
-    addFiller: () => {
+    addPadding: () => {
       add(1);
-      fillers.push(`added ${sequence}`);
+      padding.push(`added ${sequence}`);
     },
-    dropFiller: () => fillers.push(`dropped ${sequence}`),
+    dropPadding: () => padding.push(`dropped ${sequence}`),
   })) as unknown as Slot[];
   const loop = new BatchLoop({
     context,
@@ -136,25 +136,25 @@ function world(results: DecodeResult[] = [], changes: Partial<LoopParts> = {}) {
   });
   const oneEnded = () => {
     ended += 1;
-    if (ended === wanted) allEnded();
+    if (ended === expected) allEnded();
   };
-  const begin = (play: Play) => {
-    const generation = fakeGeneration(play, slots[play.id] as Slot, add, oneEnded);
+  const begin = (script: Script) => {
+    const generation = fakeGeneration(script, slots[script.id] as Slot, add, oneEnded);
     loop.add(generation as unknown as Generation);
     return generation;
   };
   /** Resolves when that many generations have ended and their messages are sent. */
   const over = (count: number) =>
     new Promise<void>((resolve) => {
-      wanted = count;
+      expected = count;
       allEnded = () => setImmediate(resolve);
       if (ended >= count) allEnded();
     });
   const pieces = () => messages.flatMap((message) => (message.type === 'step' ? message.pieces : []));
-  return { loop, begin, over, batches, pieces, messages, whileDecoding, fillers, context };
+  return { loop, begin, over, batches, pieces, messages, whileDecoding, padding, context };
 }
 
-test('BatchLoop: reads a prompt in batches and writes a reply token by token', async () => {
+test('BatchLoop: prefills a prompt in batches and decodes a reply token by token', async () => {
   const { begin, over, batches, pieces } = world();
   begin({ id: 1, prompt: 250, reply: 3 });
   await over(1);
@@ -162,7 +162,7 @@ test('BatchLoop: reads a prompt in batches and writes a reply token by token', a
   expect(pieces()).toHaveLength(3);
 });
 
-/** Each look at it is so many milliseconds later. */
+/** A clock that advances by this many milliseconds at each reading. */
 function clock(milliseconds: number): () => number {
   let time = 0;
   return () => {
@@ -171,7 +171,7 @@ function clock(milliseconds: number): () => number {
   };
 }
 
-test('BatchLoop: texts of steps that take a millisecond or two are sent together, every few milliseconds', async () => {
+test('BatchLoop: with steps of a millisecond or two, sends the text of several steps in one message', async () => {
   const { begin, over, messages } = world([], { now: clock(0.3) });
   begin({ id: 1, prompt: 1, reply: 30 });
   await over(1);
@@ -181,7 +181,7 @@ test('BatchLoop: texts of steps that take a millisecond or two are sent together
   expect(Math.max(...sizes)).toBeLessThan(6);
 });
 
-test('BatchLoop: if the server has no core of its own, more texts are sent together, but none waits longer than 25 ms', async () => {
+test('BatchLoop: if the server shares the cores, text waits longer for the next step, but at most 25 ms', async () => {
   const moments = async (sharesCores: boolean) => {
     const now = clock(1);
     const sent: number[] = [];
@@ -196,7 +196,7 @@ test('BatchLoop: if the server has no core of its own, more texts are sent toget
   expect(Math.max(...waits)).toBeLessThanOrEqual(26);
 });
 
-test('BatchLoop: replies are sent before a prompt is read', async () => {
+test('BatchLoop: sends the text of replies before a prefill', async () => {
   const { begin, over, messages, whileDecoding } = world([], { now: clock(0.01) });
   const sent: number[] = [];
   whileDecoding(() => sent.push(messages.flatMap((one) => (one.type === 'step' ? one.pieces : [])).length));
@@ -233,14 +233,14 @@ test('BatchLoop: a short prompt does not wait for a long one', async () => {
   expect(pieces().flatMap((piece) => (piece.type === 'text-delta' ? [piece.text] : []))).toEqual(['2', '1']);
 });
 
-test('BatchLoop: reads several short prompts together, before the first of them decodes', async () => {
+test('BatchLoop: prefills several short prompts in one batch, before the first of them decodes', async () => {
   const { begin, over, batches } = world();
   for (const id of [1, 2, 3]) begin({ id, prompt: 10, reply: 2 });
   await over(3);
   expect(batches).toEqual([30, 3]);
 });
 
-test('BatchLoop: reads each prompt alone if that cannot be computed together, and only one that fails is an error', async () => {
+test('BatchLoop: after a failed batch of prompts, prefills each alone, and only the failing one is an error', async () => {
   const { begin, over, batches, pieces } = world(['no-room', 'ok', 'failed']);
   for (const id of [1, 2, 3]) begin({ id, prompt: 10, reply: 1 });
   await over(3);
@@ -248,10 +248,10 @@ test('BatchLoop: reads each prompt alone if that cannot be computed together, an
   expect(pieces().map((piece) => (piece.type === 'text-delta' ? piece.text : piece.type))).toEqual(['1', 'error', '3']);
 });
 
-test('BatchLoop: prompts that are given up because other programs need the cores are read again, together', async () => {
+test('BatchLoop: prompts whose batch was aborted by contention are prefilled again in one batch', async () => {
   let isFirst = true;
   const threads = {
-    isUnsure: true,
+    needsWatch: true,
     before: () => {},
     after: () => {},
     watch: (context: Pick<Context, 'decode' | 'abortDecode'>) => {
@@ -267,22 +267,22 @@ test('BatchLoop: prompts that are given up because other programs need the cores
   expect(pieces().map((piece) => (piece.type === 'text-delta' ? piece.text : piece.type))).toEqual(['1', '2', '3']);
 });
 
-test('BatchLoop: reads prompts one by one where each must be computed alone', async () => {
-  const { begin, over, batches } = world([], { apart: true });
+test('BatchLoop: isolated, prefills prompts one by one', async () => {
+  const { begin, over, batches } = world([], { isolated: true });
   for (const id of [1, 2]) begin({ id, prompt: 10, reply: 1 });
   await over(2);
   expect(batches).toEqual([10, 10]);
 });
 
-test('BatchLoop: an idle sequence between two active ones gets a token, and forgets it', async () => {
-  const { begin, over, batches, fillers } = world();
+test('BatchLoop: pads an idle sequence between two active ones, and removes the token afterwards', async () => {
+  const { begin, over, batches, padding } = world();
   for (const id of [1, 3]) begin({ id, prompt: 10, reply: 2 });
   await over(2);
   expect(batches).toEqual([20, 3]);
-  expect(fillers).toEqual(['added 2', 'dropped 2']);
+  expect(padding).toEqual(['added 2', 'dropped 2']);
 });
 
-test('abort during a batch: ends one request, the others compute theirs again', async () => {
+test('BatchLoop.abort: during a batch, ends one request, and the others compute theirs again', async () => {
   const { loop, begin, over, whileDecoding } = world();
   const stopped = begin({ id: 1, prompt: 90, reply: 5 });
   const other = begin({ id: 2, prompt: 5, reply: 2 });
@@ -294,7 +294,7 @@ test('abort during a batch: ends one request, the others compute theirs again', 
   expect(stopped.interrupted).toBe(1);
 });
 
-test('abort: no effect for an unknown request', async () => {
+test('BatchLoop.abort: no effect for an unknown request', async () => {
   const { loop, begin, over, pieces } = world();
   begin({ id: 1, prompt: 1, reply: 1 });
   loop.abort(7);
@@ -412,22 +412,22 @@ test('BatchLoop: a request starts at once if idle', () => {
   expect(begun).toBe(true);
 });
 
-test('deterministic: each request is computed alone, with one message per step', async () => {
-  const { begin, over, batches, messages, fillers } = world([], { apart: true, now: clock(5) });
+test('BatchLoop: isolated, computes each request alone, with one message per step', async () => {
+  const { begin, over, batches, messages, padding } = world([], { isolated: true, now: clock(5) });
   for (const id of [1, 3, 4]) begin({ id, prompt: 1, reply: 3 });
   await over(3);
   expect(batches).toEqual(Array(9).fill(1));
-  expect(fillers).toEqual([]);
+  expect(padding).toEqual([]);
   expect(Math.max(...messages.map((message) => (message.type === 'step' ? message.pieces.length : 0)))).toBe(3);
 });
 
 test('BatchLoop: a failing generation does not affect other ones', async () => {
-  const { begin, over, pieces } = world(['ok', 'failed'], { apart: true });
+  const { begin, over, pieces } = world(['ok', 'failed'], { isolated: true });
   begin({ id: 1, prompt: 1, reply: 2 });
   begin({ id: 2, prompt: 1, reply: 2 });
   await over(2);
-  const told = pieces().map((piece) => (piece.type === 'text-delta' ? piece.text : piece.type));
-  expect(told).toEqual(['1', 'error', '1']);
+  const reported = pieces().map((piece) => (piece.type === 'text-delta' ? piece.text : piece.type));
+  expect(reported).toEqual(['1', 'error', '1']);
 });
 
 test('BatchLoop: nothing runs between a start and its batch, which applies sequence copies', async () => {
@@ -448,8 +448,8 @@ test('BatchLoop: nothing runs between a start and its batch, which applies seque
   expect(batches).toEqual([5]);
 });
 
-test('BatchLoop: with a card, the pieces of a step are sent while the next one is computed', async () => {
-  const { begin, over, messages, context } = world([], { onCard: true });
+test('BatchLoop: with a GPU, sends the events of a step while the next one is computed', async () => {
+  const { begin, over, messages, context } = world([], { onGpu: true });
   const sentBefore: number[] = [];
   context.synchronize = () => {
     sentBefore.push(messages.filter(({ type }) => type === 'step').length);
@@ -460,8 +460,8 @@ test('BatchLoop: with a card, the pieces of a step are sent while the next one i
   expect(messages.filter(({ type }) => type === 'step')).toHaveLength(3);
 });
 
-test('BatchLoop: with a card, the first token of a reply is sent before the next step', async () => {
-  const { begin, over, messages, context } = world([], { onCard: true });
+test('BatchLoop: with a GPU, sends the first token of a reply before the next step', async () => {
+  const { begin, over, messages, context } = world([], { onGpu: true });
   const sentBefore: number[] = [];
   const compute = context.decodeNow;
   context.decodeNow = () => {
@@ -473,7 +473,7 @@ test('BatchLoop: with a card, the first token of a reply is sent before the next
   expect(sentBefore).toEqual([0, 1, 1]);
 });
 
-test('BatchLoop: tokens that other threads choose are taken last', async () => {
+test('BatchLoop: takes the tokens of sampler threads after its own', async () => {
   const order: string[] = [];
   const { begin, over } = world([], { samplers: () => ({ go: () => order.push('go') }) });
   for (const id of [1, 2]) {
@@ -483,15 +483,15 @@ test('BatchLoop: tokens that other threads choose are taken last', async () => {
   expect(order).toEqual(['go', 'advance 2', 'advance 1']);
 });
 
-test('BatchLoop: tells once in a while how long its steps took', async () => {
+test('BatchLoop: reports the times of its steps once a second', async () => {
   let time = 0;
   const { loop, begin, over, messages } = world([], { now: () => ++time });
   begin({ id: 1, prompt: 1, reply: 2 });
   await over(1);
   await loop.between(async () => undefined);
-  const [told, ...more] = messages.flatMap((message) => (message.type === 'step-times' ? [message.times] : []));
-  expect(told).toMatchObject({ steps: 2, rows: 2, computeMs: 2, sampleMs: 2 });
-  expect(told?.totalMs).toBeGreaterThan(4);
+  const [reported, ...more] = messages.flatMap((message) => (message.type === 'step-times' ? [message.times] : []));
+  expect(reported).toMatchObject({ steps: 2, rows: 2, computeMs: 2, sampleMs: 2 });
+  expect(reported?.totalMs).toBeGreaterThan(4);
   expect(more).toEqual([]);
 });
 
@@ -499,27 +499,32 @@ const book = { name: 'book', remaining: 4000 };
 const letter = { name: 'letter', remaining: 300 };
 const question = { name: 'question', remaining: 20 };
 
-test('readTogether: the reader and the shortest others, if each can have the same share of the batch', () => {
-  const reader = (remaining: number, readsAlone = false) => ({ remaining, readsAlone });
+test('prefillTogether: the given prompt and the shortest others that fit into equal shares of the batch', () => {
+  const reader = (remaining: number, prefillsAlone = false) => ({ remaining, prefillsAlone });
   const lengths = (first: number, others: readonly number[], limit: number) => {
     const [one, ...rest] = [first, ...others].map((remaining) => reader(remaining));
-    return one && readTogether(one, [one, ...rest], limit).map(({ remaining }) => remaining);
+    return one && prefillTogether(one, [one, ...rest], limit).map(({ remaining }) => remaining);
   };
   expect(lengths(10, [30, 5, 20], 100)).toEqual([10, 5, 20]);
   expect(lengths(10, [30, 5, 20], 120)).toEqual([10, 5, 20, 30]);
   expect(lengths(60, [5], 100)).toEqual([60]);
   expect(lengths(500, [5], 100)).toEqual([500]);
   const [alone, other] = [reader(5, true), reader(5)];
-  expect(readTogether(alone, [alone, other], 100)).toEqual([alone]);
-  expect(readTogether(other, [alone, other], 100)).toEqual([other]);
+  expect(prefillTogether(alone, [alone, other], 100)).toEqual([alone]);
+  expect(prefillTogether(other, [alone, other], 100)).toEqual([other]);
 });
 
-test('nextReader: alternates between the oldest and the shortest', () => {
+test('nextPrefill: alternates between the oldest and the shortest', () => {
   const readers = [book, letter, question];
-  expect([0, 1, 2, 3].map((turn) => nextReader(readers, turn)?.name)).toEqual(['book', 'question', 'book', 'question']);
+  expect([0, 1, 2, 3].map((turn) => nextPrefill(readers, turn)?.name)).toEqual([
+    'book',
+    'question',
+    'book',
+    'question',
+  ]);
 });
 
-test('nextReader: the oldest of equally long ones', () =>
-  expect(nextReader([letter, { ...letter, name: 'later' }], 1)?.name).toBe('letter'));
+test('nextPrefill: the oldest of equally long ones', () =>
+  expect(nextPrefill([letter, { ...letter, name: 'later' }], 1)?.name).toBe('letter'));
 
-test('nextReader: undefined without prompts', () => expect(nextReader([], 1)).toBeUndefined());
+test('nextPrefill: undefined without prompts', () => expect(nextPrefill([], 1)).toBeUndefined());

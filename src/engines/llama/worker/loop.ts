@@ -1,57 +1,50 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, asAppError, plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
-import { bridges, longestGap } from './fillers.ts';
 import type { Generation } from './generation.ts';
 import { nextChunk } from './memory/batch-size.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
+import { paddingSlots } from './padding.ts';
 import type { SamplerPool } from './sampler-threads/sampler-pool.ts';
+import { batching } from './scheduling.ts';
 import { StepClock } from './step-times.ts';
 import type { StepThreads } from './threads/step-threads.ts';
 
-/** A smaller batch is computed faster than on another thread. A card only begins it then, which takes no time. */
-const smallBatch = { processor: 63, card: 255 };
-/**
- * Texts of short steps are sent together, so that none waits longer than this: a message for each step would cost the processor more than
- * it gives the reader. While the server and its client have a core of the worker, all its threads wait.
- */
-const longestWaitMs = { sharing: 25, alone: 6 };
-/** Further prompts are begun in the same step only within this time. */
-const longestReadingMs = 200;
+const { maxInlineBatch, maxFlushDelayMs, maxPrefillMs } = batching;
 
-export interface LoopParts {
+export interface LoopOptions {
   readonly context: Context;
-  /** The slots that may compute a filler token; none if the memory cannot remove it. */
+  /** The slots that may get a padding token; none if the memory cannot remove it. */
   readonly slots: readonly Slot[];
   readonly send: (message: FromWorker) => void;
   readonly now: () => number;
   /** Computes each generation alone: its tokens must not depend on other requests (see `steadyPortion`). */
-  readonly apart?: boolean;
-  /** Layers are on a card: a decode returns before it is computed, and a pass over the weights costs as much as many rows. */
-  readonly onCard?: boolean;
-  /** Its threads need all cores, so that the server has none of its own. */
+  readonly isolated?: boolean;
+  /** Layers are on a GPU: a decode returns before it is computed, and a pass over the weights costs as much as many rows. */
+  readonly onGpu?: boolean;
+  /** The compute threads use all cores, so the server has none of its own. */
   readonly sharesCores?: boolean;
   readonly samplers?: () => Pick<SamplerPool, 'go'> | undefined;
   /** Missing where the number of threads is fixed. */
-  readonly threads?: Pick<StepThreads, 'before' | 'after' | 'isUnsure' | 'watch'> | undefined;
+  readonly threads?: Pick<StepThreads, 'before' | 'after' | 'needsWatch' | 'watch'> | undefined;
 }
 
 /** The loop of the worker: fills a batch with the next tokens of every generation, computes it, and lets each sample. */
 export class BatchLoop {
   readonly #active = new Set<Generation>();
-  /** Not sent yet. */
+  /** Events that are not sent yet. */
   #pieces: Piece[] = [];
   #sentAt = 0;
   readonly #clock: StepClock;
   readonly #between: (() => Promise<void>)[] = [];
-  readonly #beginnings: (() => void)[] = [];
+  readonly #beforeBatch: (() => void)[] = [];
   #running = false;
-  #chunk = 128;
+  #chunk: number = batching.firstChunk;
   #turn = 0;
 
-  constructor(private readonly parts: LoopParts) {
-    this.#clock = new StepClock((times) => parts.send({ type: 'step-times', times }), parts.now);
+  constructor(private readonly options: LoopOptions) {
+    this.#clock = new StepClock((times) => options.send({ type: 'step-times', times }), options.now);
   }
 
   add(generation: Generation): void {
@@ -69,7 +62,7 @@ export class BatchLoop {
 
   /** Runs short work that must not overlap with a batch: all of it before the next one. */
   beforeNextBatch(work: () => void): void {
-    this.#beginnings.push(work);
+    this.#beforeBatch.push(work);
     if (!this.#running) void this.#run();
   }
 
@@ -77,28 +70,28 @@ export class BatchLoop {
     for (const generation of this.#active) {
       if (generation.id !== id) continue;
       generation.aborted = true;
-      // The others lose this one batch, which is computed again without it.
-      this.parts.context.abortDecode();
+      // The other generations lose this batch; it is computed again without the aborted one.
+      this.options.context.abortDecode();
     }
   }
 
   async #run(): Promise<void> {
     this.#running = true;
-    while (this.#active.size + this.#between.length + this.#beginnings.length > 0) {
+    while (this.#active.size + this.#between.length + this.#beforeBatch.length > 0) {
       const work = this.#between.shift();
       if (work) {
         this.#flush();
         await work();
       }
       // Right before the batch: the library copies sequences with it, and nothing may change them until then.
-      for (const begin of this.#beginnings.splice(0)) begin();
+      for (const begin of this.#beforeBatch.splice(0)) begin();
       // The caller may add more in the same turn.
       await undefined;
-      const startedAt = this.parts.now();
+      const startedAt = this.options.now();
       await this.#step();
       const last = this.#active.size === 0;
-      // With a card, this is done while it computes the next step.
-      if (!this.parts.onCard || last) {
+      // With a GPU this happens while it computes the next step, in `#decode`.
+      if (!this.options.onGpu || last) {
         if (last || this.#isDue(startedAt)) this.#flush();
         await nextTurn();
       }
@@ -109,89 +102,89 @@ export class BatchLoop {
 
   #flush(): void {
     if (this.#pieces.length === 0) return;
-    this.parts.send({ type: 'step', pieces: this.#pieces });
+    this.options.send({ type: 'step', pieces: this.#pieces });
     this.#pieces = [];
-    this.#sentAt = this.parts.now();
+    this.#sentAt = this.options.now();
   }
 
-  /** Texts wait for those of the next step if that is expected in time; all else is sent at once. */
+  /** Whether to send now: text may wait if the next step is expected to end in time; other events are sent at once. */
   #isDue(startedAt: number): boolean {
-    const now = this.parts.now();
+    const now = this.options.now();
     const nextAt = now + (now - startedAt);
-    const longest = this.parts.sharesCores ? longestWaitMs.sharing : longestWaitMs.alone;
-    return nextAt - this.#sentAt > longest || this.#pieces.some(({ type }) => type !== 'text-delta');
+    const maxDelay = this.options.sharesCores ? maxFlushDelayMs.sharedCores : maxFlushDelayMs.ownCores;
+    return nextAt - this.#sentAt > maxDelay || this.#pieces.some(({ type }) => type !== 'text-delta');
   }
 
   /** First one token for each generation in decode, then prefill: whole batches if nothing decodes, otherwise a short chunk. */
   async #step(): Promise<void> {
     this.#dropAborted();
-    const writers = [...this.#active].filter(({ readingPrompt }) => !readingPrompt);
-    if (writers.length > 0) await this.#write(writers);
-    await this.#read(writers.length > 0);
+    const decoding = [...this.#active].filter(({ inPrefill }) => !inPrefill);
+    if (decoding.length > 0) await this.#decodeAll(decoding);
+    await this.#prefill(decoding.length > 0);
   }
 
-  async #write(writers: readonly Generation[]): Promise<void> {
-    const { context, slots, apart, onCard } = this.parts;
-    if (apart) {
-      for (const writer of writers) await this.#compute([writer], [], context.batchCapacity);
+  async #decodeAll(decoding: readonly Generation[]): Promise<void> {
+    const { context, slots, isolated, onGpu } = this.options;
+    if (isolated) {
+      for (const generation of decoding) await this.#compute([generation], [], context.batchCapacity);
       return;
     }
-    const writing = writers.map(({ slot }) => slot);
-    const idle = bridges(writing, slots, onCard ? longestGap.card : longestGap.processor);
+    const active = decoding.map(({ slot }) => slot);
+    const padding = paddingSlots(active, slots, onGpu);
     try {
-      await this.#compute(writers, idle, context.batchCapacity);
+      await this.#compute(decoding, padding, context.batchCapacity);
     } finally {
-      for (const slot of idle) slot.dropFiller();
+      for (const slot of padding) slot.dropPadding();
     }
   }
 
-  /** Reads several short prompts in one step: generations that start together are computed together from then on. */
-  async #read(busy: boolean): Promise<void> {
-    const startedAt = this.parts.now();
+  /** Prefills several short prompts in one step: generations that start together share all further batches. */
+  async #prefill(busy: boolean): Promise<void> {
+    const startedAt = this.options.now();
     for (;;) {
-      const readers = [...this.#active].filter(({ readingPrompt, aborted }) => readingPrompt && !aborted);
-      const reader = nextReader(readers, this.#turn++);
-      if (!reader) return;
-      await this.#readOn(reader, readers, busy);
-      if (reader.readingPrompt || this.parts.now() - startedAt >= longestReadingMs) return;
+      const prompts = [...this.#active].filter(({ inPrefill, aborted }) => inPrefill && !aborted);
+      const prompt = nextPrefill(prompts, this.#turn++);
+      if (!prompt) return;
+      await this.#prefillOne(prompt, prompts, busy);
+      if (prompt.inPrefill || this.options.now() - startedAt >= maxPrefillMs) return;
     }
   }
 
-  async #readOn(reader: Generation, readers: readonly Generation[], busy: boolean): Promise<void> {
-    const { context, now, apart } = this.parts;
-    // Replies do not wait for a prompt.
+  async #prefillOne(prompt: Generation, prompts: readonly Generation[], busy: boolean): Promise<void> {
+    const { context, now, isolated } = this.options;
+    // Text of active replies does not wait for a prefill.
     this.#flush();
-    if (reader.atMedium) {
-      const result = await reader.computeMedium().catch((): DecodeResult => 'failed');
-      this.#after(reader, result);
+    if (prompt.atMedium) {
+      const result = await prompt.computeMedium().catch((): DecodeResult => 'failed');
+      this.#after(prompt, result);
       return;
     }
     const startedAt = now();
     const limit = busy ? this.#chunk : context.batchCapacity;
-    const together = apart ? [reader] : readTogether(reader, readers, limit);
+    const together = isolated ? [prompt] : prefillTogether(prompt, prompts, limit);
     const computed = await this.#compute(together, [], limit);
-    // The first token of the reply does not wait until the card has been given the next step, whose new shape takes it some time.
-    if (!reader.readingPrompt) this.#flush();
+    // The first token is sent before the next step is enqueued: a GPU needs time to prepare a batch of a new shape.
+    if (!prompt.inPrefill) this.#flush();
     if (busy && computed >= this.#chunk) {
       this.#chunk = nextChunk(this.#chunk, now() - startedAt, context.batchCapacity);
     }
   }
 
   /** Computes one batch; returns its number of tokens. */
-  async #compute(generations: readonly Generation[], idle: readonly Slot[], limit: number): Promise<number> {
-    const { context, now, threads } = this.parts;
-    const isPrefill = generations[0]?.readingPrompt === true;
+  async #compute(generations: readonly Generation[], padding: readonly Slot[], limit: number): Promise<number> {
+    const { context, now, threads } = this.options;
+    const isPrefill = generations[0]?.inPrefill === true;
     context.clearBatch();
-    const share = Math.floor(context.batchCapacity / (generations.length + idle.length));
-    const parts = [
+    const share = Math.floor(context.batchCapacity / (generations.length + padding.length));
+    const fills = [
       ...generations.map((one) => ({
         slot: one.slot,
         fill: () => one.fill(Math.min(limit, share), generations.length),
       })),
-      ...idle.map((slot) => ({ slot, fill: () => slot.addFiller() })),
+      ...padding.map((slot) => ({ slot, fill: () => slot.addPadding() })),
     ];
     // The library computes sequences in one pass only in ascending order.
-    for (const { fill } of parts.sort((a, b) => a.slot.sequence - b.slot.sequence)) fill();
+    for (const { fill } of fills.sort((a, b) => a.slot.sequence - b.slot.sequence)) fill();
     const { size } = context;
     if (size === 0) return 0;
     const startedAt = now();
@@ -200,45 +193,46 @@ export class BatchLoop {
     threads?.after(result);
     const computedAt = now();
     if (result === 'ok') this.#sample(generations);
-    else if (isPrefill && generations.length > 1 && result !== 'aborted') await this.#readApart(generations, limit);
+    else if (isPrefill && generations.length > 1 && result !== 'aborted')
+      await this.#prefillSeparately(generations, limit);
     else for (const generation of generations) this.#after(generation, result);
     this.#clock.computed(size, startedAt, computedAt);
     return size;
   }
 
-  /** Prompts that could not be computed together: one that fails must not fail the others. */
-  async #readApart(generations: readonly Generation[], limit: number): Promise<void> {
+  /** After a failed batch of several prompts: each is computed again alone, so that only the faulty one fails. */
+  async #prefillSeparately(generations: readonly Generation[], limit: number): Promise<void> {
     for (const generation of generations) this.#after(generation, 'aborted');
     for (const generation of generations) if (!generation.finished) await this.#compute([generation], [], limit);
   }
 
   async #decode(size: number): Promise<DecodeResult> {
-    const { context, onCard, threads } = this.parts;
-    if (!onCard) {
-      if (size <= smallBatch.processor && !threads?.isUnsure) return context.decodeNow();
+    const { context, onGpu, threads } = this.options;
+    if (!onGpu) {
+      if (size <= maxInlineBatch.cpu && !threads?.needsWatch) return context.decodeNow();
       return threads ? threads.watch(context) : context.decode();
     }
-    const result = size <= smallBatch.card ? context.decodeNow() : await context.decode();
-    // Sends what the last step gave, and lets messages in: aborts, questions, requests.
+    const result = size <= maxInlineBatch.gpu ? context.decodeNow() : await context.decode();
+    // While the GPU computes: sends the events of the last step and lets messages in.
     this.#flush();
     await nextTurn();
     context.synchronize();
     return result;
   }
 
-  /** Other threads sample for some generations, while this one does for the rest. */
+  /** Samples for all generations: some on other threads, the rest on this one meanwhile. */
   #sample(generations: readonly Generation[]): void {
     const elsewhere: Generation[] = [];
     const here: Generation[] = [];
     for (const generation of generations) {
       try {
-        (generation.startChoosing() ? elsewhere : here).push(generation);
+        (generation.startSampling() ? elsewhere : here).push(generation);
       } catch (error) {
         generation.fail(asAppError(error), this.#pieces);
         this.#active.delete(generation);
       }
     }
-    if (elsewhere.length > 0) this.parts.samplers?.()?.go();
+    if (elsewhere.length > 0) this.options.samplers?.()?.go();
     for (const generation of here) this.#after(generation, 'ok');
     for (const generation of elsewhere) this.#after(generation, 'ok');
   }
@@ -273,31 +267,35 @@ export function errorPiece(id: number, error: unknown): Piece {
   return { type: 'error', id, error: plainError(error) };
 }
 
-/** The prompt to continue with: alternately the oldest and the shortest one, so that neither waits for the other. */
-export function nextReader<Reader extends { readonly remaining: number }>(
-  oldestFirst: readonly Reader[],
+/** The prompt to continue with: alternately the oldest and the shortest, so that neither kind waits for the other. */
+export function nextPrefill<Prefill extends { readonly remaining: number }>(
+  oldestFirst: readonly Prefill[],
   turn: number,
-): Reader | undefined {
+): Prefill | undefined {
   const [oldest] = oldestFirst;
   if (!oldest || turn % 2 === 0) return oldest;
-  return oldestFirst.reduce((least, reader) => (reader.remaining < least.remaining ? reader : least), oldest);
+  return oldestFirst.reduce((shortest, prompt) => (prompt.remaining < shortest.remaining ? prompt : shortest), oldest);
 }
 
-interface Reader {
+interface Prefill {
   readonly remaining: number;
-  /** Its prompt is not computed together with others. */
-  readonly readsAlone: boolean;
+  /** Its prompt must not share a batch with others. */
+  readonly prefillsAlone: boolean;
 }
 
-/** The reader, and the shortest of the others that are computed to their end in the same batch: each may take the same share of it. */
-export function readTogether<One extends Reader>(reader: One, readers: readonly One[], limit: number): readonly One[] {
-  const together = [reader];
-  if (reader.readsAlone) return together;
-  let longest = reader.remaining;
-  const others = readers.filter((other) => other !== reader && !other.readsAlone);
+/** The given prompt and the shortest others that fit whole into the same batch, which is divided into equal shares. */
+export function prefillTogether<One extends Prefill>(
+  prompt: One,
+  prompts: readonly One[],
+  limit: number,
+): readonly One[] {
+  const together = [prompt];
+  if (prompt.prefillsAlone) return together;
+  let maxRemaining = prompt.remaining;
+  const others = prompts.filter((other) => other !== prompt && !other.prefillsAlone);
   for (const other of others.sort((a, b) => a.remaining - b.remaining)) {
-    longest = Math.max(longest, other.remaining);
-    if (longest * (together.length + 1) > limit) break;
+    maxRemaining = Math.max(maxRemaining, other.remaining);
+    if (maxRemaining * (together.length + 1) > limit) break;
     together.push(other);
   }
   return together;

@@ -31,7 +31,7 @@ async function receive(message: ToWorker): Promise<void> {
       const placed = (gpuLayers: number) => send({ type: 'placed', gpuLayers });
       const loaded = await loadModel(message.options, progress, parent.watch, placed);
       serving = await serve(loaded);
-      // After this time without the server, unfinished writes are lost.
+      // Without the server, unfinished writes get this much time.
       parent.watch.serving(closingMs.writing);
       send({ type: 'loaded', model: loaded.info });
     } catch (error) {
@@ -61,8 +61,8 @@ async function receive(message: ToWorker): Promise<void> {
       await answer(message.id, () => readCards(worker.loaded.native, worker.loaded.gpus));
       return;
     case 'states': {
-      const { places } = serving;
-      await answer(message.id, () => loop.between(async () => places.perform(message.action)));
+      const { states } = serving;
+      await answer(message.id, () => loop.between(async () => states.perform(message.action)));
       return;
     }
     case 'tokenize':
@@ -96,14 +96,14 @@ async function answer(id: number, work: () => unknown): Promise<void> {
   }
 }
 
-/** Memory for all checkpoints, and the least for those of one slot. */
-const checkpointMemory = { all: 2 * 2 ** 30, slot: 256 * 2 ** 20 };
+/** Memory limit for the checkpoints of all slots, and the minimum share of one slot. */
+const checkpointMemory = { total: 2 * 2 ** 30, minPerSlot: 256 * 2 ** 20 };
 
 async function serve(loaded: Loaded) {
   const { context, options, contextSize } = loaded;
   const now = () => performance.now();
   const portion = portionSize(options, context.batchCapacity);
-  const limits = { count: 8, bytes: Math.max(checkpointMemory.all / options.sequences, checkpointMemory.slot) };
+  const limits = { count: 8, bytes: Math.max(checkpointMemory.total / options.sequences, checkpointMemory.minPerSlot) };
   const newSlot = (sequence: number) => new Slot(context, sequence, contextSize, limits, portion);
   const worker: WorkerContext = {
     loaded,
@@ -126,15 +126,15 @@ async function serve(loaded: Loaded) {
     slots: context.memory === 'plain' ? worker.slots : [],
     send,
     now,
-    apart: options.deterministic,
-    onCard: loaded.info.gpuLayers > 0,
+    isolated: options.deterministic,
+    onGpu: loaded.info.gpuLayers > 0,
     sharesCores: options.threads >= availableParallelism(),
     samplers: () => worker.samplers,
     threads: stepThreads(loaded, send, now),
   });
-  const tell = (text: string) => send({ type: 'note', text });
-  worker.snapshots = await openSnapshotCache(loaded, worker.slots, (work) => loop.between(work), tell);
-  const places = new SavedStateSlots(worker.slots, options.statePlaces, now);
+  const log = (text: string) => send({ type: 'note', text });
+  worker.snapshots = await openSnapshotCache(loaded, worker.slots, (work) => loop.between(work), log);
+  const states = new SavedStateSlots(worker.slots, options.savedStates, now);
   const reading: ReadingRequests = new Map();
-  return { worker, loop, places, reading };
+  return { worker, loop, states, reading };
 }

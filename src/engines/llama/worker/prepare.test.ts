@@ -295,7 +295,7 @@ describe('cache reuse', () => {
   test('from a snapshot; a failing restore does not fail the request', async () => {
     const asked: number[] = [];
     const snapshots = {
-      bring: async (tokens: Int32Array) => {
+      restoreFor: async (tokens: Int32Array) => {
         asked.push(tokens.length);
         throw new Error('the disk is gone');
       },
@@ -351,9 +351,9 @@ test('any order of requests and aborts: at most one start and one end each, and 
         world.letGo();
         await world.settled();
         for (let id = 0; id < ids; id++) {
-          const told = types(world.pieces(id));
-          expect(told.filter((type) => type === 'finish' || type === 'error')).toEqual([told.at(-1)]);
-          expect(told.filter((type) => type === 'start')).toHaveLength(told.at(-1) === 'finish' ? 1 : 0);
+          const events = types(world.pieces(id));
+          expect(events.filter((type) => type === 'finish' || type === 'error')).toEqual([events.at(-1)]);
+          expect(events.filter((type) => type === 'start')).toHaveLength(events.at(-1) === 'finish' ? 1 : 0);
         }
         expect([world.reading.size, world.slots.map(({ busy }) => busy)]).toEqual([0, [false, false]]);
       },
@@ -372,11 +372,11 @@ test.each([
     { prompt: 'a[gMASK]<sop>b', memory: 'm[gMASK]<sop>' },
     { prompt: 'ab', memory: '[gMASK]<sop>m' },
   ],
-])('withFamilyPrefix: a GLM model gets its prefix once, at the start: %s', (_, given, expected) => {
-  expect(withFamilyPrefix(template, given)).toEqual(expected);
+])('withFamilyPrefix: a GLM model gets its prefix once, at the start: %s', (_, texts, expected) => {
+  expect(withFamilyPrefix(template, texts)).toEqual(expected);
 });
 
 test.each([undefined, '', '{{ messages }}'])('withFamilyPrefix: no change for other models (%j)', (other) => {
-  const given = { prompt: '[gMASK]<sop>x', memory: 'm' };
-  expect(withFamilyPrefix(other, given)).toEqual(given);
+  const texts = { prompt: '[gMASK]<sop>x', memory: 'm' };
+  expect(withFamilyPrefix(other, texts)).toEqual(texts);
 });

@@ -31,7 +31,8 @@ import { OutputText } from './text/output-text.ts';
 import { type MarkedTokens, type PromptPlan, planPrompt } from './text/prompt.ts';
 import { checkedTokens, type Vocabulary } from './text/vocabulary.ts';
 
-const smallestContext = 16;
+/** The smallest context that a request may limit itself to: room for a few tokens of prompt and reply. */
+const minContext = 16;
 
 /** The state of the worker between requests, besides the cache in the slots. */
 export interface WorkerContext {
@@ -40,12 +41,12 @@ export interface WorkerContext {
   readonly negative: Slot | undefined;
   readonly now: () => number;
   readonly grammars: GrammarCache;
-  /** The last DRY breakers: finding them reads the whole vocabulary. */
-  breakers: { readonly strings: string; readonly found: DryBreakers } | undefined;
+  /** The last DRY breakers: computing them reads the whole vocabulary. */
+  breakers: { readonly strings: string; readonly tokens: DryBreakers } | undefined;
   reasoning: ReasoningSetup | undefined | 'unknown';
   /** Set once its stores are open. */
   snapshots: SnapshotCache | undefined;
-  /** Started with the second request at the same time, if sampling on several threads is worth it. */
+  /** Started with the second concurrent request, if sampling on several threads pays off. */
   samplers: SamplerPool | undefined;
   readonly misses: CacheMissLog;
 }
@@ -55,18 +56,18 @@ export type ReadingRequests = Map<number, { stop(): void }>;
 
 type GenerateMessage = ToWorker & { type: 'generate' };
 
-interface BeginParts {
+interface BeginDeps {
   readonly worker: WorkerContext;
   readonly loop: Pick<BatchLoop, 'add' | 'beforeNextBatch' | 'between'>;
   readonly reading: ReadingRequests;
   readonly send: (message: FromWorker) => void;
 }
 
-/** Reads media, prompt and snapshot while other requests go on, then takes a slot between two batches. */
-export async function beginGeneration({ worker, loop, reading, send }: BeginParts, message: GenerateMessage) {
+/** Reads media, prompt and snapshot while other requests run, then takes a slot between two batches. */
+export async function beginGeneration({ worker, loop, reading, send }: BeginDeps, message: GenerateMessage) {
   const { id, request, seed } = message;
   const pieces: Piece[] = [];
-  /** It was stopped, has failed, or runs. */
+  /** It was aborted, has failed, or runs. */
   let over = false;
   const leave = (last: readonly Piece[]): void => {
     if (over) return;
@@ -86,7 +87,7 @@ export async function beginGeneration({ worker, loop, reading, send }: BeginPart
     if (request.grammar && !over) await inSlices(worker.grammars.prepare(request.grammar));
     // If the cache fails, the prompt is computed.
     const served = media.length === 0 && reuses(worker, request);
-    if (served && !over) await worker.snapshots?.bring(planned.plan.tokens).catch(() => undefined);
+    if (served && !over) await worker.snapshots?.restoreFor(planned.plan.tokens).catch(() => undefined);
     loop.beforeNextBatch(() => {
       if (over) return;
       try {
@@ -132,7 +133,7 @@ async function planGeneration(
   return { id, request, seed, startedAt, warn, plan, spans, bans, negativeTokens };
 }
 
-/** Takes a slot for a planned request and creates the generation that runs in it. A request that fails gives its slot back. */
+/** Takes a slot for a planned request and creates its generation. The slot is released if that fails. */
 function startGeneration(worker: WorkerContext, planned: Planned): Generation {
   const slot = takeSlot(worker, planned.plan.tokens, reuses(worker, planned.request));
   try {
@@ -150,12 +151,12 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
   const grammar = request.grammar && worker.grammars.take(request.grammar);
   const reused = reuses(worker, request);
   const miss = reused ? worker.misses.look(slot, plan.tokens, (common) => slot.reach(common)) : undefined;
-  const keep = reused ? shiftedAndKept(loaded, slot, planned) : 0;
+  const keep = reused ? shiftAndReuse(loaded, slot, planned) : 0;
   slot.begin(plan.tokens, keep, planned.spans);
   const cachedTokens = slot.computed;
   const budget = reasoningBudget(worker, request, plan);
   const negative = negativeTokens && worker.negative;
-  // With guidance both texts advance together and cannot stop for checkpoints.
+  // With guidance both sequences advance together and cannot stop for checkpoints.
   if (!negative && (loaded.options.reusePrompt || bans.phrases.length > 0)) {
     slot.planCheckpoints((index) => vocabulary.isControl(plan.tokens[index] ?? -1));
   }
@@ -178,7 +179,7 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
     ...(grammar ? { grammar } : {}),
     keepDistribution: request.logprobs !== undefined,
   };
-  // What needs more than its own row of logits and its text is sampled on the main thread.
+  // A request that needs more than its own row of logits and its tokens is sampled on the main thread.
   const alone = !grammar && !negative && !scores && planned.spans.length === 0;
   const pool = alone && request.logprobs === undefined ? samplerPool(worker) : undefined;
   const onThread = pool?.sampler(request.sampling, options, slot.tokens);
@@ -200,7 +201,7 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
     ended: () => {
       pool?.leave(onThread);
       if (grammar) worker.grammars.giveBack(grammar);
-      // What could not be saved is computed again.
+      // A sequence that could not be saved is computed again.
       worker.snapshots?.ended(slot).catch(() => undefined);
     },
   });
@@ -224,8 +225,8 @@ async function promptPlan(
   const tokens = async (part: string) =>
     part === '' ? new Int32Array(0) : vocabulary.tokenizeAside(part, { addSpecial: false });
   const sent = request.promptTokens && sentTokens(request, request.promptTokens, vocabulary);
-  const said = sent ? { prompt: '', memory: request.memory } : request;
-  const text = sent ? mentionAll(said, media) : withFamilyPrefix(info.chatTemplate, mentionAll(said, media));
+  const texts = mentionAll(sent ? { prompt: '', memory: request.memory } : request, media);
+  const text = sent ? texts : withFamilyPrefix(info.chatTemplate, texts);
   const { prompt, memory } =
     media.length > 0 ? placeMedia(text, media) : { prompt: [text.prompt], memory: [text.memory] };
   const limit = Math.min(request.maxContext ?? contextSize, contextSize);
@@ -237,9 +238,9 @@ async function promptPlan(
       bos: vocabulary.addsBos && !(sent && text.memory === '') ? vocabulary.bos : undefined,
     },
     {
-      contextSize: Math.min(contextSize, Math.max(smallestContext, limit)),
+      contextSize: Math.min(contextSize, Math.max(minContext, limit)),
       maxTokens: request.maxTokens,
-      // Logprobs of a trimmed prompt would be those of another text.
+      // Logprobs of a trimmed prompt would be those of another prompt.
       overflow: request.promptLogprobs === undefined ? request.overflow : 'refuse',
     },
   );
@@ -270,7 +271,7 @@ function reuses({ loaded }: WorkerContext, { freshPrompt, promptLogprobs }: Gene
 }
 
 /** Shifts the cache if that helps; returns how many tokens of the prompt are cached. */
-function shiftedAndKept({ options, contextSize, context }: Loaded, slot: Slot, { plan, warn }: Planned): number {
+function shiftAndReuse({ options, contextSize, context }: Loaded, slot: Slot, { plan, warn }: Planned): number {
   const canShift = options.contextShift && context.canShift;
   const { shift, keep } = planReuse(slot.cached, plan, contextSize, canShift);
   if (!shift) return keep;
@@ -280,12 +281,12 @@ function shiftedAndKept({ options, contextSize, context }: Loaded, slot: Slot, {
 }
 
 /** Takes the best slot for the prompt, and copies the prefix of another slot if that shares more. */
-function takeSlot({ slots, loaded, now }: WorkerContext, wanted: Int32Array, canCopy: boolean): Slot {
-  const isMark = (token: number) => loaded.vocabulary.isControl(token);
-  const choice = chooseSlot(slots, { wanted, canCopy, isMark });
+function takeSlot({ slots, loaded, now }: WorkerContext, prompt: Int32Array, canCopy: boolean): Slot {
+  const isControl = (token: number) => loaded.vocabulary.isControl(token);
+  const choice = chooseSlot(slots, { prompt, canCopy, isControl });
   if (!choice) throw new AppError('engine-failed', { capability: 'text', reason: 'all of its sequences are at work' });
   const { slot, copyFrom } = choice;
-  if (copyFrom) slot.copyFrom(copyFrom, commonPrefix(copyFrom.cached, wanted));
+  if (copyFrom) slot.copyFrom(copyFrom, commonPrefix(copyFrom.cached, prompt));
   slot.take(now());
   return slot;
 }
@@ -310,25 +311,25 @@ function dryOption(worker: WorkerContext, { sampling }: GenerationRequest): { dr
   if (sampling.dryMultiplier <= 0 || sampling.dryBreakers.length === 0) return {};
   const strings = JSON.stringify(sampling.dryBreakers);
   if (worker.breakers?.strings !== strings) {
-    const found = dryBreakers(sampling.dryBreakers, samplingVocabulary(worker.loaded.vocabulary));
-    worker.breakers = { strings, found };
+    const tokens = dryBreakers(sampling.dryBreakers, samplingVocabulary(worker.loaded.vocabulary));
+    worker.breakers = { strings, tokens };
   }
-  return { dryBreakers: worker.breakers.found };
+  return { dryBreakers: worker.breakers.tokens };
 }
 
-/** No model has a longer token. */
-const longestToken = 1000;
+/** No token of any model has more characters. */
+const maxTokenLength = 1000;
 
 /** Stop texts that are one token without visible text: they can only be recognized by their id. */
 function silentStops(vocabulary: Vocabulary, { stop, renderSpecial }: GenerationRequest): ReadonlySet<number> {
-  const found = new Set<number>();
+  const tokens = new Set<number>();
   for (const text of stop) {
-    if (text.length > longestToken) continue;
+    if (text.length > maxTokenLength) continue;
     const [token, ...rest] = vocabulary.tokenize(text, { addSpecial: false });
     if (token !== undefined && rest.length === 0 && vocabulary.bytes(token, renderSpecial !== false).length === 0)
-      found.add(token);
+      tokens.add(token);
   }
-  return found;
+  return tokens;
 }
 
 function samplingVocabulary(vocabulary: Vocabulary) {
@@ -344,14 +345,14 @@ const glmPrefix = '[gMASK]<sop>';
 /** GLM models need their two opening marks exactly once, at the very front. */
 export function withFamilyPrefix(template: string | undefined, { prompt, memory }: PromptTexts): PromptTexts {
   if (!template?.includes(glmPrefix)) return { prompt, memory };
-  const bare = { prompt: prompt.replaceAll(glmPrefix, ''), memory: memory.replaceAll(glmPrefix, '') };
-  return bare.memory === ''
-    ? { prompt: glmPrefix + bare.prompt, memory: '' }
-    : { prompt: bare.prompt, memory: glmPrefix + bare.memory };
+  const stripped = { prompt: prompt.replaceAll(glmPrefix, ''), memory: memory.replaceAll(glmPrefix, '') };
+  return stripped.memory === ''
+    ? { prompt: glmPrefix + stripped.prompt, memory: '' }
+    : { prompt: stripped.prompt, memory: glmPrefix + stripped.memory };
 }
 
 /** Reasoning tags of model families, and how many tokens the start tag must have. */
-const families = [
+const reasoningTags = [
   { start: '<think>', startTokens: 1, end: '</think>' },
   { start: '<|channel>thought', startTokens: 2, end: '<channel|>' },
   { start: '<seed:think>', startTokens: 1, end: '</seed:think>' },
@@ -360,7 +361,7 @@ const families = [
   { start: ' to=self<|message|>', startTokens: 3, end: '<|eom|>' },
 ] as const;
 
-const closingWords = '\nThat is enough thinking; here is the answer.\n';
+const closingPhrase = '\nThat is enough thinking; here is the answer.\n';
 
 interface ReasoningSetup {
   readonly tags: ReasoningTags;
@@ -371,11 +372,11 @@ interface ReasoningSetup {
 /** Undefined for a model without such tags. */
 export function findReasoning(vocabulary: Vocabulary): ReasoningSetup | undefined {
   const tokens = (text: string) => [...vocabulary.tokenize(text, { addSpecial: false })];
-  for (const { start, startTokens, end } of families) {
+  for (const { start, startTokens, end } of reasoningTags) {
     const opening = tokens(start);
     const [closing, ...rest] = tokens(end);
     if (opening.length !== startTokens || closing === undefined || rest.length > 0) continue;
-    return { tags: { start: opening, end: closing }, closing: [...tokens(closingWords), closing] };
+    return { tags: { start: opening, end: closing }, closing: [...tokens(closingPhrase), closing] };
   }
   return undefined;
 }

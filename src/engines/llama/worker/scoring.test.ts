@@ -9,7 +9,7 @@ type World = ReturnType<typeof workerWorld>;
 
 const scored = (world: World, id: number): readonly PromptToken[] =>
   world.pieces(id).flatMap((piece) => (piece.type === 'prompt-logprobs' ? piece.tokens : []));
-const told = (world: World, id: number) =>
+const scoredText = (world: World, id: number) =>
   scored(world, id)
     .map(({ text }) => text)
     .join('');
@@ -34,7 +34,7 @@ describe('prompt logprobs', () => {
     await world.settled();
     const types = world.pieces(1).map(({ type }) => type);
     expect(types.lastIndexOf('prompt-logprobs')).toBeLessThan(types.indexOf('text-delta'));
-    expect([told(world, 1), world.text(1)]).toEqual(['abc', 'defg']);
+    expect([scoredText(world, 1), world.text(1)]).toEqual(['abc', 'defg']);
   });
 
   test('compute the whole prompt despite the cache, and the next prompt reuses it', async () => {
@@ -44,7 +44,7 @@ describe('prompt logprobs', () => {
     await world.begin(2, 'abcdefgh', { promptLogprobs: 0 });
     await world.settled();
     expect(world.pieces(2)[0]).toMatchObject({ cachedTokens: 0 });
-    expect(told(world, 2)).toBe('abcdefgh');
+    expect(scoredText(world, 2)).toBe('abcdefgh');
     await world.begin(3, 'abcdefgh');
     await world.settled();
     expect(world.pieces(3)[0]).toMatchObject({ cachedTokens: 7 });
@@ -109,7 +109,7 @@ describe('max_tokens 0', () => {
     const world = workerWorld();
     await world.begin(1, 'abc', { maxTokens: 0, promptLogprobs: 3 });
     await world.settled();
-    expect([told(world, 1), world.text(1)]).toEqual(['abc', '']);
+    expect([scoredText(world, 1), world.text(1)]).toEqual(['abc', '']);
   });
 
   test('allows a prompt as long as the context', async () => {

@@ -1,9 +1,9 @@
 import type { StepTimes } from '../../../core/text-service.ts';
 
-/** How often the times are sent: a message per step would cost more than it tells. */
-const everyMs = 1000;
+/** Interval between two messages: one per step would cost more than metrics of that resolution are worth. */
+const intervalMs = 1000;
 
-/** Adds up where the time of the steps goes. */
+/** Sums up how the time of the steps is spent. */
 export class StepClock {
   #times = { steps: 0, rows: 0, computeMs: 0, sampleMs: 0, totalMs: 0 };
   #sentAt: number;
@@ -15,7 +15,7 @@ export class StepClock {
     this.#sentAt = now();
   }
 
-  /** A batch was computed until `computedAt`, and its tokens were chosen until now. */
+  /** A batch was computed until `computedAt`, and its tokens were sampled until now. */
   computed(rows: number, startedAt: number, computedAt: number): void {
     const times = this.#times;
     times.rows += rows;
@@ -28,7 +28,7 @@ export class StepClock {
     const now = this.now();
     this.#times.steps += 1;
     this.#times.totalMs += now - startedAt;
-    if (!last && now - this.#sentAt < everyMs) return;
+    if (!last && now - this.#sentAt < intervalMs) return;
     this.#sentAt = now;
     this.send(this.#times);
     this.#times = { steps: 0, rows: 0, computeMs: 0, sampleMs: 0, totalMs: 0 };

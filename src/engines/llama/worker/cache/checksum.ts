@@ -10,15 +10,15 @@ export interface Checksum {
 
 /** A part is summed up in pieces of this many bytes. */
 export const pieceBytes = 4 * 2 ** 20;
-/** The library of Node computes as many at the same time. */
-const mostAtOnce = 4;
+/** The size of Node's thread pool, which computes the hashes. */
+const maxConcurrent = 4;
 
 /** The SHA-256 of the SHA-256 of each piece: other threads compute those, several at once. Since version 2. */
 export function piecewiseChecksum(): Checksum {
   const sums: Promise<ArrayBuffer>[] = [];
   return {
     add: async (piece) => {
-      await sums.at(-mostAtOnce);
+      await sums.at(-maxConcurrent);
       sums.push(webcrypto.subtle.digest('SHA-256', piece));
     },
     digest: async () => {

@@ -38,7 +38,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 function world() {
   const folder = mkdtempSync(join(root, 'folder-'));
   let clock = 1_000_000;
-  const told: string[] = [];
+  const logged: string[] = [];
   const open = (more: Partial<DiskStoreOptions> = {}) =>
     DiskStore.open({
       folder,
@@ -46,10 +46,10 @@ function world() {
       fingerprint: 'a'.repeat(64),
       now: () => (clock += 10),
       processes: { own: 7, alive: (id) => id === 8 },
-      tell: (sentence) => told.push(sentence),
+      log: (sentence) => logged.push(sentence),
       ...more,
     });
-  return { folder, told, open, names: () => readdirSync(folder).sort() };
+  return { folder, logged, open, names: () => readdirSync(folder).sort() };
 }
 
 const other = { fingerprint: 'b'.repeat(64) };
@@ -86,7 +86,7 @@ test('DiskStore: files are readable by the owner only', async () => {
 
 describe('DiskStore: limit', () => {
   test('snapshots of a newer version are neither counted nor removed nor replaced, and reported once', async () => {
-    const { folder, open, names, told } = world();
+    const { folder, open, names, logged } = world();
     await (await open()).write(snapshot(1, 400));
     const [name = ''] = names();
     const later = readFileSync(join(folder, name));
@@ -97,7 +97,7 @@ describe('DiskStore: limit', () => {
     expect(firsts(store)).toEqual([3, 4]);
     expect(readFileSync(join(folder, name))).toEqual(later);
     expect(store.health()).toMatchObject({ otherBytes: 0, failures: 0 });
-    expect(told).toEqual([expect.stringContaining('snapshots of a newer version of Parley are left alone')]);
+    expect(logged).toEqual([expect.stringContaining('snapshots of a newer version of Parley are left alone')]);
   });
 
   test('counts snapshots of all models, and evicts the least recently used', async () => {
@@ -148,21 +148,21 @@ describe('DiskStore: limit', () => {
   });
 
   test('reports a snapshot above the limit once', async () => {
-    const { open, told, names } = world();
+    const { open, logged, names } = world();
     const store = await open({ bytes: 2 ** 20 });
     for (const first of [1, 2]) {
       await expect(store.write(snapshot(first, 2 ** 21))).rejects.toThrow('larger than the limit');
     }
     expect(names()).toEqual([]);
     expect(store.health().failures).toBe(2);
-    expect(told).toHaveLength(1);
-    expect(told[0]).toMatch(/^--diskcache .*A snapshot of 2\.0 MB is larger than the limit of 1\.0 MB$/);
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toMatch(/^--diskcache .*A snapshot of 2\.0 MB is larger than the limit of 1\.0 MB$/);
   });
 });
 
 describe('DiskStore: failed write', () => {
   test.runIf(existsSync('/dev/full'))('leaves no file on a full disk, and is counted and reported', async () => {
-    const { folder, open, told, names } = world();
+    const { folder, open, logged, names } = world();
     const store = await open();
     for (const first of [1, 2]) {
       symlinkSync('/dev/full', join(folder, `${await nameOf(snapshot(first))}.7.part`));
@@ -171,7 +171,7 @@ describe('DiskStore: failed write', () => {
     expect(names()).toEqual([]);
     expect(store.entries()).toEqual([]);
     expect(store.health()).toMatchObject({ failures: 2, lastFailure: expect.stringContaining('no space left') });
-    expect(told).toHaveLength(1);
+    expect(logged).toHaveLength(1);
   });
 
   test('leaves no file if it cannot be renamed', async () => {
@@ -200,13 +200,13 @@ describe('DiskStore: deleted folder', () => {
   });
 
   test('is reported if it cannot be created', async () => {
-    const { folder, open, told } = world();
+    const { folder, open, logged } = world();
     const file = join(folder, 'file');
     writeFileSync(file, '');
     const store = await open({ folder: file });
     expect(store.entries()).toEqual([]);
     await expect(store.write(snapshot(1))).rejects.toThrow();
-    expect(told[0]).toContain(`--diskcache ${file}: The folder cannot be used`);
+    expect(logged[0]).toContain(`--diskcache ${file}: The folder cannot be used`);
   });
 });
 
@@ -392,10 +392,10 @@ describe('readSnapshot: undefined for a file that', () => {
     expect(await damaged((path) => appendFileSync(path, 'more'))).toBeUndefined();
   });
 
-  test.each([80, 150, 175, 500, -1])('has a changed byte at %i', async (place) => {
+  test.each([80, 150, 175, 500, -1])('has a changed byte at %i', async (offset) => {
     const harm = (path: string) => {
       const content = readFileSync(path);
-      const at = place < 0 ? content.length + place : place;
+      const at = offset < 0 ? content.length + offset : offset;
       content[at] = (content[at] as number) ^ 1;
       writeFileSync(path, content);
     };

@@ -11,12 +11,12 @@ export interface DiskStoreOptions {
   readonly folder: string;
   /** Limit of all snapshots in the folder, including those of other models and servers. */
   readonly bytes: number;
-  /** Of the model and the settings that its state depends on: snapshots of other ones are never read. */
+  /** Identifies the model and the settings that its state depends on: snapshots with another fingerprint are never read. */
   readonly fingerprint: string;
   readonly now: () => number;
   readonly processes: Processes;
   /** Called with a sentence for the first failure of each kind. */
-  readonly tell: (sentence: string) => void;
+  readonly log: (sentence: string) => void;
 }
 
 interface SnapshotFile extends Pick<SnapshotEntry, 'id' | 'bytes' | 'usedAt'> {
@@ -24,8 +24,10 @@ interface SnapshotFile extends Pick<SnapshotEntry, 'id' | 'bytes' | 'usedAt'> {
   readonly outline: Outline | undefined;
 }
 
-const mostFiles = 10_000;
-const coarseMs = 2000;
+/** Listing more files at every write would take too long. */
+const maxFiles = 10_000;
+/** The coarsest resolution of file times, that of FAT. */
+const timeResolutionMs = 2000;
 
 /** Snapshots on disk, one file each. Damaged, foreign and deleted files are ignored; a failing disk is reported and costs only time. */
 export class DiskStore implements SnapshotStore {
@@ -37,7 +39,7 @@ export class DiskStore implements SnapshotStore {
   #changedAt: number | undefined;
 
   private constructor(private readonly options: DiskStoreOptions) {
-    this.#failures = new Failures((reason) => options.tell(`--diskcache ${options.folder}: ${reason}`));
+    this.#failures = new Failures((reason) => options.log(`--diskcache ${options.folder}: ${reason}`));
   }
 
   static async open(options: DiskStoreOptions): Promise<DiskStore> {
@@ -147,14 +149,14 @@ export class DiskStore implements SnapshotStore {
     for (const id of names) {
       const path = join(folder, id);
       const known = this.#files.get(id);
-      const found = await stat(path).catch(() => undefined);
-      if (!found) {
+      const stats = await stat(path).catch(() => undefined);
+      if (!stats) {
         this.#files.delete(id);
         continue;
       }
-      const bytes = found.size;
+      const bytes = stats.size;
       // A time in the future would keep a file for ever.
-      const usedAt = Math.min(found.mtimeMs, now());
+      const usedAt = Math.min(stats.mtimeMs, now());
       const same = known && known.bytes === bytes;
       const outline = same ? known.outline : await this.#outlineOf(id);
       if (this.#newer.has(id)) continue;
@@ -163,19 +165,19 @@ export class DiskStore implements SnapshotStore {
   }
 
   async #outlineOf(id: string): Promise<Outline | undefined> {
-    const { folder, fingerprint, tell } = this.options;
+    const { folder, fingerprint, log } = this.options;
     try {
       return await readOutline(join(folder, id), fingerprint);
     } catch (error) {
       if (!(error instanceof NewerFile)) return undefined;
-      if (this.#newer.size === 0) tell(`--diskcache ${folder}: snapshots of a newer version of Parley are left alone.`);
+      if (this.#newer.size === 0) log(`--diskcache ${folder}: snapshots of a newer version of Parley are left alone.`);
       this.#newer.add(id);
       return undefined;
     }
   }
 
   async #prune(): Promise<void> {
-    const limits = { bytes: this.options.bytes, count: mostFiles };
+    const limits = { bytes: this.options.bytes, count: maxFiles };
     for (const { id } of overLimit([...this.#files.values()], limits)) await this.remove(id);
   }
 
@@ -183,12 +185,12 @@ export class DiskStore implements SnapshotStore {
     const { folder, processes, now } = this.options;
     for (const name of (await readdir(folder)).filter(isPartName)) {
       const path = join(folder, name);
-      const found = await stat(path).catch(() => undefined);
-      if (found && isLeftOver(name, now() - found.mtimeMs, processes)) await rm(path, { force: true });
+      const stats = await stat(path).catch(() => undefined);
+      if (stats && isLeftOver(name, now() - stats.mtimeMs, processes)) await rm(path, { force: true });
     }
   }
 
-  /** Drops the entries of deleted files, so that their texts are saved again. */
+  /** Drops the entries of deleted files, so that their sequences are saved again. */
   #dropMissing(): void {
     const { folder, now } = this.options;
     try {
@@ -197,14 +199,14 @@ export class DiskStore implements SnapshotStore {
       const present = new Set(readdirSync(folder));
       for (const id of this.#files.keys()) if (!present.has(id)) this.#files.delete(id);
       // File times are coarse: right after a change, another one may have the same time.
-      if (Math.abs(now() - mtimeMs) > coarseMs) this.#changedAt = mtimeMs;
+      if (Math.abs(now() - mtimeMs) > timeResolutionMs) this.#changedAt = mtimeMs;
     } catch {
       this.#files.clear();
     }
   }
 }
 
-/** The modification time tells later starts, and other servers, which file was used last. */
+/** Sets the modification time, by which later starts and other servers know the least recently used file. */
 async function markUsed(path: string, usedAt: number): Promise<void> {
   await utimes(path, usedAt / 1000, usedAt / 1000).catch(() => undefined);
 }
@@ -242,8 +244,8 @@ interface Processes {
 }
 
 const ending = '.parley-cache';
-/** Process ids are reused: older partial files are removed in any case. */
-const longestWriteMs = 24 * 60 * 60 * 1000;
+/** Process ids are reused: partial files older than this are removed in any case. */
+const maxWriteMs = 24 * 60 * 60 * 1000;
 
 export const snapshotName = (sum: string): string => `${sum.slice(0, 32)}${ending}`;
 export const partName = (name: string, process: number): string => `${name}.${process}.part`;
@@ -255,7 +257,7 @@ export const isPartName = (name: string): boolean => /^([0-9a-f]{32}\.parley-cac
 /** Whether a partial file was left by a process that ended while it wrote. This process does not write yet. */
 function isLeftOver(name: string, ageMs: number, { own, alive }: Processes): boolean {
   const process = /\.(?<process>\d+)\.part$/.exec(name)?.groups?.process;
-  if (ageMs > longestWriteMs) return true;
+  if (ageMs > maxWriteMs) return true;
   return process !== undefined && (Number(process) === own || !alive(Number(process)));
 }
 
@@ -268,8 +270,8 @@ const version = 2;
 const magic = `${format}${version}`;
 /** Magic, fingerprint (hex), checksum of all that follows (hex), number of tokens, number of checkpoints. */
 const headerBytes = magic.length + 64 + 64 + 8;
-/** Enough for the same prompt again and for another last turn; each can be as large as the rest. */
-const keptCheckpoints = 2;
+/** Enough for the same prompt again and for another last turn; each can be as large as the rest of the file. */
+const maxCheckpoints = 2;
 /** The table of checkpoints has 32 bits for each size. */
 const maxCheckpointBytes = 2 ** 32 - 1;
 /** No context is longer: a header that claims more is damaged, and nothing is allocated for it. */
@@ -277,7 +279,7 @@ const maxTokens = 2 ** 26;
 
 /** The tokens, a table of the checkpoints (index, size), the state, and the states of the checkpoints; `bytes` is the file's size. */
 export function bodyOf({ tokens, state, checkpoints: all }: Snapshot) {
-  const checkpoints = all.filter((one) => one.state.length <= maxCheckpointBytes).slice(-keptCheckpoints);
+  const checkpoints = all.filter((one) => one.state.length <= maxCheckpointBytes).slice(-maxCheckpoints);
   const table = Uint32Array.from(checkpoints.flatMap((one) => [one.index, one.state.length]));
   const front = Buffer.concat([bytesOf(tokens), bytesOf(table)]);
   const parts = [front, state, ...checkpoints.map((one) => one.state)];
@@ -298,9 +300,9 @@ export async function readOutline(path: string, fingerprint: string): Promise<Ou
     const head = Buffer.alloc(headerBytes);
     await file.read(head, 0, headerBytes, 0);
     const start = head.toString('latin1', 0, magic.length + 64);
-    const found = Number(start.charAt(format.length));
-    if (start.startsWith(format) && found > version) throw new NewerFile(found, version);
-    if (!start.startsWith(format) || !(found >= 1) || !start.endsWith(fingerprint)) return undefined;
+    const fileVersion = Number(start.charAt(format.length));
+    if (start.startsWith(format) && fileVersion > version) throw new NewerFile(fileVersion, version);
+    if (!start.startsWith(format) || !(fileVersion >= 1) || !start.endsWith(fingerprint)) return undefined;
     const count = { tokens: head.readUInt32LE(headerBytes - 8), checkpoints: head.readUInt32LE(headerBytes - 4) };
     if (count.tokens > maxTokens || headerBytes + count.tokens * 4 + count.checkpoints * 8 > size) return undefined;
     const tokens = new Int32Array(count.tokens);
@@ -343,8 +345,8 @@ export async function readSnapshot(
     }
     if ((await sum.digest()) !== header.toString('latin1', magic.length + 64, magic.length + 128)) return undefined;
     const [state, ...others] = states as [Uint8Array, ...Uint8Array[]];
-    const stateOf = (place: number) => others[place] ?? new Uint8Array(0);
-    return { tokens, state, checkpoints: checkpoints.map((index, place) => ({ index, state: stateOf(place) })) };
+    const stateOf = (entry: number) => others[entry] ?? new Uint8Array(0);
+    return { tokens, state, checkpoints: checkpoints.map((index, entry) => ({ index, state: stateOf(entry) })) };
   } finally {
     await file.close();
   }
@@ -352,7 +354,7 @@ export async function readSnapshot(
 
 /** Sizes of the state and of those of the checkpoints; undefined if the table does not fit the file. */
 function stateSizes(bytes: number, table: Buffer): readonly number[] | undefined {
-  const others = Array.from({ length: table.length / 8 }, (_, place) => table.readUInt32LE(8 * place + 4));
+  const others = Array.from({ length: table.length / 8 }, (_, entry) => table.readUInt32LE(8 * entry + 4));
   const own = others.reduce((left, size) => left - size, bytes);
   return own < 0 ? undefined : [own, ...others];
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { computerName, fingerprint, partsOf, type ShapingOptions, samplePlaces } from './fingerprint.ts';
+import { computerName, fingerprint, partsOf, type ShapingOptions, sampleOffsets } from './fingerprint.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-fingerprint-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -43,10 +43,10 @@ test('fingerprint: equal for the same files and settings', async () => {
 });
 
 test.each<[string, () => unknown, Partial<ShapingOptions>?]>([
-  ['a model with another middle', () => write('model.gguf', { at: samplePlaces(size)[40] as number })],
+  ['a model with another middle', () => write('model.gguf', { at: sampleOffsets(size)[40] as number })],
   ['a model with another end', () => write('model.gguf', { at: size - 1 })],
   ['a newer model', () => write('model.gguf', undefined, 2000)],
-  ['a LoRA with another middle', () => write('lora.gguf', { at: samplePlaces(size)[40] as number })],
+  ['a LoRA with another middle', () => write('lora.gguf', { at: sampleOffsets(size)[40] as number })],
   ['a newer LoRA', () => write('lora.gguf', undefined, 2000)],
   ['another scale', reset, { lora: [{ path: join(root, 'lora.gguf'), scale: 0.5 }] }],
   ['no LoRA', reset, { lora: [] }],
@@ -84,10 +84,10 @@ test('fingerprint: a whole model may be named like a part', async () => {
 test.each([0, 1, 64 * 1024, 5 * 2 ** 20, 40 * 2 ** 30])(
   'samplePlaces: samples of a file of %d bytes reach both ends',
   (bytes) => {
-    const places = samplePlaces(bytes);
-    expect(places.length).toBeLessThanOrEqual(80);
-    expect(Math.min(...places)).toBe(0);
-    expect(Math.max(...places)).toBe(Math.max(0, bytes - 64 * 1024));
+    const offsets = sampleOffsets(bytes);
+    expect(offsets.length).toBeLessThanOrEqual(80);
+    expect(Math.min(...offsets)).toBe(0);
+    expect(Math.max(...offsets)).toBe(Math.max(0, bytes - 64 * 1024));
   },
 );
 
@@ -99,8 +99,8 @@ test('computerName: only the library by default', () => {
 });
 
 test('computerName: everything that changes rounding if replies must not depend on the cache', () => {
-  const name = (options = {}, place = {}) =>
-    computerName('1', { ...computing, deterministic: true, ...options }, { ...machine, ...place });
+  const name = (options = {}, placement = {}) =>
+    computerName('1', { ...computing, deterministic: true, ...options }, { ...machine, ...placement });
   const names = [
     name(),
     name({ threads: 5 }),

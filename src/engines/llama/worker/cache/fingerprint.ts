@@ -7,7 +7,7 @@ type CacheOptions = 'cacheType' | 'flashAttention' | 'fullSlidingWindow';
 export type ShapingOptions = Pick<LoadOptions, 'model' | 'lora' | 'metadataOverrides' | ContextOptions | CacheOptions>;
 type RoundingOptions = Pick<LoadOptions, 'deterministic' | 'threads' | 'batchThreads' | 'microBatchSize'>;
 
-/** A hash of library, weights and the settings that a state depends on. Texts with media are not saved, so no projector. */
+/** A hash of library, weights and the settings that a state depends on. Sequences with media are not saved, so no projector. */
 export async function fingerprint(options: ShapingOptions, library: string): Promise<string> {
   const { cacheType, flashAttention, rope, contextSize, contextSizeGiven, trainedContextOverride, lora } = options;
   const { metadataOverrides, fullSlidingWindow, addBos } = options;
@@ -44,11 +44,11 @@ const spreadPieces = 64;
 const firstPieces = 16;
 
 /** Reading a whole model takes too long: its beginning, spread pieces and its end identify it. */
-export function samplePlaces(size: number): readonly number[] {
+export function sampleOffsets(size: number): readonly number[] {
   const last = Math.max(0, size - pieceBytes);
   const first = Array.from({ length: firstPieces }, (_, index) => index * pieceBytes);
   const spread = Array.from({ length: spreadPieces }, (_, index) => Math.floor((last * index) / (spreadPieces - 1)));
-  return [...new Set([...first, ...spread])].filter((place) => place <= last);
+  return [...new Set([...first, ...spread])].filter((offset) => offset <= last);
 }
 
 async function addFile(hash: Hash, path: string): Promise<void> {
@@ -59,8 +59,8 @@ async function addFile(hash: Hash, path: string): Promise<void> {
     const { size, mtimeMs } = await file.stat();
     hash.update(JSON.stringify([size, mtimeMs]));
     const piece = Buffer.alloc(pieceBytes);
-    for (const place of samplePlaces(size)) {
-      const { bytesRead } = await file.read(piece, 0, pieceBytes, place);
+    for (const offset of sampleOffsets(size)) {
+      const { bytesRead } = await file.read(piece, 0, pieceBytes, offset);
       hash.update(piece.subarray(0, bytesRead));
     }
   } finally {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { CacheMissLog } from './snapshot-cache.ts';
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
-const text = (...parts: number[][]) => ({ cached: Int32Array.from(parts.flat()), asked: parts.flat().length });
+const text = (...parts: number[][]) => ({ cached: Int32Array.from(parts.flat()), promptLength: parts.flat().length });
 const tokens = (...parts: number[][]) => Int32Array.from(parts.flat());
 const missLog = () =>
   new CacheMissLog(
@@ -35,9 +35,9 @@ test.each([
   ['the same prompt again', range(0, 20), range(0, 20)],
   ['an empty cache', [], range(0, 20)],
   ['another chat that begins alike', range(0, 200), [...range(0, 20), ...range(500, 600)]],
-])('CacheMissLog: %s is no miss', (_, kept, wanted) => {
+])('CacheMissLog: %s is no miss', (_, kept, prompt) => {
   const seen = missLog();
-  expect(seen.look(text(kept), tokens(wanted), (common) => common)).toBeUndefined();
+  expect(seen.look(text(kept), tokens(prompt), (common) => common)).toBeUndefined();
   expect(seen.misses).toEqual([]);
 });
 

@@ -18,21 +18,21 @@ function fakeSlot() {
     get cached() {
       return slot.held?.tokens ?? new Int32Array();
     },
-    asked: 0,
+    promptLength: 0,
     reach: (index: number) => index,
     snapshot: () => slot.held,
     get snapshotFigures() {
       return { tokens: slot.cached.length, bytes: slot.held?.state.length ?? 0 };
     },
-    restore: (given: Snapshot) => {
-      slot.held = given;
+    restore: (snapshot: Snapshot) => {
+      slot.held = snapshot;
       return true;
     },
   };
   return slot;
 }
 
-function world({ slots: count = 1, places = 2 } = {}) {
+function world({ slots: count = 1, states = 2 } = {}) {
   let time = 0;
   const now = () => {
     time += 1;
@@ -46,78 +46,78 @@ function world({ slots: count = 1, places = 2 } = {}) {
     return slot;
   };
   const held = () => slots.map(({ cached }) => [...cached]);
-  return { slots, use, held, places: new SavedStateSlots(slots as unknown as readonly Slot[], places, now) };
+  return { slots, use, held, states: new SavedStateSlots(slots as unknown as readonly Slot[], states, now) };
 }
 
 test('load: restores a saved state any number of times', () => {
-  const { slots, use, places } = world();
+  const { slots, use, states } = world();
   use(0, 1, 2, 3);
-  expect(places.perform({ type: 'save', place: 1 })).toEqual({ tokens: 3, bytes: 30 });
+  expect(states.perform({ type: 'save', index: 1 })).toEqual({ tokens: 3, bytes: 30 });
   for (const later of [snapshot(9), undefined]) {
     const [slot] = slots;
     if (slot) slot.held = later;
-    expect(places.perform({ type: 'load', place: 1 })).toEqual({ tokens: 3, bytes: 30 });
+    expect(states.perform({ type: 'load', index: 1 })).toEqual({ tokens: 3, bytes: 30 });
     expect(slot?.held).toEqual(snapshot(1, 2, 3));
   }
 });
 
 test('check: sizes of the saved states and of the current one', () => {
-  const { use, places } = world();
+  const { use, states } = world();
   use(0, 1, 2);
-  places.perform({ type: 'save', place: 0 });
+  states.perform({ type: 'save', index: 0 });
   use(0, 1, 2, 3);
   const nothing = { tokens: 0, bytes: 0 };
   const saved = { tokens: 2, bytes: 20 };
-  expect(places.perform({ type: 'check' })).toEqual({ places: [saved, nothing], current: { tokens: 3, bytes: 30 } });
-  places.perform({ type: 'clear' });
-  expect(places.perform({ type: 'check' })).toMatchObject({ places: [nothing, nothing] });
+  expect(states.perform({ type: 'check' })).toEqual({ places: [saved, nothing], current: { tokens: 3, bytes: 30 } });
+  states.perform({ type: 'clear' });
+  expect(states.perform({ type: 'check' })).toMatchObject({ places: [nothing, nothing] });
 });
 
 test('SavedStateSlots: does not save an empty state, load an empty slot or use a slot beyond the last', () => {
-  const { use, places } = world();
-  expect(places.perform({ type: 'save', place: 0 })).toBeNull();
-  expect(places.perform({ type: 'load', place: 0 })).toBeNull();
+  const { use, states } = world();
+  expect(states.perform({ type: 'save', index: 0 })).toBeNull();
+  expect(states.perform({ type: 'load', index: 0 })).toBeNull();
   use(0, 1);
-  expect(places.perform({ type: 'save', place: 2 })).toBeNull();
+  expect(states.perform({ type: 'save', index: 2 })).toBeNull();
 });
 
 test('save: the most recently used of several slots', () => {
-  const { use, places } = world({ slots: 3 });
+  const { use, states } = world({ slots: 3 });
   use(2, 1, 2);
   use(1, 5, 6, 7);
-  expect(places.perform({ type: 'check' })).toMatchObject({ current: { tokens: 3 } });
-  expect(places.perform({ type: 'save', place: 0 })).toMatchObject({ tokens: 3 });
+  expect(states.perform({ type: 'check' })).toMatchObject({ current: { tokens: 3 } });
+  expect(states.perform({ type: 'save', index: 0 })).toMatchObject({ tokens: 3 });
 });
 
 test('load: into the slot of the same chat, else the least recently used', () => {
-  const { use, held, places } = world({ slots: 3 });
+  const { use, held, states } = world({ slots: 3 });
   use(0, 1, 2, 3);
-  places.perform({ type: 'save', place: 0 });
+  states.perform({ type: 'save', index: 0 });
   use(0, 1, 2, 3, 4);
   use(1, 7);
   use(2, 8);
-  places.perform({ type: 'load', place: 0 });
+  states.perform({ type: 'load', index: 0 });
   expect(held()).toEqual([[1, 2, 3], [7], [8]]);
   use(0, 9);
-  places.perform({ type: 'load', place: 0 });
+  states.perform({ type: 'load', index: 0 });
   expect(held()).toEqual([[9], [1, 2, 3], [8]]);
 });
 
 test('load: makes the slot the most recently used', () => {
-  const { use, places } = world({ slots: 2 });
+  const { use, states } = world({ slots: 2 });
   use(0, 1, 2, 3);
-  places.perform({ type: 'save', place: 0 });
+  states.perform({ type: 'save', index: 0 });
   use(0, 9, 8);
   use(1, 7);
-  places.perform({ type: 'load', place: 0 });
-  expect(places.perform({ type: 'check' })).toMatchObject({ current: { tokens: 3 } });
+  states.perform({ type: 'load', index: 0 });
+  expect(states.perform({ type: 'check' })).toMatchObject({ current: { tokens: 3 } });
 });
 
 test('load: leaves an active slot unchanged', () => {
-  const { slots, use, places } = world();
+  const { slots, use, states } = world();
   use(0, 1);
-  places.perform({ type: 'save', place: 0 });
+  states.perform({ type: 'save', index: 0 });
   for (const slot of slots) slot.busy = true;
-  expect(places.perform({ type: 'save', place: 1 })).toBeNull();
-  expect(places.perform({ type: 'load', place: 0 })).toBeNull();
+  expect(states.perform({ type: 'save', index: 1 })).toBeNull();
+  expect(states.perform({ type: 'load', index: 0 })).toBeNull();
 });

@@ -10,7 +10,7 @@ const snapshotOf = (tokens: Int32Array): Snapshot => ({ tokens, state: Uint8Arra
 function fakeSlot(tokens: Int32Array, usedAt = 1) {
   const slot = {
     cached: tokens,
-    asked: tokens.length,
+    promptLength: tokens.length,
     busy: false,
     usedAt,
     restored: 0,
@@ -59,7 +59,7 @@ function world(slots: ReturnType<typeof fakeSlot>[], stores: { memory?: Snapshot
     memory: stores.memory,
     disk: stores.disk,
     canRewind: true,
-    isMark: () => false,
+    isControl: () => false,
     exclusively,
   });
   return { keeper, inside: () => inside };
@@ -73,16 +73,16 @@ describe('SnapshotCache: in memory', () => {
   test('restores an evicted chat when its prompt comes again', async () => {
     const slot = fakeSlot(range(0, 300));
     const { keeper } = world([slot], { memory: memoryStore() });
-    await keeper.bring(range(1000, 1300));
+    await keeper.restoreFor(range(1000, 1300));
     slot.cached = range(1000, 1300);
-    await keeper.bring(range(0, 320));
+    await keeper.restoreFor(range(0, 320));
     expect([slot.restored, slot.cached]).toEqual([1, range(0, 300)]);
   });
 
   test('neither saves nor replaces a chat that continues', async () => {
     const memory = memoryStore();
     const slot = fakeSlot(range(0, 300));
-    await world([slot], { memory }).keeper.bring(range(0, 320));
+    await world([slot], { memory }).keeper.restoreFor(range(0, 320));
     expect([memory.entries().length, slot.restored]).toEqual([0, 0]);
   });
 });
@@ -93,12 +93,12 @@ describe('SnapshotCache: a prompt that does not continue the chat in the only sl
     ['quotes it', join(range(0, 5), range(7000, 7100), range(100, 250), range(7100, 7110))],
     ['seems to be an edit of it', join(range(0, 5), range(7000, 7100), range(6, 300), range(7100, 7110))],
     ['seems to be a shorter version of it', join(range(0, 5), range(120, 300), range(7100, 7110))],
-  ])('one that %s: the chat is saved and comes back', async (_, wanted) => {
+  ])('a prompt that %s: saves the chat and restores it later', async (_, prompt) => {
     const slot = fakeSlot(range(0, 300));
     const { keeper } = world([slot], { memory: memoryStore() });
-    await keeper.bring(wanted);
-    slot.cached = wanted;
-    await keeper.bring(range(0, 320));
+    await keeper.restoreFor(prompt);
+    slot.cached = prompt;
+    await keeper.restoreFor(range(0, 320));
     expect(slot.cached).toEqual(range(0, 300));
   });
 });
@@ -107,7 +107,7 @@ describe('SnapshotCache: on disk', () => {
   test('no request waits for the write of an evicted chat', async () => {
     const { disk, writes, lengths } = slowDisk();
     const { keeper, inside } = world([fakeSlot(range(0, 300))], { disk });
-    await keeper.bring(range(1000, 1300));
+    await keeper.restoreFor(range(1000, 1300));
     expect([writes.length, lengths(), inside()]).toEqual([1, [], 0]);
     writes[0]?.();
     await keeper.close();
@@ -118,9 +118,9 @@ describe('SnapshotCache: on disk', () => {
     const { disk } = slowDisk();
     const slot = fakeSlot(range(0, 300));
     const { keeper } = world([slot], { disk });
-    await keeper.bring(range(1000, 1300));
+    await keeper.restoreFor(range(1000, 1300));
     slot.cached = range(1000, 1300);
-    await keeper.bring(range(0, 320));
+    await keeper.restoreFor(range(0, 320));
     expect([slot.restored, slot.cached]).toEqual([1, range(0, 300)]);
   });
 
@@ -168,7 +168,7 @@ describe('SnapshotCache: on disk', () => {
   test('a failing disk loses only the snapshot', async () => {
     const disk = { ...slowDisk().disk, write: () => Promise.reject(new Error('full')) };
     const { keeper } = world([fakeSlot(range(0, 300))], { disk });
-    await keeper.bring(range(1000, 1300));
+    await keeper.restoreFor(range(1000, 1300));
     await expect(keeper.close()).resolves.toBeUndefined();
   });
 });

@@ -22,7 +22,7 @@ let clock = 0;
 const now = () => ++clock;
 const processes = { own: 1, alive: () => true };
 const disk = (folder: string, bytes: number) =>
-  DiskStore.open({ folder, bytes, fingerprint, now, processes, tell: () => undefined });
+  DiskStore.open({ folder, bytes, fingerprint, now, processes, log: () => undefined });
 const firsts = (store: SnapshotStore) => store.entries().map(({ tokens }) => tokens[0]);
 
 describe.each<[string, (limit: number) => Promise<SnapshotStore>]>([

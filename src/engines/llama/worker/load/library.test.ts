@@ -112,7 +112,7 @@ test('mediaLibraryFolder: an installed package comes first', () => {
 
 /** An engine of a few calls that take the given time, and a watch that records its arguments. */
 function world(milliseconds: number) {
-  const told: string[] = [];
+  const calls: string[] = [];
   let now = 0;
   const take = <Result>(result: Result): Result => {
     now += milliseconds;
@@ -120,11 +120,11 @@ function world(milliseconds: number) {
   };
   const watch: Watch = {
     here: (boundMs, work) => {
-      told.push(`here ${boundMs}`);
+      calls.push(`here ${boundMs}`);
       return work();
     },
     aside: (boundMs, work) => {
-      told.push(`aside ${boundMs}`);
+      calls.push(`aside ${boundMs}`);
       return work();
     },
     serving: () => {},
@@ -138,31 +138,31 @@ function world(milliseconds: number) {
   };
   const media = { encode: async () => 3, decode: async () => 4, marker: 'x' };
   const engine = { native, media, cpuVariant: 'x' } as unknown as Engine;
-  return { engine, watched: watchedEngine(engine, watch, () => now), told };
+  return { engine, watched: watchedEngine(engine, watch, () => now), calls };
 }
 
 const batch = (rows: number) => ({ n_tokens: rows }) as never;
 
 test('watchedEngine: decodeNow is watched with a bound from earlier steps', () => {
-  const { watched, told } = world(2000);
+  const { watched, calls } = world(2000);
   expect(watched.native.decodeNow(0n as never, batch(1))).toBe(0);
   watched.native.decodeNow(0n as never, batch(3));
-  expect(told).toEqual(['here 8000', 'here 60000']);
+  expect(calls).toEqual(['here 8000', 'here 60000']);
 });
 
 test('watchedEngine: decode is watched as asynchronous', async () => {
-  const { watched, told } = world(20_000);
+  const { watched, calls } = world(20_000);
   expect(await watched.native.decode(0n as never, batch(4))).toBe(0);
   await watched.native.decode(0n as never, batch(8));
-  expect(told).toEqual(['aside 8000', 'aside 400000']);
+  expect(calls).toEqual(['aside 8000', 'aside 400000']);
 });
 
 test('watchedEngine: own bounds for states and media, all arguments passed on', async () => {
-  const { watched, told } = world(1);
+  const { watched, calls } = world(1);
   expect(watched.native.stateGet(0n as never, new Uint8Array(1), 1, 0, 0)).toBe(5);
   expect(watched.native.stateSet(0n as never, new Uint8Array(1), 1, 0, 0)).toBe(5);
   expect(await watched.media?.encode(0n as never, 0n as never)).toBe(3);
-  expect(told).toEqual(['here 60000', 'here 60000', 'aside 600000']);
+  expect(calls).toEqual(['here 60000', 'here 60000', 'aside 600000']);
 });
 
 test('watchedEngine: leaves other calls unchanged, and no media without media', () => {

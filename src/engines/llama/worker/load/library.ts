@@ -17,7 +17,7 @@ import { howToGetCuda } from '../../graphics-cards.ts';
 import type { GpuBuild, LoadOptions } from '../../load-options.ts';
 import { checkArchitectures, checkSystemBase, GpuBuildError, preload, whyNotLoaded } from '../native/cuda-libraries.ts';
 import { type Native, type NativeMedia, openFabric, openLibraries, variantName } from '../native/native.ts';
-import { allCards } from '../native/weights.ts';
+import { allGpus } from '../native/weights.ts';
 
 export interface Engine {
   readonly native: Native;
@@ -45,7 +45,7 @@ export function openEngine(options: EngineOptions): Engine {
   const variant = paths.find((path) => variantName(path) === name);
   if (variant) {
     native.backendLoad(variant);
-    if (build !== 'none') openGpuAloud(native, build, files);
+    if (build !== 'none') openGpuAndReport(native, build, files);
   } else {
     native.backendLoadAll(native.folder);
   }
@@ -53,16 +53,16 @@ export function openEngine(options: EngineOptions): Engine {
   return { native, media, cpuVariant: name ?? 'builtin' };
 }
 
-function openGpuAloud(native: Native, build: GpuBuild, files: BuildFiles | undefined): void {
+function openGpuAndReport(native: Native, build: GpuBuild, files: BuildFiles | undefined): void {
   try {
     openGpu(native, build, files);
   } catch (error) {
-    if (error instanceof GpuBuildError && !error.isTold) process.stderr.write(`CUDA error: ${error.message}\n`);
+    if (error instanceof GpuBuildError && !error.isPrinted) process.stderr.write(`CUDA error: ${error.message}\n`);
     throw error;
   }
 }
 
-/** Throws `GpuBuildError` for a CUDA build that cannot be used. Vulkan is part of the usual packages: without a card nobody misses it. */
+/** Throws `GpuBuildError` for a CUDA build that cannot be used. Vulkan is part of the default packages, so its absence is no error. */
 function openGpu(native: Native, build: GpuBuild, files: BuildFiles | undefined): void {
   if (files?.built) {
     checkArchitectures(files.built.architectures);
@@ -73,7 +73,7 @@ function openGpu(native: Native, build: GpuBuild, files: BuildFiles | undefined)
   const loaded = libraries.filter((path) => native.backendLoad(path) !== null);
   if (!build.startsWith('cuda')) return;
   if (loaded.length === 0) throw new GpuBuildError(libraries.map(whyNotLoaded).join('; ') || 'it has no CUDA library');
-  if (allCards(native).length === 0) throw new GpuBuildError('no NVIDIA card is found', true);
+  if (allGpus(native).length === 0) throw new GpuBuildError('no NVIDIA card is found', true);
 }
 
 /** The package for images and audio has one GPU library. */
@@ -93,8 +93,8 @@ export function chosenBuild(
   const files = build && installed.get(build);
   if (build && files) return { build, files };
   if (outdated[0] !== undefined && backend === 'cuda') throw new Error(outdated[0]);
-  const wanted = gpuBuilds[backend].flatMap((one) => packagesFor(one, process.platform, process.arch));
-  const names = [...new Set(wanted)];
+  const packages = gpuBuilds[backend].flatMap((one) => packagesFor(one, process.platform, process.arch));
+  const names = [...new Set(packages)];
   const best = backend === 'auto' ? packagesFor('none', process.platform, process.arch)[0] : names[0];
   const how = backend === 'cuda' ? howToGetCuda(canBuild(), systemOf(process)) : `npm install ${best}@${engineVersion}`;
   throw new Error(
@@ -116,12 +116,12 @@ export function cpuBuilds(
   { cpuLevel, cpuBuild }: Pick<LoadOptions, 'cpuLevel' | 'cpuBuild'>,
 ): readonly string[] {
   if (cpuBuild !== undefined) {
-    const place = runnable.indexOf(cpuBuild);
-    if (place === -1) {
+    const index = runnable.indexOf(cpuBuild);
+    if (index === -1) {
       const names = runnable.length > 0 ? `one of ${runnable.join(', ')}` : 'none: there is one build only';
       throw new Error(`this machine has no CPU build "${cpuBuild}" (--cpubuild takes ${names})`);
     }
-    return runnable.slice(place);
+    return runnable.slice(index);
   }
   if (cpuLevel === 'no-avx') return runnable.filter((build) => withoutAvx.includes(build));
   if (cpuLevel === 'no-avx2') return runnable.filter((build) => withoutAvx2.includes(build));
@@ -147,7 +147,7 @@ export function mediaLibraryFolder(found: readonly string[] = packageFolders(pac
   return libraries;
 }
 
-/** Limits for copying a state and for encoding a medium. */
+/** Watchdog limits for copying a state and for encoding a medium. */
 const boundsMs = { state: 60_000, medium: 600_000 };
 
 /** The engine with a watchdog for each call that may take long. */
@@ -186,22 +186,22 @@ export function watchedEngine(engine: Engine, watch: Watch, now: () => number): 
   };
 }
 
-/** Any step may take this long: other programs use the machine too. */
-const leastMs = 8000;
+/** The minimum bound: other programs may delay any step by seconds. */
+const minBoundMs = 8000;
 /** A step this many times slower than the slowest recent one hangs. */
 const tolerance = 10;
-/** Decay: a single slow step is forgotten after some hundred others. */
-const memory = 0.99;
+/** A single slow step is forgotten after some hundred others. */
+const decay = 0.99;
 
-/** How long a step may take before it counts as hanging: from milliseconds to minutes per token, learned from earlier steps. */
+/** How long a step may take before it counts as hanging, learned from earlier steps: models take from milliseconds to minutes per token. */
 export class StepPace {
   #slowestRowMs = 0;
 
   boundMs(rows: number): number {
-    return Math.max(leastMs, tolerance * rows * this.#slowestRowMs);
+    return Math.max(minBoundMs, tolerance * rows * this.#slowestRowMs);
   }
 
   took(rows: number, milliseconds: number): void {
-    this.#slowestRowMs = Math.max(this.#slowestRowMs * memory, milliseconds / Math.max(1, rows));
+    this.#slowestRowMs = Math.max(this.#slowestRowMs * decay, milliseconds / Math.max(1, rows));
   }
 }

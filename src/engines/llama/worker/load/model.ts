@@ -18,14 +18,14 @@ import {
   withUntouchedGivenBack,
 } from '../native/process-memory.ts';
 import type { Pointer } from '../native/structs.ts';
-import { allCards, cardUse, gpuDevices, loadWeights, NativeLoadError, readCards } from '../native/weights.ts';
+import { allGpus, cardUse, gpuDevices, loadWeights, NativeLoadError, readCards } from '../native/weights.ts';
 import { fillMarks, Vocabulary } from '../text/vocabulary.ts';
 import { openEngine, watchedEngine } from './library.ts';
 
 /** The loaded model; `contextSize` is that of one sequence. */
 export type Loaded = Awaited<ReturnType<typeof loadModel>>;
 
-/** `placed` is told how many layers go to cards, before the weights are read. */
+/** Calls `placed` with the number of layers on GPUs before the weights are read. */
 export async function loadModel(
   options: LoadOptions,
   progress: (fraction: number) => void,
@@ -40,17 +40,17 @@ export async function loadModel(
   const before = readCards(native, gpus);
   const gpuLayers = gpus.length === 0 ? 0 : existingLayers(await chooseLayers(options, before), options);
   placed(gpuLayers);
-  if (gpus.length === 0 && wantedGpu(options)) {
-    notes.push(`No usable GPU was found: all layers stay on the CPU (${wantedGpu(options)} has no effect).`);
+  if (gpus.length === 0 && gpuFlag(options)) {
+    notes.push(`No usable GPU was found: all layers stay on the CPU (${gpuFlag(options)} has no effect).`);
   }
-  if (gpus.length === 0 && mayUseGpu(options)) notes.push(...unusedCardNotes());
+  if (gpus.length === 0 && mayUseGpu(options)) notes.push(...unusedGpuNotes());
   if (gpus.length > 1 && options.mainGpu >= 0) {
     notes.push('--maingpu has no effect on a model that is split; --usecuda N or --device NAME puts it on one card.');
   }
   if (options.projector && options.backend === 'cuda') {
     notes.push('With --mmproj another library is used, which has no CUDA: --usecuda has no effect.');
   }
-  const memory = sparedMemory(native, options);
+  const memory = reclaimableMemory(native, options);
   const model = await withCopiedLetGo(memory, () => loadWeights(native, options, gpus, gpuLayers, progress));
   if (!native.modelHasDecoder(model)) {
     throw new Error(
@@ -99,7 +99,7 @@ export async function loadModel(
     context,
     projector,
     draft,
-    draftRecord: { wrongInARow: 0 },
+    draftRecord: { rejectedInARow: 0 },
     options,
     contextSize,
     info,
@@ -109,7 +109,7 @@ export async function loadModel(
 }
 
 /** The flag that requests a GPU. */
-function wantedGpu({ gpuLayers, backend }: LoadOptions): string | undefined {
+function gpuFlag({ gpuLayers, backend }: LoadOptions): string | undefined {
   if (gpuLayers === 0) return undefined;
   if (backend === 'cuda' || backend === 'vulkan') return `--use${backend}`;
   return gpuLayers === 'auto' ? undefined : `--gpulayers ${gpuLayers}`;
@@ -119,8 +119,8 @@ function mayUseGpu({ gpuLayers, backend }: LoadOptions): boolean {
   return gpuLayers !== 0 && backend !== 'cpu';
 }
 
-/** Looks for installed builds only on a machine with a card. */
-function unusedCardNotes(): readonly string[] {
+/** Looks for installed builds only on a machine with a GPU. */
+function unusedGpuNotes(): readonly string[] {
   const cards = nvidiaCards();
   if (cards.length === 0) return [];
   const how = howToGetCuda(hasCudaCompiler(), systemOf(process));
@@ -129,8 +129,8 @@ function unusedCardNotes(): readonly string[] {
 }
 
 /** For returning unused pages to the system. Not with a graphics driver, which has threads and pinned pages, nor with mlock. */
-function sparedMemory(native: Native, { loadMode }: LoadOptions): ProcessMemory | undefined {
-  return allCards(native).length > 0 || loadMode.includes('mlock') ? undefined : openProcessMemory();
+function reclaimableMemory(native: Native, { loadMode }: LoadOptions): ProcessMemory | undefined {
+  return allGpus(native).length > 0 || loadMode.includes('mlock') ? undefined : openProcessMemory();
 }
 
 async function chooseLayers(options: LoadOptions, cards: readonly CardMemory[]): Promise<number> {
@@ -145,8 +145,8 @@ async function chooseLayers(options: LoadOptions, cards: readonly CardMemory[]):
 }
 
 /** `--gpulayers 999` means all of them: a share of 999 would be all of them too. */
-export function existingLayers(wanted: number, { shape }: Pick<LoadOptions, 'shape'>): number {
-  return shape.layers > 0 ? Math.min(wanted, shape.layers + 1) : wanted;
+export function existingLayers(requested: number, { shape }: Pick<LoadOptions, 'shape'>): number {
+  return shape.layers > 0 ? Math.min(requested, shape.layers + 1) : requested;
 }
 
 type Sizes = Readonly<Record<'contextSize' | 'trainedContext', number>>;

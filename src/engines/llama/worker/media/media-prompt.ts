@@ -6,14 +6,14 @@ export type PromptTexts = Readonly<Record<'prompt' | 'memory', string>>;
 
 type PromptPart = string | ReadMedium;
 
-const words: Readonly<Record<Medium['kind'], string>> = { image: 'Image', audio: 'Audio' };
+const labels: Readonly<Record<Medium['kind'], string>> = { image: 'Image', audio: 'Audio' };
 const placeholders = /\(Attached (?:Image|Audio) \d+\)/;
 
 /** The text that marks a medium in the prompt; images and audio are counted separately. */
 function placeholder(media: readonly Pick<Medium, 'kind'>[], index: number): string {
   const kind = (media[index] as Medium).kind;
   const number = media.slice(0, index + 1).filter((medium) => medium.kind === kind).length;
-  return `(Attached ${words[kind]} ${number})`;
+  return `(Attached ${labels[kind]} ${number})`;
 }
 
 /** Media without a placeholder in the texts go to the front, after a line that announces them. */
@@ -61,8 +61,10 @@ function mediumOf(piece: string, media: readonly Pick<Medium, 'kind'>[]): number
   const match = /^\(Attached (Image|Audio) (\d+)\)$/.exec(piece);
   if (!match) return undefined;
   const indices = (kind: Medium['kind']) => media.flatMap((medium, index) => (medium.kind === kind ? [index] : []));
-  const place = Number(match[2]) - 1;
-  return indices(match[1] === 'Image' ? 'image' : 'audio')[place] ?? [...indices('image'), ...indices('audio')][place];
+  const number = Number(match[2]) - 1;
+  return (
+    indices(match[1] === 'Image' ? 'image' : 'audio')[number] ?? [...indices('image'), ...indices('audio')][number]
+  );
 }
 
 /** One list of tokens, with the spans that must not be cut. */
@@ -126,7 +128,7 @@ export function findSpans(tokens: Int32Array, media: readonly ReadMedium[]): Med
   const spans: MediumSpan[] = [];
   for (let index = 0; chunks.length > 0 && index < tokens.length; index += 1) {
     if ((tokens[index] as number) >= 0) continue;
-    const chunk = chunks.find(({ ids }) => ids.every((id, place) => id === tokens[index + place]));
+    const chunk = chunks.find(({ ids }) => ids.every((id, offset) => id === tokens[index + offset]));
     if (!chunk) continue;
     spans.push({ start: index, chunk });
     index += chunk.ids.length - 1;

@@ -2,15 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Medium } from '../../../../core/request.ts';
 import { chunk, readImage } from '../testing/media.ts';
-import {
-  checkFile,
-  fittingSize,
-  MediaStore,
-  type Projector,
-  pictureSize,
-  readMedia,
-  shrinkPicture,
-} from './projector.ts';
+import { checkFile, fittingSize, imageSize, MediaStore, type Projector, readMedia, shrinkImage } from './projector.ts';
 
 /** Each takes 40 bytes. */
 const medium = (id: number) => readImage(chunk(id, 10));
@@ -97,7 +89,7 @@ test.each([
   ['a WebP', Buffer.from('RIFF1234WEBPVP8 '), undefined],
   ['text', Buffer.from('<svg/>'), undefined],
   ['nothing', Buffer.alloc(0), undefined],
-])('pictureSize: %s', (_, file, size) => expect(pictureSize(file)).toEqual(size));
+])('imageSize: %s', (_, file, size) => expect(imageSize(file)).toEqual(size));
 
 test.each([
   [{ width: 4000, height: 2000 }, 1024, { width: 1024, height: 512 }],
@@ -106,18 +98,18 @@ test.each([
   [{ width: 5000, height: 1 }, 500, { width: 500, height: 1 }],
 ])('fittingSize: %j within %i is %j', (size, side, expected) => expect(fittingSize(size, side)).toEqual(expected));
 
-test('shrinkPicture: a new pixel is the mean of those that it replaces', () => {
+test('shrinkImage: a new pixel is the mean of those that it replaces', () => {
   const pixels = Uint8Array.of(0, 10, 20, 100, 30, 40, 0, 10, 20, 100, 30, 40);
-  expect([...shrinkPicture(pixels, { width: 2, height: 2 }, { width: 1, height: 1 })]).toEqual([50, 20, 30]);
+  expect([...shrinkImage(pixels, { width: 2, height: 2 }, { width: 1, height: 1 })]).toEqual([50, 20, 30]);
 });
 
-test('shrinkPicture: one colour is unchanged at any size', () => {
+test('shrinkImage: one colour is unchanged at any size', () => {
   const side = fc.integer({ min: 1, max: 40 });
   fc.assert(
-    fc.property(side, side, side, (width, height, longest) => {
-      const to = fittingSize({ width, height }, longest);
+    fc.property(side, side, side, (width, height, maxSide) => {
+      const to = fittingSize({ width, height }, maxSide);
       const pixels = new Uint8Array(width * height * 3).fill(77);
-      const result = shrinkPicture(pixels, { width, height }, to);
+      const result = shrinkImage(pixels, { width, height }, to);
       expect(result.length).toBe(to.width * to.height * 3);
       expect(result.every((value) => value === 77)).toBe(true);
     }),

@@ -7,14 +7,14 @@ import { type NativeMedia, viewOf } from '../native/native.ts';
 import type { ContextParams, Pointer } from '../native/structs.ts';
 import { isChunk, type MediumChunk, mediumIds, type ReadMedium } from './media-prompt.ts';
 
-interface ProjectorParts {
+interface ProjectorDeps {
   readonly media: NativeMedia;
   readonly pointer: Pointer;
   readonly options: ProjectorOptions;
   /** Embedding length of an input position. */
   readonly width: number;
   readonly contextSize: number;
-  /** The most positions that the context computes at once. */
+  /** The maximum number of positions that the context computes at once. */
   readonly portion: number;
 }
 
@@ -30,14 +30,14 @@ const textChunk = 0;
 export class Projector {
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
   readonly #store = new MediaStore(storeBytes);
-  /** Differs if another projector, or other options, would encode the same file differently. */
+  /** Part of the cache key: another projector or other options encode the same file differently. */
   readonly #identity: string;
 
-  constructor(private readonly parts: ProjectorParts) {
-    const { media, pointer, options } = parts;
+  constructor(private readonly deps: ProjectorDeps) {
+    const { media, pointer, options } = deps;
     const { size, mtimeMs } = statSync(options.path);
-    const { longestSide, minimumTokens, maximumTokens } = options;
-    this.#identity = JSON.stringify([size, mtimeMs, longestSide, minimumTokens, maximumTokens]);
+    const { maxSide, minTokens, maxTokens } = options;
+    this.#identity = JSON.stringify([size, mtimeMs, maxSide, minTokens, maxTokens]);
     this.inputs = { image: media.seesImages(pointer), audio: media.hearsAudio(pointer) };
   }
 
@@ -48,7 +48,7 @@ export class Projector {
     const known = this.#store.get(key);
     if (known) return known;
     checkFile(medium.kind, file, number);
-    const { media, pointer } = this.parts;
+    const { media, pointer } = this.deps;
     const { bitmap } = await media.bitmapRead(pointer, file, file.length, false);
     if (!bitmap) throw wrongMedium(medium.kind, number);
     const chunks = media.chunksNew();
@@ -64,7 +64,7 @@ export class Projector {
 
   /** Computes a chunk into a sequence; returns the library's code. */
   async decode(context: Pointer, chunk: MediumChunk, position: number, sequence: number): Promise<number> {
-    const { media, pointer, portion } = this.parts;
+    const { media, pointer, portion } = this.deps;
     const native = media.chunkLoad(chunk.description, chunk.description.length);
     if (!native) throw new Error('the library does not know its own description of a picture');
     try {
@@ -77,7 +77,7 @@ export class Projector {
 
   /** Frees the bitmap in any case: the chunks have copied what they need. */
   async #tokenize(chunks: Pointer, bitmap: Pointer, kind: Medium['kind'], number: number): Promise<void> {
-    const { media, pointer } = this.parts;
+    const { media, pointer } = this.deps;
     const used = kind === 'image' ? this.#shrunk(bitmap) : bitmap;
     try {
       const code = await media.tokenize(pointer, chunks, markerAlone, [used], 1);
@@ -89,19 +89,19 @@ export class Projector {
 
   /** Returns the same bitmap, or a smaller one in its place. */
   #shrunk(bitmap: Pointer): Pointer {
-    const { media, options } = this.parts;
+    const { media, options } = this.deps;
     const size = { width: media.bitmapWidth(bitmap), height: media.bitmapHeight(bitmap) };
-    const wanted = fittingSize(size, options.longestSide);
-    if (wanted.width === size.width && wanted.height === size.height) return bitmap;
+    const target = fittingSize(size, options.maxSide);
+    if (target.width === size.width && target.height === size.height) return bitmap;
     const pixels = new Uint8Array(viewOf(media.bitmapData(bitmap), media.bitmapBytes(bitmap)));
-    const smaller = media.bitmapNew(wanted.width, wanted.height, shrinkPicture(pixels, size, wanted));
+    const smaller = media.bitmapNew(target.width, target.height, shrinkImage(pixels, size, target));
     if (!smaller) return bitmap;
     media.bitmapFree(bitmap);
     return smaller;
   }
 
   async #encode(chunks: Pointer, key: string, exclusively: Exclusively): Promise<ReadMedium['parts']> {
-    const { media } = this.parts;
+    const { media } = this.deps;
     const list = Array.from({ length: Number(media.chunksCount(chunks)) }, (_, index) => media.chunkAt(chunks, index));
     this.#checkRoom(list);
     const parts: (Int32Array | MediumChunk)[] = [];
@@ -114,7 +114,7 @@ export class Projector {
 
   /** Refuses media that are too long before minutes are spent on them. */
   #checkRoom(chunks: readonly Pointer[]): void {
-    const { media, pointer, contextSize, portion } = this.parts;
+    const { media, pointer, contextSize, portion } = this.deps;
     const lengths = chunks.map((chunk) => Number(media.chunkTokens(chunk)));
     const total = lengths.reduce((sum, length) => sum + length, 0);
     if (total >= contextSize) throw new AppError('context-overflow', { promptTokens: total, contextSize });
@@ -130,12 +130,12 @@ export class Projector {
 
   #text(chunk: Pointer): Int32Array {
     const count: [number | null] = [null];
-    const pointer = this.parts.media.chunkText(chunk, count);
+    const pointer = this.deps.media.chunkText(chunk, count);
     return new Int32Array(viewOf(pointer, Number(count[0]) * 4)).slice();
   }
 
   async #encodeChunk(chunk: Pointer, content: string): Promise<MediumChunk> {
-    const { media, pointer, width } = this.parts;
+    const { media, pointer, width } = this.deps;
     const code = await media.encode(pointer, chunk);
     const encoded = code === 0 ? media.encoded(pointer) : null;
     if (!encoded) {
@@ -151,7 +151,7 @@ export class Projector {
   }
 
   #describe(chunk: Pointer): Uint8Array {
-    const { media } = this.parts;
+    const { media } = this.deps;
     const length: [number | null] = [null];
     media.chunkSave(chunk, null, 0, length);
     const description = new Uint8Array(Number(length[0]));
@@ -162,7 +162,7 @@ export class Projector {
   }
 }
 
-interface ProjectorSurroundings extends Pick<ProjectorParts, 'width' | 'contextSize'> {
+interface OpenProjectorDeps extends Pick<ProjectorDeps, 'width' | 'contextSize'> {
   readonly options: LoadOptions;
   readonly model: Pointer;
   readonly gpus: readonly Pointer[];
@@ -172,7 +172,7 @@ interface ProjectorSurroundings extends Pick<ProjectorParts, 'width' | 'contextS
 /** Undefined without `--mmproj`, null if the library refuses the file (its reason is on standard error). */
 export async function openProjector(
   media: NativeMedia | undefined,
-  { options, model, gpus, width, contextSize, params }: ProjectorSurroundings,
+  { options, model, gpus, width, contextSize, params }: OpenProjectorDeps,
 ): Promise<Projector | undefined | null> {
   const { projector } = options;
   if (!media || !projector) return undefined;
@@ -184,8 +184,8 @@ export async function openProjector(
     print_timings: false,
     n_threads: options.batchThreads,
     flash_attn_type: options.flashAttention ? -1 : 0,
-    image_min_tokens: projector.minimumTokens,
-    image_max_tokens: projector.maximumTokens,
+    image_min_tokens: projector.minTokens,
+    image_max_tokens: projector.maxTokens,
   });
   if (!pointer) return null;
   const portion = Math.min(params.n_batch, params.n_ubatch);
@@ -252,23 +252,23 @@ function notTaken(kind: Medium['kind'], hasProjector: boolean): AppError {
   });
 }
 
-type PictureSize = Readonly<Record<'width' | 'height', number>>;
+type ImageSize = Readonly<Record<'width' | 'height', number>>;
 
 /** The image size in the header of a PNG, JPEG, GIF or BMP file, before it is decoded; undefined for any other file. */
-export function pictureSize(file: Buffer): PictureSize | undefined {
-  return readers.find(({ begins }) => file.subarray(0, begins.length).equals(begins))?.read(file);
+export function imageSize(file: Buffer): ImageSize | undefined {
+  return headerReaders.find(({ begins }) => file.subarray(0, begins.length).equals(begins))?.read(file);
 }
 
-type Reader = (file: Buffer) => PictureSize | undefined;
+type Reader = (file: Buffer) => ImageSize | undefined;
 
 const within =
-  (bytes: number, read: (file: Buffer) => PictureSize): Reader =>
+  (bytes: number, read: (file: Buffer) => ImageSize): Reader =>
   (file) =>
     file.length >= bytes ? read(file) : undefined;
 
 const gif = within(10, (file) => ({ width: file.readUInt16LE(6), height: file.readUInt16LE(8) }));
 
-const readers: readonly { readonly begins: Buffer; readonly read: Reader }[] = [
+const headerReaders: readonly { readonly begins: Buffer; readonly read: Reader }[] = [
   {
     begins: Buffer.from('89504e470d0a1a0a', 'hex'),
     read: within(24, (file) => ({ width: file.readUInt32BE(16), height: file.readUInt32BE(20) })),
@@ -284,7 +284,7 @@ const readers: readonly { readonly begins: Buffer; readonly read: Reader }[] = [
 ];
 
 /** Walks over the segments to the one that begins the frame. */
-function jpegSize(file: Buffer): PictureSize | undefined {
+function jpegSize(file: Buffer): ImageSize | undefined {
   let at = 2;
   while (at + 9 <= file.length && file[at] === 0xff) {
     const marker = file[at + 1] as number;
@@ -296,9 +296,9 @@ function jpegSize(file: Buffer): PictureSize | undefined {
   return undefined;
 }
 
-/** The size with which the longer side is at most `longestSide`, in the same proportions. */
-export function fittingSize({ width, height }: PictureSize, longestSide: number): PictureSize {
-  const scale = Math.min(1, longestSide / Math.max(width, height));
+/** The size with which the longer side is at most `maxSide`, in the same proportions. */
+export function fittingSize({ width, height }: ImageSize, maxSide: number): ImageSize {
+  const scale = Math.min(1, maxSide / Math.max(width, height));
   const scaled = (side: number) => Math.max(1, Math.round(side * scale));
   return { width: scaled(width), height: scaled(height) };
 }
@@ -306,13 +306,13 @@ export function fittingSize({ width, height }: PictureSize, longestSide: number)
 const channels = 3;
 
 /** Scales RGB pixels down; each new pixel is the mean of those that it replaces. */
-export function shrinkPicture(pixels: Uint8Array, from: PictureSize, to: PictureSize): Uint8Array {
+export function shrinkImage(pixels: Uint8Array, from: ImageSize, to: ImageSize): Uint8Array {
   const result = new Uint8Array(to.width * to.height * channels);
   let into = 0;
   for (let y = 0; y < to.height; y += 1) {
-    const [top, bottom] = share(y, from.height, to.height);
+    const [top, bottom] = sourceRange(y, from.height, to.height);
     for (let x = 0; x < to.width; x += 1) {
-      const [left, right] = share(x, from.width, to.width);
+      const [left, right] = sourceRange(x, from.width, to.width);
       let red = 0;
       let green = 0;
       let blue = 0;
@@ -335,13 +335,13 @@ export function shrinkPicture(pixels: Uint8Array, from: PictureSize, to: Picture
 }
 
 /** The range of old pixels for the new one at `index`: at least one. */
-function share(index: number, old: number, fresh: number): readonly [from: number, to: number] {
+function sourceRange(index: number, old: number, fresh: number): readonly [from: number, to: number] {
   const from = Math.floor((index * old) / fresh);
   return [from, Math.max(from + 1, Math.floor(((index + 1) * old) / fresh))];
 }
 
 /** 100 million pixels take 300 MB when decoded. */
-const maximumPixels = 100e6;
+const maxPixels = 100e6;
 
 const kinds = {
   image: { field: 'images', files: 'PNG, JPEG, GIF or BMP pictures' },
@@ -354,10 +354,10 @@ export function checkFile(kind: Medium['kind'], file: Buffer, number: number): v
     if (!isSound(file)) throw wrongMedium(kind, number);
     return;
   }
-  const size = pictureSize(file);
+  const size = imageSize(file);
   if (!size || size.width < 1 || size.height < 1) throw wrongMedium(kind, number);
-  if (size.width * size.height > maximumPixels) {
-    const expected = `pictures of at most ${maximumPixels / 1e6} million pixels, and number ${number} has ${size.width} × ${size.height}`;
+  if (size.width * size.height > maxPixels) {
+    const expected = `pictures of at most ${maxPixels / 1e6} million pixels, and number ${number} has ${size.width} × ${size.height}`;
     throw new AppError('invalid-field', { field: kinds.image.field, expected });
   }
 }

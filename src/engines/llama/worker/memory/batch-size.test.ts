@@ -1,15 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  borderUpTo,
-  nextChunk,
-  portionOf,
-  portionSize,
-  smallestChunk,
-  steadyNotes,
-  steadyPortion,
-  targetStepMs,
-} from './batch-size.ts';
+import { batching } from '../scheduling.ts';
+import { borderUpTo, nextChunk, portionOf, portionSize, steadyNotes, steadyPortion } from './batch-size.ts';
+
+const { minChunk, targetStepMs } = batching;
 
 test.each([
   [64, targetStepMs, 64],
@@ -17,7 +11,7 @@ test.each([
   [64, targetStepMs / 10, 128],
   [256, targetStepMs * 2, 128],
   [256, targetStepMs * 50, 128],
-  [smallestChunk, targetStepMs * 50, smallestChunk],
+  [minChunk, targetStepMs * 50, minChunk],
   [500, 1, 512],
 ])('nextChunk: after a chunk of %i that took %f ms, one of %i', (chunk, ms, expected) => {
   expect(nextChunk(chunk, ms, 512)).toBe(expected);
@@ -41,10 +35,10 @@ test('nextChunk: converges to the target time at any speed', () => {
 });
 
 /** The sizes of all batches from some place to the end of a text. */
-function portions(size: number, from: number, asked: number, length: number): number[] {
+function portions(size: number, from: number, promptLength: number, length: number): number[] {
   const list: number[] = [];
   for (let computed = from; computed < length; computed += list.at(-1) as number) {
-    list.push(steadyPortion({ size, computed, length, asked }));
+    list.push(steadyPortion({ size, computed, length, promptLength }));
   }
   return list;
 }
@@ -62,18 +56,18 @@ test('steadyPortion: from between two borders to the next border first', () => {
 });
 
 test('steadyPortion: 0 if nothing is left', () => {
-  expect(steadyPortion({ size: 8, computed: 12, length: 12, asked: 10 })).toBe(0);
-  expect(steadyPortion({ size: 8, computed: 10, length: 10, asked: 10 })).toBe(0);
+  expect(steadyPortion({ size: 8, computed: 12, length: 12, promptLength: 10 })).toBe(0);
+  expect(steadyPortion({ size: 8, computed: 10, length: 10, promptLength: 10 })).toBe(0);
 });
 
 test('steadyPortion: same batches from any border as from the beginning', () => {
-  const lengths = fc.record({ size: fc.integer({ min: 1, max: 70 }), asked: fc.integer({ min: 1, max: 400 }) });
+  const lengths = fc.record({ size: fc.integer({ min: 1, max: 70 }), promptLength: fc.integer({ min: 1, max: 400 }) });
   fc.assert(
-    fc.property(lengths, fc.nat(20), fc.nat(400), ({ size, asked }, reply, place) => {
-      const from = borderUpTo(Math.min(place, asked - 1), size);
-      const whole = portions(size, 0, asked, asked + reply);
-      expect(portions(size, from, asked, asked + reply)).toEqual(whole.slice(from / size));
-      expect(whole.reduce((sum, count) => sum + count, 0)).toBe(asked + reply);
+    fc.property(lengths, fc.nat(20), fc.nat(400), ({ size, promptLength }, reply, index) => {
+      const from = borderUpTo(Math.min(index, promptLength - 1), size);
+      const whole = portions(size, 0, promptLength, promptLength + reply);
+      expect(portions(size, from, promptLength, promptLength + reply)).toEqual(whole.slice(from / size));
+      expect(whole.reduce((sum, count) => sum + count, 0)).toBe(promptLength + reply);
     }),
   );
 });

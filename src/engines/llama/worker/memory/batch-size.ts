@@ -1,34 +1,32 @@
 import type { LoadOptions } from '../../load-options.ts';
+import { batching } from '../scheduling.ts';
 
-/** Duration of a prefill step beside running streams: hardly noticeable for their readers. */
-export const targetStepMs = 80;
-/** Attention over fewer rows uses another code path of the library, with other rounding. */
-export const smallestChunk = 64;
+const { targetStepMs, minChunk } = batching;
 
-/** How many tokens of a passage go into a batch with this room, so that the rest is not too small either. */
+/** How many tokens of a passage go into a batch with this room, such that the remainder is not below the minimum either. */
 export function portionOf(passage: number, room: number): number {
   const rest = passage - room;
   if (rest <= 0) return passage;
-  return rest < smallestChunk && room >= 2 * smallestChunk ? passage - smallestChunk : room;
+  return rest < minChunk && room >= 2 * minChunk ? passage - minChunk : room;
 }
 
-/** The next chunk of a prompt beside running streams: towards the target, by a factor of at most two. */
-export function nextChunk(chunk: number, stepMs: number, largest: number): number {
+/** The next prefill chunk while other sequences decode: approaches the target by a factor of at most two. */
+export function nextChunk(chunk: number, stepMs: number, max: number): number {
   const factor = Math.min(2, Math.max(0.5, targetStepMs / Math.max(1, stepMs)));
-  return Math.min(largest, Math.max(smallestChunk, Math.round(chunk * factor)));
+  return Math.min(max, Math.max(minChunk, Math.round(chunk * factor)));
 }
 
-/** Portion size, computed tokens, tokens of the text, tokens of the prompt. */
-type PortionQuestion = Readonly<Record<'size' | 'computed' | 'length' | 'asked', number>>;
+/** Portion size, computed tokens, tokens of prompt and reply, tokens of the prompt. */
+type PortionState = Readonly<Record<'size' | 'computed' | 'length' | 'promptLength', number>>;
 
 /**
  * How many tokens the next batch has with `--deterministic`. The rounding of a token depends on the tokens in its batch, so these
  * are always the same: portions of a prompt end at multiples of `size` (or before a medium), the reply is computed token by token,
  * and no other request is in the batch. Whole portions can be reused by prompts that begin with them; nothing else can.
  */
-export function steadyPortion({ size, computed, length, asked }: PortionQuestion): number {
-  if (computed >= asked) return Math.min(1, length - computed);
-  return Math.min(borderUpTo(computed, size) + size, asked, length) - computed;
+export function steadyPortion({ size, computed, length, promptLength }: PortionState): number {
+  if (computed >= promptLength) return Math.min(1, length - computed);
+  return Math.min(borderUpTo(computed, size) + size, promptLength, length) - computed;
 }
 
 /** The last end of a whole portion up to here. */
@@ -41,7 +39,7 @@ export function portionSize(
   { deterministic, microBatchSize }: Pick<LoadOptions, 'deterministic' | 'microBatchSize'>,
   batchCapacity: number,
 ): number | undefined {
-  return deterministic ? Math.min(smallestChunk, microBatchSize, batchCapacity) : undefined;
+  return deterministic ? Math.min(minChunk, microBatchSize, batchCapacity) : undefined;
 }
 
 type NotedOptions = Pick<LoadOptions, 'deterministic' | 'draft' | 'smartCache' | 'diskCache'>;

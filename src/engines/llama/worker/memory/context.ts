@@ -6,7 +6,7 @@ import type { Batch, ContextParams, Pointer } from '../native/structs.ts';
 
 export type DecodeResult = 'ok' | 'no-room' | 'aborted' | 'failed';
 
-/** How far a memory rewinds: `plain` to any token, `window` within its spare cells, a recurrent `state` not at all. */
+/** How far a KV cache can be rewound: `plain` to any token, `window` within its spare cells, a recurrent `state` not at all. */
 export type MemoryKind = 'plain' | 'window' | 'state';
 
 /** Flags of the library: the whole state of a sequence, or only the parts that cannot be rewound. */
@@ -28,7 +28,7 @@ export class Context {
   readonly #tokens: Int32Array;
   readonly #positions: Int32Array;
   readonly #sequences: readonly Int32Array[];
-  readonly #wanted: Int8Array;
+  readonly #needsLogits: Int8Array;
   readonly #abortCell: BigInt64Array;
   /** The library reuses its output buffer, so there are few addresses; creating a view is expensive. */
   readonly #views = new Map<Pointer, Float32Array>();
@@ -69,22 +69,22 @@ export class Context {
     new Int32Array(native.view(this.#batch.n_seq_id, count * 4)).fill(1);
     const lists = new BigInt64Array(native.view(this.#batch.seq_id, count * 8));
     this.#sequences = Array.from(lists, (list) => new Int32Array(native.view(list, 4)));
-    this.#wanted = new Int8Array(native.view(this.#batch.logits, count));
+    this.#needsLogits = new Int8Array(native.view(this.#batch.logits, count));
   }
 
   clearBatch(): void {
     this.size = 0;
   }
 
-  /** Returns the index in the batch, for `logits`. */
-  add(token: number, position: number, sequence: number, wantLogits: boolean): number {
-    const place = this.size;
+  /** Returns the row in the batch, for `logits`. */
+  add(token: number, position: number, sequence: number, needsLogits: boolean): number {
+    const row = this.size;
     this.size += 1;
-    this.#tokens[place] = token;
-    this.#positions[place] = position;
-    (this.#sequences[place] as Int32Array)[0] = sequence;
-    this.#wanted[place] = wantLogits ? 1 : 0;
-    return place;
+    this.#tokens[row] = token;
+    this.#positions[row] = position;
+    (this.#sequences[row] as Int32Array)[0] = sequence;
+    this.#needsLogits[row] = needsLogits ? 1 : 0;
+    return row;
   }
 
   /** Blocks the event loop: right for small batches, which take less time than a thread switch. */
@@ -119,21 +119,21 @@ export class Context {
     if (this.#decoding) this.#abortCell.fill(0n);
   }
 
-  /** Waits until the batch is computed: on a card, `decodeNow` only starts it. */
+  /** Waits until the batch is computed: on a GPU, `decodeNow` only enqueues it. */
   synchronize(): void {
     this.native.synchronize(this.pointer);
   }
 
   /** Where the logits are in the library's buffer. */
-  logitsAddress(place: number): Pointer {
-    const pointer = this.native.logits(this.pointer, place);
+  logitsAddress(row: number): Pointer {
+    const pointer = this.native.logits(this.pointer, row);
     if (!pointer) throw new Error('the engine has no logits for this token');
     return pointer;
   }
 
   /** A view on the library's buffer; the next decode overwrites it. */
-  logits(place: number): Float32Array {
-    const pointer = this.logitsAddress(place);
+  logits(row: number): Float32Array {
+    const pointer = this.logitsAddress(row);
     const known = this.#views.get(pointer);
     if (known) return known;
     const view = new Float32Array(this.native.view(pointer, this.vocabularySize * 4));
@@ -146,7 +146,7 @@ export class Context {
     return this.native.sequenceRemove(this.#memory, sequence, from, -1);
   }
 
-  /** Whether a sequence can continue here after `forget`: the library does not check that all that the next token sees is there. */
+  /** Whether a sequence can continue here after `forget`: the library does not check that all the next token attends to is cached. */
   reaches(sequence: number, position: number): boolean {
     if (this.#window === 0 || position === 0) return true;
     const first = this.native.sequenceFirst(this.#memory, sequence);
@@ -182,7 +182,7 @@ export class Context {
   }
 }
 
-/** Whether a memory has all that a token at `position` sees. If nothing follows it, the library has kept that. */
+/** Whether everything is cached that a token at `position` attends to. Without tokens after it, the library guarantees that. */
 export function canGoOnAt(
   position: number,
   { first, last, window }: { readonly first: number; readonly last: number; readonly window: number },
@@ -211,7 +211,7 @@ export function contextParams(native: Native, options: LoadOptions, contextSize:
     flash_attn_type: options.flashAttention ? -1 : 0,
     offload_kqv: options.offloadCache,
     no_perf: true,
-    // Separate cells for each sequence: its text does not depend on other requests, nor its speed on their length.
+    // Separate cells for each sequence: neither its text nor its speed depends on other requests.
     kv_unified: false,
   };
 }

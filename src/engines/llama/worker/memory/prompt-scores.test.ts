@@ -19,13 +19,13 @@ const surprise = expect.closeTo(0 - total, 9);
 
 function scoring(prompt: readonly number[], { alternatives = 0, front = 0 } = {}) {
   const memory = fakeMemory();
-  const asked: number[] = [];
+  const rowsRead: number[] = [];
   const context = Object.assign(memory.context, {
-    logits: (place: number) => {
-      const row = memory.batch()[place];
-      if (!row?.wanted) throw new Error(`nobody asked for the logits at ${place}`);
-      asked.push(place);
-      return successor(row.token);
+    logits: (row: number) => {
+      const entry = memory.batch()[row];
+      if (!entry?.hasLogits) throw new Error(`no logits were requested for row ${row}`);
+      rowsRead.push(row);
+      return successor(entry.token);
     },
   });
   const slot = new Slot(context, 0, 64);
@@ -37,14 +37,14 @@ function scoring(prompt: readonly number[], { alternatives = 0, front = 0 } = {}
     slot,
     scores,
     memory,
-    asked,
+    rowsRead,
     /** One batch, as the loop does it. */
     step: (rows: number): readonly PromptToken[] => {
       slot.fill(rows);
-      const told = scores.read(slot);
+      const scored = scores.read(slot);
       memory.decode();
       slot.settle();
-      return told;
+      return scored;
     },
   };
 }
@@ -52,8 +52,8 @@ function scoring(prompt: readonly number[], { alternatives = 0, front = 0 } = {}
 const brief = (tokens: readonly PromptToken[]) => tokens.map(({ text, logprob }) => [text, logprob]);
 
 test('PromptScores: logprob of the row before each token, none for the first', () => {
-  const told = scoring([0, 1, 3]).step(10);
-  expect(brief(told)).toEqual([
+  const scored = scoring([0, 1, 3]).step(10);
+  expect(brief(scored)).toEqual([
     ['a', null],
     ['b', expected],
     ['d', surprise],
@@ -65,9 +65,9 @@ test('PromptScores: same logprobs for any batch sizes', () => {
   const whole = scoring(prompt, { alternatives: 2 }).step(10);
   for (const portion of [1, 2, 3, 6]) {
     const { step } = scoring(prompt, { alternatives: 2 });
-    const told: PromptToken[] = [];
-    for (let read = 0; read < prompt.length; read += portion) told.push(...step(portion));
-    expect(told).toEqual(whole);
+    const scored: PromptToken[] = [];
+    for (let read = 0; read < prompt.length; read += portion) scored.push(...step(portion));
+    expect(scored).toEqual(whole);
   }
 });
 
@@ -88,14 +88,14 @@ test('PromptScores: top tokens and rank', () => {
 });
 
 test('PromptScores: inPrompt is false before the prompt', () => {
-  const told = scoring([0, 1, 2, 3], { front: 2 }).step(10);
-  expect(told.map(({ inPrompt }) => inPrompt)).toEqual([false, false, true, true]);
+  const scored = scoring([0, 1, 2, 3], { front: 2 }).step(10);
+  expect(scored.map(({ inPrompt }) => inPrompt)).toEqual([false, false, true, true]);
 });
 
 test('PromptScores: does not score the last row, which predicts the reply', () => {
-  const { step, asked } = scoring([0, 1, 2]);
+  const { step, rowsRead } = scoring([0, 1, 2]);
   step(10);
-  expect(asked).toEqual([0, 1]);
+  expect(rowsRead).toEqual([0, 1]);
 });
 
 test('PromptScores: a prompt of one token is returned once', () => {
@@ -112,10 +112,10 @@ test('PromptScores: rows of an aborted batch are returned once', () => {
   expect(step(2)).toHaveLength(3);
   slot.forgetFrom(0);
   slot.fill(10);
-  const told = scores.read(slot);
+  const scored = scores.read(slot);
   memory.decode();
   slot.settle();
-  expect(brief(told)).toEqual([['d', expected]]);
+  expect(brief(scored)).toEqual([['d', expected]]);
 });
 
 test('PromptScores: requests no extra rows for a reply', () => {
@@ -123,7 +123,7 @@ test('PromptScores: requests no extra rows for a reply', () => {
   step(10);
   slot.append(2);
   slot.fill(10);
-  expect(memory.batch().map(({ wanted }) => wanted)).toEqual([true]);
+  expect(memory.batch().map(({ hasLogits }) => hasLogits)).toEqual([true]);
 });
 
 test('PromptScores: does not score a new text in the same slot', () => {
@@ -131,17 +131,17 @@ test('PromptScores: does not score a new text in the same slot', () => {
   step(10);
   slot.begin(Int32Array.of(1, 2, 3), 0);
   slot.fill(10);
-  expect(memory.batch().map(({ wanted }) => wanted)).toEqual([false, false, true]);
+  expect(memory.batch().map(({ hasLogits }) => hasLogits)).toEqual([false, false, true]);
 });
 
 test('PromptScores: an impossible token has a finite logprob', () => {
   const never = () => Float32Array.of(0, Number.NEGATIVE_INFINITY, 0, 0);
   const tokens = Int32Array.of(0, 1);
   const scores = new PromptScores(vocabulary, { tokens, front: 0 }, 4);
-  const slot = { scoredRows: { from: 0, end: 1, place: 0 }, context: { logits: never } } as unknown as Slot;
-  const told = scores.read(slot);
-  expect(told[1]).toMatchObject({ logprob: -9999, rank: 4 });
-  expect(JSON.parse(JSON.stringify(told))).toEqual(told);
+  const slot = { scoredRows: { from: 0, end: 1, row: 0 }, context: { logits: never } } as unknown as Slot;
+  const scored = scores.read(slot);
+  expect(scored[1]).toMatchObject({ logprob: -9999, rank: 4 });
+  expect(JSON.parse(JSON.stringify(scored))).toEqual(scored);
 });
 
 test.each([
@@ -151,5 +151,5 @@ test.each([
   [262_144, 64],
 ])('PromptScores: vocabulary of %i tokens, at most %i rows at once', (size, rows) => {
   const scores = new PromptScores({ ...vocabulary, size }, { tokens: Int32Array.of(0), front: 0 }, 0);
-  expect(scores.rowsAtOnce).toBe(rows);
+  expect(scores.maxRows).toBe(rows);
 });

@@ -1,18 +1,18 @@
 import type { PromptToken } from '../../../../core/events.ts';
 import { plainLogprobs } from '../../../../sampling/logprobs.ts';
+import { batching } from '../scheduling.ts';
 import type { PromptPlan } from '../text/prompt.ts';
 import type { Vocabulary } from '../text/vocabulary.ts';
-import { smallestChunk } from './batch-size.ts';
 import type { Slot } from './slot.ts';
 
-/** Limit of the logits of one batch. */
-const mostBytes = 32 * 2 ** 20;
-/** JSON has no infinity. */
-const lowest = -9999;
+/** Limit of the memory for the logits of one batch. */
+const maxLogitsBytes = 32 * 2 ** 20;
+/** In place of minus infinity, which JSON does not have. */
+const minLogprob = -9999;
 
 /** Logprobs of the tokens of a prompt. Rows are reduced after each batch: those of a whole prompt would take gigabytes. */
 export class PromptScores {
-  readonly rowsAtOnce: number;
+  readonly maxRows: number;
   /** The first token that was not returned: rows of an aborted batch are computed twice. */
   #next = 0;
 
@@ -22,18 +22,18 @@ export class PromptScores {
     private readonly plan: Pick<PromptPlan, 'tokens' | 'front'>,
     private readonly alternatives: number,
   ) {
-    this.rowsAtOnce = Math.max(smallestChunk, Math.floor(mostBytes / (4 * vocabulary.size)));
+    this.maxRows = Math.max(batching.minChunk, Math.floor(maxLogitsBytes / (4 * vocabulary.size)));
   }
 
   /** The tokens whose logits are in the computed batch; the very first has none. */
   read(slot: Pick<Slot, 'scoredRows' | 'context'>): readonly PromptToken[] {
-    const found: PromptToken[] = [];
-    if (this.#next === 0) found.push(this.#score(0));
-    const { from, end, place } = slot.scoredRows;
-    for (let row = Math.max(from, this.#next - 1); row < end; row += 1) {
-      found.push(this.#score(row + 1, slot.context.logits(place + row - from)));
+    const scored: PromptToken[] = [];
+    if (this.#next === 0) scored.push(this.#score(0));
+    const { from, end, firstRow } = slot.scoredRows;
+    for (let index = Math.max(from, this.#next - 1); index < end; index += 1) {
+      scored.push(this.#score(index + 1, slot.context.logits(firstRow + index - from)));
     }
-    return found;
+    return scored;
   }
 
   #score(index: number, logits?: Float32Array): PromptToken {
@@ -41,9 +41,11 @@ export class PromptScores {
     this.#next = index + 1;
     const figures = logits && plainLogprobs(logits, token, this.alternatives);
     return {
-      ...tokenChoice(this.vocabulary, token, figures ? Math.max(lowest, figures.logprob) : null),
+      ...tokenChoice(this.vocabulary, token, figures ? Math.max(minLogprob, figures.logprob) : null),
       rank: figures?.rank ?? null,
-      top: (figures?.top ?? []).map((one) => tokenChoice(this.vocabulary, one.token, Math.max(lowest, one.logprob))),
+      top: (figures?.top ?? []).map((one) =>
+        tokenChoice(this.vocabulary, one.token, Math.max(minLogprob, one.logprob)),
+      ),
       inPrompt: index >= this.plan.front,
     };
   }

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { longestContinuation, planReuse } from './snapshot.ts';
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
-const ask = (cached: number[], wanted: number[], { contextSize = 2048, canShift = true } = {}) =>
-  planReuse(Int32Array.from(cached), { tokens: Int32Array.from(wanted), maxTokens: 100 }, contextSize, canShift);
+const ask = (cached: number[], prompt: number[], { contextSize = 2048, canShift = true } = {}) =>
+  planReuse(Int32Array.from(cached), { tokens: Int32Array.from(prompt), maxTokens: 100 }, contextSize, canShift);
 
 describe('planReuse: common prefix', () => {
   test('is reused', () => expect(ask(range(0, 50), [...range(0, 30), 7, 8])).toEqual({ shift: undefined, keep: 30 }));
@@ -14,11 +14,11 @@ describe('planReuse: common prefix', () => {
 
 describe('planReuse: a chat without its oldest turns', () => {
   const cached = range(0, 1900);
-  const wanted = [...range(0, 20), ...range(300, 1900), ...range(5000, 5040)];
+  const prompt = [...range(0, 20), ...range(300, 1900), ...range(5000, 5040)];
   test('is shifted: removes the dropped turns and keeps the rest', () =>
-    expect(ask(cached, wanted)).toEqual({ shift: { from: 20, count: 280 }, keep: 1620 }));
+    expect(ask(cached, prompt)).toEqual({ shift: { from: 20, count: 280 }, keep: 1620 }));
   test('is computed again without shifting', () =>
-    expect(ask(cached, wanted, { canShift: false })).toEqual({ shift: undefined, keep: 20 }));
+    expect(ask(cached, prompt, { canShift: false })).toEqual({ shift: undefined, keep: 20 }));
   test('is not shifted for a short match', () =>
     expect(ask(cached, [...range(0, 20), ...range(300, 400), ...range(5000, 5600)]).shift).toBeUndefined());
 });
@@ -28,11 +28,11 @@ test('planReuse: reused tokens equal the prompt after the shift', () => {
   fc.assert(
     fc.property(tokens, tokens, fc.integer({ min: 0, max: 500 }), (head, tail, cut) => {
       const cached = [...head, ...tail];
-      const wanted = [...head.slice(0, 10), ...cached.slice(cut), 9];
-      const { shift, keep } = ask(cached, wanted, { contextSize: 256 });
+      const prompt = [...head.slice(0, 10), ...cached.slice(cut), 9];
+      const { shift, keep } = ask(cached, prompt, { contextSize: 256 });
       if (shift) cached.splice(shift.from, shift.count);
-      expect(cached.slice(0, keep)).toEqual(wanted.slice(0, keep));
-      expect(keep).toBeLessThan(wanted.length);
+      expect(cached.slice(0, keep)).toEqual(prompt.slice(0, keep));
+      expect(keep).toBeLessThan(prompt.length);
     }),
   );
 });

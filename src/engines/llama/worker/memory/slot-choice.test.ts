@@ -5,13 +5,13 @@ const range = (from: number, to: number) => Int32Array.from({ length: to - from 
 const join = (...parts: Int32Array[]) => Int32Array.from(parts.flatMap((part) => [...part]));
 const slot = (cached: Int32Array, usedAt: number, busy = false): SlotView => ({
   cached,
-  asked: cached.length,
+  promptLength: cached.length,
   usedAt,
   busy,
   reach: (index) => index,
 });
-const choose = (slots: readonly SlotView[], wanted: Int32Array, canCopy: boolean, isMark = (_: number) => false) =>
-  chooseSlot(slots, { wanted, canCopy, isMark });
+const choose = (slots: readonly SlotView[], prompt: Int32Array, canCopy: boolean, isControl = (_: number) => false) =>
+  chooseSlot(slots, { prompt, canCopy, isControl });
 const empty = slot(range(0, 0), 0);
 const system = range(0, 100);
 const chat = slot(join(system, range(1000, 1400)), 5);
@@ -27,7 +27,7 @@ test('chooseSlot: a side task with the same system prompt copies it and leaves t
   expect(choose([chat, empty], join(system, range(3000, 3050)), true)).toEqual({
     slot: empty,
     copyFrom: chat,
-    atHand: 100,
+    reusable: 100,
   });
 });
 
@@ -76,7 +76,7 @@ describe('chooseSlot: a prompt that quotes a chat', () => {
     expect(choose([chat, recent], title, true)?.slot).toBe(recent);
   });
 
-  test('does not take its slot beside a busy one, although the chat is short', () => {
+  test('does not take its slot next to a busy one, although the chat is short', () => {
     const busy = { ...slot(range(500, 900), 1), busy: true };
     const other = slot(range(5000, 6000), 9);
     expect(choose([busy, chat, other], title, true)?.slot).toBe(other);
@@ -114,29 +114,29 @@ describe('chooseSlot: with many slots', () => {
     return choice && slots.indexOf(choice.slot);
   };
 
-  test('takes an old slot beside a busy one', () => {
+  test('takes an old slot next to a busy one', () => {
     // The higher the index, the older: the recent quarter is 0 to 3.
     expect(chosen(used(16, { 12: { busy: true } }))).toBe(13);
   });
 
-  test('never a recently used one beside a busy one', () => {
+  test('never takes a recently used one next to a busy one', () => {
     expect(chosen(used(16, { 1: { busy: true } }))).toBe(4);
   });
 
-  test('a recently used one beside a busy one if its text is short', () => {
+  test('takes a recently used one next to a busy one if its sequence is short', () => {
     expect(chosen(used(16, { 1: { busy: true } }, 300))).toBe(2);
   });
 
-  test('of four slots, a long text is kept although it is beside a busy one', () => {
+  test('four slots: does not evict a long sequence next to a busy slot', () => {
     expect(chosen(used(4, { 1: { busy: true } }))).toBe(3);
   });
 
-  test('of four slots, no text is lost while one is empty', () => {
+  test('four slots: evicts nothing while one is empty', () => {
     expect(chosen(used(4, { 0: { busy: true }, 3: empty }, 300))).toBe(3);
     expect(chosen(used(4, { 0: { busy: true } }, 300))).toBe(1);
   });
 
-  test('the beginning of the longest run for a request that comes alone', () => {
+  test('no active slot: takes the start of the longest run', () => {
     const recent = { usedAt: 500 };
     expect(chosen(used(16, { 3: recent, 4: recent, 5: recent, 6: recent }))).toBe(7);
   });
@@ -190,7 +190,7 @@ describe('chooseSlot: with many slots', () => {
     },
   );
 
-  test.each([8, 16, 32])('%i slots, a quarter of them busy, short texts that come and go: one pass', (count) => {
+  test.each([8, 16, 32])('%i slots, a quarter of them busy with short requests: one pass per step', (count) => {
     const next = random(4);
     const { busy, begin, end } = traffic(used(count), 300);
     for (let request = 0; request < 200; request += 1) {

@@ -25,7 +25,7 @@ function read(slot: Slot, limit = 512): Float32Array {
     expect(loaded.context.decodeNow()).toBe('ok');
     slot.settle();
   }
-  return loaded.context.logits(slot.place as number).slice();
+  return loaded.context.logits(slot.logitsRow as number).slice();
 }
 
 function from(slot: Slot, tokens: Int32Array, computed: number, limit?: number): Float32Array {
@@ -34,20 +34,20 @@ function from(slot: Slot, tokens: Int32Array, computed: number, limit?: number):
 }
 
 /** Reads up to a position, then the rest in a second batch. */
-function inTwo(slot: Slot, place: number): Float32Array {
-  from(slot, prompt.subarray(0, place), 0);
-  return from(slot, prompt, place);
+function inTwo(slot: Slot, index: number): Float32Array {
+  from(slot, prompt.subarray(0, index), 0);
+  return from(slot, prompt, index);
 }
 
-test.each([149, 128, 100])('Slot: resuming at token %i gives the same logits as the same two batches', (place) => {
+test.each([149, 128, 100])('Slot: resuming at token %i gives the same logits as the same two batches', (index) => {
   const slot = slotOf();
-  const direct = inTwo(slot, place);
+  const direct = inTwo(slot, index);
   // Another text followed that position before.
-  from(slot, Int32Array.from([...prompt.subarray(0, place), 5, 6, 7, 8, 9, 10, 11]), place);
-  expect(from(slot, prompt, place)).toEqual(direct);
+  from(slot, Int32Array.from([...prompt.subarray(0, index), 5, 6, 7, 8, 9, 10, 11]), index);
+  expect(from(slot, prompt, index)).toEqual(direct);
 });
 
-test('Slot: so does a restored snapshot, in the same sequence or another', () => {
+test('Slot: a restored snapshot gives the same logits, in the same sequence or another', () => {
   const direct = inTwo(slotOf(), 128);
   const slot = slotOf();
   from(slot, prompt.subarray(0, 128), 0);
@@ -55,13 +55,13 @@ test('Slot: so does a restored snapshot, in the same sequence or another', () =>
   const snapshot = slot.snapshot();
   if (!snapshot) throw new Error('there is no snapshot');
   from(slot, prompt.subarray(20, 90), 0);
-  for (const place of [slot, slotOf(1)]) {
-    expect(place.restore(snapshot)).toBe(true);
-    expect(from(place, prompt, 128)).toEqual(direct);
+  for (const index of [slot, slotOf(1)]) {
+    expect(index.restore(snapshot)).toBe(true);
+    expect(from(index, prompt, 128)).toEqual(direct);
   }
 });
 
-test('Slot: so does a copy from another sequence', () => {
+test('Slot: a copy from another sequence gives the same logits', () => {
   const direct = inTwo(slotOf(), 128);
   const slot = slotOf();
   from(slot, prompt.subarray(0, 128), 0);
@@ -70,7 +70,7 @@ test('Slot: so does a copy from another sequence', () => {
   expect(from(other, prompt, 128)).toEqual(direct);
 });
 
-test('steady portions: same text with any batch size and cache', () => {
+test('Slot: deterministic portions give the same text with any batch size and cache', () => {
   const direct = from(slotOf(0, 64), prompt, 0);
   const slot = slotOf(1, 64);
   expect(from(slot, prompt, 0, 7)).toEqual(direct);

@@ -202,11 +202,11 @@ describe.each(['plain', 'state'] as const)('steady slot: %s memory', (kind) => {
 });
 
 /** Each cell of the prompt from its portion, each behind it by itself. */
-function expectFresh(batches: readonly string[], asked: number, length: number): void {
+function expectFresh(batches: readonly string[], promptLength: number, length: number): void {
   const expected = Array.from({ length }, (_, index) => {
-    if (index >= asked) return `${index}+1`;
+    if (index >= promptLength) return `${index}+1`;
     const first = index - (index % size);
-    return `${first}+${Math.min(size, asked - first)}`;
+    return `${first}+${Math.min(size, promptLength - first)}`;
   });
   expect(batches.slice(0, length)).toEqual(expected);
 }

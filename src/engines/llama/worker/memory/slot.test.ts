@@ -8,17 +8,17 @@ import type { Snapshot } from './snapshot.ts';
 
 const tokens = (...list: number[]) => Int32Array.from(list);
 
-test('Slot: a filler token goes after the computed ones and is removed', () => {
+test('Slot: adds a padding token after the computed ones and removes it', () => {
   const { context, batch, decode, cache } = fakeMemory();
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2, 3), 0);
   slot.fill(3);
   decode();
   slot.settle();
-  slot.addFiller();
-  expect(batch()).toEqual([{ token: 0, position: 3, wanted: false }]);
+  slot.addPadding();
+  expect(batch()).toEqual([{ token: 0, position: 3, hasLogits: false }]);
   decode();
-  slot.dropFiller();
+  slot.dropPadding();
   expect([slot.remaining, cache]).toEqual([0, [1, 2, 3]]);
 });
 
@@ -27,11 +27,11 @@ test('Slot: a prompt is split over batches, and only its last token has logits',
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2, 3, 4, 5), 0);
   slot.fill(3);
-  expect([slot.place, batch().map(({ wanted }) => wanted)]).toEqual([undefined, [false, false, false]]);
+  expect([slot.logitsRow, batch().map(({ hasLogits }) => hasLogits)]).toEqual([undefined, [false, false, false]]);
   decode();
   slot.settle();
   slot.fill(3);
-  expect([slot.place, batch().map(({ token, position, wanted }) => [token, position, wanted])]).toEqual([
+  expect([slot.logitsRow, batch().map(({ token, position, hasLogits }) => [token, position, hasLogits])]).toEqual([
     1,
     [
       [4, 3, false],
@@ -70,7 +70,7 @@ test('rewind: the last token is computed again', () => {
   slot.rewind(3);
   expect([slot.length, slot.computed, cache]).toEqual([3, 2, [1, 2]]);
   slot.fill(8);
-  expect(batch()).toEqual([{ token: 3, position: 2, wanted: true }]);
+  expect(batch()).toEqual([{ token: 3, position: 2, hasLogits: true }]);
 });
 
 test('Slot: a sampled token that was not computed is not reused', () => {
@@ -157,7 +157,7 @@ describe('Slot: picture', () => {
     slot.begin(prompt, 0, [rows]);
     await computeAll(slot);
     expect(seen()).toEqual(['forget from 0', '1 at 0', '2 at 1', 'picture -10 at 2', '3 at 3', '4 at 4']);
-    expect(slot.place).toBe(3);
+    expect(slot.logitsRow).toBe(3);
     slot.append(5);
     slot.fill(1);
     expect(seen()).toEqual(['5 at 5']);
@@ -251,7 +251,7 @@ describe('Slot: memory that cannot be rewound', () => {
     expect(slot.checkpoints.count).toBe([0, 135, 199].indexOf(kept));
   });
 
-  test('window: rewinds a little without a checkpoint', () => {
+  test('window: rewinds a few tokens without a checkpoint', () => {
     const { world, slot, computeAll } = read('window');
     computeAll();
     slot.begin(prompt, 197);
@@ -269,7 +269,7 @@ describe('Slot: memory that cannot be rewound', () => {
     }
     expect(slot.reach(490)).toBe(455);
     slot.append(1);
-    slot.guess(Int32Array.from(range(0, 250)));
+    slot.addDraft(Int32Array.from(range(0, 250)));
     slot.fill(1000);
     world.decode();
     slot.settle();
@@ -329,11 +329,11 @@ test.each(['plain', 'window', 'state'] as const)(
         const slot = new Slot(world.context, 0, 128);
         for (const one of actions) {
           if (one.type === 'begin') {
-            const wanted = Int32Array.from(one.tokens);
+            const prompt = Int32Array.from(one.tokens);
             let common = 0;
-            while (common < Math.min(slot.computed, wanted.length - 1) && slot.tokens[common] === wanted[common])
+            while (common < Math.min(slot.computed, prompt.length - 1) && slot.tokens[common] === prompt[common])
               common += 1;
-            slot.begin(wanted, common);
+            slot.begin(prompt, common);
             slot.planCheckpoints((index) => index % 5 === 0);
           } else if (one.type === 'append') {
             if (slot.length > 0 && slot.length < 120) slot.append(one.token);

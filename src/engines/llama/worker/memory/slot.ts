@@ -3,8 +3,8 @@ import { borderUpTo, portionOf, steadyPortion } from './batch-size.ts';
 import type { Context, DecodeResult } from './context.ts';
 import { type CacheLimits, Checkpoints, checkpointCuts, type Snapshot } from './snapshot.ts';
 
-/** A reply gets a checkpoint each time it has grown by this much. */
-const replyStep = 256;
+/** Tokens between two checkpoints of a reply: the most that a rewind into the reply computes again. */
+const replyCheckpointInterval = 256;
 
 /**
  * One sequence of the context: the tokens of prompt and reply, with images and audio among them, and how many are in the cache. The
@@ -16,12 +16,12 @@ export class Slot {
   length = 0;
   computed = 0;
   /** Length of the last prompt; the reply follows it. */
-  asked = 0;
-  /** Batch index of the last logits; undefined while tokens are left to compute. */
-  place: number | undefined;
-  /** Number of drafted tokens at the end: they give logits too, for their verification. */
-  guessed = 0;
-  /** The rows before this one give logits too, for the logprobs of the prompt. */
+  promptLength = 0;
+  /** Row of the batch with the last logits; undefined while tokens are left to compute. */
+  logitsRow: number | undefined;
+  /** Number of drafted tokens at the end: they have logits too, for their verification. */
+  drafted = 0;
+  /** The tokens before this index have logits too, for the logprobs of the prompt. */
   scored = 0;
   /** A generation runs here. */
   busy = false;
@@ -29,10 +29,10 @@ export class Slot {
   usedAt = 0;
   #media: readonly MediumSpan[] = [];
   #inBatch = 0;
-  /** Batch index of its first row. */
-  #firstPlace = 0;
+  /** Its first row in the batch. */
+  #firstRow = 0;
   readonly #checkpoints: Checkpoints;
-  /** Indices at which prefill stops for a checkpoint; undefined for a text without checkpoints. */
+  /** Indices at which prefill stops for a checkpoint; undefined for a sequence without checkpoints. */
   #cuts: readonly number[] | undefined;
   #replyStart = 0;
   /** How many tokens were computed in the portions of a prompt (see `steadyPortion`). */
@@ -46,7 +46,7 @@ export class Slot {
     /** Size of the steady portions; undefined if a batch may have any number of tokens. */
     readonly portion?: number,
   ) {
-    // Shared with the threads of the sampler.
+    // Shared with the sampler threads.
     this.tokens = new Int32Array(new SharedArrayBuffer(capacity * 4));
     this.#checkpoints = new Checkpoints(limits);
   }
@@ -70,10 +70,10 @@ export class Slot {
 
   /** How many of the first `index` tokens, all of them cached, would stay after a rewind to there. */
   reach(index: number): number {
-    const place = this.#reusable(index);
-    if (place >= this.computed) return this.computed;
-    if (this.context.reaches(this.sequence, this.#position(place))) return place;
-    return this.#checkpoints.upTo(place)?.index ?? 0;
+    const end = this.#reusable(index);
+    if (end >= this.computed) return this.computed;
+    if (this.context.reaches(this.sequence, this.#position(end))) return end;
+    return this.#checkpoints.upTo(end)?.index ?? 0;
   }
 
   /** The image or audio that must be computed before any more tokens. */
@@ -116,7 +116,7 @@ export class Slot {
 
   /** The computed tokens and their state; undefined with images or audio, which are not part of the snapshot. */
   snapshot(): Snapshot | undefined {
-    if (!this.#isKeepable) return undefined;
+    if (!this.#canSnapshot) return undefined;
     const state = this.#state();
     return state && { tokens: this.cached.slice(), state, checkpoints: this.#checkpoints.all };
   }
@@ -133,12 +133,12 @@ export class Slot {
 
   /** The size of `snapshot`. */
   get snapshotFigures(): { readonly tokens: number; readonly bytes: number } {
-    if (!this.#isKeepable) return { tokens: 0, bytes: 0 };
+    if (!this.#canSnapshot) return { tokens: 0, bytes: 0 };
     return { tokens: this.computed, bytes: this.context.stateBytes(this.sequence, 'whole') + this.#checkpoints.bytes };
   }
 
-  /** Other requests cannot reuse partial portions; restored cells of a window are summed in another order. */
-  get #isKeepable(): boolean {
+  /** Not with partial portions, which cannot be reused, nor with restored cells of a window, which are summed in another order. */
+  get #canSnapshot(): boolean {
     if (this.portion !== undefined && !this.context.savesAll) return false;
     return this.#media.length === 0 && this.computed > 0 && this.computed === this.#reusable(this.computed);
   }
@@ -157,22 +157,22 @@ export class Slot {
     this.computed = tokens.length;
     this.#inPortions = tokens.length;
     this.length = tokens.length;
-    this.asked = tokens.length;
+    this.promptLength = tokens.length;
     return true;
   }
 
-  /** Begins a new text whose first `computed` tokens are cached. */
+  /** Begins a new prompt whose first `computed` tokens are cached. */
   begin(tokens: Int32Array, computed: number, media: readonly MediumSpan[] = []): void {
     this.tokens.set(tokens);
     this.#media = media;
     this.length = tokens.length;
-    this.asked = tokens.length;
+    this.promptLength = tokens.length;
     this.scored = 0;
     this.#cuts = undefined;
     this.forgetFrom(this.#reusable(computed));
   }
 
-  /** Plans checkpoints for the text that has just begun, if the memory needs them. */
+  /** Plans checkpoints for the prompt that has just begun, if the memory needs them. */
   planCheckpoints(startsTurn: (index: number) => boolean): void {
     const { spare, memory } = this.context;
     this.#replyStart = this.length;
@@ -192,64 +192,64 @@ export class Slot {
     const count = this.#countFor(limit, medium?.start ?? this.length);
     const last = this.length - 1;
     const shift = this.#position(this.computed) - this.computed;
-    this.place = undefined;
+    this.logitsRow = undefined;
     for (let index = this.computed; index < this.computed + count; index += 1) {
-      const wanted = index >= last - this.guessed || index < this.scored;
-      const place = this.context.add(this.tokens[index] as number, index + shift, this.sequence, wanted);
-      if (index === this.computed) this.#firstPlace = place;
-      if (index === last) this.place = place;
+      const needsLogits = index >= last - this.drafted || index < this.scored;
+      const row = this.context.add(this.tokens[index] as number, index + shift, this.sequence, needsLogits);
+      if (index === this.computed) this.#firstRow = row;
+      if (index === last) this.logitsRow = row;
     }
     this.#inBatch = count;
   }
 
   #countFor(limit: number, end: number): number {
-    const { computed, length, asked, portion } = this;
+    const { computed, length, promptLength, portion } = this;
     if (portion !== undefined) {
-      return Math.min(steadyPortion({ size: portion, computed, length, asked }), end - computed);
+      return Math.min(steadyPortion({ size: portion, computed, length, promptLength }), end - computed);
     }
     const cut = this.#cuts?.find((index) => index > computed);
     if (cut === undefined) return Math.min(limit, end - computed);
     return portionOf(Math.min(end, cut) - computed, limit);
   }
 
-  /** The rows of the computed, unsettled batch that give prompt logprobs, and the batch index of the first. */
-  get scoredRows(): { readonly from: number; readonly end: number; readonly place: number } {
+  /** The tokens of the computed, unsettled batch that have prompt logprobs, and the row of the first. */
+  get scoredRows(): { readonly from: number; readonly end: number; readonly firstRow: number } {
     const end = Math.min(this.computed + this.#inBatch, this.scored);
-    return { from: this.computed, end: Math.max(this.computed, end), place: this.#firstPlace };
+    return { from: this.computed, end: Math.max(this.computed, end), firstRow: this.#firstRow };
   }
 
   /** Computes the next medium; settled or rolled back like a batch. */
   async computeMedium({ start, chunk }: MediumSpan): Promise<DecodeResult> {
-    this.place = undefined;
+    this.logitsRow = undefined;
     const result = await this.context.decodeMedium(chunk, this.#position(start), this.sequence);
     this.#inBatch = chunk.ids.length;
     return result;
   }
 
-  /** Adds drafted tokens; they are computed together with the last certain one. */
-  guess(tokens: Int32Array): void {
+  /** Adds drafted tokens; they are computed together with the last accepted token. */
+  addDraft(tokens: Int32Array): void {
     this.tokens.set(tokens, this.length);
     this.length += tokens.length;
-    this.guessed = tokens.length;
+    this.drafted = tokens.length;
   }
 
-  /** Removes the drafted tokens from the text; the cache keeps them until `dropWrong`. */
-  withdrawGuesses(): void {
-    this.length -= this.guessed;
-    this.guessed = 0;
+  /** Removes the drafted tokens from the sequence; the cache keeps them until `dropRejected`. */
+  withdrawDraft(): void {
+    this.length -= this.drafted;
+    this.drafted = 0;
   }
 
   /** Removes rejected drafted tokens from the cache. */
-  dropWrong(): void {
+  dropRejected(): void {
     if (this.computed >= this.length) this.forgetFrom(this.length - 1);
   }
 
-  /** Adds a filler token, so that this idle sequence is part of the batch (see `bridges`). */
-  addFiller(): void {
+  /** Adds a padding token, so that this idle sequence is part of the batch (see `paddingSlots`). */
+  addPadding(): void {
     this.context.add(0, this.#position(this.computed), this.sequence, false);
   }
 
-  dropFiller(): void {
+  dropPadding(): void {
     this.context.forget(this.sequence, this.#position(this.computed));
   }
 
@@ -257,28 +257,30 @@ export class Slot {
   settle(): void {
     const wasInPortions = this.computed === this.#inPortions;
     this.computed += this.#inBatch;
-    if (wasInPortions && this.computed <= this.asked) this.#inPortions = this.computed;
+    if (wasInPortions && this.computed <= this.promptLength) this.#inPortions = this.computed;
     this.#inBatch = 0;
-    if (this.#cuts && this.#isWorthKeeping(this.#cuts)) {
+    if (this.#cuts && this.#isCheckpointDue(this.#cuts)) {
       this.#checkpoints.add({ index: this.computed, state: this.context.state(this.sequence, 'part') }, this.length);
     }
   }
 
   /** Not with drafted tokens, which may be rejected, and not if positions differ from indices. */
-  #isWorthKeeping(cuts: readonly number[]): boolean {
-    if (this.guessed > 0 || this.#position(this.computed) !== this.computed) return false;
+  #isCheckpointDue(cuts: readonly number[]): boolean {
+    if (this.drafted > 0 || this.#position(this.computed) !== this.computed) return false;
     if (this.computed < this.#replyStart) return cuts.includes(this.computed);
-    return this.computed >= (this.#checkpoints.upTo(this.computed)?.index ?? this.#replyStart) + replyStep;
+    return (
+      this.computed >= (this.#checkpoints.upTo(this.computed)?.index ?? this.#replyStart) + replyCheckpointInterval
+    );
   }
 
-  /** The batch was not computed; it is unknown what of it reached the cache, so all of it is removed. */
+  /** The batch was not computed: it is unknown which of its tokens reached the cache, so all are removed. */
   rollback(): void {
     this.#inBatch = 0;
-    this.withdrawGuesses();
+    this.withdrawDraft();
     this.forgetFrom(this.computed);
   }
 
-  /** Back to a shorter text; its last token is computed again, since its logits are gone. */
+  /** Rewinds to a shorter length; the last token is computed again, because its logits were overwritten. */
   rewind(length: number): void {
     this.length = length;
     this.forgetFrom(length - 1);
@@ -292,15 +294,15 @@ export class Slot {
     this.usedAt = now;
   }
 
-  /** Rewinds to an index, or as near before it as the memory can. */
+  /** Rewinds to an index, or to the nearest one before it that the memory can restore. */
   forgetFrom(index: number): void {
     if (index > this.computed) throw new Error('the cache holds less than was claimed');
-    this.#goBack(index);
+    this.#rewindMemory(index);
     // A portion without its end does not count.
     if (this.computed < this.#inPortions) this.#inPortions = this.#border(this.computed);
   }
 
-  #goBack(index: number): void {
+  #rewindMemory(index: number): void {
     const { context, sequence } = this;
     const position = this.#position(index);
     if (context.reaches(sequence, position) && context.forget(sequence, position)) {
@@ -318,12 +320,12 @@ export class Slot {
     this.#checkpoints.dropBehind(this.computed);
   }
 
-  /** How many of the first `index` tokens have the values that any prompt beginning with them would give. */
+  /** How many of the first `index` tokens have the cache values that every prompt beginning with them would compute. */
   #reusable(index: number): number {
     return this.portion === undefined ? index : this.#border(Math.min(index, this.#inPortions));
   }
 
-  /** The end of the last whole portion up to here; none ends inside of a medium. */
+  /** The end of the last whole portion up to `index`; none ends inside a medium. */
   #border(index: number): number {
     if (this.portion === undefined) return index;
     const border = borderUpTo(index, this.portion);

@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   Checkpoints,
-  type CutQuestion,
+  type CutOptions,
   checkpointCuts,
   chooseSnapshot,
+  fullCoverage,
   isCovered,
   leastUseful,
   overLimit,
   type SnapshotEntry,
   superseded,
-  wholly,
 } from './snapshot.ts';
 
 const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
@@ -22,45 +22,45 @@ const entry = (id: string, tokens: Int32Array, more: Partial<SnapshotEntry> = {}
   usedAt: 0,
   ...more,
 });
-const wanted = range(0, 500);
+const prompt = range(0, 500);
 
 describe('chooseSnapshot', () => {
   test('the longest common prefix', () => {
     const entries = [entry('short', range(0, 200)), entry('long', range(0, 400)), entry('other', range(900, 999))];
-    expect(chooseSnapshot(entries, wanted, 0, true)).toMatchObject({ entry: { id: 'long' }, saved: 400 });
+    expect(chooseSnapshot(entries, prompt, 0, true)).toMatchObject({ entry: { id: 'long' }, saved: 400 });
   });
   test('none that saves only a few tokens more than the slot', () => {
-    expect(chooseSnapshot([entry('a', range(0, 400))], wanted, 350, true)).toBeUndefined();
+    expect(chooseSnapshot([entry('a', range(0, 400))], prompt, 350, true)).toBeUndefined();
   });
   test('leaves one token to compute', () => {
-    expect(chooseSnapshot([entry('a', range(0, 600))], wanted, 0, true)?.saved).toBe(499);
+    expect(chooseSnapshot([entry('a', range(0, 600))], prompt, 0, true)?.saved).toBe(499);
   });
   test('a later difference only if the memory can be rewound', () => {
     const branched = entry('a', Int32Array.from([...range(0, 300), 7, 8, 9]));
-    expect(chooseSnapshot([branched], wanted, 0, true)?.saved).toBe(300);
-    expect(chooseSnapshot([branched], wanted, 0, false)).toBeUndefined();
-    expect(chooseSnapshot([entry('b', range(0, 300))], wanted, 0, false)?.saved).toBe(300);
+    expect(chooseSnapshot([branched], prompt, 0, true)?.saved).toBe(300);
+    expect(chooseSnapshot([branched], prompt, 0, false)).toBeUndefined();
+    expect(chooseSnapshot([entry('b', range(0, 300))], prompt, 0, false)?.saved).toBe(300);
   });
   test('otherwise up to its last checkpoint before the difference', () => {
     const tokens = Int32Array.from([...range(0, 300), 7, 8, 9]);
     const branched = entry('a', tokens, { checkpoints: [100, 250, 301] });
-    expect(chooseSnapshot([branched], wanted, 0, false)?.saved).toBe(250);
-    expect(chooseSnapshot([branched], wanted, 200, false)).toBeUndefined();
+    expect(chooseSnapshot([branched], prompt, 0, false)?.saved).toBe(250);
+    expect(chooseSnapshot([branched], prompt, 200, false)).toBeUndefined();
   });
 });
 
 test('isCovered: true if another snapshot contains it', () => {
-  expect(isCovered([entry('a', range(0, 480))], wanted)).toBe(true);
-  expect(isCovered([entry('a', range(0, 300))], wanted)).toBe(false);
-  expect(isCovered([entry('a', range(0, 480))], wanted, wholly)).toBe(false);
+  expect(isCovered([entry('a', range(0, 480))], prompt)).toBe(true);
+  expect(isCovered([entry('a', range(0, 300))], prompt)).toBe(false);
+  expect(isCovered([entry('a', range(0, 480))], prompt, fullCoverage)).toBe(false);
   const alike = Int32Array.from([...range(0, 450), ...range(7000, 7100)]);
-  expect(isCovered([entry('another chat that begins alike', alike)], wanted)).toBe(false);
-  expect(isCovered([entry('a', range(0, 500))], wanted, wholly)).toBe(true);
+  expect(isCovered([entry('another chat that begins alike', alike)], prompt)).toBe(false);
+  expect(isCovered([entry('a', range(0, 500))], prompt, fullCoverage)).toBe(true);
 });
 
 test('superseded: snapshots of its prefixes only', () => {
   const entries = [entry('beginning', range(0, 200)), entry('other', range(1, 200)), entry('same', range(0, 500))];
-  expect(superseded(entries, wanted).map(({ id }) => id)).toEqual(['beginning']);
+  expect(superseded(entries, prompt).map(({ id }) => id)).toEqual(['beginning']);
 });
 
 test('overLimit: evicts the least recently used', () => {
@@ -121,7 +121,7 @@ describe('Checkpoints: limited by', () => {
   });
 });
 
-const cuts = (end: number, more: Partial<CutQuestion> = {}) =>
+const cuts = (end: number, more: Partial<CutOptions> = {}) =>
   checkpointCuts({ from: 0, end, spare: 0, startsTurn: () => false, ...more });
 
 describe('checkpointCuts', () => {
@@ -130,7 +130,7 @@ describe('checkpointCuts', () => {
   test('only in new tokens, and never for a few tokens', () =>
     expect(cuts(8000, { from: 7700 })).toEqual([8000 - 65, 7999]));
   test('none in a short text', () => expect(cuts(20)).toEqual([]));
-  test('at the start of a turn that is a little earlier', () =>
+  test('at the start of a turn shortly before', () =>
     expect(cuts(1000, { startsTurn: (index) => [300, 600, 880].includes(index) })).toEqual([600, 880, 999]));
   test('none if the memory can be rewound', () =>
     expect(cuts(8000, { spare: 256 })).toEqual([8000 - 4097, 8000 - 1025, 8000 - 257, 7999]));
@@ -175,7 +175,7 @@ describe('leastUseful', () => {
         if (kept.length > 8) kept.splice(leastUseful(kept, end), 1);
       }
     }
-    // At any distance of a change from the end, little more than four times as much is read again.
+    // At any distance of a change from the end, not much more than four times that distance is recomputed.
     const worst = Array.from({ length: end - 1 }, (_, index) => {
       const from = kept.findLast((place) => place <= index) ?? 0;
       return (end - from) / Math.max(64, end - index);

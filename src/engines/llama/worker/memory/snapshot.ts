@@ -1,6 +1,6 @@
 import type { StoreHealth } from '../../../../core/text-service.ts';
+import { batching } from '../scheduling.ts';
 import type { PromptPlan } from '../text/prompt.ts';
-import { smallestChunk } from './batch-size.ts';
 
 /** The computed state of a sequence, to be restored instead of computing its tokens again. */
 export interface Snapshot {
@@ -25,7 +25,7 @@ export interface SnapshotEntry {
   readonly usedAt: number;
 }
 
-/** What tells whether a snapshot serves a text. */
+/** The part of a snapshot that decides whether it serves a prompt. */
 export function outlineOf({ tokens, checkpoints }: Snapshot): Pick<SnapshotEntry, 'tokens' | 'checkpoints'> {
   return { tokens, checkpoints: checkpoints.map(({ index }) => index) };
 }
@@ -42,35 +42,38 @@ export interface SnapshotStore {
 }
 
 /** A snapshot must save at least this many tokens more than the slots do: restoring takes time. */
-const worthReading = 64;
+const minSaved = 64;
 
-/** The snapshot that saves most tokens, if enough: up to where it differs, or without rewinding up to the last checkpoint before. */
+/** The snapshot that saves most tokens, if enough: up to the first difference or, without rewinding, to the last checkpoint before it. */
 export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens' | 'checkpoints'>>(
   entries: readonly Entry[],
-  wanted: Int32Array,
-  atHand: number,
+  prompt: Int32Array,
+  reusable: number,
   canRewind: boolean,
 ) {
   let best: { readonly entry: Entry; readonly saved: number } | undefined;
   for (const entry of entries) {
-    const common = Math.min(commonPrefix(entry.tokens, wanted), wanted.length - 1);
+    const common = Math.min(commonPrefix(entry.tokens, prompt), prompt.length - 1);
     const whole = canRewind || entry.tokens.length <= common;
     const saved = whole ? common : (entry.checkpoints.findLast((index) => index <= common) ?? 0);
-    if (saved >= atHand + worthReading && saved > (best?.saved ?? 0)) best = { entry, saved };
+    if (saved >= reusable + minSaved && saved > (best?.saved ?? 0)) best = { entry, saved };
   }
   return best;
 }
 
-/** Which share of a text a snapshot must contain to cover it: one of the same chat (not written at each turn), or any other. */
+/**
+ * Which part of a sequence a snapshot must contain to cover it. A prefix of it covers it with a smaller part: it belongs to the same
+ * chat, which is then not written at every turn.
+ */
 export type Coverage = Readonly<Record<'ofBeginning' | 'ofOther', number>>;
 
-export const usualCoverage: Coverage = { ofBeginning: 0.8, ofOther: 0.95 };
-export const wholly: Coverage = { ofBeginning: 1, ofOther: 1 };
+export const defaultCoverage: Coverage = { ofBeginning: 0.8, ofOther: 0.95 };
+export const fullCoverage: Coverage = { ofBeginning: 1, ofOther: 1 };
 
 export function isCovered(
   entries: readonly Pick<SnapshotEntry, 'tokens'>[],
   tokens: Int32Array,
-  { ofBeginning, ofOther }: Coverage = usualCoverage,
+  { ofBeginning, ofOther }: Coverage = defaultCoverage,
 ): boolean {
   return entries.some((entry) => {
     const common = commonPrefix(entry.tokens, tokens);
@@ -108,7 +111,7 @@ export interface Checkpoint {
 
 export type CacheLimits = Readonly<Record<'count' | 'bytes', number>>;
 
-/** The checkpoints of one text, ascending. Those after a change must be dropped. */
+/** The checkpoints of one sequence, ascending. Those after a change must be dropped. */
 export class Checkpoints {
   #list: readonly Checkpoint[] = [];
 
@@ -127,9 +130,9 @@ export class Checkpoints {
     return this.#list.findLast((one) => one.index <= index);
   }
 
-  /** Adds a checkpoint, and drops the least useful ones if there are too many for a text of this length. */
+  /** Adds a checkpoint, and drops the least useful ones beyond the limits; `end` is the length of the sequence. */
   add(checkpoint: Checkpoint, end: number): void {
-    // Empty: the library has failed.
+    // An empty state means that the library has failed.
     if (checkpoint.state.length === 0 || checkpoint.state.length > this.limits.bytes) return;
     const list = [...this.#list.filter(({ index }) => index < checkpoint.index), checkpoint];
     while (list.length > this.limits.count || checkpointBytes(list) > this.limits.bytes) {
@@ -152,49 +155,49 @@ function checkpointBytes(list: readonly Checkpoint[]): number {
   return list.reduce((sum, { state }) => sum + state.length, 0);
 }
 
-/** `from` is the first token to compute, `end` the length of the text, `spare` what can be rewound without a checkpoint. */
-export interface CutQuestion extends Readonly<Record<'from' | 'end' | 'spare', number>> {
+/** `from` is the first token to compute, `end` the length of the prompt, `spare` how far the memory rewinds without a checkpoint. */
+export interface CutOptions extends Readonly<Record<'from' | 'end' | 'spare', number>> {
   readonly startsTurn: (index: number) => boolean;
 }
 
 /** Distances of checkpoints from the end of a prompt: 1 serves the same prompt again; a change costs a small multiple of its distance. */
-const distances = Array.from({ length: 7 }, (_, power) => (power === 0 ? 1 : 4 ** (power - 1) * smallestChunk + 1));
+const distances = Array.from({ length: 7 }, (_, power) => (power === 0 ? 1 : 4 ** (power - 1) * batching.minChunk + 1));
 
-/** Shorter texts are computed faster than saved. */
-const shortest = 32;
+/** The first index with a checkpoint: fewer tokens are computed faster than saved. */
+const minCheckpoint = 32;
 
 /** Indices at which prefill stops for a checkpoint, ascending. */
-export function checkpointCuts({ from, end, spare, startsTurn }: CutQuestion): readonly number[] {
+export function checkpointCuts({ from, end, spare, startsTurn }: CutOptions): readonly number[] {
   const cuts: number[] = [];
   for (const distance of distances) {
     if (distance > 1 && distance <= spare) continue;
     const cut = distance === 1 ? end - 1 : turnBefore(end - distance, distance, startsTurn);
-    const before = distance === 1 ? from : from + smallestChunk - 1;
+    const before = distance === 1 ? from : from + batching.minChunk - 1;
     const known = cuts[0] ?? Number.POSITIVE_INFINITY;
-    if (cut >= shortest && cut > before && cut < known) cuts.unshift(cut);
+    if (cut >= minCheckpoint && cut > before && cut < known) cuts.unshift(cut);
   }
   return cuts;
 }
 
-/** The last start of a turn up to here, if it is not much further back. */
-function turnBefore(index: number, within: number, startsTurn: CutQuestion['startsTurn']): number {
-  for (let place = index; place > Math.max(0, index - within); place -= 1) if (startsTurn(place)) return place;
+/** The last start of a turn up to `index`, if it is at most `within` tokens before it. */
+function turnBefore(index: number, within: number, startsTurn: CutOptions['startsTurn']): number {
+  for (let at = index; at > Math.max(0, index - within); at -= 1) if (startsTurn(at)) return at;
   return index;
 }
 
 /**
- * The checkpoint (of these, ascending) that is missed least. Without it, a change right before the next one rewinds to the one
- * before: the cost is that distance, relative to the distance of the change from the end. The newest always stays.
+ * The checkpoint (of these, ascending) whose removal costs least. Without it, a change right before the next checkpoint rewinds to the
+ * previous one: the cost is that distance, relative to the distance of the change from the end. The newest is never removed.
  */
 export function leastUseful(indices: readonly number[], end: number): number {
-  let least = { place: 0, factor: Number.POSITIVE_INFINITY };
-  for (let place = 0; place < indices.length - 1; place += 1) {
-    const before = indices[place - 1] ?? 0;
-    const after = indices[place + 1] as number;
-    const factor = (end - before) / (end - after + 1);
-    if (factor < least.factor) least = { place, factor };
+  let cheapest = { entry: 0, cost: Number.POSITIVE_INFINITY };
+  for (let entry = 0; entry < indices.length - 1; entry += 1) {
+    const before = indices[entry - 1] ?? 0;
+    const after = indices[entry + 1] as number;
+    const cost = (end - before) / (end - after + 1);
+    if (cost < cheapest.cost) cheapest = { entry, cost };
   }
-  return least.place;
+  return cheapest.entry;
 }
 
 interface Reuse {
@@ -204,39 +207,40 @@ interface Reuse {
   readonly keep: number;
 }
 
-const worthReusing = 4;
+/** A shorter common prefix saves no noticeable time. */
+const minReuse = 4;
 const nothing: Reuse = { shift: undefined, keep: 0 };
 
-/** How many cached tokens serve the new prompt. At least one is left to compute: it gives the first logits. */
+/** How many cached tokens the new prompt reuses. At least one token is left to compute, for the first logits. */
 export function planReuse(
   cached: Int32Array,
   plan: Pick<PromptPlan, 'tokens' | 'maxTokens'>,
   contextSize: number,
   canShift: boolean,
 ): Reuse {
-  const { tokens: wanted } = plan;
-  const common = commonPrefix(cached, wanted);
+  const { tokens: prompt } = plan;
+  const common = commonPrefix(cached, prompt);
   const shifted = canShift ? planShift(cached, plan, contextSize, common) : undefined;
   if (shifted) return shifted;
-  const keep = Math.min(common, wanted.length - 1);
-  return keep < worthReusing ? nothing : { shift: undefined, keep };
+  const keep = Math.min(common, prompt.length - 1);
+  return keep < minReuse ? nothing : { shift: undefined, keep };
 }
 
-/** A shift pays for a long exact match further on in the cache, and only for that: a shifted cache has seen the removed text. */
+/** Shifts only for a long exact match later in the cache: the values of shifted cells still depend on the removed tokens. */
 function planShift(
   cached: Int32Array,
-  { tokens: wanted, maxTokens }: Pick<PromptPlan, 'tokens' | 'maxTokens'>,
+  { tokens: prompt, maxTokens }: Pick<PromptPlan, 'tokens' | 'maxTokens'>,
   contextSize: number,
   common: number,
 ): Reuse | undefined {
-  const fresh = wanted.length - common;
+  const fresh = prompt.length - common;
   const shortfall = 200 + Math.min(contextSize / 30, 140);
   if (fresh < shortfall) return undefined;
   const slack = 60 + Math.min(contextSize / 60, 70);
   const needed = Math.max(Math.min(fresh - (maxTokens + slack), 0.45 * contextSize), shortfall - slack);
-  const { start, length } = longestContinuation(cached.subarray(common), wanted.subarray(common));
+  const { start, length } = longestContinuation(cached.subarray(common), prompt.subarray(common));
   if (start === 0 || length <= needed) return undefined;
-  return { shift: { from: common, count: start }, keep: Math.min(common + length, wanted.length - 1) };
+  return { shift: { from: common, count: start }, keep: Math.min(common + length, prompt.length - 1) };
 }
 
 export function commonPrefix(a: Int32Array, b: Int32Array): number {

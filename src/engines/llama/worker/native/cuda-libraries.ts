@@ -8,8 +8,8 @@ export class GpuBuildError extends Error {
 
   constructor(
     reason: string,
-    /** Whether the library has written the reason itself. */
-    readonly isTold = false,
+    /** Whether the library has already printed the reason. */
+    readonly isPrinted = false,
   ) {
     super(reason);
   }
@@ -53,10 +53,10 @@ export function checkSystemBase(path: string): void {
   );
 }
 
-/** Throws unless the code was compiled for a card of this machine. Without an answer of the driver it is tried. */
+/** Throws unless the code was compiled for a GPU of this machine. If the driver does not report any, the code is tried. */
 export function checkArchitectures(
   architectures: readonly string[],
-  capabilities: readonly string[] | undefined = cardCapabilities(),
+  capabilities: readonly string[] | undefined = gpuCapabilities(),
 ): void {
   if (!capabilities || capabilities.length === 0) return;
   if (capabilities.some((capability) => runsOn(architectures, capability))) return;
@@ -68,8 +68,8 @@ export function checkArchitectures(
 const majorAttribute = 75;
 const minorAttribute = 76;
 
-/** Compute capabilities of all cards, as the driver of NVIDIA gives them; undefined without one. */
-export function cardCapabilities(): readonly string[] | undefined {
+/** Compute capabilities of all GPUs, as the NVIDIA driver reports them; undefined without a driver. */
+export function gpuCapabilities(): readonly string[] | undefined {
   try {
     const driver = koffi.load(process.platform === 'win32' ? 'nvcuda.dll' : 'libcuda.so.1');
     const count = driver.func('int cuDeviceGetCount(_Out_ int *count)') as unknown as (count: number[]) => number;
@@ -77,9 +77,9 @@ export function cardCapabilities(): readonly string[] | undefined {
       'int cuDeviceGetAttribute(_Out_ int *value, int attribute, int device)',
     ) as unknown as (value: number[], attribute: number, device: number) => number;
     const start = driver.func('int cuInit(uint32_t flags)') as unknown as (flags: number) => number;
-    const cards = [0];
-    if (start(0) !== 0 || count(cards) !== 0) return undefined;
-    return Array.from({ length: cards[0] ?? 0 }, (_, device) => {
+    const gpuCount = [0];
+    if (start(0) !== 0 || count(gpuCount) !== 0) return undefined;
+    return Array.from({ length: gpuCount[0] ?? 0 }, (_, device) => {
       const [major, minor] = [[0], [0]];
       attribute(major as number[], majorAttribute, device);
       attribute(minor as number[], minorAttribute, device);

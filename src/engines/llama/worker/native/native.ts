@@ -21,7 +21,7 @@ interface Libraries {
   readonly base: Library;
   readonly ggml: Library;
   readonly llama: Library;
-  /** Of the backends that are loaded at run time. */
+  /** The folder of the backends that are loaded at run time. */
   readonly backendFolder: string;
   readonly layout: Layout;
 }
@@ -48,8 +48,8 @@ export function openLibraries(folder: string): Native {
 export function openFabric(folder: string): { readonly native: Native; readonly media: NativeMedia } {
   enlargeStacks();
   const library = koffi.load(join(folder, 'qvac__fabric.bare'));
-  const beside = join(folder, 'qvac__fabric');
-  const backendFolder = existsSync(beside) ? beside : folder;
+  const subfolder = join(folder, 'qvac__fabric');
+  const backendFolder = existsSync(subfolder) ? subfolder : folder;
   const native = checked({ base: library, ggml: library, llama: library, backendFolder, layout: fabricLayout });
   return { native, media: bindMedia(library) };
 }
@@ -65,9 +65,9 @@ function enlargeStacks(): void {
 
 function checked(libraries: Libraries): Native {
   const native = bind(libraries);
-  const [found, needed] = [native.version(), libraries.layout.version];
-  if (!found.startsWith(needed)) {
-    throw new Error(`the llama.cpp library is ${found}; this version of Parley needs ${needed}`);
+  const [version, needed] = [native.version(), libraries.layout.version];
+  if (!version.startsWith(needed)) {
+    throw new Error(`the llama.cpp library is ${version}; this version of Parley needs ${needed}`);
   }
   checkLayout(native.modelDefaults(), native.contextDefaults());
   return native;
@@ -166,7 +166,7 @@ function bind({ base: baseLibrary, ggml: ggmlLibrary, llama: llamaLibrary, backe
     sequenceVector: llama('nullable llama_get_embeddings_seq(pointer context, int32 sequence)'),
     placeVector: llama('nullable llama_get_embeddings_ith(pointer context, int32 index)'),
     logits: llama('nullable llama_get_logits_ith(pointer context, int32 index)'),
-    /** Waits for the card, where a decode returns before it is computed. */
+    /** Waits for a GPU, where a decode returns before it is computed. */
     synchronize: llama('void llama_synchronize(pointer context)'),
 
     vocabularySize: llama('int32 llama_vocab_n_tokens(pointer vocab)'),
@@ -313,7 +313,7 @@ export function makeThreadpools(native: Native, threads: number, batchThreads: n
       attached.push(context);
       attach(context, used ?? threads, used ?? batchThreads);
     },
-    /** All attached contexts compute their next batches with so many threads. Each number has its own pool: spare threads would spin. */
+    /** Sets the number of threads for the next batches of all attached contexts. Each number has its own pool: spare threads would spin. */
     use: (count: number): void => {
       used = count;
       for (const context of attached) attach(context, count, count);

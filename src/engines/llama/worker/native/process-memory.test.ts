@@ -105,11 +105,11 @@ describe('runsOf', () => {
 test('withUntouchedGivenBack: releases only what was mapped meanwhile', () => {
   const line = ({ start, end }: Range) => `${start.toString(16)}-${end.toString(16)} rw-p 00000000 00:00 0 \n`;
   const mapped = [range(100, 200)];
-  const given: Range[] = [];
+  const returned: Range[] = [];
   const memory = {
     maps: () => mapped.map(line).join(''),
     holdsOnlyZeros: () => true,
-    giveBack: (one: Range) => given.push(one),
+    giveBack: (one: Range) => returned.push(one),
     letGo: () => {},
   };
   const made = withUntouchedGivenBack(memory, () => {
@@ -117,7 +117,7 @@ test('withUntouchedGivenBack: releases only what was mapped meanwhile', () => {
     return 'made';
   });
   expect(made).toBe('made');
-  expect(given).toEqual([range(300, 350)]);
+  expect(returned).toEqual([range(300, 350)]);
 });
 
 test('withUntouchedGivenBack: only calls the function if memory cannot be inspected', () => {
@@ -127,7 +127,7 @@ test('withUntouchedGivenBack: only calls the function if memory cannot be inspec
 const program = '00400000-00500000 r-xp 00000000 fe:00 123    /usr/bin/node\n';
 const file = '7f0000000000-7f0010000000 r--s 00000000 fe:00 77    /models/a model.gguf\n';
 const copies = '7f1000000000-7f100f000000 rw-p 00000000 00:00 0 \n';
-const little = '7f1000000000-7f1001000000 rw-p 00000000 00:00 0 \n';
+const smallMapping = '7f1000000000-7f1001000000 rw-p 00000000 00:00 0 \n';
 const mapped: Range = { start: 0x7f0000000000, end: 0x7f0010000000 };
 
 test('copiedFiles: a file whose weights were copied', () => {
@@ -135,7 +135,7 @@ test('copiedFiles: a file whose weights were copied', () => {
 });
 
 test('copiedFiles: not a file whose weights are used in place', () => {
-  expect(copiedFiles(program, program + file + little)).toEqual([]);
+  expect(copiedFiles(program, program + file + smallMapping)).toEqual([]);
 });
 
 test('copiedFiles: not a file that was mapped before', () => {

@@ -53,8 +53,8 @@ export type ProcessMemory = NonNullable<ReturnType<typeof openProcessMemory>>;
 
 /** Granularity; a piece with other bytes than zero stays. */
 const pieceBytes = 2 ** 20;
-/** Only a cleared buffer has so many zeros in a row. */
-const leastRunBytes = 4 * 2 ** 20;
+/** Only a cleared buffer has this many zeros in a row. */
+const minRunBytes = 4 * 2 ** 20;
 
 /**
  * Runs `work`, which creates a context, and returns the pages that the library has filled with zeros to the system: they take memory
@@ -99,10 +99,10 @@ export function addedRanges(before: readonly Range[], now: readonly Range[]): Ra
 /** The long runs of pieces that hold only zeros. */
 export function runsOf(ranges: readonly Range[], holdsOnlyZeros: (piece: Range) => boolean): Range[] {
   const runs: Range[] = [];
-  for (const range of ranges.filter(({ start, end }) => end - start >= leastRunBytes)) {
+  for (const range of ranges.filter(({ start, end }) => end - start >= minRunBytes)) {
     let start = range.start;
     const close = (end: number, next: number) => {
-      if (end - start >= leastRunBytes) runs.push({ start, end });
+      if (end - start >= minRunBytes) runs.push({ start, end });
       start = next;
     };
     for (let at = range.start; at < range.end; at += pieceBytes) {

@@ -8,17 +8,14 @@ test('threadpools: the number of threads changes between two batches, and the lo
     threadpools.use(count);
     context.forget(0, 0);
     context.clearBatch();
-    let place = 0;
-    for (const [index, token] of prompt.entries()) place = context.add(token, index, 0, index === prompt.length - 1);
+    let row = 0;
+    for (const [index, token] of prompt.entries()) row = context.add(token, index, 0, index === prompt.length - 1);
     expect(context.decodeNow()).toBe('ok');
-    return context.logits(place).slice();
+    return context.logits(row).slice();
   };
   const first = read(1);
   for (const count of [2, 1]) {
-    const farthest = read(count).reduce(
-      (most, logit, id) => Math.max(most, Math.abs(logit - (first[id] as number))),
-      0,
-    );
+    const farthest = read(count).reduce((max, logit, id) => Math.max(max, Math.abs(logit - (first[id] as number))), 0);
     expect(farthest).toBeLessThan(1);
   }
 });

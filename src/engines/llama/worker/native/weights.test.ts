@@ -77,7 +77,7 @@ test('tensorOverrides: an unknown device is named in the error', () => {
   expect(() => tensorOverrides(native, { tensorOverrides: [{ pattern: 'x', buffer: 'CUDA9' }] })).toThrow(/CUDA9/);
 });
 
-/** A processor and two cards. */
+/** A CPU and two GPUs. */
 function cardsNative(free: readonly number[] = [0, 10, 20]) {
   const names = ['CPU', 'CUDA0', 'CUDA1'];
   return {
@@ -95,7 +95,7 @@ function cardsNative(free: readonly number[] = [0, 10, 20]) {
 
 const anyCard = { backend: 'auto', gpuLayers: 'auto', devices: [], tensorSplit: [], mainGpu: -1 } as const;
 
-test('gpuDevices: all cards, those that are named, or none', () => {
+test('gpuDevices: all GPUs, the named ones, or none', () => {
   const native = cardsNative();
   expect(gpuDevices(native, { ...anyCard, tensorSplit: [] })).toEqual([1, 2]);
   expect(gpuDevices(native, { ...anyCard, devices: ['1'], tensorSplit: [] })).toEqual([2]);
@@ -103,7 +103,7 @@ test('gpuDevices: all cards, those that are named, or none', () => {
   expect(gpuDevices(native, { ...anyCard, backend: 'cpu', tensorSplit: [] })).toEqual([]);
 });
 
-test('gpuDevices: a card that is not here is refused', () => {
+test('gpuDevices: refuses a GPU that does not exist', () => {
   expect(() => gpuDevices(cardsNative(), { ...anyCard, devices: ['2'], tensorSplit: [] })).toThrow(
     'the card 2 (--usecuda, --usevulkan, --device) is not here; there are 0 (CUDA0, card 1), 1 (CUDA1, card 2)',
   );

@@ -55,45 +55,45 @@ export async function loadWeights(
 
 type CardOptions = Pick<LoadOptions, 'devices' | 'tensorSplit' | 'mainGpu'>;
 
-/** The devices for the model: those named by the user, or every GPU. Throws if flags name cards that are not here. */
+/** The devices for the model: those named by the user, or every GPU. Throws if flags name GPUs that are not here. */
 export function gpuDevices(
   native: Native,
   options: Pick<LoadOptions, 'backend' | 'gpuLayers'> & CardOptions,
 ): readonly Pointer[] {
   if (options.backend === 'cpu' || options.gpuLayers === 0) return [];
-  const gpus = allCards(native);
+  const gpus = allGpus(native);
   if (gpus.length === 0) return [];
-  // Without their memory: asking for it takes some on every card.
-  const cards = gpus.map((device) => ({ ...cardNames(native, device), device }));
-  const problem = placementProblem(options, cards);
+  // Without their memory: reading it allocates some on every GPU.
+  const all = gpus.map((device) => ({ ...gpuNames(native, device), device }));
+  const problem = placementProblem(options, all);
   if (problem !== undefined) throw new Error(problem);
-  return namedCards(cards, options.devices).map(({ device }) => device);
+  return namedCards(all, options.devices).map(({ device }) => device);
 }
 
 /** Every GPU of the loaded backends. */
-export function allCards(native: Native): readonly Pointer[] {
+export function allGpus(native: Native): readonly Pointer[] {
   const all = Array.from({ length: native.deviceCount() }, (_, index) => native.device(index));
   return all.filter((device) => [1, 2].includes(native.deviceType(device)));
 }
 
-/** Free and total memory of these cards now. */
+/** The present free and total memory of these GPUs. */
 export function readCards(native: Native, gpus: readonly Pointer[]): readonly CardMemory[] {
   return gpus.map((device) => {
     const [free, total]: [[number | null], [number | null]] = [[null], [null]];
     native.deviceMemory(device, free, total);
-    return { ...cardNames(native, device), freeBytes: Number(free[0] ?? 0), totalBytes: Number(total[0] ?? 0) };
+    return { ...gpuNames(native, device), freeBytes: Number(free[0] ?? 0), totalBytes: Number(total[0] ?? 0) };
   });
 }
 
-function cardNames(native: Native, device: Pointer) {
+function gpuNames(native: Native, device: Pointer) {
   return { name: native.deviceName(device), description: native.deviceDescription(device) };
 }
 
-/** What a load has taken of each card. The driver's own memory for this process was taken before. */
+/** The memory that a load has taken on each GPU. The driver's own memory for this process was allocated before. */
 export function cardUse(before: readonly CardMemory[], after: readonly CardMemory[]): readonly CardUse[] {
-  return after.map((card, index) => ({
-    ...card,
-    heldBytes: Math.max(0, (before[index]?.freeBytes ?? card.freeBytes) - card.freeBytes),
+  return after.map((gpu, index) => ({
+    ...gpu,
+    heldBytes: Math.max(0, (before[index]?.freeBytes ?? gpu.freeBytes) - gpu.freeBytes),
   }));
 }
 
@@ -108,11 +108,11 @@ export function kvOverrides(list: readonly MetadataOverride[]): Uint8Array | nul
     const start = index * overrideBytes;
     memory.writeInt32LE(overrideTags[type], start);
     memory.write(key, start + 4, 127);
-    const place = start + 136;
-    if (type === 'int') memory.writeBigInt64LE(BigInt(value), place);
-    if (type === 'float') memory.writeDoubleLE(Number(value), place);
-    if (type === 'bool') memory.writeUInt8(value === 'true' || value === '1' ? 1 : 0, place);
-    if (type === 'str') memory.write(value, place, 127);
+    const valueOffset = start + 136;
+    if (type === 'int') memory.writeBigInt64LE(BigInt(value), valueOffset);
+    if (type === 'float') memory.writeDoubleLE(Number(value), valueOffset);
+    if (type === 'bool') memory.writeUInt8(value === 'true' || value === '1' ? 1 : 0, valueOffset);
+    if (type === 'str') memory.write(value, valueOffset, 127);
   });
   return memory;
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defaultSampling, type Sampling } from '../../../../core/sampling-fields.ts';
 import { Sampler } from '../../../../sampling/sampler.ts';
 import { SamplerPool, samplerThreads } from './sampler-pool.ts';
-import { place } from './shared-rows.ts';
+import { controlIndex } from './shared-rows.ts';
 
 const vocabularySize = 20_000;
 const contextSize = 64;
@@ -27,7 +27,8 @@ afterAll(async () => {
 function pool(threads: number): SamplerPool {
   return new SamplerPool({ vocabularySize, sequences: 8, gpuLayers: 1 }, threads, (data) => {
     workers.push(new Worker(`${folder}${name}.js`, { workerData: data, transferList: [data.port] }));
-    while (Atomics.load(data.shared.control, place.ready) === 0) Atomics.wait(data.shared.control, place.ready, 0, 50);
+    while (Atomics.load(data.shared.control, controlIndex.ready) === 0)
+      Atomics.wait(data.shared.control, controlIndex.ready, 0, 50);
   });
 }
 
@@ -41,13 +42,13 @@ function logitsOf(step: number) {
 
 const kinds: Readonly<Record<string, Partial<Sampling>>> = {
   greedy: { temperature: 0 },
-  usual: { temperature: 0.8, topK: 40, topP: 0.95, minP: 0.05 },
+  typical: { temperature: 0.8, topK: 40, topP: 0.95, minP: 0.05 },
   'no top-k, with a penalty': { temperature: 0.9, topK: 0, topP: 0.9, repetitionPenalty: 1.2, repetitionRange: 64 },
   DRY: { temperature: 1, dryMultiplier: 0.8, dryBase: 1.75, dryAllowedLength: 1 },
   mirostat: { mirostat: 2 },
 };
 
-describe('SamplerPool: chooses the tokens that one thread would choose', () => {
+describe('SamplerPool: samples the same tokens as a single thread', () => {
   test.each(Object.entries(kinds))('%s', (_, changes) => {
     const settings = { ...defaultSampling, ...changes };
     const options = { vocabularySize, contextSize, seed: 7, logitBias: [[5, 2]] as const, bannedTokens: [9] };
@@ -60,17 +61,17 @@ describe('SamplerPool: chooses the tokens that one thread would choose', () => {
     for (let step = 0; step < 12; step += 1) {
       const [mine, other] = [logitsOf(step), logitsOf(step)];
       const forbidden = step % 5 === 4 ? [text[0] as number] : [];
-      there?.ask(other.pointer, step, forbidden);
+      there?.submit(other.pointer, step, forbidden);
       all.go();
       const expected = here.pick(mine.logits, text, step, forbidden);
-      expect(there?.answer()).toBe(expected);
+      expect(there?.result()).toBe(expected);
       text[step] = expected;
     }
     all.leave(there);
   });
 });
 
-test('SamplerPool: a second question in one step leaves the answers to others on the same thread', () => {
+test('SamplerPool: a second submission in one step keeps the results of others on the same thread', () => {
   const options = { vocabularySize, contextSize, seed: 3, logitBias: [], bannedTokens: [] };
   const settings = { ...defaultSampling, temperature: 0.9 };
   const texts = [1, 2].map(() => new Int32Array(new SharedArrayBuffer(contextSize * 4)));
@@ -80,14 +81,14 @@ test('SamplerPool: a second question in one step leaves the answers to others on
   const [, drafting, , waiting] = [0, 0, 1, 1].map((text) => all.sampler(settings, options, texts[text] as Int32Array));
   for (let step = 0; step < 6; step += 2) {
     const rows = [logitsOf(step), logitsOf(step + 10), logitsOf(step + 1)] as const;
-    drafting?.ask(rows[0].pointer, step, []);
-    waiting?.ask(rows[1].pointer, step, []);
+    drafting?.submit(rows[0].pointer, step, []);
+    waiting?.submit(rows[1].pointer, step, []);
     all.go();
-    const first = drafting?.answer() as number;
+    const first = drafting?.result() as number;
     (texts[0] as Int32Array)[step] = first;
-    drafting?.ask(rows[2].pointer, step + 1, []);
+    drafting?.submit(rows[2].pointer, step + 1, []);
     drafting?.go();
-    const answers = [first, drafting?.answer(), waiting?.answer()];
+    const answers = [first, drafting?.result(), waiting?.result()];
     const [one, two] = here as [Sampler, Sampler];
     const picks = [one.pick(logitsOf(step).logits, texts[0] as Int32Array, step)];
     picks.push(one.pick(logitsOf(step + 1).logits, texts[0] as Int32Array, step + 1));
@@ -98,7 +99,7 @@ test('SamplerPool: a second question in one step leaves the answers to others on
   }
 });
 
-test('SamplerPool: the main thread takes its share, and a sampler that leaves makes room', () => {
+test('SamplerPool: the main thread gets an equal share, and a sampler that leaves makes room', () => {
   const options = { vocabularySize, contextSize, seed: 1, logitBias: [], bannedTokens: [] };
   const text = new Int32Array(new SharedArrayBuffer(contextSize * 4));
   const all = pool(2);
@@ -108,25 +109,25 @@ test('SamplerPool: the main thread takes its share, and a sampler that leaves ma
   expect(all.sampler(defaultSampling, options, text)).toBeUndefined();
 });
 
-test('SamplerPool: a request whose sampler fails gets an error, others go on', () => {
+test('SamplerPool: a failing sampler fails only its own request', () => {
   const text = new Int32Array(new SharedArrayBuffer(contextSize * 4));
   const all = pool(1);
   const options = { vocabularySize, contextSize, seed: 1, logitBias: [], bannedTokens: [] };
   all.sampler(defaultSampling, options, text);
   const wrong = all.sampler(defaultSampling, { ...options, vocabularySize: 5 }, text);
-  wrong?.ask(logitsOf(1).pointer, 0, []);
+  wrong?.submit(logitsOf(1).pointer, 0, []);
   all.go();
-  expect(() => wrong?.answer()).toThrow('the sampler failed');
+  expect(() => wrong?.result()).toThrow('the sampler failed');
   all.leave(wrong);
   all.leave(undefined);
   all.sampler(defaultSampling, options, text);
   const right = all.sampler(defaultSampling, options, text);
-  right?.ask(logitsOf(1).pointer, 0, []);
+  right?.submit(logitsOf(1).pointer, 0, []);
   all.go();
-  expect(right?.answer()).toBeGreaterThanOrEqual(0);
+  expect(right?.result()).toBeGreaterThanOrEqual(0);
 });
 
-test('samplerThreads: only with a card, many tokens and several sequences', () => {
+test('samplerThreads: 0 without a GPU, with a small vocabulary or with one sequence', () => {
   const shape = { vocabularySize: 152_000, sequences: 32, gpuLayers: 25 };
   expect(samplerThreads(shape, 16)).toBe(11);
   expect(samplerThreads(shape, 4)).toBe(3);

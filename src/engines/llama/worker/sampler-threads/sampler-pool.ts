@@ -3,35 +3,29 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { Sampling } from '../../../../core/sampling-fields.ts';
 import type { SamplerOptions } from '../../../../sampling/sampler.ts';
 import type { Pointer } from '../native/structs.ts';
+import { samplers } from '../scheduling.ts';
 import type { ThreadData, ToThread } from './sampler-thread.ts';
-import { failed, field, place, rowFields, sharedIntegers, sharedRows } from './shared-rows.ts';
+import { controlIndex, failed, field, rowFields, sharedIntegers, sharedRows } from './shared-rows.ts';
 
-/** Waking more takes longer than they save: with 32 sequences and 152,000 tokens, 11 were ahead of 7 and of 15 (docs/performance.md). */
-const mostThreads = 11;
-/** With fewer tokens to choose from, sampling takes less time than waking a thread. */
-const leastVocabulary = 16_000;
-/** How long the main thread looks for a token before it sleeps. */
-const awakeMs = 2;
-/** Until a thread that does not answer counts as lost; it needs milliseconds. */
-const patienceMs = 20_000;
+const { maxThreads, minVocabulary, spinMs, timeoutMs } = samplers;
 
 const entry = new URL('./sampler-thread.js', import.meta.url);
 
 interface PoolOptions {
   readonly vocabularySize: number;
-  /** The most sequences at once. */
+  /** The maximum number of concurrent sequences. */
   readonly sequences: number;
   readonly gpuLayers: number;
 }
 
 /**
- * How many threads sample beside the main one. A card computes a step so fast that sampling for all sequences, one after the other, would
- * take as long again. Without a card the processor is busy with the steps, which take far longer than sampling.
+ * The number of sampler threads besides the main thread. A GPU computes a step so fast that sampling for all sequences in turn would take
+ * as long again. Without a GPU all cores compute the steps, which take far longer than sampling.
  */
 export function samplerThreads(options: PoolOptions, processors = availableParallelism()): number {
   const { vocabularySize, sequences, gpuLayers } = options;
-  if (gpuLayers === 0 || vocabularySize < leastVocabulary) return 0;
-  return Math.max(0, Math.min(mostThreads, sequences - 1, processors - 1));
+  if (gpuLayers === 0 || vocabularySize < minVocabulary) return 0;
+  return Math.max(0, Math.min(maxThreads, sequences - 1, processors - 1));
 }
 
 /** Samples for several sequences at the same time. Each sampler stays on one thread, with its state. */
@@ -46,8 +40,8 @@ export class SamplerPool {
   }
 
   /**
-   * A sampler on the thread with the fewest; undefined if the main thread should sample itself: it takes its share, and a thread that
-   * still starts has none. Call `leave` at the end in either case.
+   * A sampler on the thread with the fewest samplers; undefined if the main thread should sample: it takes an equal share, and a thread
+   * that is still starting gets none. Call `leave` at the end in either case.
    */
   sampler(settings: Sampling, options: SamplerOptions, history: Int32Array): ThreadSampler | undefined {
     const thread = this.#threads
@@ -70,7 +64,7 @@ export class SamplerPool {
     else this.#onMain -= 1;
   }
 
-  /** Starts what was asked for since the last step. */
+  /** Wakes the threads for what was submitted since the last step. */
   go(): void {
     for (const thread of this.#threads) thread.go();
     Atomics.add(this.#step, 0, 1);
@@ -78,36 +72,36 @@ export class SamplerPool {
   }
 }
 
-/** The sampler of one request, on another thread: asked in each step, and answers after `go`. */
+/** The sampler of one request, on another thread: submit in each step, then `go`, then take the result. */
 export class ThreadSampler {
   #row = 0;
-  #answer: number | undefined;
+  #result: number | undefined;
 
   constructor(
     private readonly thread: SamplerThread,
     private readonly id: number,
-    /** Starts all that was asked for. */
+    /** Starts everything that was submitted. */
     readonly go: () => void,
   ) {
     thread.samplers += 1;
   }
 
-  ask(logits: Pointer, length: number, forbidden: readonly number[]): void {
+  submit(logits: Pointer, length: number, forbidden: readonly number[]): void {
     if (forbidden.length > 0) this.thread.send({ type: 'forbid', id: this.id, tokens: forbidden });
-    this.#row = this.thread.ask(this, this.id, logits, length);
-    this.#answer = undefined;
+    this.#row = this.thread.submit(this, this.id, logits, length);
+    this.#result = undefined;
   }
 
-  /** Keeps the answer, whose row is needed for another question. */
-  keep(): void {
-    this.#answer ??= this.thread.answer(this.#row);
+  /** Stores the result, because its row is needed for the next submission. */
+  storeResult(): void {
+    this.#result ??= this.thread.result(this.#row);
   }
 
-  /** Waits for the token: the thread has begun long before. */
-  answer(): number {
-    this.keep();
-    if (this.#answer === failed) throw new Error('the sampler failed');
-    return this.#answer as number;
+  /** Waits for the token. */
+  result(): number {
+    this.storeResult();
+    if (this.#result === failed) throw new Error('the sampler failed');
+    return this.#result as number;
   }
 
   remove(): void {
@@ -120,12 +114,12 @@ class SamplerThread {
   samplers = 0;
   readonly #port: MessagePort;
   readonly #shared;
-  /** Rows before this step. */
+  /** Number of rows submitted before this step. */
   #before = 0;
-  /** Rows of this step. */
+  /** Number of rows of this step. */
   #count = 0;
-  /** Who has them. */
-  readonly #asking: ThreadSampler[] = [];
+  /** Their samplers. */
+  readonly #submitters: ThreadSampler[] = [];
 
   constructor({ vocabularySize, sequences }: PoolOptions, step: Int32Array, start: (data: ThreadData) => void) {
     const { port1, port2 } = new MessageChannel();
@@ -135,22 +129,22 @@ class SamplerThread {
     start({ port: port2, shared: this.#shared, vocabularySize });
   }
 
-  /** Whether it waits for work: not while it starts, and never again after it was lost. */
+  /** Whether it accepts work: not while it starts, and never again after it was lost. */
   get ready(): boolean {
-    return Atomics.load(this.#shared.control, place.ready) === 1;
+    return Atomics.load(this.#shared.control, controlIndex.ready) === 1;
   }
 
   send(message: ToThread): void {
     this.#port.postMessage(message);
   }
 
-  ask(asking: ThreadSampler, sampler: number, address: Pointer, length: number): number {
+  submit(submitter: ThreadSampler, sampler: number, address: Pointer, length: number): number {
     const { control, rows, addresses } = this.#shared;
     if (this.#count === 0) {
-      for (const one of this.#asking.splice(0)) one.keep();
-      this.#before = Atomics.load(control, place.asked);
+      for (const one of this.#submitters.splice(0)) one.storeResult();
+      this.#before = Atomics.load(control, controlIndex.submitted);
     }
-    this.#asking.push(asking);
+    this.#submitters.push(submitter);
     const row = this.#count;
     rows[row * rowFields + field.sampler] = sampler;
     rows[row * rowFields + field.length] = length;
@@ -160,40 +154,40 @@ class SamplerThread {
   }
 
   go(): void {
-    Atomics.add(this.#shared.control, place.asked, this.#count);
+    Atomics.add(this.#shared.control, controlIndex.submitted, this.#count);
     this.#count = 0;
   }
 
-  answer(row: number): number {
-    if (!this.#isDone(row)) this.#await(row);
+  result(row: number): number {
+    if (!this.#isDone(row)) this.#wait(row);
     return this.#shared.rows[row * rowFields + field.token] as number;
   }
 
   #isDone(row: number): boolean {
-    return ((Atomics.load(this.#shared.control, place.done) - this.#before) | 0) > row;
+    return ((Atomics.load(this.#shared.control, controlIndex.done) - this.#before) | 0) > row;
   }
 
-  /** It is not long in coming: only after a while does this thread sleep, from which it would wake too late. */
-  #await(row: number): void {
+  /** Spins for a while before sleeping: results usually arrive sooner, and waking up takes longer than that. */
+  #wait(row: number): void {
     const { control } = this.#shared;
     const startedAt = performance.now();
-    while (performance.now() - startedAt < awakeMs) if (this.#isDone(row)) return;
-    Atomics.store(control, place.waiting, 1);
+    while (performance.now() - startedAt < spinMs) if (this.#isDone(row)) return;
+    Atomics.store(control, controlIndex.waiting, 1);
     for (;;) {
-      const done = Atomics.load(control, place.done);
+      const done = Atomics.load(control, controlIndex.done);
       if (this.#isDone(row)) break;
       if (!this.ready) throw new Error('a thread of the sampler was lost');
-      if (Atomics.wait(control, place.done, done, patienceMs) !== 'timed-out') continue;
-      Atomics.store(control, place.ready, 0);
+      if (Atomics.wait(control, controlIndex.done, done, timeoutMs) !== 'timed-out') continue;
+      Atomics.store(control, controlIndex.ready, 0);
       throw new Error('a thread of the sampler does not answer');
     }
-    Atomics.store(control, place.waiting, 0);
+    Atomics.store(control, controlIndex.waiting, 0);
   }
 }
 
 function startThread(data: ThreadData): void {
   const worker = new Worker(entry, { workerData: data, transferList: [data.port] });
   worker.unref();
-  // Requests whose samplers it has are told by `answer`.
-  worker.on('error', () => Atomics.store(data.shared.control, place.ready, 0));
+  // `result` throws for the requests whose samplers are on it.
+  worker.on('error', () => Atomics.store(data.shared.control, controlIndex.ready, 0));
 }

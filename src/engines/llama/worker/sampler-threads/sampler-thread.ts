@@ -2,16 +2,16 @@ import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_
 import koffi from 'koffi';
 import type { Sampling } from '../../../../core/sampling-fields.ts';
 import { Sampler, type SamplerOptions } from '../../../../sampling/sampler.ts';
-import { failed, field, place, rowFields, type SharedRows } from './shared-rows.ts';
+import { controlIndex, failed, field, rowFields, type SharedRows } from './shared-rows.ts';
 
-/** To the thread. They are read at the beginning of a step, in the order in which they were sent. */
+/** Messages to a sampler thread. They are read at the beginning of a step, in the order of sending. */
 export type ToThread =
   | {
       readonly type: 'add';
       readonly id: number;
       readonly settings: Sampling;
       readonly options: SamplerOptions;
-      /** The text, in shared memory. */
+      /** The tokens of the sequence, in shared memory. */
       readonly history: Int32Array;
     }
   | { readonly type: 'remove'; readonly id: number }
@@ -36,7 +36,7 @@ const running = new Map<number, Running>();
 /** The library reuses its output buffer, so there are few addresses. */
 const views = new Map<bigint, Float32Array>();
 
-function take(message: ToThread): void {
+function receive(message: ToThread): void {
   if (message.type === 'add') {
     const { id, settings, options, history } = message;
     running.set(id, { sampler: new Sampler(settings, options), history, forbidden: [] });
@@ -72,13 +72,14 @@ function choose(row: number): number {
 }
 
 let done = 0;
-Atomics.store(control, place.ready, 1);
+Atomics.store(control, controlIndex.ready, 1);
 // The thread ends with its process.
 for (;;) {
   const seen = Atomics.load(step, 0);
-  const count = (Atomics.load(control, place.asked) - done) | 0;
+  const count = (Atomics.load(control, controlIndex.submitted) - done) | 0;
   // Messages come before the row that needs them.
-  for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) take(next.message as ToThread);
+  for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
+    receive(next.message as ToThread);
   for (let row = 0; row < count; row += 1) {
     let token: number = failed;
     try {
@@ -88,8 +89,8 @@ for (;;) {
     }
     rows[row * rowFields + field.token] = token;
     done = (done + 1) | 0;
-    Atomics.store(control, place.done, done);
-    if (Atomics.load(control, place.waiting) === 1) Atomics.notify(control, place.done);
+    Atomics.store(control, controlIndex.done, done);
+    if (Atomics.load(control, controlIndex.waiting) === 1) Atomics.notify(control, controlIndex.done);
   }
   Atomics.wait(step, 0, seen);
 }

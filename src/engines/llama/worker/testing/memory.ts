@@ -3,7 +3,7 @@ import type { Context, MemoryKind } from '../memory/context.ts';
 interface Row {
   readonly token: number;
   readonly position: number;
-  readonly wanted: boolean;
+  readonly hasLogits: boolean;
 }
 
 export const fakeWindow = 4;
@@ -36,8 +36,8 @@ export function fakeMemory({ kind = 'plain' as MemoryKind, canShift = true } = {
     memory: kind,
     savesAll: kind !== 'window',
     spare: kind === 'window' ? 1 : 0,
-    add: (token: number, position: number, _sequence: number, wanted: boolean) =>
-      batch.push({ token, position, wanted }) - 1,
+    add: (token: number, position: number, _sequence: number, hasLogits: boolean) =>
+      batch.push({ token, position, hasLogits }) - 1,
     reaches: (_sequence: number, position: number) =>
       kind === 'plain' ||
       position === 0 ||

@@ -175,7 +175,7 @@ function listContext(logits: (token: number) => Float32Array): Context {
     decodeNow,
     decode: async () => decodeNow(),
     abortDecode: () => undefined,
-    logits: (place: number) => logits(computed[place] ?? 0),
+    logits: (row: number) => logits(computed[row] ?? 0),
     reaches: () => true,
     forget: () => true,
     copy: () => undefined,

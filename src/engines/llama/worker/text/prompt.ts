@@ -6,7 +6,7 @@ export interface MarkedTokens {
   readonly media: readonly { readonly start: number; readonly end: number }[];
 }
 
-interface PromptParts {
+interface PromptTokens {
   /** Without a BOS token; `bos` is put in front. */
   readonly prompt: MarkedTokens;
   readonly memory: MarkedTokens;
@@ -30,11 +30,11 @@ export interface PromptPlan {
 }
 
 /** Fits prompt and reply into the context: `trim` drops the oldest text, `refuse` throws. */
-export function planPrompt(parts: PromptParts, limits: PromptLimits): PromptPlan {
+export function planPrompt(parts: PromptTokens, limits: PromptLimits): PromptPlan {
   return limits.overflow === 'trim' ? trimToFit(parts, limits) : refuseOverflow(parts, limits);
 }
 
-function trimToFit({ prompt, memory, negativeLength, bos }: PromptParts, limits: PromptLimits): PromptPlan {
+function trimToFit({ prompt, memory, negativeLength, bos }: PromptTokens, limits: PromptLimits): PromptPlan {
   const context = limits.contextSize;
   const start = bos === undefined ? 0 : 1;
   const [promptLength, memoryLength] = [prompt.tokens.length, memory.tokens.length];
@@ -42,15 +42,15 @@ function trimToFit({ prompt, memory, negativeLength, bos }: PromptParts, limits:
   const hasMedia = prompt.media.length + memory.media.length > 0;
   const promptTokens = hasMedia ? context : start + promptLength + memoryLength;
   const maxTokens = clampReply(limits.maxTokens, context, promptTokens);
-  let kept = cutFront(prompt, start + promptLength + maxTokens - context);
-  let remembered = memory.tokens;
+  let trimmed = cutFront(prompt, start + promptLength + maxTokens - context);
+  let trimmedMemory = memory.tokens;
   if (memoryLength > 0 || negativeLength > 0) {
-    remembered = cutFront(memory, start + memoryLength + maxTokens + 4 - context);
-    const excess = start + remembered.length + negativeLength + 1 + kept.length + maxTokens - context;
-    if (excess > 0) kept = cutFront(prompt, promptLength - kept.length + excess);
+    trimmedMemory = cutFront(memory, start + memoryLength + maxTokens + 4 - context);
+    const excess = start + trimmedMemory.length + negativeLength + 1 + trimmed.length + maxTokens - context;
+    if (excess > 0) trimmed = cutFront(prompt, promptLength - trimmed.length + excess);
   }
-  const dropped = promptLength - kept.length + (memoryLength - remembered.length);
-  return { tokens: join(bos, remembered, kept), front: start + remembered.length, maxTokens, dropped };
+  const dropped = promptLength - trimmed.length + (memoryLength - trimmedMemory.length);
+  return { tokens: join(bos, trimmedMemory, trimmed), front: start + trimmedMemory.length, maxTokens, dropped };
 }
 
 /** The tokens without the first `count`; a cut inside a picture moves to its end. */
@@ -60,7 +60,7 @@ function cutFront({ tokens, media }: MarkedTokens, count: number): Int32Array {
   return tokens.subarray(inside?.end ?? cut);
 }
 
-function refuseOverflow({ prompt, memory, negativeLength, bos }: PromptParts, limits: PromptLimits): PromptPlan {
+function refuseOverflow({ prompt, memory, negativeLength, bos }: PromptTokens, limits: PromptLimits): PromptPlan {
   const tokens = join(bos, memory.tokens, prompt.tokens);
   const room = limits.contextSize - tokens.length - negativeLength;
   if (room < Math.min(1, limits.maxTokens)) {

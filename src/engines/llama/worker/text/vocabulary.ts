@@ -7,8 +7,8 @@ import { joinTokens } from './prompt.ts';
 
 const emptyBytes = new Uint8Array(0);
 const noFrame = { before: new Int32Array(0), after: new Int32Array(0) };
-/** Texts of this many characters are tokenized on another thread. */
-const longText = 32_768;
+/** Texts from this many characters on are tokenized on another thread: shorter ones take at most some milliseconds. */
+const minAsideLength = 32_768;
 /** Characters between two cuts: few enough that the special tokens in a piece cost little. */
 const pieceLength = 8192;
 /** Kinds of tokens, as the library numbers them. */
@@ -29,7 +29,7 @@ export class Vocabulary {
   readonly #rendered: (Uint8Array | undefined)[] = [];
   readonly #scratch = new Uint8Array(1024);
   #texts: readonly string[] | undefined;
-  #marks: { readonly found: RegExp | undefined } | undefined;
+  #marks: { readonly pattern: RegExp | undefined } | undefined;
 
   constructor(
     readonly native: Native,
@@ -58,19 +58,19 @@ export class Vocabulary {
 
   tokenize(text: string, options: TokenizeOptions): Int32Array {
     const { tokens, call } = this.#tokenizing(text, options);
-    return found(tokens, this.native.tokenize(...call));
+    return written(tokens, this.native.tokenize(...call));
   }
 
   /** Long texts take seconds: they are tokenized on another thread, in pieces. */
   async tokenizeAside(text: string, options: TokenizeOptions): Promise<Int32Array> {
-    if (text.length < longText) return this.tokenize(text, options);
+    if (text.length < minAsideLength) return this.tokenize(text, options);
     const pieces = options.parseSpecial === false ? [text] : cutAtMarks(text, this.#cuttingMarks(), pieceLength);
     const whole = pieces.length === 1;
     const { before, after } = options.addSpecial && !whole ? this.around() : noFrame;
     const lists = [before];
     for (const piece of pieces) {
       const { tokens, call } = this.#tokenizing(piece, whole ? options : { ...options, addSpecial: false });
-      lists.push(found(tokens, await this.native.tokenizeAside(...call)));
+      lists.push(written(tokens, await this.native.tokenizeAside(...call)));
     }
     return joinTokens([...lists, after]);
   }
@@ -84,8 +84,8 @@ export class Vocabulary {
 
   /** Searches the whole vocabulary, at the first long text. */
   #cuttingMarks(): RegExp | undefined {
-    this.#marks ??= { found: cuttingMarks(this.#specials()) };
-    return this.#marks.found;
+    this.#marks ??= { pattern: cuttingMarks(this.#specials()) };
+    return this.#marks.pattern;
   }
 
   #specials(): readonly SpecialText[] {
@@ -144,7 +144,7 @@ export class Vocabulary {
   }
 }
 
-function found(tokens: Int32Array, count: number): Int32Array {
+function written(tokens: Int32Array, count: number): Int32Array {
   if (count < 0) throw new Error(`the tokenizer wants room for ${-count} tokens`);
   return tokens.slice(0, count);
 }
@@ -170,7 +170,7 @@ interface SpecialText {
  */
 export function cuttingMarks(specials: readonly SpecialText[]): RegExp | undefined {
   const texts = [...new Set(specials.map(({ text }) => text))].filter((text) => text !== '');
-  if (texts.length > mostMarks || texts.some(({ length }) => length > longestMark)) return undefined;
+  if (texts.length > maxMarks || texts.some(({ length }) => length > maxMarkLength)) return undefined;
   const inside = new Set<string>();
   const ends = new Set<string>();
   for (const text of texts) {
@@ -187,9 +187,9 @@ export function cuttingMarks(specials: readonly SpecialText[]): RegExp | undefin
   return new RegExp(apart.map(({ text }) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
 }
 
-/** Vocabularies have a few thousand marks of a few dozen characters; more would cost more than they save. */
-const mostMarks = 20_000;
-const longestMark = 200;
+/** Vocabularies have a few thousand special tokens of a few dozen characters; searching more would cost more than it saves. */
+const maxMarks = 20_000;
+const maxMarkLength = 200;
 
 /** The text in pieces of about this size or more, each but the first of which begins with a mark. */
 export function cutAtMarks(text: string, marks: RegExp | undefined, size: number): readonly string[] {

@@ -27,7 +27,7 @@ function world() {
   return { tick, found, stop };
 }
 
-test('ContentionWatch: two threads wait for a core three times in a row, that is told once', () => {
+test('ContentionWatch: reports once if two threads wait in three windows in a row', () => {
   const { tick, found } = world();
   tick(10, 12, 0);
   tick(10, 12, 20);
@@ -37,7 +37,7 @@ test('ContentionWatch: two threads wait for a core three times in a row, that is
   expect(found).toEqual([2]);
 });
 
-test('ContentionWatch: a short task of another program is not told', () => {
+test('ContentionWatch: does not report a short task of another program', () => {
   const { tick, found } = world();
   for (let turn = 0; turn < 4; turn += 1) {
     tick(15, 0, 0);
@@ -47,7 +47,7 @@ test('ContentionWatch: a short task of another program is not told', () => {
   expect(found).toEqual([]);
 });
 
-test('ContentionWatch: what begins late, or after the step, is not told', () => {
+test('ContentionWatch: does not report contention that begins late or after the step', () => {
   const late = world();
   for (let turn = 0; turn < 10; turn += 1) late.tick(0, 0, 0);
   const over = world();
@@ -56,7 +56,7 @@ test('ContentionWatch: what begins late, or after the step, is not told', () => 
   expect([...late.found, ...over.found]).toEqual([]);
 });
 
-test('waitingThreads: a new thread has not waited yet, and a thread may be gone', () => {
+test('waitingThreads: ignores new and ended threads', () => {
   const before = new Map([
     ['1', 100],
     ['2', 0],
@@ -68,8 +68,11 @@ test('waitingThreads: a new thread has not waited yet, and a thread may be gone'
   expect(waitingThreads(before, after, 20)).toBe(1);
 });
 
-test.skipIf(process.platform !== 'linux')('contentionWatch: Linux tells how long the threads of a process wait', () => {
-  const stop = contentionWatch(() => 0)?.start(() => {});
-  expect(stop).toBeTypeOf('function');
-  stop?.();
-});
+test.skipIf(process.platform !== 'linux')(
+  'contentionWatch: on Linux, reads how long the threads of a process wait',
+  () => {
+    const stop = contentionWatch(() => 0)?.start(() => {});
+    expect(stop).toBeTypeOf('function');
+    stop?.();
+  },
+);

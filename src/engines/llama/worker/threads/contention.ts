@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { contention } from '../scheduling.ts';
 
-/** How long each thread has waited for a core so far, in milliseconds, by its id. */
+/** How long each thread has waited for a core since its start, in milliseconds, by thread id. */
 export type WaitingTimes = ReadonlyMap<string, number>;
 
 interface Clock {
@@ -9,50 +10,44 @@ interface Clock {
   readonly every: (milliseconds: number, action: () => void) => () => void;
 }
 
-/** So many times in a row: many requests at once keep the server and its clients busy for a while, which is no reason to change anything. */
-const windows = 3;
-const windowMs = 25;
-/** A step that was undisturbed for so long is not given up. */
-const watchedMs = 250;
-/** A thread that shares its core with one other program waits half of the time. */
-const waitingShare = 0.3;
+const { minWindows, windowMs, maxWatchMs, minWaitingShare } = contention;
 
-/** Tells whether other programs run in place of the threads of this process, while they run. */
+/** Detects, while a step runs, whether other programs occupy the cores of its threads. */
 export class ContentionWatch {
   constructor(
     private readonly waitingTimes: () => WaitingTimes,
     private readonly clock: Clock,
   ) {}
 
-  /** Calls `found` once with the number of threads that have to wait; not after the returned function was called. */
-  start(found: (waiting: number) => void): () => void {
+  /** Calls `onContention` at most once, with the number of waiting threads; not after the returned function was called. */
+  start(onContention: (waiting: number) => void): () => void {
     const startedAt = this.clock.now();
-    // Nothing is read for a step that is over before.
+    // The first reading is after the first window: nothing is read for a shorter step.
     let [before, readAt]: [WaitingTimes | undefined, number] = [undefined, startedAt];
     const counts: number[] = [];
     const stop = this.clock.every(windowMs, () => {
       const [after, now] = [this.waitingTimes(), this.clock.now()];
       if (before) counts.push(waitingThreads(before, after, now - readAt));
       [before, readAt] = [after, now];
-      const lasting = counts.length < windows ? 0 : Math.min(...counts.slice(-windows));
-      if (lasting === 0 && now - startedAt < watchedMs) return;
+      const lasting = counts.length < minWindows ? 0 : Math.min(...counts.slice(-minWindows));
+      if (lasting === 0 && now - startedAt < maxWatchMs) return;
       stop();
-      if (lasting > 0) found(lasting);
+      if (lasting > 0) onContention(lasting);
     });
     return stop;
   }
 }
 
-/** The number of threads that waited for a core for much of this time. */
+/** The number of threads that waited for a core for much of the window. */
 export function waitingThreads(before: WaitingTimes, after: WaitingTimes, milliseconds: number): number {
   let count = 0;
   for (const [thread, time] of after) {
-    if (time - (before.get(thread) ?? time) > milliseconds * waitingShare) count += 1;
+    if (time - (before.get(thread) ?? time) > milliseconds * minWaitingShare) count += 1;
   }
   return count;
 }
 
-/** Undefined where the system does not tell how long threads wait: only Linux does. */
+/** Undefined where the system does not report how long threads wait: only Linux does. */
 export function contentionWatch(now: () => number): ContentionWatch | undefined {
   const main = String(process.pid);
   if (waitingTime(main) === undefined) return undefined;
@@ -63,7 +58,7 @@ export function contentionWatch(now: () => number): ContentionWatch | undefined 
   return new ContentionWatch(() => waitingTimes(main), { now, every });
 }
 
-/** Those of all threads but the main one, which computes nothing while a step is watched. */
+/** The waiting times of all threads but the main one, which computes nothing while a step is watched. */
 function waitingTimes(main: string): WaitingTimes {
   const times = new Map<string, number>();
   for (const thread of readdirSync('/proc/self/task')) {
@@ -73,7 +68,7 @@ function waitingTimes(main: string): WaitingTimes {
   return times;
 }
 
-/** The file has nanoseconds on a core, nanoseconds of waiting for one, and how often it got one. A thread may be gone meanwhile. */
+/** The file has three numbers: nanoseconds on a core, nanoseconds waiting for one, and time slices. The thread may have ended meanwhile. */
 function waitingTime(thread: string): number | undefined {
   try {
     const [, waited] = readFileSync(`/proc/self/task/${thread}/schedstat`, 'utf8').split(' ');

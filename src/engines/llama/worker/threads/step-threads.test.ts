@@ -27,19 +27,19 @@ function world(threads = 2, contention?: Pick<ContentionWatch, 'start'>) {
   return { steps, machine, run, used, sent, notes, counts };
 }
 
-test('StepThreads: on an idle machine nothing is reported', () => {
+test('StepThreads: reports nothing on an idle machine', () => {
   const { run, sent } = world();
   run(60);
   expect(sent).toEqual([]);
 });
 
-test('StepThreads: the library is told a number only when it changes', () => {
+test('StepThreads: sets the number of threads only when it changes', () => {
   const { run, used } = world();
   run(10);
   expect(used.filter((count, index) => count === used[index - 1])).toEqual([]);
 });
 
-test('StepThreads: a lasting change is told once on the console, and its end', () => {
+test('StepThreads: logs a lasting change and its end, once each', () => {
   const { run, machine, notes } = world();
   machine.neighbours = 1;
   run(90);
@@ -51,7 +51,7 @@ test('StepThreads: a lasting change is told once on the console, and its end', (
   expect(notes()[1]).toBe('Replies are computed with all 2 threads again.');
 });
 
-test('StepThreads: a short change is not told on the console', () => {
+test('StepThreads: does not log a short change', () => {
   const { run, machine, notes, counts } = world();
   run(10);
   machine.neighbours = 1;
@@ -62,7 +62,7 @@ test('StepThreads: a short change is not told on the console', () => {
   expect(notes()).toEqual([]);
 });
 
-test('StepThreads: the server is told both numbers, and all changes', () => {
+test('StepThreads: sends both numbers and the count of changes to the server', () => {
   const { run, machine, counts } = world();
   machine.neighbours = 1;
   run(20);
@@ -71,7 +71,7 @@ test('StepThreads: the server is told both numbers, and all changes', () => {
   expect(counts().at(-1)).toMatchObject({ decode: 1, prefill: 1 });
 });
 
-test('StepThreads: an aborted step is not compared with others', () => {
+test('StepThreads: ignores the time of an aborted step', () => {
   const { steps, machine, used } = world();
   for (let step = 0; step < 100; step += 1) {
     steps.before(false, 16);
@@ -81,7 +81,7 @@ test('StepThreads: an aborted step is not compared with others', () => {
   expect(used.at(-1)).toBe(2);
 });
 
-test('stepThreads: only where threads compute, their number may change, and there are several', () => {
+test('stepThreads: undefined with all layers on a GPU, a fixed number of threads or a single thread', () => {
   const threadpools = { use: () => {}, attach: () => {} };
   const made = (options: object, gpuLayers = 0) =>
     stepThreads(
@@ -101,7 +101,7 @@ test('stepThreads: only where threads compute, their number may change, and ther
   expect(made({ threads: 1, batchThreads: 1 })).toBeUndefined();
 });
 
-/** A machine that tells whether threads wait: a neighbour needs a core while a step with two threads runs. */
+/** A machine that reports waiting times: another program needs a core while a step with two threads runs. */
 function watched() {
   const machine = { busy: false, aborts: 0 };
   const {
@@ -116,7 +116,7 @@ function watched() {
   });
   const step = async (isPrefill: boolean) => {
     steps.before(isPrefill, 100);
-    const { isUnsure } = steps;
+    const { needsWatch } = steps;
     const aborted = machine.aborts;
     const result = await steps.watch({
       decode: async () => (machine.aborts > aborted ? 'aborted' : 'ok'),
@@ -126,53 +126,53 @@ function watched() {
     });
     time.now += machine.aborts > aborted ? 40 : 100 / (used.at(-1) as number);
     steps.after(machine.aborts > aborted ? 'aborted' : result);
-    return { threads: used.at(-1), isUnsure, gaveUp: machine.aborts > aborted };
+    return { threads: used.at(-1), needsWatch, wasAborted: machine.aborts > aborted };
   };
   return { machine, time, step };
 }
 
-test('StepThreads: a step whose threads wait for cores is given up, and computed again with as many as have one', async () => {
+test('StepThreads: aborts a step whose threads wait for cores, and continues with as many threads as there are free cores', async () => {
   const { machine, step } = watched();
   machine.busy = true;
-  expect(await step(true)).toMatchObject({ threads: 2, gaveUp: true });
-  expect(await step(true)).toMatchObject({ threads: 1, gaveUp: false });
-  expect(await step(false)).toMatchObject({ threads: 1, gaveUp: false });
+  expect(await step(true)).toMatchObject({ threads: 2, wasAborted: true });
+  expect(await step(true)).toMatchObject({ threads: 1, wasAborted: false });
+  expect(await step(false)).toMatchObject({ threads: 1, wasAborted: false });
 });
 
-test('StepThreads: more threads are tried again later, in steps that are watched', async () => {
+test('StepThreads: tries more threads again later, in watched steps', async () => {
   const { machine, step } = watched();
   machine.busy = true;
   for (let count = 0; count < 10; count += 1) await step(true);
   machine.busy = false;
   const later = [];
   for (let count = 0; count < 200; count += 1) later.push(await step(true));
-  expect(later.find(({ threads }) => threads === 2)).toMatchObject({ isUnsure: true });
-  expect(later.at(-1)).toMatchObject({ threads: 2, isUnsure: false });
+  expect(later.find(({ threads }) => threads === 2)).toMatchObject({ needsWatch: true });
+  expect(later.at(-1)).toMatchObject({ threads: 2, needsWatch: false });
 });
 
-test('StepThreads: after a pause it is not known whether the cores are free', async () => {
+test('StepThreads: watches the first step after a pause', async () => {
   const { time, step } = watched();
-  expect((await step(true)).isUnsure).toBe(true);
-  expect((await step(true)).isUnsure).toBe(false);
+  expect((await step(true)).needsWatch).toBe(true);
+  expect((await step(true)).needsWatch).toBe(false);
   time.now += 3000;
-  expect((await step(true)).isUnsure).toBe(true);
-  expect((await step(false)).isUnsure).toBe(false);
+  expect((await step(true)).needsWatch).toBe(true);
+  expect((await step(false)).needsWatch).toBe(false);
 });
 
-test('StepThreads: after a slow step the next twelve are watched', () => {
+test('StepThreads: watches twelve steps after a slow one', () => {
   const { steps, machine } = world(2, { start: () => () => {} });
   const unsure = [30, 30, 30, 100, ...Array(14).fill(30)].map((took) => {
     steps.before(false, 1);
     machine.now += took;
-    const { isUnsure } = steps;
+    const { needsWatch } = steps;
     steps.after('ok');
-    return isUnsure;
+    return needsWatch;
   });
   expect(unsure).toEqual([true, false, false, false, ...Array(12).fill(true), false, false]);
 });
 
-test('StepThreads: where the system does not tell who waits, no step is watched', () => {
+test('StepThreads: watches no step if the system does not report waiting times', () => {
   const { steps } = world();
   steps.before(true, 100);
-  expect(steps.isUnsure).toBe(false);
+  expect(steps.needsWatch).toBe(false);
 });

@@ -1,63 +1,64 @@
 import type { FromWorker } from '../../messages.ts';
 import type { Loaded } from '../load/model.ts';
 import type { Context, DecodeResult } from '../memory/context.ts';
+import { threads as policy } from '../scheduling.ts';
 import { type ContentionWatch, contentionWatch } from './contention.ts';
-import { pauseMs, ThreadCount } from './thread-count.ts';
+import { ThreadCount } from './thread-count.ts';
 
-interface StepThreadsParts {
-  /** The most threads, for replies and for prompts. */
+interface StepThreadsOptions {
+  /** The maximum number of threads, for replies and for prompts. */
   readonly decode: number;
   readonly prefill: number;
   /** Sets the number for the next step. */
   readonly use: (threads: number) => void;
-  /** Missing where the system does not tell whether threads wait for a core. */
+  /** Missing where the system does not report whether threads wait for a core. */
   readonly contention?: Pick<ContentionWatch, 'start'> | undefined;
   readonly send: (message: FromWorker) => void;
   readonly now: () => number;
 }
 
-/** Chooses the number of threads of each step, apart for replies and for prompts, and reports changes. */
+/** Chooses the number of threads of each step, separately for replies and prompts, and reports changes. */
 export class StepThreads {
   readonly #decode: ThreadCount;
   readonly #prefill: ThreadCount;
   readonly #reports: Report;
-  /** The one of the step that is being computed. */
+  /** That of the running step. */
   #count: ThreadCount;
   #used = 0;
   #startedAt = 0;
   #endedAt = Number.NEGATIVE_INFINITY;
-  #isUnsure = false;
-  /** How many threads of the step had to wait, if that is why it was given up. */
+  #needsWatch = false;
+  /** How many threads of the step had to wait, if it was aborted for that reason. */
   #waiting = 0;
 
-  constructor(private readonly parts: StepThreadsParts) {
-    const watched = parts.contention !== undefined;
-    this.#decode = new ThreadCount(parts.decode, { watched });
-    this.#prefill = new ThreadCount(parts.prefill, { growing: true, watched });
+  constructor(private readonly options: StepThreadsOptions) {
+    const watched = options.contention !== undefined;
+    this.#decode = new ThreadCount(options.decode, { watched });
+    this.#prefill = new ThreadCount(options.prefill, { growing: true, watched });
     this.#count = this.#decode;
-    this.#reports = new Report(parts);
+    this.#reports = new Report(options);
   }
 
   /** Right before a step. */
   before(isPrefill: boolean, width: number): void {
-    const now = this.parts.now();
+    const now = this.options.now();
     this.#count = isPrefill ? this.#prefill : this.#decode;
     this.#count.follow(isPrefill ? this.#decode : this.#prefill, now);
     const threads = this.#count.next(width, now);
-    if (threads !== this.#used) this.parts.use(threads);
+    if (threads !== this.#used) this.options.use(threads);
     this.#used = threads;
-    this.#isUnsure = now - this.#endedAt > pauseMs || this.#count.isDoubtful;
-    this.#startedAt = this.parts.now();
+    this.#needsWatch = now - this.#endedAt > policy.pauseMs || this.#count.needsWatch;
+    this.#startedAt = this.options.now();
   }
 
-  /** Whether the step should be computed by `watch`, however small it is: nobody knows if its threads will have a core each. */
-  get isUnsure(): boolean {
-    return this.#isUnsure && this.parts.contention !== undefined && this.#used > 1;
+  /** Whether the step should be computed by `watch`, however small it is: it is not known whether each of its threads has a core. */
+  get needsWatch(): boolean {
+    return this.#needsWatch && this.options.contention !== undefined && this.#used > 1;
   }
 
-  /** Computes the step on another thread, and gives it up if other programs run in place of its threads: fewer will be faster. */
+  /** Computes the step on another thread, and aborts it if other programs occupy the cores of its threads: fewer will be faster. */
   async watch(context: Pick<Context, 'decode' | 'abortDecode'>): Promise<DecodeResult> {
-    const { contention } = this.parts;
+    const { contention } = this.options;
     if (!contention || this.#used === 1) return context.decode();
     const running = context.decode();
     const stop = contention.start((waiting) => {
@@ -71,37 +72,38 @@ export class StepThreads {
     }
   }
 
-  /** Right after it. A step that was aborted by somebody says nothing about its time. */
+  /** Right after it. The time of a step that was aborted for another reason is not used. */
   after(result: DecodeResult): void {
-    const now = this.parts.now();
+    const now = this.options.now();
     const milliseconds = now - this.#startedAt;
     const waiting = this.#waiting;
     this.#waiting = 0;
     this.#endedAt = now;
-    if (result === 'ok') this.#count.took(milliseconds, now);
+    if (result === 'ok') this.#count.completed(milliseconds, now);
     else if (result === 'aborted' && waiting > 0) this.#count.contended(this.#used - waiting, milliseconds, now);
     else return;
     this.#reports.update(this.#decode.current, this.#prefill.current, now);
   }
 }
 
-/** A change is shown on the console if it lasts so long, and changes at most once in this time. */
-const lastingMs = 5000;
-const quietMs = 60_000;
-/** Metrics need not know each change at once. */
-const messageMs = 1000;
+/** A change is logged once it has lasted this long, so that trials and short loads are not. */
+const minLastingMs = 5000;
+/** The shortest time between two log lines about the same number. */
+const minLogIntervalMs = 60_000;
+/** The shortest time between two messages to the server, whose metrics need no higher resolution. */
+const minMessageIntervalMs = 1000;
 
 class Report {
   #decode: number;
   #prefill: number;
   #changes = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
-  readonly #lines: readonly [Line, Line];
+  readonly #logs: readonly [ThreadLog, ThreadLog];
 
-  constructor(private readonly parts: StepThreadsParts) {
-    this.#decode = parts.decode;
-    this.#prefill = parts.prefill;
-    this.#lines = [new Line('Replies', parts.decode), new Line('Prompts', parts.prefill)];
+  constructor(private readonly options: StepThreadsOptions) {
+    this.#decode = options.decode;
+    this.#prefill = options.prefill;
+    this.#logs = [new ThreadLog('Replies', options.decode), new ThreadLog('Prompts', options.prefill)];
   }
 
   update(decode: number, prefill: number, now: number): void {
@@ -109,33 +111,33 @@ class Report {
     if (prefill !== this.#prefill) this.#changes += 1;
     this.#decode = decode;
     this.#prefill = prefill;
-    if (this.#changes > 0 && now - this.#sentAt >= messageMs) {
-      this.parts.send({ type: 'threads', decode, prefill, changes: this.#changes });
+    if (this.#changes > 0 && now - this.#sentAt >= minMessageIntervalMs) {
+      this.options.send({ type: 'threads', decode, prefill, changes: this.#changes });
       this.#changes = 0;
       this.#sentAt = now;
     }
-    this.#note(this.#lines[0].update(decode, now));
-    this.#note(this.#lines[1].update(prefill, now));
+    this.#note(this.#logs[0].update(decode, now));
+    this.#note(this.#logs[1].update(prefill, now));
   }
 
   #note(text: string | undefined): void {
-    if (text !== undefined) this.parts.send({ type: 'note', text });
+    if (text !== undefined) this.options.send({ type: 'note', text });
   }
 }
 
-/** The console line about one of the numbers. */
-class Line {
-  #shown: number;
-  #shownAt = Number.NEGATIVE_INFINITY;
+/** The log line about one of the two numbers. */
+class ThreadLog {
+  #logged: number;
+  #loggedAt = Number.NEGATIVE_INFINITY;
   #latest: number;
   #changedAt = 0;
 
   constructor(
-    private readonly what: string,
-    private readonly most: number,
+    private readonly subject: string,
+    private readonly max: number,
   ) {
-    this.#shown = most;
-    this.#latest = most;
+    this.#logged = max;
+    this.#latest = max;
   }
 
   update(threads: number, now: number): string | undefined {
@@ -143,12 +145,13 @@ class Line {
       this.#latest = threads;
       this.#changedAt = now;
     }
-    if (threads === this.#shown || now - this.#changedAt < lastingMs || now - this.#shownAt < quietMs) return undefined;
-    this.#shown = threads;
-    this.#shownAt = now;
-    return threads === this.most
-      ? `${this.what} are computed with all ${this.most} threads again.`
-      : `${this.what} are computed with ${threads} of ${this.most} threads, because other programs keep the processor busy.`;
+    if (threads === this.#logged || now - this.#changedAt < minLastingMs || now - this.#loggedAt < minLogIntervalMs)
+      return undefined;
+    this.#logged = threads;
+    this.#loggedAt = now;
+    return threads === this.max
+      ? `${this.subject} are computed with all ${this.max} threads again.`
+      : `${this.subject} are computed with ${threads} of ${this.max} threads, because other programs keep the processor busy.`;
   }
 }
 
@@ -161,7 +164,7 @@ export function stepThreads(
   const { threads: decode, batchThreads: prefill, fixedThreads } = options;
   const isOnGpu = info.gpuLayers > info.layers && options.tensorOverrides.length === 0;
   if (fixedThreads || isOnGpu || Math.max(decode, prefill) === 1) return undefined;
-  // With layers on a card, its driver decides who waits.
+  // With layers on a GPU, how long threads wait depends on its driver.
   const contention = info.gpuLayers === 0 ? contentionWatch(now) : undefined;
   return new StepThreads({ decode, prefill, send, now, use: threadpools.use, contention });
 }

@@ -26,9 +26,9 @@ function steps(machine: Machine, count: ThreadCount, { from = 0, seconds = 60, w
   for (; now < from + seconds * 1000; done += 1) {
     const threads = count.next(width, now);
     used.set(threads, (used.get(threads) ?? 0) + 1);
-    const took = stepMs(machine, threads, now);
-    now += took;
-    count.took(took, now);
+    const elapsed = stepMs(machine, threads, now);
+    now += elapsed;
+    count.completed(elapsed, now);
   }
   return { done, used, now };
 }
@@ -49,7 +49,7 @@ function random(seed = 1) {
 }
 
 describe('ThreadCount: on an idle machine', () => {
-  test('all threads are kept, and trials cost less than 1 %', () => {
+  test('uses all threads, and trials cost less than 1 %', () => {
     const machine = { cores: 2 };
     const count = new ThreadCount(2);
     const { done, used } = steps(machine, count);
@@ -103,9 +103,9 @@ describe('ThreadCount: on an idle machine', () => {
       const count = new ThreadCount(threads, { watched });
       let done = 0;
       for (now = 0; now < 60_000; done += 1) {
-        const took = ownTime(count.next(1, now), now, 12);
-        now += took;
-        count.took(took, now);
+        const elapsed = ownTime(count.next(1, now), now, 12);
+        now += elapsed;
+        count.completed(elapsed, now);
       }
       expect(done).toBeGreaterThan(expected * 0.95);
     }
@@ -119,15 +119,15 @@ describe('ThreadCount: on an idle machine', () => {
       for (let step = 0; step < 128; step += 1) {
         const threads = count.next(1, now);
         if (reply > 0) used[threads === 1 ? 'one' : 'two'] += 1;
-        const took = threads === 1 ? 6.4 : step < 6 ? 14 : 3.3;
-        now += took;
-        count.took(took, now);
+        const elapsed = threads === 1 ? 6.4 : step < 6 ? 14 : 3.3;
+        now += elapsed;
+        count.completed(elapsed, now);
       }
     }
     expect(used.two / (used.one + used.two)).toBeGreaterThan(0.7);
   });
 
-  test('a single very slow step lowers the number for less than a second', () => {
+  test('lowers the number for less than a second after a single very slow step', () => {
     const count = new ThreadCount(2);
     const once = { cores: 2, neighbours: (now: number) => (now > 10_000 && now < 10_030 ? 1 : 0) };
     const { used } = steps(once, count, { seconds: 20 });
@@ -135,22 +135,22 @@ describe('ThreadCount: on an idle machine', () => {
     expect(used.get(1)).toBeLessThan(20);
   });
 
-  test('the growing time of a long prompt is no reason for fewer threads', () => {
+  test('does not lower the number for the growing step times of a long prompt', () => {
     const count = new ThreadCount(2, { growing: true });
     let [now, lowered] = [0, 0];
     for (let chunk = 0; chunk < 64; chunk += 1) {
       const threads = count.next(512, now);
       if (threads < 2) lowered += 1;
-      const took = ((1 + chunk / 8) * 1000) / threads;
-      now += took;
-      count.took(took, now);
+      const elapsed = ((1 + chunk / 8) * 1000) / threads;
+      now += elapsed;
+      count.completed(elapsed, now);
     }
     expect(count.current).toBe(2);
     expect(lowered).toBeLessThan(5);
   });
 });
 
-describe('ThreadCount: beside busy programs', () => {
+describe('ThreadCount: with other busy programs', () => {
   test.each([1, 2])('with %d of them on two cores, at least 0.9 of the best fixed number', (busy) => {
     const machine = { cores: 2, neighbours: () => busy };
     const count = new ThreadCount(2);
@@ -159,7 +159,7 @@ describe('ThreadCount: beside busy programs', () => {
     expect(done).toBeGreaterThan(fixed(machine, 1) * 0.9);
   });
 
-  test('one that starts later is noticed after three slow steps', () => {
+  test('lowers the number after three slow steps when one starts later', () => {
     const count = new ThreadCount(2);
     const { now } = steps({ cores: 2 }, count, { seconds: 10 });
     const { used } = steps({ cores: 2, neighbours: () => 1 }, count, { from: now, seconds: 5 });
@@ -168,30 +168,30 @@ describe('ThreadCount: beside busy programs', () => {
     expect(used.get(2)).toBeLessThanOrEqual(4);
   });
 
-  test('after its end all threads are used again within a minute', () => {
+  test('uses all threads again within a minute after its end', () => {
     const count = new ThreadCount(2);
     const { now } = steps({ cores: 2, neighbours: () => 1 }, count);
     steps({ cores: 2 }, count, { from: now, seconds: 61 });
     expect(count.current).toBe(2);
   });
 
-  test('steps that get much faster are a reason to try more threads at once', () => {
+  test('tries more threads at once when steps become much faster', () => {
     const count = new ThreadCount(2);
     const { now } = steps({ cores: 2, neighbours: () => 2 }, count);
     steps({ cores: 2 }, count, { from: now, seconds: 1 });
     expect(count.current).toBe(2);
   });
 
-  test('single steps with long pauses are enough to find the number', () => {
+  test('finds the number with single steps between long pauses', () => {
     const count = new ThreadCount(2, { growing: true });
     for (let minute = 0; minute < 3; minute += 1) {
       const threads = count.next(16, minute * 60_000);
-      count.took(threads > 1 ? 1000 : 60, minute * 60_000 + 1000);
+      count.completed(threads > 1 ? 1000 : 60, minute * 60_000 + 1000);
     }
     expect(count.current).toBe(1);
   });
 
-  test('few steps now and then do not try more threads each time', () => {
+  test('does not try more threads at each of a few steps between pauses', () => {
     const machine = { cores: 2, neighbours: () => 1 };
     const count = new ThreadCount(2);
     let now = 0;
@@ -204,13 +204,13 @@ describe('ThreadCount: beside busy programs', () => {
     expect(tried).toBeLessThan(12);
   });
 
-  test('of many cores, those that are free are used', () => {
+  test('uses the free ones of many cores', () => {
     const count = new ThreadCount(8);
     steps({ cores: 8, neighbours: () => 3 }, count);
     expect(count.current).toBe(5);
   });
 
-  test('one that comes and goes leaves three quarters of the better fixed number', () => {
+  test('reaches three quarters of the speed of the better fixed number if one comes and goes', () => {
     const machine = { cores: 2, neighbours: (now: number) => (Math.floor(now / 3000) % 2) as number };
     const { done } = steps(machine, new ThreadCount(2), { seconds: 300 });
     const best = Math.max(fixed(machine, 1, 300), fixed(machine, 2, 300));
@@ -218,13 +218,13 @@ describe('ThreadCount: beside busy programs', () => {
   });
 });
 
-test('ThreadCount: with a bound of 1 it is always 1', () => {
+test('ThreadCount: always 1 with a maximum of 1', () => {
   const { used } = steps({ cores: 2 }, new ThreadCount(1), { seconds: 5 });
   expect([...used.keys()]).toEqual([1]);
 });
 
 describe('ThreadCount: prompts and replies', () => {
-  test('steps after a pause start with the number that other steps have found meanwhile', () => {
+  test('after a pause, starts with the number that the other kind of steps has found meanwhile', () => {
     const [replies, prompts] = [new ThreadCount(4), new ThreadCount(8)];
     const { now } = steps({ cores: 4, neighbours: () => 2 }, replies, { seconds: 10 });
     expect(replies.current).toBe(2);
@@ -232,26 +232,26 @@ describe('ThreadCount: prompts and replies', () => {
     expect(prompts.current).toBe(4);
   });
 
-  test('steps that have seen the machine themselves keep their own number', () => {
+  test('keeps its own number without a pause', () => {
     const [replies, prompts] = [new ThreadCount(2), new ThreadCount(2)];
     const { now } = steps({ cores: 2, neighbours: () => 1 }, replies, { seconds: 10 });
     prompts.next(512, now);
-    prompts.took(500, now + 500);
+    prompts.completed(500, now + 500);
     prompts.follow(replies, now + 600);
     expect(prompts.current).toBe(2);
   });
 });
 
-test('ThreadCount: each width is compared with its own steps', () => {
+test('ThreadCount: compares a step only with steps of its width class', () => {
   const count = new ThreadCount(2);
   let [now, ones] = [0, 0];
   for (let step = 0; step < 2000; step += 1) {
     const wide = step % 50 >= 25;
     const threads = count.next(wide ? 16 : 1, now);
     if (threads === 1) ones += 1;
-    const took = (wide ? 60 : 20) / threads;
-    now += took;
-    count.took(took, now);
+    const elapsed = (wide ? 60 : 20) / threads;
+    now += elapsed;
+    count.completed(elapsed, now);
   }
   expect(count.current).toBe(2);
   expect(ones).toBeLessThan(20);
@@ -268,22 +268,22 @@ test('widthClass: two classes for each doubling', () => {
   expect([1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17].map(widthClass)).toEqual([1, 2, 3, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9]);
 });
 
-describe('ThreadCount: steps that are watched', () => {
-  test('cores that others need: the number falls to those that are left at once', () => {
+describe('ThreadCount: watched steps', () => {
+  test('contention: lowers the number to the free cores at once', () => {
     const count = new ThreadCount(8, { watched: true });
     expect(count.next(16, 0)).toBe(8);
     count.contended(5, 40, 40);
     expect(count.next(16, 40)).toBe(5);
   });
 
-  test('a trial with more threads that others disturb: the number stays, and the next trial comes later', () => {
+  test('contention during a trial with more threads: keeps the number and delays the next trial', () => {
     const count = new ThreadCount(2, { watched: true });
     count.next(16, 0);
     count.contended(1, 40, 40);
     const trials: number[] = [];
     for (let now = 40; now < 60_000; now += 60) {
       if (count.next(16, now) === 1) {
-        count.took(60, now + 60);
+        count.completed(60, now + 60);
         continue;
       }
       trials.push(now);
@@ -300,7 +300,7 @@ describe('ThreadCount: steps that are watched', () => {
     expect(done).toBeGreaterThan(fixed(machine, 2) * 0.997);
   });
 
-  test('a machine whose host lets others run in place of its cores, which it does not see: found by the time of the steps', () => {
+  test('contention on the host of a virtual machine, which it cannot see: found by the step times', () => {
     const machine = { cores: 2, neighbours: () => 1 };
     const count = new ThreadCount(2, { watched: true });
     steps(machine, count, { seconds: 20 });

@@ -1,42 +1,37 @@
-/** What a step has decided: the trial is won, or lost with this loss in milliseconds; undefined while it goes on. */
+import { trials } from '../scheduling.ts';
+
+/** The outcome after a step: won, or lost with this loss in milliseconds; undefined while the trial continues. */
 export type Verdict = 'won' | { readonly loss: number } | undefined;
 
 interface TrialOptions {
-  /** Place of the number in the levels. */
+  /** Index of the tried number in the levels. */
   readonly level: number;
   readonly widthClass: number;
-  /** It has fewer threads than the present number. */
+  /** It tries fewer threads than the current number. */
   readonly isDown: boolean;
-  /** Steps with more threads are given up if others need the cores. */
+  /** Steps with more threads are aborted if other programs need the cores. */
   readonly watched: boolean;
-  /** Time of the steps at its beginning. */
+  /** Step time at its start. */
   readonly startedAt: number;
 }
 
-/** Share of the time that a trial must be below; with more threads `muchFaster` once is enough, otherwise it takes `enoughSteps`. */
-const faster = 0.92;
-const muchFaster = 0.65;
-const enoughSteps = 3;
-/** How long fewer threads must win, unless they save very much: a machine may be disturbed for some milliseconds at any time. */
-const comparedMs = 100;
-const verySlow = 4;
-const muchGainMs = 300;
+const { fasterRatio, muchFasterRatio, minSteps, minComparedMs, verySlowRatio, obviousGainMs } = trials;
 
 /**
- * Steps with another number of threads. With fewer, each is followed by one with the present number, to compare both under the same conditions:
- * fewer must win all of them, for a while. Times are milliseconds per token.
+ * Steps with another number of threads. With fewer threads, each step is followed by one with the current number, to compare both under
+ * the same conditions: fewer must win every comparison for a while. Times are milliseconds per token.
  */
 export class Trial {
   readonly level: number;
   readonly widthClass: number;
   readonly isDown: boolean;
-  /** The next step has the present number. */
+  /** The next step has the current number of threads. */
   isComparing = false;
   steps = 0;
   #sum = 0;
   #losses = 0;
   #last = 0;
-  /** Milliseconds that fewer threads have saved. */
+  /** Milliseconds saved by fewer threads. */
   #gain = 0;
 
   constructor(private readonly options: TrialOptions) {
@@ -49,31 +44,31 @@ export class Trial {
     return this.#sum / this.steps;
   }
 
-  /** A step with the number that is tried; steps with the present one typically take `typical`. */
+  /** After a step with the tried number; steps with the current number take `typical`. */
   tried(time: number, typical: number, width: number): Verdict {
     this.steps += 1;
     this.#sum += time;
     this.#last = time;
     this.isComparing = this.isDown;
-    const isLost = time > typical * faster;
+    const isLost = time > typical * fasterRatio;
     const lost = { loss: Math.max(time - typical, typical * 0.1) * width };
     if (this.isDown) return isLost ? lost : undefined;
     if (isLost) {
-      // Chance, if the step was not given up and not very slow.
+      // A first loss is noise, if the step was watched, not aborted and not very slow.
       this.#losses += 1;
-      return !this.options.watched || this.#losses === 2 || time > typical * verySlow ? lost : undefined;
+      return !this.options.watched || this.#losses === 2 || time > typical * verySlowRatio ? lost : undefined;
     }
-    return time < typical * muchFaster || this.steps === enoughSteps ? 'won' : undefined;
+    return time < typical * muchFasterRatio || this.steps === minSteps ? 'won' : undefined;
   }
 
-  /** The step after it, with the present number; `clock` is the time of the steps by now. */
+  /** After the following step with the current number; `clock` is the step time so far. */
   compared(time: number, width: number, clock: number): Verdict {
     const saved = (time - this.#last) * width;
     this.isComparing = false;
     this.#gain += saved;
-    if (this.#last > time * faster) return { loss: Math.max(-saved, 0) };
-    const isObvious = time > this.#last * verySlow && this.#gain > muchGainMs;
-    const isLasting = this.steps >= enoughSteps && clock - this.options.startedAt >= comparedMs;
+    if (this.#last > time * fasterRatio) return { loss: Math.max(-saved, 0) };
+    const isObvious = time > this.#last * verySlowRatio && this.#gain > obviousGainMs;
+    const isLasting = this.steps >= minSteps && clock - this.options.startedAt >= minComparedMs;
     return isObvious || isLasting ? 'won' : undefined;
   }
 }

@@ -1,0 +1,139 @@
+/**
+ * The heuristics of scheduling in the worker: which sequences share a batch, how much of a prompt is prefilled, padding, slots, drafts
+ * and threads. Each constant has its reason. The measured effect of each group is the speed relative to the state without it (figures
+ * in docs/performance.md; arm64 is a Neoverse-N1 and x64 a Sapphire Rapids, both with two cores; the GPU is an H200):
+ *
+ * | group                       | arm64                                               | x64              | GPU                  |
+ * | --------------------------- | --------------------------------------------------- | ---------------- | -------------------- |
+ * | batching (flush delay)      | 1 stream 1.06                                       | not measured     | not measured         |
+ * | padding, slots              | 4 streams 1.67, 8: 1.27, 12: 1.19, 1 to 3: 1.01     | 8 streams 1.53   | 1.00                 |
+ * | drafts                      | 1 stream 1.00 to 1.69, 2: 0.94 to 1.32, 4: 1.00     | not measured     | 1 stream 1.01        |
+ * | threads, trials, contention | idle 0.99, one busy program 21, two 3.7             | one program 0.5  | not used             |
+ * | samplers                    | not used                                            | not used         | sampling 40 % to 9 % |
+ *
+ * On the GPU, drafts were measured with a random model, which shows only their cost, and the share of sampling in a step of 32 streams
+ * fell by two other changes too. On x64, the busy program had the lowest priority, and left the cores to two fixed threads.
+ */
+
+export const batching = {
+  /**
+   * The largest batch that is decoded on the main thread: a thread switch would take longer than computing it. On a GPU the call only
+   * enqueues the batch, so larger ones do not block either.
+   */
+  maxInlineBatch: { cpu: 63, gpu: 255 },
+  /**
+   * The longest time that text may wait for that of the next step: a message per step costs more CPU time than the reader gains. Longer
+   * if the server shares its cores with the worker, whose threads all wait at a barrier while the server runs.
+   */
+  maxFlushDelayMs: { sharedCores: 25, ownCores: 6 },
+  /** After this time no further prompt is begun in the same step: active sequences must not pause noticeably. */
+  maxPrefillMs: 200,
+  /** Size of the first prefill chunk while other sequences decode; it then follows the target duration. */
+  firstChunk: 128,
+  /** Target duration of a prefill step while other sequences decode: short enough that readers hardly notice the pause. */
+  targetStepMs: 80,
+  /** Attention over fewer rows uses another code path of the library, with other rounding. */
+  minChunk: 64,
+} as const;
+
+export const padding = {
+  /** The largest gap to pad: a pass over the weights of a small model costs about as much as this many more rows. */
+  maxGap: { cpu: 3, gpu: 12 },
+} as const;
+
+export const slots = {
+  /** A prompt that discards at most this many cached tokens continues the chat: computing them again is not noticeable. */
+  maxDiscarded: 32,
+  /** So does one that shares this part of the last prompt: a retry or another last message. */
+  minOverlap: 0.9,
+  /** A shared passage is at least this long: shorter ones are common phrases of unrelated chats. */
+  minPassage: 24,
+  /** With this many slots every gap between active ones can be padded (`padding.maxGap`), so no chat is evicted while a slot is empty. */
+  maxFewSlots: 5,
+  /** The least recently used part of the free slots; the others hold chats that probably continue. */
+  evictableShare: 0.75,
+  /** The shortest prefix to copy: computing a shorter one is as fast. */
+  minCopy: 64,
+  /** Recomputing up to this many tokens is cheaper than an extra forward pass per step. */
+  maxRecompute: 512,
+} as const;
+
+export const drafts = {
+  /** CPU matrix kernels compute this many rows of a batch at once; the remaining rows are computed one by one. */
+  rowsPerKernel: 4,
+  /** With several sequences, drafts of fewer tokens per sequence hardly ever pay off. */
+  minTokensPerSequence: 2,
+  /** The longest pause between drafts, in steps: by then the reply may have become predictable. */
+  maxPauseSteps: 128,
+  /** Two rejected drafts in a row are treated as noise; more are a trend, and drafting pauses. */
+  maxRejectedInARow: 2,
+  /** A new request starts with at most this many rejections of earlier requests: it drafts again after 16 steps at the latest. */
+  maxInheritedRejections: 6,
+} as const;
+
+export const threads = {
+  /** Steps of a width class before they are compared: three, for a median. */
+  minSteps: 3,
+  /** After a pause of this length, other programs may have started or ended: earlier times are not comparable. */
+  pauseMs: 2000,
+  /** How much of a pause counts for the clock: so little that single steps with long pauses do not each start a trial. */
+  pauseShare: 0.03,
+  /** A step is slow from this multiple of the baseline on: times of undisturbed steps vary by less. */
+  slowRatio: 1.5,
+  /** How much of the debt an undisturbed step leaves: rare interruptions never add up to a trial. */
+  debtDecay: 0.9,
+  /** Below this part of the baseline, another program must have ended: undisturbed steps do not become faster by that much. */
+  reliefRatio: 0.8,
+  /** How fast the baseline follows faster steps, per step. */
+  baselineGain: 0.05,
+  /** How fast it follows slower ones: hardly, or contention would become the baseline; quickly where steps grow, as in a long prompt. */
+  baselineDrift: { steady: 0.002, growing: 0.3 },
+  /** When to try again after a success, in steps and in milliseconds, whichever is longer: a watched trial costs less. */
+  retrySteps: 8,
+  retryMs: { watched: 100, unwatched: 250 },
+  /** Steps to watch after a change: the system may let all threads share one core for a second, but not in each step of it. */
+  watchedSteps: 12,
+  /** Until fewer threads are tried for the first time, if contention is detected without a trial. */
+  firstTrialMs: 2000,
+  /** The pause after a failed trial, as a multiple of its loss: trials cost less than 4 % of the time, and later less than 2 %. */
+  waitPerLoss: { first: 25, later: 50 },
+  /** Its bounds: the upper one is how long it may take until free cores are used again. */
+  minWaitMs: 1000,
+  maxWaitMs: { first: 30_000, later: 60_000 },
+  /** A raise that is reverted within this time counts as a failed trial. */
+  failureWindowMs: 300,
+} as const;
+
+export const trials = {
+  /** A step wins below this part of the compared time: smaller differences are noise. */
+  fasterRatio: 0.92,
+  /** With more threads, a single step below this part is enough; otherwise `minSteps` must win. */
+  muchFasterRatio: 0.65,
+  minSteps: 3,
+  /** How long fewer threads must win: any machine may be disturbed for some milliseconds. */
+  minComparedMs: 100,
+  /** Shorter if the current number is this many times slower and this much time was saved: then the cause is obvious. */
+  verySlowRatio: 4,
+  obviousGainMs: 300,
+} as const;
+
+export const contention = {
+  /** Windows in a row with waiting threads: many requests at once keep server and clients busy for a shorter time. */
+  minWindows: 3,
+  windowMs: 25,
+  /** A step that ran undisturbed for this long is not aborted any more: computing it again would cost too much. */
+  maxWatchMs: 250,
+  /** A thread is contended from this part of the window on: one that shares its core with another program waits half of the time. */
+  minWaitingShare: 0.3,
+} as const;
+
+export const samplers = {
+  /** Waking more threads takes longer than they save: with 32 sequences and 152,000 tokens, 11 beat 7 and 15. */
+  maxThreads: 11,
+  /** With a smaller vocabulary, sampling takes less time than waking a thread. */
+  minVocabulary: 16_000,
+  /** How long the main thread spins for a result before it sleeps: results usually arrive sooner, and waking up takes longer than that. */
+  spinMs: 2,
+  /** A thread without a result after this time counts as lost: sampling takes milliseconds. */
+  timeoutMs: 20_000,
+} as const;
