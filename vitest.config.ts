@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** Tests of the repository itself, which start no server. */
@@ -20,19 +20,32 @@ const common = {
   expect: { poll: { timeout: 30_000 } },
 };
 
-/** Those that load native libraries, whose types can be named only once in a process. */
-const native = [
-  'src/engines/**/*.test.ts',
-  'scripts/conversion/**/*.test.ts',
-  'bench/**/*.test.ts',
+/** Those of the engines and of their tools. */
+const engines = [
+  ...['src/engines', 'scripts/conversion', 'bench'].flatMap(testsIn),
   ...['src/chat', 'src/grammar']
     .flatMap(testsIn)
     .filter((path) => readFileSync(path, 'utf8').includes('openNativeGrammar')),
 ];
+/** Those of them that load native libraries, whose types can be named only once in a process. */
+const native = engines.filter((path) => imports(path, 'koffi'));
 
 function testsIn(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  return names.filter((name) => name.endsWith('.test.ts')).map((name) => join(folder, name));
+  return names.filter((name) => name.endsWith('.test.ts')).map((name) => `${folder}/${name.replaceAll('\\', '/')}`);
+}
+
+/** Whether a file imports a package, itself or through others. */
+function imports(path: string, name: string, seen = new Set<string>()): boolean {
+  if (seen.has(path) || !existsSync(path)) return false;
+  seen.add(path);
+  const specifiers = readFileSync(path, 'utf8').matchAll(
+    /^(?:import|export)\s(?!type\s)[^;]*?'([^'\n]+)';$|import\('([^']+)'\)/gm,
+  );
+  return [...specifiers].some(([, fixed, dynamic]) => {
+    const specifier = fixed ?? dynamic ?? '';
+    return specifier === name || (specifier.startsWith('.') && imports(join(dirname(path), specifier), name, seen));
+  });
 }
 
 /** Vitest leaves one core to itself, which is idle most of the time: on two cores half of the time would be lost. */
@@ -51,9 +64,21 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'web/**/*.test.ts', ...serverless],
-          exclude: native,
+          exclude: engines,
           sequence: { groupOrder: 0 },
           // A process for each file takes longer than its tests; they share nothing that they change.
+          isolate: false,
+          maxWorkers: allCores,
+          ...common,
+        },
+      },
+      {
+        test: {
+          name: 'engines',
+          include: engines,
+          exclude: native,
+          globalSetup: 'test/weights-setup.ts',
+          sequence: { groupOrder: 1 },
           isolate: false,
           maxWorkers: allCores,
           ...common,

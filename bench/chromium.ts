@@ -12,6 +12,38 @@ const places = [
 
 export const chromiumProgram = places.find((place) => place !== undefined && existsSync(place));
 
+/**
+ * The browser's own toolbar and address bar are pages too, loaded for each window in a process that takes a second of a core, though
+ * nothing of them is visible here. Another process is started ahead for a page that never comes.
+ */
+const unusedPages = [
+  'InitialWebUI',
+  'PreloadTopChromeWebUI',
+  'SpareRendererForSitePerProcess',
+  'WebUIOmniboxAimPopup',
+  'WebUIOmniboxFullPopup',
+  'WebUIOmniboxPopup',
+  'WebUIReloadButton',
+  'WebUIToolbar',
+];
+/** What Playwright switches off. Of two such flags the last one counts, so that they stand here again. */
+const disabledByPlaywright = [
+  'AimEnabled',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsFirstBalancedModeAutoEnable',
+  'HttpsUpgrades',
+  'LensOverlay',
+  'MediaRouter',
+  'NetworkTimeServiceQuerying',
+  'OptimizationHints',
+  'PaintHolding',
+  'PreconnectToSearch',
+  'TcpPortRandomizationWin',
+  'ThirdPartyStoragePartitioning',
+];
+
 /** A browser without requests to the internet. `more`: further flags. */
 export async function startChromium(more: readonly string[] = []): Promise<Browser> {
   if (chromiumProgram === undefined)
@@ -28,6 +60,7 @@ export async function startChromium(more: readonly string[] = []): Promise<Brows
       '--disable-sync',
       '--use-fake-ui-for-media-stream',
       '--use-fake-device-for-media-stream',
+      `--disable-features=${[...disabledByPlaywright, ...unusedPages].join()}`,
       ...more,
     ],
   });

@@ -11,7 +11,7 @@ checkTypes();
 const tool = (name) => fileURLToPath(new URL(`node_modules/${name}`, root));
 const paths = process.argv.slice(2);
 // The others take minutes to an hour, and have commands of their own.
-const projects = ['unit', 'native', 'live', 'alone'].map((name) => `--project=${name}`);
+const projects = ['unit', 'engines', 'native', 'live', 'alone'].map((name) => `--project=${name}`);
 const steps = [
   { title: 'Lint and format', command: [tool('@biomejs/biome/bin/biome'), 'check', '.'] },
   { title: 'Tests', command: [tool('vitest/vitest.mjs'), 'run', ...projects, ...paths] },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Resampler } from './resample.ts';
-import { loudnessOf, monoSamples, rms, sine } from './testing/waves.ts';
+import { concat, Resampler } from './resample.ts';
+import { loudnessOf, monoSamples, rms, sameSamples, sine } from './testing/waves.ts';
 
 const target = 16_000;
 const rates = [8000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
@@ -13,7 +13,7 @@ function resampled(samples: Float32Array, from: number, to = target, pieceLength
     pieces.push(resampler.push(samples.subarray(start, start + pieceLength)));
   }
   pieces.push(resampler.end());
-  return Float32Array.from(pieces.flatMap((piece) => [...piece]));
+  return concat(...pieces);
 }
 
 describe.each(rates)('from %i Hz', (rate) => {
@@ -79,7 +79,7 @@ test('Resampler: does not depend on the chunking', () => {
   const whole = resampled(input, 22_050);
   fc.assert(
     fc.property(fc.integer({ min: 1, max: input.length }), (length) => {
-      expect(resampled(input, 22_050, target, length)).toEqual(whole);
+      expect(sameSamples(resampled(input, 22_050, target, length), whole)).toBe(true);
     }),
     { numRuns: 40 },
   );

@@ -112,7 +112,7 @@ describe('random templates', () => {
         else expect(prompt).toContain('sunny');
         expect(({} as Record<string, unknown>).polluted).toBeUndefined();
       }),
-      { numRuns: 1500 },
+      { numRuns: 400 },
     ));
 
   test.each([

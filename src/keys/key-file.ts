@@ -49,14 +49,20 @@ export function hashKey(key: string, salt: string): Promise<Buffer> {
   });
 }
 
+interface KeyFileOptions extends Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'> {
+  readonly hash?: typeof hashKey;
+}
+
 /** The keys of `--keyfile`. Readable by its owner only, and replaced atomically. */
 export class KeyFile {
   readonly #file: AtomicFile<readonly StoredKey[]>;
   readonly #path: string;
+  readonly #hash: typeof hashKey;
 
-  constructor(parts: Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'>) {
-    this.#path = parts.path;
-    this.#file = new AtomicFile<readonly StoredKey[]>({ ...parts, mostBytes, empty: [], decode, encode });
+  constructor({ hash = hashKey, ...options }: KeyFileOptions) {
+    this.#path = options.path;
+    this.#hash = hash;
+    this.#file = new AtomicFile<readonly StoredKey[]>({ ...options, mostBytes, empty: [], decode, encode });
   }
 
   keys(): Promise<readonly StoredKey[]> {
@@ -75,7 +81,7 @@ export class KeyFile {
     const id = Array.from(random(8), (byte) => (byte % 36).toString(36)).join('');
     const key = `parley_${id}_${random(32).toString('base64url')}`;
     const salt = random(16).toString('base64');
-    const hash = (await hashKey(key, salt)).toString('base64');
+    const hash = (await this.#hash(key, salt)).toString('base64');
     await this.#file.change((keys) => {
       if (keys.some(({ name }) => name === rules.name)) throw new KeyExists();
       return [...keys, { ...rules, id, salt, hash, created: now }];

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ToolCallError } from '../core/tool-servers.ts';
 import { systemTimer } from '../http/timers.ts';
 import { ToolServerConnection } from './connection.ts';
@@ -8,7 +8,7 @@ import { sdkSessions } from './sdk-session.ts';
 /** A real program that does what no good tool server does; see there. */
 const program = fileURLToPath(new URL('./testing/hostile-server.mjs', import.meta.url));
 
-async function connected(mode = 'plain') {
+async function connected(mode = 'plain', atEnd: (close: () => Promise<void>) => void = onTestFinished) {
   const said: string[] = [];
   const connection = new ToolServerConnection(
     { type: 'command', name: 'hostile', command: process.execPath, args: [program, mode], env: {}, folder: '/' },
@@ -25,7 +25,7 @@ async function connected(mode = 'plain') {
       changed: () => undefined,
     },
   );
-  onTestFinished(() => connection.close());
+  atEnd(() => connection.close());
   connection.start();
   await connection.tried;
   const call = (name: string, signal = new AbortController().signal) => connection.call({ name }, { signal });
@@ -68,6 +68,16 @@ describe('hostile MCP server: tools/list', () => {
 });
 
 describe('hostile MCP server: tools/call', () => {
+  /** For calls that end neither the program nor the connection. */
+  let shared: Awaited<ReturnType<typeof connected>>;
+  let closeShared = async () => {};
+  beforeAll(async () => {
+    shared = await connected('plain', (close) => {
+      closeShared = close;
+    });
+  });
+  afterAll(() => closeShared());
+
   test.each(['huge', 'endless'])('a result that is too long fails at once: %s', async (name) => {
     const { call } = await connected();
     await expect(call(name)).rejects.toThrow(
@@ -80,7 +90,7 @@ describe('hostile MCP server: tools/call', () => {
     ['nil', 'its result is no object'],
     ['deep', 'it is nested too deeply'],
   ])('an unusable result is an error at once, and the next call works: %s', async (name, reason) => {
-    const { call } = await connected();
+    const { call } = shared;
     const refused = call(name);
     await expect(refused).rejects.toBeInstanceOf(ToolCallError);
     await expect(refused).rejects.toThrow(reason);
@@ -88,16 +98,18 @@ describe('hostile MCP server: tools/call', () => {
   });
 
   test('an error without code and message is an error', async () => {
-    const { call } = await connected();
-    await expect(call('odd')).rejects.toMatchObject({ code: -32603, message: 'The tool server gave no reason.' });
+    await expect(shared.call('odd')).rejects.toMatchObject({
+      code: -32603,
+      message: 'The tool server gave no reason.',
+    });
   });
 
   test.each(['number', 'items', 'nothing', 'large'])('passes other results on: %s', async (name) => {
-    expect(await (await connected()).call(name)).toBeTypeOf('object');
+    expect(await shared.call(name)).toBeTypeOf('object');
   });
 
   test('skips invalid lines and duplicate answers', async () => {
-    const { call } = await connected();
+    const { call } = shared;
     expect(await call('noise')).toEqual({ content: [{ type: 'text', text: 'fine' }] });
     expect(await call('twice')).toEqual({ content: [{ type: 'text', text: '1' }] });
     expect(await call('good')).toEqual({ content: [{ type: 'text', text: 'fine' }] });

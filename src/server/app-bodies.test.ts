@@ -53,12 +53,12 @@ describe('app: mutated request bodies', () => {
         expect(({} as Record<string, unknown>).polluted).toBeUndefined();
       }),
       {
-        numRuns: Number(process.env.FUZZ_RUNS ?? 1500),
+        numRuns: Number(process.env.FUZZ_RUNS ?? 600),
         ...(process.env.FUZZ_SEED ? { seed: Number(process.env.FUZZ_SEED) } : {}),
       },
     );
-    expect(seen.get(200)).toBeGreaterThan(100);
-    expect(seen.get(400)).toBeGreaterThan(100);
+    expect(seen.get(200)).toBeGreaterThan(40);
+    expect(seen.get(400)).toBeGreaterThan(40);
     const { status, text } = await post(place, '/api/v1/generate', JSON.stringify({ prompt: 'Once' }));
     expect([status, JSON.parse(text)]).toMatchObject([200, { results: [{ text: 'Hello' }] }]);
   });

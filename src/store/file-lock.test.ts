@@ -79,11 +79,11 @@ test('withFileLock: takes over the lock of a killed process at once, also if sev
   expect(existsSync(`${path}.lock`)).toBe(false);
 });
 
-/** A clock that only pauses move. */
-function testClock() {
+/** A clock that only pauses move, by so many times their length. */
+function testClock(times = 10) {
   let now = 0;
   const pause = async (milliseconds: number) => {
-    now += milliseconds * 10;
+    now += milliseconds * times;
   };
   return { now: () => now, pause };
 }
@@ -107,7 +107,7 @@ test('withFileLock: gives up with a sentence if the holder goes on for too long'
   const path = join(freshFolder(), 'data');
   const mark = join(`${path}.lock`, '00000000-77-000000000000');
   mkdirSync(`${path}.lock`);
-  const clock = testClock();
+  const clock = testClock(100);
   let beat = 0;
   const beating = {
     now: clock.now,

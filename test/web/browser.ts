@@ -1,6 +1,6 @@
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { chromiumProgram, startChromium } from '../../bench/chromium.ts';
 
 /** Tests of pages need a browser; without one they are skipped by name. */
@@ -11,7 +11,7 @@ export interface PageOptions extends BrowserContextOptions {
   readonly settings?: object;
 }
 
-/** A page for a fresh person: nothing is there of what other pages have kept. */
+/** A page for a fresh person: nothing is there of what other pages have kept. Closed at the end of the test. */
 export type OpenPage = (address: string, options?: PageOptions) => Promise<Page>;
 
 /** What the page has complained about: errors, refused by the content policy, scripts that failed. */
@@ -33,6 +33,8 @@ export function browserPages(): OpenPage {
       ...(settings && { storageState: withSettings(address, settings) }),
       ...options,
     });
+    // It would go on asking the server.
+    onTestFinished(() => context.close());
     context.setDefaultTimeout(30_000);
     const page = await context.newPage();
     const heard: string[] = [];

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startChromium } from '../../bench/chromium.ts';
 import { wavOf } from '../../src/protocols/realtime/audio-buffer.ts';
 import { neverEnding } from '../live/client.ts';
@@ -41,6 +41,7 @@ afterAll(async () => {
 
 async function open(): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+  onTestFinished(() => context.close());
   context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   await page.addInitScript(watchSound);

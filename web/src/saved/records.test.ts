@@ -118,7 +118,7 @@ describe('Records in several tabs', () => {
         for (const { parent } of Object.values(final.turns))
           if (parent !== null) expect(final.turns[parent]).toBeDefined();
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 

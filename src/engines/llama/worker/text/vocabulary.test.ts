@@ -55,9 +55,9 @@ describe('Vocabulary', () => {
         async (words, addSpecial) => {
           const text = words.join('').repeat(200);
           const whole = vocabulary.tokenize(text, { addSpecial });
-          expect(Buffer.from((await vocabulary.tokenizeAside(text, { addSpecial })).buffer)).toEqual(
-            Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength),
-          );
+          const aside = await vocabulary.tokenizeAside(text, { addSpecial });
+          // Much faster than comparing them entry by entry.
+          expect(aside.join()).toBe(whole.join());
         },
       ),
       { numRuns: 6 },
