@@ -39,21 +39,41 @@ const engineGround = ['engines', 'engines/bare', 'engines/host', 'engines/onnx']
 /** Engines that compute with the library of another one. */
 const builtOn: Readonly<Record<string, string>> = { 'engines/embedding': 'engines/llama' };
 
+/** The folders of the web client. Each imports only folders before it; the last ones are the pages. */
+const pageFolders = [
+  ...['api', 'markdown', 'ui', 'saved', 'models', 'story', 'conversations', 'files', 'settings'],
+  ...[
+    'composer',
+    'shortcuts',
+    'keys',
+    'sound',
+    'draw',
+    'documents',
+    'characters',
+    'tools',
+    'replies',
+    'talk',
+    'roleplay',
+  ],
+  ...['writer', 'library', 'sync', 'settings-dialog', 'chat', 'write', 'app', 'docs', 'inspector', 'launcher'],
+];
+
 interface SourceFile {
-  /** From `src`, with forward slashes. */
+  /** From its root, with forward slashes. */
   readonly path: string;
   readonly text: string;
   /** The files of ours that it imports, also only for their types. */
   readonly imports: readonly string[];
 }
 
-const files: readonly SourceFile[] = readdirSync(source, { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-  .map((entry) => readSource(join(entry.parentPath, entry.name)))
-  .sort((a, b) => (a.path < b.path ? -1 : 1));
-
 /** Tests and what is made for them stand outside: they may look at a part from wherever they like. */
-const product = files.filter(({ path }) => !/\.test\.ts$|\/testing\/|\/fixtures\/|^engines\/fake\//.test(path));
+const outside = /\.test\.ts$|(^|\/)testing\/|\/fixtures\/|^engines\/fake\//;
+
+const files = readSources(source, /\.ts$/);
+const product = files.filter(({ path }) => !outside.test(path));
+const pages = readSources(fileURLToPath(new URL('../web/src', import.meta.url)), /\.(ts|svelte)$/).filter(
+  ({ path }) => !outside.test(path),
+);
 
 /** What is made from the product besides the program: documents and measurements. */
 const workbench = ['bench', 'scripts', 'scripts/conversion'].flatMap((folder) => {
@@ -62,14 +82,21 @@ const workbench = ['bench', 'scripts', 'scripts/conversion'].flatMap((folder) =>
   return names.map((name) => readFileSync(join(place, name), 'utf8'));
 });
 
-function readSource(file: string): SourceFile {
+function readSources(root: string, name: RegExp): readonly SourceFile[] {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && name.test(entry.name))
+    .map((entry) => readSource(root, join(entry.parentPath, entry.name)))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function readSource(root: string, file: string): SourceFile {
   const text = readFileSync(file, 'utf8');
   const wanted =
     /(?:^|\n)\s*(?:import|export)\s[^'"`;]*?from\s*['"](\.[^'"]+)['"]|\bimport\(\s*['"](\.[^'"]+)['"]\s*\)|(?:^|\n)import\s*['"](\.[^'"]+)['"]/g;
   const imports = [...text.matchAll(wanted)].map(([, from, dynamic, bare]) =>
-    slashes(relative(source, join(dirname(file), from ?? dynamic ?? bare ?? ''))),
+    slashes(relative(root, join(dirname(file), from ?? dynamic ?? bare ?? ''))),
   );
-  return { path: slashes(relative(source, file)), text, imports };
+  return { path: slashes(relative(root, file)), text, imports };
 }
 
 function slashes(path: string): string {
@@ -136,11 +163,14 @@ describe('imports', () => {
     expect(findCircle(edges)).toBeUndefined();
   });
 
-  test('have no cycles between subfolders, at any depth', () => {
-    const folders = new Set(product.flatMap(({ path }) => parentsOf(path)));
+  test.each([
+    ['src', product],
+    ['web/src', pages],
+  ])('have no cycles between subfolders of %s, at any depth', (_, sources) => {
+    const folders = new Set(sources.flatMap(({ path }) => parentsOf(path)));
     const circles = [...folders].flatMap((folder) => {
       const edges = new Map<string, Set<string>>();
-      for (const { path, imports } of product) {
+      for (const { path, imports } of sources) {
         const here = roomOf(path, folder);
         for (const to of here === undefined ? [] : imports) {
           const there = roomOf(to, folder);
@@ -154,9 +184,24 @@ describe('imports', () => {
     expect(circles).toEqual([]);
   });
 
-  test('have no cycles between files, also of types', () => {
-    const edges = new Map(product.map(({ path, imports }) => [path, new Set(imports)]));
+  test.each([
+    ['src', product],
+    ['web/src', pages],
+  ])('have no cycles between files of %s, also of types', (_, sources) => {
+    const edges = new Map(sources.map(({ path, imports }) => [path, new Set(imports)]));
     expect(findCircle(edges)).toBeUndefined();
+  });
+
+  test('of the web client follow the order of its folders', () => {
+    const folders = new Set(pages.flatMap(({ path }) => folderOf(path) ?? []));
+    expect([...folders].sort()).toEqual([...pageFolders].sort());
+    const back = pages.flatMap(({ path, imports }) => {
+      const here = pageFolders.indexOf(folderOf(path) ?? '');
+      return imports
+        .filter((to) => here >= 0 && pageFolders.indexOf(folderOf(to) ?? '') > here)
+        .map((to) => `${path} → ${to}`);
+    });
+    expect(back).toEqual([]);
   });
 });
 

@@ -15,7 +15,7 @@ import { LastModel } from '../src/store/last-model.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
 import { SharedStory } from '../src/store/shared-story.ts';
 import { SyncedRecords } from '../src/store/synced-records.ts';
-import { importedChats } from '../web/src/chat/model/sharing.ts';
+import { importedChats } from '../web/src/conversations/sharing.ts';
 
 // Updates lose nothing: what each version of Parley has stored is read by the present one. `fixtures/VERSION` has the files as
 // that version wrote them. They are never changed; a new format gets a new file, in the folder of the version that writes it.

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { chatReplies, type Reply } from '../chat/reply/reply.ts';
+import { chatReplies, type Reply } from '../replies/reply.ts';
 import type { call as callServer } from './call.ts';
 import { Failure } from './failure.ts';
 import { pause, type ReplyParts, requestReply, resumeReply, statusText } from './running-reply.ts';

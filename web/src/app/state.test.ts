@@ -6,7 +6,7 @@ describe('notices', () => {
     fakePage();
     vi.useFakeTimers();
     try {
-      const { dismiss, notices, notify } = await import('./notices.svelte.ts');
+      const { dismiss, notices, notify } = await import('../ui/notices.svelte.ts');
       for (const text of ['a', 'b', 'c', 'a', 'd', 'e']) notify(text);
       expect(notices.list.map(({ text }) => text)).toEqual(['c', 'a', 'd', 'e']);
       dismiss(notices.list[0]?.id ?? 0);
@@ -22,7 +22,7 @@ describe('notices', () => {
 
   test('says nothing about an abort', async () => {
     fakePage();
-    const { notices, notifyFailure } = await import('./notices.svelte.ts');
+    const { notices, notifyFailure } = await import('../ui/notices.svelte.ts');
     notifyFailure(new DOMException('stopped', 'AbortError'));
     expect(notices.list).toEqual([]);
     notifyFailure(new TypeError('Failed to fetch'));
@@ -33,7 +33,7 @@ describe('notices', () => {
 describe('server', () => {
   test('is ready with the model, the context size and the features', async () => {
     fakePage({ 'api/extra/version': () => ({ tts: true }) });
-    const { refreshServer, server } = await import('./server.svelte.ts');
+    const { refreshServer, server } = await import('../models/server.svelte.ts');
     await refreshServer();
     expect(server).toMatchObject({ state: 'ready', model: 'mini', context: 4096, features: { tts: true } });
   });
@@ -41,7 +41,7 @@ describe('server', () => {
   test('features and models that are the same at the next poll keep their identity', async () => {
     let tts = true;
     fakePage({ 'api/extra/version': () => ({ tts }) });
-    const { refreshServer, server } = await import('./server.svelte.ts');
+    const { refreshServer, server } = await import('../models/server.svelte.ts');
     await refreshServer();
     const { features, models } = server;
     await refreshServer();
@@ -53,7 +53,7 @@ describe('server', () => {
 
   test('has no model name while none is loaded', async () => {
     fakePage({ 'api/v1/model': () => ({ result: 'inactive' }) });
-    const { refreshServer, server } = await import('./server.svelte.ts');
+    const { refreshServer, server } = await import('../models/server.svelte.ts');
     await refreshServer();
     expect(server.model).toBe('');
   });
@@ -63,7 +63,7 @@ describe('server', () => {
       'api/v1/model': () => ({ result: 'koboldcpp/protected-model' }),
       'api/extra/models': () => Response.json({}, { status: 401 }),
     });
-    const { refreshServer, server } = await import('./server.svelte.ts');
+    const { refreshServer, server } = await import('../models/server.svelte.ts');
     await refreshServer();
     expect(server).toMatchObject({ state: 'locked', model: '', models: undefined });
   });
@@ -73,7 +73,7 @@ describe('server', () => {
     [500, 'unreachable'],
   ])('after status %i is %s', async (status, state) => {
     fakePage({ 'api/v1/model': () => Response.json({}, { status }) });
-    const { refreshServer, server } = await import('./server.svelte.ts');
+    const { refreshServer, server } = await import('../models/server.svelte.ts');
     await refreshServer();
     expect(server.state).toBe(state);
   });
@@ -87,7 +87,7 @@ describe('navigation', () => {
     ['', { view: 'sound' }],
   ])('%j opens %j', async (hash, place) => {
     fakePage();
-    const { hashOf, placeOf } = await import('./navigation.svelte.ts');
+    const { hashOf, placeOf } = await import('../ui/navigation.svelte.ts');
     expect(placeOf(hash, 'sound')).toEqual(place);
     expect(placeOf(hashOf(placeOf(hash, 'sound')), 'chat')).toEqual(place);
   });
@@ -95,16 +95,16 @@ describe('navigation', () => {
   test('opens the last view, and always the chat at /lcpp/', async () => {
     const page = fakePage();
     page.localStorage.set('parley.view', 'draw');
-    expect((await import('./navigation.svelte.ts')).navigation.place).toEqual({ view: 'draw' });
+    expect((await import('../ui/navigation.svelte.ts')).navigation.place).toEqual({ view: 'draw' });
     const other = fakePage();
     other.localStorage.set('parley.view', 'draw');
     location.pathname = '/lcpp/';
-    expect((await import('./navigation.svelte.ts')).navigation.place).toEqual({ view: 'chat' });
+    expect((await import('../ui/navigation.svelte.ts')).navigation.place).toEqual({ view: 'chat' });
   });
 
   test('remembers the view when the address changes', async () => {
     const page = fakePage();
-    const { go, navigation } = await import('./navigation.svelte.ts');
+    const { go, navigation } = await import('../ui/navigation.svelte.ts');
     go({ view: 'write', id: 's' });
     page.fire('hashchange');
     expect(navigation.place).toEqual({ view: 'write', id: 's' });

@@ -29,9 +29,4 @@ export const texts = {
     failed: (name: string, reason: string) => `Cannot load ${name}: ${reason}`,
     models: 'Models',
   },
-  notices: {
-    dismiss: 'Dismiss',
-    copied: 'Copied.',
-    notCopied: 'Cannot copy: the browser blocks the clipboard for this page. Select the text and press Ctrl+C.',
-  },
 } as const;

@@ -1,7 +1,7 @@
+import type { Character } from '../conversations/character.ts';
 import { cardOf, pngWithCard } from '../files/character-card.ts';
 import { download, fileName } from '../files/download.ts';
 import { isPng } from '../files/png-text.ts';
-import type { Character } from './character.ts';
 
 /** Saves a character as a card of version 3: JSON, or PNG with its picture. */
 export async function exportCharacter(character: Character, form: 'json' | 'png'): Promise<void> {

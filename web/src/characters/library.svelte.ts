@@ -1,6 +1,6 @@
+import type { Character, Persona } from '../conversations/character.ts';
 import { persistedState } from '../saved/persisted-state.svelte.ts';
 import { Records } from '../saved/records.svelte.ts';
-import type { Character, Persona } from './character.ts';
 
 export const characters = new Records<Character>('characters');
 export const personas = new Records<Persona>('personas');

@@ -1,5 +1,5 @@
+import type { Persona } from '../conversations/character.ts';
 import { newId } from '../saved/id.ts';
-import type { Persona } from './character.ts';
 import { personas, preferences } from './library.svelte.ts';
 import { texts } from './texts.ts';
 

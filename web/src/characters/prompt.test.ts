@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Chat, Turn } from '../chat/model/conversation.ts';
-import { chatOfLine } from '../chat/model/tree.ts';
-import { type WireMessage, wireMessages } from '../chat/reply/messages.ts';
+import type { Chat, Turn } from '../conversations/conversation.ts';
+import { chatOfLine } from '../conversations/tree.ts';
+import { type WireMessage, wireMessages } from '../replies/messages.ts';
 import { newEntry } from '../story/story.ts';
 import {
   type Cast,

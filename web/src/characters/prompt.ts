@@ -1,7 +1,7 @@
-import type { Chat, Turn } from '../chat/model/conversation.ts';
+import { type Character, calledName, type DepthPrompt, type Persona } from '../conversations/character.ts';
+import type { Chat, Turn } from '../conversations/conversation.ts';
 import type { WorldEntry, WorldOptions } from '../story/story.ts';
 import { activeEntries, decorated, defaultScanDepth } from '../story/world-info.ts';
-import { type Character, calledName, type DepthPrompt, type Persona } from './character.ts';
 import { type MacroValues, resolveMacros, seededRandom } from './macros.ts';
 import { texts } from './texts.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Chat, Turn } from '../chat/model/conversation.ts';
-import { chatOfLine } from '../chat/model/tree.ts';
+import type { Chat, Turn } from '../conversations/conversation.ts';
+import { chatOfLine } from '../conversations/tree.ts';
 import { nextSpeaker, speakerAfter, speakerInTurn } from './speakers.ts';
 import { character, turns } from './testing/cast.ts';
 

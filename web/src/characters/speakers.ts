@@ -1,6 +1,6 @@
-import type { Chat, Turn } from '../chat/model/conversation.ts';
-import { pathTo } from '../chat/model/tree.ts';
-import { type Character, calledName } from './character.ts';
+import { type Character, calledName } from '../conversations/character.ts';
+import type { Chat, Turn } from '../conversations/conversation.ts';
+import { pathTo } from '../conversations/tree.ts';
 
 export interface SpeakerParts {
   readonly characters: readonly Character[];

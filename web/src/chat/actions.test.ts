@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Chat, Turn } from '../conversations/conversation.ts';
+import { emptyChat, leafOf, pathOf, withTurn } from '../conversations/tree.ts';
 import { fakePage } from '../testing/page.ts';
-import type { Chat, Turn } from './model/conversation.ts';
-import { emptyChat, leafOf, pathOf, withTurn } from './model/tree.ts';
 
 const question: Turn = { id: 'q', parent: null, role: 'user', text: 'Hi', at: 1 };
 const reply: Turn = { id: 'r', parent: 'q', role: 'assistant', text: 'Hello', at: 2 };
@@ -13,7 +13,7 @@ async function opened(chat?: Chat) {
       new Response('data: {"choices":[{"delta":{"content":"Done."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'),
   });
   if (chat) page.records('chats').set(chat.id, chat);
-  const { library, libraryLoaded } = await import('./library.svelte.ts');
+  const { library, libraryLoaded } = await import('../conversations/library.svelte.ts');
   await libraryLoaded();
   const actions = await import('./actions.ts');
   const texts = (id = 'c') => pathOf(library.get(id) as Chat).map(({ text }) => text);
@@ -57,7 +57,7 @@ test('sendInstead: adds a version of the message with its own reply', async () =
 
 test('deleteItems: offers to undo the deletion of a chat', async () => {
   const { library } = await opened(answered);
-  const { notices } = await import('../app/notices.svelte.ts');
+  const { notices } = await import('../ui/notices.svelte.ts');
   const { deleteItems } = await import('../library/actions.ts');
   const { itemOfChat } = await import('../library/items.ts');
   await deleteItems([itemOfChat(library.get('c') as Chat)], undefined);

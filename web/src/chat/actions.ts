@@ -1,11 +1,11 @@
-import { go } from '../app/navigation.svelte.ts';
-import { notify } from '../app/notices.svelte.ts';
 import { personas } from '../characters/library.svelte.ts';
+import type { Attachment, Chat, Turn } from '../conversations/conversation.ts';
+import { change, chatOrNew, library, put } from '../conversations/library.svelte.ts';
+import { forked, leafOf, withChange, withoutMessage, withoutTurn, withTurn } from '../conversations/tree.ts';
+import { requestReply } from '../replies/replies.svelte.ts';
 import { newId } from '../saved/id.ts';
-import { change, library, put } from './library.svelte.ts';
-import type { Attachment, Chat, Turn } from './model/conversation.ts';
-import { emptyChat, forked, leafOf, withChange, withoutMessage, withoutTurn, withTurn } from './model/tree.ts';
-import { requestReply } from './reply/replies.svelte.ts';
+import { go } from '../ui/navigation.svelte.ts';
+import { notify } from '../ui/notices.svelte.ts';
 import { texts } from './thread/texts.ts';
 import { cancelTitles } from './titles/model-titles.ts';
 
@@ -24,14 +24,6 @@ export function send(chatId: string | undefined, message: Message): void {
   change(chat.id, (now) => withTurn(now, turn), { undoable: true });
   go({ view: 'chat', id: chat.id }, { replace: chatId === undefined });
   void requestReply(chat.id, turn.id, { prefill: message.prefill ?? '', undoable: false });
-}
-
-export function chatOrNew(chatId: string | undefined): Chat {
-  const known = chatId === undefined ? undefined : library.get(chatId);
-  if (known) return known;
-  const chat = emptyChat(newId(), Date.now());
-  put(chat);
-  return chat;
 }
 
 /** Adds another reply to the same message; replaces a reply that failed without text. */

@@ -1,8 +1,8 @@
 import { read } from '../api/call.ts';
 import { sentenceOf } from '../api/failure.ts';
 import { pause } from '../api/running-reply.ts';
-import { server } from '../app/server.svelte.ts';
-import type { Attachment } from '../chat/model/conversation.ts';
+import type { Attachment } from '../conversations/conversation.ts';
+import { server } from '../models/server.svelte.ts';
 import { collection } from '../saved/database.ts';
 import { embed } from './embed.ts';
 import { type Passage, passagesOf } from './passages.ts';

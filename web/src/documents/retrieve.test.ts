@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Attachment, Chat, Turn } from '../chat/model/conversation.ts';
-import { emptyChat, withTurn } from '../chat/model/tree.ts';
+import type { Attachment, Chat, Turn } from '../conversations/conversation.ts';
+import { emptyChat, withTurn } from '../conversations/tree.ts';
 import { fakePage } from '../testing/page.ts';
 import { wordsOf } from './ranking.ts';
 
@@ -41,13 +41,13 @@ async function opened(chat: Chat, responses: Parameters<typeof fakePage>[0] = {}
     ...responses,
   });
   page.records('chats').set('c', chat);
-  const { refreshServer } = await import('../app/server.svelte.ts');
+  const { refreshServer } = await import('../models/server.svelte.ts');
   await refreshServer();
-  const { library, libraryLoaded } = await import('../chat/library.svelte.ts');
+  const { library, libraryLoaded } = await import('../conversations/library.svelte.ts');
   await libraryLoaded();
   const { retrieve } = await import('./retrieve.ts');
   const { indexState } = await import('./document-index.svelte.ts');
-  const { notices } = await import('../app/notices.svelte.ts');
+  const { notices } = await import('../ui/notices.svelte.ts');
   const find = (turnId: string, signal = new AbortController().signal) =>
     retrieve('c', turnId, { signal, onStatus: () => {} });
   const turn = (id: string) => (library.get('c') as Chat).turns[id] as Turn;

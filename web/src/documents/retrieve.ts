@@ -1,10 +1,10 @@
 import { call } from '../api/call.ts';
 import { sentenceOf } from '../api/failure.ts';
-import { notify } from '../app/notices.svelte.ts';
-import { server } from '../app/server.svelte.ts';
-import { change, library } from '../chat/library.svelte.ts';
-import type { Attachment, Chat, Source, Turn } from '../chat/model/conversation.ts';
-import { pathTo, withChange } from '../chat/model/tree.ts';
+import type { Attachment, Chat, Source, Turn } from '../conversations/conversation.ts';
+import { change, library } from '../conversations/library.svelte.ts';
+import { pathTo, withChange } from '../conversations/tree.ts';
+import { server } from '../models/server.svelte.ts';
+import { notify } from '../ui/notices.svelte.ts';
 import {
   type DocumentIndex,
   deleteUnused,

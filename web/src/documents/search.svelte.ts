@@ -1,4 +1,4 @@
-import { change } from '../chat/library.svelte.ts';
+import { change } from '../conversations/library.svelte.ts';
 
 /** The switch before the first message: the chat is made when it is sent. */
 let newChat = $state(false);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Attachment } from '../chat/model/conversation.ts';
+import type { Attachment } from '../conversations/conversation.ts';
 import { passageBudget, sendModes } from './send-modes.ts';
 
 const document = (id: string, length: number, send?: Attachment['send']): Attachment => ({

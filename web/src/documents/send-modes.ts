@@ -1,4 +1,4 @@
-import type { Attachment } from '../chat/model/conversation.ts';
+import type { Attachment } from '../conversations/conversation.ts';
 
 /** How a document is sent: its whole text, or the passages that fit the question best. */
 export type SendMode = 'whole' | 'passages';

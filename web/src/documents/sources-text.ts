@@ -1,4 +1,4 @@
-import type { Source } from '../chat/model/conversation.ts';
+import type { Source } from '../conversations/conversation.ts';
 
 /** The sources of a message as the model reads them: numbered, with their titles, each text in a fence. */
 export function sourcesText(sources: readonly Source[]): string {

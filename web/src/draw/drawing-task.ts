@@ -1,8 +1,8 @@
 import { call, read } from '../api/call.ts';
 import { Failure, messageOf } from '../api/failure.ts';
 import { pause } from '../api/running-reply.ts';
-import { notifyFailure } from '../app/notices.svelte.ts';
 import { newId } from '../saved/id.ts';
+import { notifyFailure } from '../ui/notices.svelte.ts';
 import { drawingTexts } from './drawing-texts.ts';
 import { type GeneratedImage, type ImageRequest, imagesOf } from './image-request.ts';
 

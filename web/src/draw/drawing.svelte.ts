@@ -1,4 +1,4 @@
-import { notifyFailure } from '../app/notices.svelte.ts';
+import { notifyFailure } from '../ui/notices.svelte.ts';
 import { type DrawingProgress, type DrawingTask, resumeDrawing, startDrawing } from './drawing-task.ts';
 import { gallery, type SavedImage, saveImages } from './gallery.svelte.ts';
 import {

@@ -1,6 +1,6 @@
-import { notifyFailure } from '../app/notices.svelte.ts';
 import { collection } from '../saved/database.ts';
 import { newId } from '../saved/id.ts';
+import { notifyFailure } from '../ui/notices.svelte.ts';
 import type { GeneratedImage, ImageSettings } from './image-request.ts';
 
 /** A generated image with its settings. `wish` and `manner` are names of stored fields. */

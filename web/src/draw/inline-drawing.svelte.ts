@@ -1,5 +1,5 @@
-import { notifyFailure } from '../app/notices.svelte.ts';
 import { blobOf } from '../files/data-url.ts';
+import { notifyFailure } from '../ui/notices.svelte.ts';
 import { type DrawingTask, resumeDrawing, startDrawing } from './drawing-task.ts';
 import { drawingTexts } from './drawing-texts.ts';
 import { base64Of, imageUrl } from './image-request.ts';

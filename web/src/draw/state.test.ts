@@ -111,7 +111,7 @@ describe('draw', () => {
       'sdapi/v1/progress': () => ({ progress: 0, state: { sampling_step: 0, sampling_steps: 0 }, current_image: null }),
     });
     const { draw, stopDrawing } = await import('./drawing.svelte.ts');
-    const { notices } = await import('../app/notices.svelte.ts');
+    const { notices } = await import('../ui/notices.svelte.ts');
     const images = draw({ ...defaultSettings, prompt: 'cat' }, {});
     await expect.poll(() => page.requestsTo('sdapi/v1/txt2img')).toHaveLength(1);
     stopDrawing();

@@ -151,7 +151,6 @@ export const texts = {
     download: 'Download',
     delete: 'Delete',
     deleted: (count: number) => (count === 1 ? 'Image deleted.' : `${count} images deleted.`),
-    undo: 'Undo',
   },
   imported: {
     done: (name: string) => `Settings imported from ${name}.`,

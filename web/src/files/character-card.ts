@@ -1,4 +1,4 @@
-import { type Character, calledName, type DepthPrompt, newCharacter } from '../characters/character.ts';
+import { type Character, calledName, type DepthPrompt, newCharacter } from '../conversations/character.ts';
 import { newPassage, newStory, type Passage, type Story } from '../story/story.ts';
 import { blobOf } from './data-url.ts';
 import { type Fields, fieldsOf, numberIn, textIn, textsIn } from './loose.ts';

@@ -1,4 +1,4 @@
-import type { Character } from '../characters/character.ts';
+import type { Character } from '../conversations/character.ts';
 import { characterOfCard } from './character-card.ts';
 import { fieldsOf, listIn, textIn } from './loose.ts';
 import { texts } from './texts.ts';

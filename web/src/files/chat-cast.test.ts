@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { newCharacter, type Persona } from '../characters/character.ts';
-import { emptyChat, withTurn } from '../chat/model/tree.ts';
+import { newCharacter, type Persona } from '../conversations/character.ts';
+import { emptyChat, withTurn } from '../conversations/tree.ts';
 import { newEntry } from '../story/story.ts';
 import { castOfChats, castOfFile, packedCast } from './chat-cast.ts';
 

@@ -1,5 +1,5 @@
-import type { Character, Persona } from '../characters/character.ts';
-import type { Chat } from '../chat/model/conversation.ts';
+import type { Character, Persona } from '../conversations/character.ts';
+import type { Chat } from '../conversations/conversation.ts';
 import { cardOf, characterOfCard } from './character-card.ts';
 import { type Fields, fieldsOf, listIn, textIn } from './loose.ts';
 

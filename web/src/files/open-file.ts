@@ -1,6 +1,6 @@
-import type { Character } from '../characters/character.ts';
-import type { Chat } from '../chat/model/conversation.ts';
-import { chatsOf, hasChats } from '../chat/model/sharing.ts';
+import type { Character } from '../conversations/character.ts';
+import type { Chat } from '../conversations/conversation.ts';
+import { chatsOf, hasChats } from '../conversations/sharing.ts';
 import { split } from '../story/passages.ts';
 import { newStory, type Story } from '../story/story.ts';
 import { cardOfPng, characterOfCard, isCard, pictureOfPng, storyOfCard } from './character-card.ts';

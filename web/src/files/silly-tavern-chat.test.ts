@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { branchesOf, pathOf } from '../chat/model/tree.ts';
+import { branchesOf, pathOf } from '../conversations/tree.ts';
 import { counting } from '../story/testing/stories.ts';
 import { chatOfSillyTavern } from './silly-tavern-chat.ts';
 

@@ -1,5 +1,5 @@
-import type { Chat, Turn } from '../chat/model/conversation.ts';
-import { emptyChat, renamed } from '../chat/model/tree.ts';
+import type { Chat, Turn } from '../conversations/conversation.ts';
+import { emptyChat, renamed } from '../conversations/tree.ts';
 import { type Fields, fieldsOf, flagIn, numberIn, textIn, textsIn } from './loose.ts';
 
 /** A chat of SillyTavern with the names in it: characters are found or made by name. */

@@ -24,7 +24,6 @@ export const texts = {
       `Can't open ${name}: unknown format. Use a chat, a story, a character card, a lorebook, a preset or a text file.`,
     unreadable: (name: string, reason: string) => `Can't open ${name}: ${reason}`,
     damagedJson: 'the JSON is not valid. Export the file again.',
-    undo: 'Undo',
     characterAdded: (name: string) => `${name} added to your characters.`,
     chatsAdded: (count: number, names: readonly string[] = []) =>
       `${count === 1 ? '1 chat' : `${count} chats`} imported.${names.length === 0 ? '' : ` New characters: ${names.join(', ')}.`}`,

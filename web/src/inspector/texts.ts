@@ -163,7 +163,6 @@ export const texts = {
     curl: 'curl',
     curlFor: (title: string) => `Copy as curl: ${title}`,
     lost: 'Cannot be said here',
-    lostNone: 'Everything can be said here.',
     becomes: (field: string, was: string, becomes: string) => `${field}: ${was} becomes ${becomes}`,
     extensions: 'Fields that only Parley knows here',
     loading: 'Translating …',

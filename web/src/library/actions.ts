@@ -1,16 +1,16 @@
-import { go, type Place } from '../app/navigation.svelte.ts';
-import { notify, notifyFailure } from '../app/notices.svelte.ts';
-import { change, put, remove } from '../chat/library.svelte.ts';
-import type { Chat } from '../chat/model/conversation.ts';
-import { renamed } from '../chat/model/tree.ts';
-import { liveReply } from '../chat/reply/replies.svelte.ts';
-import { type ExportForm, exportChats } from '../chat/transfer.ts';
+import type { Chat } from '../conversations/conversation.ts';
+import { change, put, remove } from '../conversations/library.svelte.ts';
+import { renamed } from '../conversations/tree.ts';
 import type { ExportFormat } from '../files/export-file.ts';
+import { liveReply } from '../replies/replies.svelte.ts';
 import { newId } from '../saved/id.ts';
+import { library as stories } from '../story/library.svelte.ts';
 import type { Mode, Story } from '../story/story.ts';
-import { library as stories } from '../write/library.svelte.ts';
+import { go, type Place } from '../ui/navigation.svelte.ts';
+import { notify, notifyFailure, notifyUndo } from '../ui/notices.svelte.ts';
 import type { Item } from './items.ts';
 import { texts } from './texts.ts';
+import { type ExportForm, exportChats } from './transfer.ts';
 
 /** What can be done with entries of the list. */
 
@@ -35,10 +35,9 @@ export function pinItems(items: readonly Item[], pinned: boolean): void {
 export function moveItems(items: readonly Item[], folder: string): void {
   const name = folder.trim();
   for (const item of items) setFields(item, { folder: name });
-  const back = (): void => {
+  notifyUndo(texts.moved(items.length, name), () => {
     for (const item of items) setFields(item, { folder: item.folder });
-  };
-  notify(texts.moved(items.length, name), { action: { label: texts.undo, run: back } });
+  });
 }
 
 /** Deletes items, with undo. Chats with a running reply stay. Leaves the page of an open one. */
@@ -58,7 +57,7 @@ export async function deleteItems(items: readonly Item[], openId: string | undef
       else stories.add(source.story);
     }
   };
-  notify(texts.deleted(gone.map(({ title }) => title)), { action: { label: texts.undo, run: back } });
+  notifyUndo(texts.deleted(gone.map(({ title }) => title)), back);
 }
 
 export function duplicateItem(item: Item): void {
@@ -104,7 +103,7 @@ export async function begin(kind: 'chat' | Mode): Promise<void> {
     go({ view: 'chat' });
     return;
   }
-  const { pageSettings } = await import('../write/page-state.svelte.ts');
+  const { pageSettings } = await import('../writer/page-state.svelte.ts');
   pageSettings.mode = kind;
   go({ view: 'write' });
 }
@@ -120,7 +119,7 @@ function setStory(id: string, fields: Partial<Story>): void {
 
 async function removeStory(story: Story): Promise<void> {
   if (story.pending) {
-    const { writer } = await import('../write/writer.svelte.ts');
+    const { writer } = await import('../writer/writer.svelte.ts');
     if (writer.running?.story === story.id) await writer.stop();
   }
   stories.remove(story.id);

@@ -1,4 +1,4 @@
-import { go, navigation } from '../app/navigation.svelte.ts';
+import { go, navigation } from '../ui/navigation.svelte.ts';
 import { begin, placeOfItem } from './actions.ts';
 import { neighbour } from './items.ts';
 import { isListOpen, panel, setListOpen, shownGroups } from './panel.svelte.ts';

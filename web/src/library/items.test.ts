@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Chat } from '../chat/model/conversation.ts';
-import { emptyChat, renamed, withTurn } from '../chat/model/tree.ts';
+import type { Chat } from '../conversations/conversation.ts';
+import { emptyChat, renamed, withTurn } from '../conversations/tree.ts';
 import { newPassage, newStory, type Story } from '../story/story.ts';
 import { foldersOf, foundPassage, type Item, itemGroups, itemsOf, matchingItems, neighbour } from './items.ts';
 

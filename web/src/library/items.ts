@@ -1,4 +1,4 @@
-import type { Chat } from '../chat/model/conversation.ts';
+import type { Chat } from '../conversations/conversation.ts';
 import { type Story, textOf, titleOf } from '../story/story.ts';
 import { texts } from './texts.ts';
 

@@ -1,6 +1,6 @@
-import { go, navigation } from '../app/navigation.svelte.ts';
-import { notifyFailure } from '../app/notices.svelte.ts';
-import { openFile } from '../files/open-anywhere.ts';
+import { openFile } from '../roleplay/open-anywhere.ts';
+import { go, navigation } from '../ui/navigation.svelte.ts';
+import { notifyFailure } from '../ui/notices.svelte.ts';
 
 /** Takes files that are no chat, story, save or card, such as attachments of the chat page. */
 export type OtherFiles = (files: readonly File[]) => void;

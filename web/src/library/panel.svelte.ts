@@ -1,6 +1,6 @@
-import { library as chats } from '../chat/library.svelte.ts';
+import { library as chats } from '../conversations/library.svelte.ts';
 import { persistedState } from '../saved/persisted-state.svelte.ts';
-import { library as stories } from '../write/library.svelte.ts';
+import { library as stories } from '../story/library.svelte.ts';
 import { type Item, type ItemKind, itemGroups, itemsOf, matchingItems } from './items.ts';
 
 /** How the list is shown, kept in the browser. */

@@ -80,7 +80,6 @@ export const texts = {
     help: 'A folder groups chats and stories in the list. It disappears when the last one leaves it.',
   },
   copy: (title: string) => `${title} (copy)`,
-  undo: 'Undo',
   deleted: (titles: readonly string[]) =>
     titles.length === 1 ? `“${titles[0]}” deleted.` : `${titles.length} items deleted.`,
   moved: (count: number, folder: string) => {

@@ -1,8 +1,8 @@
 import { call, read } from '../api/call.ts';
 import { Failure, sentenceOf } from '../api/failure.ts';
-import { notify, notifyFailure } from '../app/notices.svelte.ts';
-import { refreshServer, server } from '../app/server.svelte.ts';
 import { persistedState } from '../saved/persisted-state.svelte.ts';
+import { notify, notifyFailure } from '../ui/notices.svelte.ts';
+import { refreshServer, server } from './server.svelte.ts';
 import { answering, type LibraryEntry, type ModelStatus, switchEnded } from './status.ts';
 import { texts } from './texts.ts';
 

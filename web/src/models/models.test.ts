@@ -14,9 +14,9 @@ const two = {
 
 async function page(responses: Parameters<typeof fakePage>[0] = {}) {
   const fake = fakePage({ 'api/extra/version': () => ({ router: true }), 'api/extra/models': () => two, ...responses });
-  const { refreshServer } = await import('../app/server.svelte.ts');
+  const { refreshServer } = await import('./server.svelte.ts');
   await refreshServer();
-  const { notices } = await import('../app/notices.svelte.ts');
+  const { notices } = await import('../ui/notices.svelte.ts');
   return { fake, notices, models: await import('./models.svelte.ts') };
 }
 

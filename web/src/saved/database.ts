@@ -1,4 +1,4 @@
-import { notify } from '../app/notices.svelte.ts';
+import { notify } from '../ui/notices.svelte.ts';
 import { texts } from './texts.ts';
 
 /** The IndexedDB database. Each collection holds records by id. */

@@ -1,4 +1,4 @@
-import { notifyFailure } from '../app/notices.svelte.ts';
+import { notifyFailure } from '../ui/notices.svelte.ts';
 import { type CollectionName, databaseBlocked } from './database.ts';
 import { newId } from './id.ts';
 import { isSame, withSharedParts } from './merge.ts';

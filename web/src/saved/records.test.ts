@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import type { Chat } from '../chat/model/conversation.ts';
-import { chatShape } from '../chat/model/merge.ts';
-import { emptyChat, withChange, withoutTurn, withTurn } from '../chat/model/tree.ts';
+import type { Chat } from '../conversations/conversation.ts';
+import { chatShape } from '../conversations/merge.ts';
+import { emptyChat, withChange, withoutTurn, withTurn } from '../conversations/tree.ts';
 import { fakePage } from '../testing/page.ts';
 import type { Records } from './records.svelte.ts';
 import { memoryStore } from './testing/memory-store.ts';

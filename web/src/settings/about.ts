@@ -1,4 +1,4 @@
-import type { About } from '../app/server.svelte.ts';
+import type { About } from '../models/server.svelte.ts';
 
 /** `Parley 0.1.0 (commit 1a2b3c)` */
 export function aboutLine({ name, version, commit }: Pick<About, 'name' | 'version' | 'commit'>): string {

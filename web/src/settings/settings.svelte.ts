@@ -30,13 +30,7 @@ export interface Settings extends Mutable<Omit<SamplerValues, 'replyLength' | 's
 }
 
 /** Values of `reasoning_effort`; empty leaves it to the model. */
-export const reasoningEfforts: readonly { readonly value: Settings['reasoningEffort']; readonly label: string }[] = [
-  { value: '', label: texts.reasoning.auto },
-  { value: 'none', label: texts.reasoning.none },
-  { value: 'low', label: texts.reasoning.low },
-  { value: 'medium', label: texts.reasoning.medium },
-  { value: 'high', label: texts.reasoning.high },
-];
+export const reasoningEfforts = Object.entries(texts.reasoning);
 
 export const settings = persistedState<Settings>('parley.settings', {
   ...defaultSamplerValues,

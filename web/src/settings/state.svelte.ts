@@ -1,5 +1,5 @@
 import { read } from '../api/call.ts';
-import { server } from '../app/server.svelte.ts';
+import { server } from '../models/server.svelte.ts';
 import { chatFields, nativeFields, type RequestValues } from './request-fields.ts';
 import { defaultsOf, type ServerDefaults } from './server-defaults.ts';
 import { settings } from './settings.svelte.ts';

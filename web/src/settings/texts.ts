@@ -17,7 +17,7 @@ export const texts = {
     about: 'About',
   },
   reasoning: {
-    auto: 'Reasoning effort: auto',
+    '': 'Reasoning effort: auto',
     none: 'Reasoning effort: off',
     low: 'Reasoning effort: low',
     medium: 'Reasoning effort: medium',
@@ -31,7 +31,7 @@ export const texts = {
     textSizes: { small: 'Small', normal: 'Normal', large: 'Large' },
     messages: 'Messages',
     sendKey: 'Send messages with',
-    sendKeys: { enter: 'Enter', ctrlEnter: 'Ctrl+Enter' },
+    sendKeys: { enter: 'Enter', 'ctrl-enter': 'Ctrl+Enter' },
     sendKeyHelp: {
       enter: 'Shift+Enter starts a new line. On touch screens, Enter does.',
       'ctrl-enter': 'Enter starts a new line.',
@@ -57,7 +57,7 @@ export const texts = {
       'Streaming shows each token as it is generated. Polling updates once per second; use it if a proxy buffers streams.',
     effort: 'Reasoning effort',
     effortHelp: 'How long a reasoning model thinks before it replies.',
-    efforts: { auto: 'Auto', none: 'Off', low: 'Low', medium: 'Medium', high: 'High' },
+    efforts: { '': 'Auto', none: 'Off', low: 'Low', medium: 'Medium', high: 'High' },
     probabilities: 'Show token probabilities',
     probabilitiesHelp: 'Each reply shows how likely its tokens were, and the alternatives.',
     prompt: 'Prompt',

@@ -71,7 +71,6 @@ export const texts = {
     delete: 'Delete',
     deleteAll: 'Delete all',
     deleted: (count: number) => (count === 1 ? 'Recording deleted.' : `${count} recordings deleted.`),
-    undo: 'Undo',
   },
   voices: {
     american: 'American',

@@ -1,8 +1,8 @@
 import { read } from '../api/call.ts';
 import { sentenceOf } from '../api/failure.ts';
-import { go, showResult } from '../app/navigation.svelte.ts';
-import { notify } from '../app/notices.svelte.ts';
 import { newId } from '../saved/id.ts';
+import { go, showResult } from '../ui/navigation.svelte.ts';
+import { notify } from '../ui/notices.svelte.ts';
 import { history, keptAudio } from './history.svelte.ts';
 import type { Segment } from './subtitles.ts';
 import { texts } from './texts.ts';

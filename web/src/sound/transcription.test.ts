@@ -9,8 +9,8 @@ async function transcribed(view: 'sound' | 'chat') {
         finish = resolve;
       }),
   });
-  const { navigation } = await import('../app/navigation.svelte.ts');
-  const { notices } = await import('../app/notices.svelte.ts');
+  const { navigation } = await import('../ui/navigation.svelte.ts');
+  const { notices } = await import('../ui/notices.svelte.ts');
   const { transcribe, transcription } = await import('./transcription.svelte.ts');
   const { history } = await import('./history.svelte.ts');
   navigation.place = { view: 'sound' };

@@ -1,13 +1,13 @@
 import { call, read } from '../api/call.ts';
 import { Failure, sentenceOf } from '../api/failure.ts';
-import { server } from '../app/server.svelte.ts';
 import { characters, loadCharacters, personas } from '../characters/library.svelte.ts';
-import { chatRecords } from '../chat/library.svelte.ts';
+import { chatRecords } from '../conversations/library.svelte.ts';
 import { dataUrlOf } from '../files/data-url.ts';
+import { server } from '../models/server.svelte.ts';
 import { acquire } from '../saved/ownership.ts';
 import { areRecordsClosed, type Records } from '../saved/records.svelte.ts';
 import { settings } from '../settings/settings.svelte.ts';
-import { storyRecords } from '../write/library.svelte.ts';
+import { storyRecords } from '../story/library.svelte.ts';
 import { fromPortable, toPortable } from './portable.ts';
 import {
   type RecordHead,

@@ -1,7 +1,7 @@
 import { read } from '../api/call.ts';
 import { requestKey } from '../api/key.svelte.ts';
-import { fetchTools, requestMcp } from '../chat/reply/mcp.svelte.ts';
 import type { McpPrompt, McpResource, ResourceContent } from './catalog.ts';
+import { fetchTools, requestMcp } from './mcp.svelte.ts';
 import { texts } from './texts.ts';
 
 export interface McpServer {

@@ -1,5 +1,9 @@
 export const texts = {
   close: 'Close',
+  dismiss: 'Dismiss',
+  undo: 'Undo',
+  copied: 'Copied.',
+  notCopied: 'Cannot copy: the browser blocks the clipboard for this page. Select the text and press Ctrl+C.',
   copy: (label: string) => `Copy: ${label}`,
   versions: { label: 'Versions', previous: 'Previous version', next: 'Next version', create: 'New version' },
 } as const;

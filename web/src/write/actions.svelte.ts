@@ -1,13 +1,13 @@
-import { go } from '../app/navigation.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
+import { library } from '../story/library.svelte.ts';
 import { addBranch, append, removeBranch, split } from '../story/passages.ts';
 import { defaultNote, type Mode, newPassage, newStory, type Passage, type Story, textOf } from '../story/story.ts';
 import { actionText, separator } from '../story/turns.ts';
-import { library } from './library.svelte.ts';
+import { go } from '../ui/navigation.svelte.ts';
+import { editor, pageSettings } from '../writer/page-state.svelte.ts';
+import { writer } from '../writer/writer.svelte.ts';
 import { multiplayer } from './multiplayer.svelte.ts';
-import { editor, pageSettings } from './page-state.svelte.ts';
-import { writer } from './writer.svelte.ts';
 
 /** The actions of the page. */
 

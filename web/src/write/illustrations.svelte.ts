@@ -1,11 +1,11 @@
 import { call } from '../api/call.ts';
-import { notifyFailure } from '../app/notices.svelte.ts';
 import { InlineDrawing } from '../draw/inline-drawing.svelte.ts';
 import { chosenModel } from '../models/models.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
+import { library, storyRecords } from '../story/library.svelte.ts';
 import { type Illustration, type Story, textOf } from '../story/story.ts';
-import { library, storyRecords } from './library.svelte.ts';
+import { notifyFailure } from '../ui/notices.svelte.ts';
 import { texts } from './texts.ts';
 
 /** Where the image goes. */

@@ -1,12 +1,12 @@
 import { call, read } from '../api/call.ts';
-import { notify, notifyFailure } from '../app/notices.svelte.ts';
 import { sharedForm, storyOfShared } from '../files/shared-form.ts';
 import { newId } from '../saved/id.ts';
 import { persistedState } from '../saved/persisted-state.svelte.ts';
+import { library } from '../story/library.svelte.ts';
 import { isSameText, merged } from '../story/merge.ts';
 import type { Story } from '../story/story.ts';
-import { library } from './library.svelte.ts';
-import { writer } from './writer.svelte.ts';
+import { notify, notifyFailure } from '../ui/notices.svelte.ts';
+import { writer } from '../writer/writer.svelte.ts';
 
 interface Turn {
   readonly turn_major: number;

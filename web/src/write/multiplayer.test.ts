@@ -18,7 +18,7 @@ async function opened(shared: Story | undefined) {
     },
   });
   page.records('stories').set('s', mine);
-  const { library } = await import('./library.svelte.ts');
+  const { library } = await import('../story/library.svelte.ts');
   await library.load();
   const { multiplayer } = await import('./multiplayer.svelte.ts');
   // The next poll would run after the test.
@@ -42,7 +42,7 @@ test('multiplayer: shares the open story if the server has none', async () => {
 
 test('multiplayer: asks for a story if there is none to join with', async () => {
   const { multiplayer } = await opened(undefined);
-  const { notices } = await import('../app/notices.svelte.ts');
+  const { notices } = await import('../ui/notices.svelte.ts');
   expect(await multiplayer.join(undefined)).toBeUndefined();
   expect(notices.list.map(({ text }) => text)).toEqual(['No story is shared yet. Open one of yours, then join.']);
 });

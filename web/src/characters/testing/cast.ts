@@ -1,5 +1,5 @@
-import type { Turn } from '../../chat/model/conversation.ts';
-import { type Character, newCharacter } from '../character.ts';
+import { type Character, newCharacter } from '../../conversations/character.ts';
+import type { Turn } from '../../conversations/conversation.ts';
 
 export function character(fields: Partial<Character> & Pick<Character, 'name'>): Character {
   return newCharacter({ id: fields.name.toLowerCase(), changedAt: 1, ...fields });

@@ -1,9 +1,9 @@
 import { read as readFromServer } from '../../api/call.ts';
+import type { Attachment } from '../../conversations/conversation.ts';
+import { imageSize } from '../../conversations/image-size.ts';
 import { documentFormat, documentText } from '../../documents/formats/read-document.ts';
 import { WebFile } from '../../documents/web-file.ts';
 import { newId } from '../../saved/id.ts';
-import type { Attachment } from '../model/conversation.ts';
-import { imageSize } from './image-size.ts';
 import { kindOf, refusalOf } from './kinds.ts';
 import { texts } from './texts.ts';
 

@@ -1,4 +1,4 @@
-import type { Statistics } from '../model/conversation.ts';
+import type { Statistics } from '../../conversations/conversation.ts';
 import { texts } from './texts.ts';
 
 const { figures } = texts;

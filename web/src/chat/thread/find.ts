@@ -1,4 +1,4 @@
-import type { Turn } from '../model/conversation.ts';
+import type { Turn } from '../../conversations/conversation.ts';
 
 /** A place where a searched text was found. */
 export interface Hit {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Turn } from '../model/conversation.ts';
+import type { Turn } from '../../conversations/conversation.ts';
 import { lastModel, modelChanges } from './model-changes.ts';
 
 let count = 0;

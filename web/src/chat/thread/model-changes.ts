@@ -1,4 +1,4 @@
-import type { Turn } from '../model/conversation.ts';
+import type { Turn } from '../../conversations/conversation.ts';
 
 type Answer = Pick<Turn, 'id' | 'role' | 'text' | 'model' | 'drawn' | 'calls'>;
 

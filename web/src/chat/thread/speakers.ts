@@ -1,6 +1,6 @@
-import { calledName } from '../../characters/character.ts';
 import { avatarUrl, characters, personas } from '../../characters/library.svelte.ts';
-import type { Chat, Turn } from '../model/conversation.ts';
+import { calledName } from '../../conversations/character.ts';
+import type { Chat, Turn } from '../../conversations/conversation.ts';
 
 /** Who says a message. Without a name it is the person or the model. */
 export interface Speaker {

@@ -1,8 +1,8 @@
+import type { Turn } from '../../conversations/conversation.ts';
+import { change } from '../../conversations/library.svelte.ts';
+import { withChosen } from '../../conversations/tree.ts';
+import { drawAgain } from '../../replies/drawing.svelte.ts';
 import { retry } from '../actions.ts';
-import { drawAgain } from '../drawing.svelte.ts';
-import { change } from '../library.svelte.ts';
-import type { Turn } from '../model/conversation.ts';
-import { withChosen } from '../model/tree.ts';
 
 /** Makes another version of a reply or a picture. */
 export function again(chatId: string, turn: Turn): void {

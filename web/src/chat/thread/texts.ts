@@ -27,7 +27,6 @@ export const texts = {
     tryAgain: 'Try again',
     untitled: 'Untitled chat',
     forkTitle: (title: string) => `${title} (copy)`,
-    undo: 'Undo',
     forked: 'This is a new chat with the messages up to here.',
     edit: 'Edit',
     copy: 'Copy',

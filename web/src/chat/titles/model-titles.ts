@@ -1,12 +1,12 @@
 import { read } from '../../api/call.ts';
-import { server } from '../../app/server.svelte.ts';
+import type { Chat, Turn } from '../../conversations/conversation.ts';
+import { change, library } from '../../conversations/library.svelte.ts';
+import { pathOf, renamed } from '../../conversations/tree.ts';
+import { server } from '../../models/server.svelte.ts';
+import { chosenModel } from '../../replies/models.svelte.ts';
+import { promptFor } from '../../replies/prompt.svelte.ts';
+import { onFinished } from '../../replies/replies.svelte.ts';
 import { settings } from '../../settings/settings.svelte.ts';
-import { change, library } from '../library.svelte.ts';
-import type { Chat, Turn } from '../model/conversation.ts';
-import { pathOf, renamed } from '../model/tree.ts';
-import { chosenModel } from '../reply/models.svelte.ts';
-import { promptFor } from '../reply/prompt.svelte.ts';
-import { onFinished } from '../reply/replies.svelte.ts';
 import { texts } from './texts.ts';
 import { titleOf } from './title.ts';
 

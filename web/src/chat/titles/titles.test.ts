@@ -35,7 +35,7 @@ describe('titles of the model', () => {
     });
     const { settings } = await import('../../settings/settings.svelte.ts');
     settings.modelTitles = true;
-    const { library } = await import('../library.svelte.ts');
+    const { library } = await import('../../conversations/library.svelte.ts');
     const { send } = await import('../actions.ts');
     send(undefined, { text: 'How long does rye bake?' });
     const id = library.chats[0]?.id ?? '';

@@ -1,6 +1,6 @@
-import { notify, notifyFailure } from '../../app/notices.svelte.ts';
 import { texts } from '../../composer/texts.ts';
 import { openMicrophone } from '../../sound/microphone.ts';
+import { notify, notifyFailure } from '../../ui/notices.svelte.ts';
 import { transcriptOf } from '../attachments/read-file.ts';
 
 /** Dictation: records, then transcribes. */

@@ -1,0 +1,130 @@
+import type { WorldEntry } from '../story/story.ts';
+import type { DepthPrompt } from './character.ts';
+import type { ImageSize } from './image-size.ts';
+
+/** A file in a message. Images and audio are kept as they are, text files as their text. */
+export interface Attachment {
+  readonly id: string;
+  readonly kind: 'image' | 'audio' | 'text';
+  readonly name: string;
+  readonly blob?: Blob;
+  /** Of an image, so that its place is known before it is loaded. */
+  readonly size?: ImageSize;
+  readonly text?: string;
+  /** Where it came from, if it is a web page or a resource. */
+  readonly url?: string;
+  /** How a document is sent: whole, or only the passages that fit each question. Set when the message is sent. */
+  readonly send?: 'whole' | 'passages';
+}
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON, as the model wrote it. */
+  readonly arguments: string;
+}
+
+export interface Statistics {
+  readonly tokens: number;
+  readonly promptTokens: number;
+  readonly perSecond: number;
+  readonly firstTokenMs: number;
+}
+
+export interface TokenChance {
+  readonly token: string;
+  readonly probability: number;
+  readonly others: readonly { readonly token: string; readonly probability: number }[];
+}
+
+/** A running reply; it can be fetched by this key. */
+export interface Pending {
+  readonly genkey: string;
+  readonly since: number;
+  /** The text before the reply, when a reply is continued. */
+  readonly prefix: string;
+}
+
+export interface Turn {
+  readonly id: string;
+  readonly parent: string | null;
+  readonly role: 'user' | 'assistant' | 'tool';
+  readonly text: string;
+  readonly at: number;
+  readonly reasoning?: string;
+  readonly attachments?: readonly Attachment[];
+  readonly calls?: readonly ToolCall[];
+  /** The call that this tool result belongs to. */
+  readonly callId?: string;
+  readonly toolName?: string;
+  /** Prompt of a generated image. */
+  readonly drawn?: string;
+  readonly model?: string;
+  readonly finish?: string;
+  /** Why it ended too early, for people. */
+  readonly failed?: string;
+  readonly statistics?: Statistics;
+  readonly chances?: readonly TokenChance[];
+  readonly pending?: Pending;
+  /** Id of the character that speaks. */
+  readonly speaker?: string;
+  /** Name of the character or persona at that time, shown if it was deleted since. */
+  readonly name?: string;
+  /** Passages of documents and results of searches that were sent with this message. */
+  readonly sources?: readonly Source[];
+}
+
+/** A passage that the model was given. */
+export interface Source {
+  /** Name of the document, or title of the page. */
+  readonly title: string;
+  readonly url?: string;
+  readonly text: string;
+}
+
+/** A summary of the start of a chat, sent instead of it. */
+export interface Summary {
+  readonly text: string;
+  /** The last turn that is summarized. */
+  readonly upTo: string;
+}
+
+/** A tree of turns. Of the turns with the same parent one is chosen; the chosen ones from the root are shown. */
+export interface Chat {
+  readonly id: string;
+  readonly title: string;
+  /** The person set the title; otherwise it is taken from the first message. */
+  readonly titled: boolean;
+  readonly folder: string;
+  readonly createdAt: number;
+  readonly changedAt: number;
+  readonly turns: Readonly<Record<string, Turn>>;
+  /** Chosen turn by parent id; `root` for the first turns. */
+  readonly chosen: Readonly<Record<string, string>>;
+  /** System prompt of this chat; the settings apply if undefined. */
+  readonly system?: string;
+  /** Tools offered in this chat, and those that run without approval. */
+  readonly tools?: readonly string[];
+  readonly trusted?: readonly string[];
+  readonly pinned?: boolean;
+  /** Ids of the characters in turn order; more than one makes a group chat. */
+  readonly characters?: readonly string[];
+  /** How the next speaker of a group is chosen. */
+  readonly turnOrder?: 'list' | 'mentioned' | 'random' | 'manual';
+  readonly persona?: string;
+  /** `names` sends the messages as `Name: text` without the chat template of the model. */
+  readonly promptForm?: 'template' | 'names';
+  readonly note?: DepthPrompt;
+  readonly world?: readonly WorldEntry[];
+  readonly summary?: Summary;
+  /** The start of the chat is summarized when the context fills. */
+  readonly autoSummary?: boolean;
+  /** Characters of the group that do not speak. */
+  readonly muted?: readonly string[];
+  /** Characters of the group go on talking without a message of the person. */
+  readonly autoReply?: boolean;
+  /** Stop sequences of this chat, besides those of the settings. */
+  readonly stops?: readonly string[];
+  /** Results of a web search go with each message. */
+  readonly webSearch?: boolean;
+}

@@ -1,0 +1,57 @@
+import type { Attachment, Turn } from '../conversations/conversation.ts';
+import { imageSize } from '../conversations/image-size.ts';
+import { change, chatOrNew, libraryLoaded } from '../conversations/library.svelte.ts';
+import { leafOf, withTurn } from '../conversations/tree.ts';
+import { InlineDrawing } from '../draw/inline-drawing.svelte.ts';
+import { newId } from '../saved/id.ts';
+import { go } from '../ui/navigation.svelte.ts';
+
+/** Where the image goes. */
+interface Note {
+  readonly chatId: string;
+  readonly prompt: string;
+  /** Another version below this turn; without it the prompt becomes a message too, unless it is a picture of the scene. */
+  readonly version?: { readonly parent: string | null };
+  readonly scene?: boolean;
+}
+
+/** The image that is being generated for a chat. */
+export const drawing = new InlineDrawing<Note>('chat', put);
+void libraryLoaded().then(() => drawing.resume());
+
+/** Generates an image; the prompt and the image become turns of the chat. A picture of the scene has no question. */
+export async function drawPicture(
+  chatId: string | undefined,
+  prompt: string,
+  { asked: withQuestion = true } = {},
+): Promise<void> {
+  const { id } = chatOrNew(chatId);
+  if (chatId === undefined) go({ view: 'chat', id }, { replace: true });
+  await drawing.start({ chatId: id, prompt, ...(withQuestion ? {} : { scene: true }) });
+}
+
+/** Adds another image for the same prompt as a version. */
+export async function drawAgain(chatId: string, { parent, drawn: prompt = '' }: Turn): Promise<void> {
+  await drawing.start({ chatId, prompt, version: { parent } });
+}
+
+async function put({ chatId, prompt, version, scene }: Note, blob: Blob): Promise<void> {
+  const asked = newId();
+  const size = await imageSize(blob);
+  const image = { id: newId(), kind: 'image', name: prompt, blob, ...(size ? { size } : {}) } as const;
+  change(
+    chatId,
+    (chat) => {
+      if (version) return withTurn(chat, pictureTurn(version.parent, prompt, image));
+      const parent = leafOf(chat)?.id ?? null;
+      if (scene) return withTurn(chat, pictureTurn(parent, prompt, image));
+      const question: Turn = { id: asked, parent, role: 'user', text: `Draw: ${prompt}`, at: Date.now() };
+      return withTurn(withTurn(chat, question), pictureTurn(asked, prompt, image));
+    },
+    { undoable: true },
+  );
+}
+
+function pictureTurn(parent: string | null, prompt: string, image: Attachment): Turn {
+  return { id: newId(), parent, role: 'assistant', text: '', drawn: prompt, attachments: [image], at: Date.now() };
+}

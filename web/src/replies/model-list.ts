@@ -1,0 +1,20 @@
+import { parametersText } from '../models/status.ts';
+import { texts } from '../models/texts.ts';
+
+export function modelName(id: string): string {
+  return id.replace(/^koboldcpp\//, '');
+}
+
+const embedded = 'parley-mini';
+
+/** One sentence about the model and what to expect of it. */
+export function introduction(model: string, parameters: number | null | undefined): string {
+  const { introduction: words } = texts;
+  if (model === '') return words.none;
+  if (model === embedded) return words.embedded;
+  // Models on other servers do not tell their size.
+  if (!parameters) return words.plain(model);
+  const billions = parameters / 1e9;
+  const expectation = billions < 1 ? words.small : billions < 5 ? words.medium : words.large;
+  return words.sized(model, parametersText(parameters), expectation);
+}

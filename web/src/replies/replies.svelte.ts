@@ -1,0 +1,302 @@
+import { flushSync } from 'svelte';
+import { call } from '../api/call.ts';
+import { sentenceOf } from '../api/failure.ts';
+import { requestReply as fetchReply, pause, type ReplyParts, resumeReply } from '../api/running-reply.ts';
+import { loadCharacters } from '../characters/library.svelte.ts';
+import type { Chat, Turn } from '../conversations/conversation.ts';
+import { change, chatRecords, library, libraryLoaded, saveNow } from '../conversations/library.svelte.ts';
+import { pathOf, pathTo, withChange, withTurn } from '../conversations/tree.ts';
+import { retrieve } from '../documents/retrieve.ts';
+import { server } from '../models/server.svelte.ts';
+import { newId } from '../saved/id.ts';
+import { acquire, hold } from '../saved/ownership.ts';
+import { settings } from '../settings/settings.svelte.ts';
+import { chatSettings, nativeSettings } from '../settings/state.svelte.ts';
+import { mcp } from '../tools/mcp.svelte.ts';
+import { wireTools } from '../tools/tools.ts';
+import { throttleToFrames } from './frame-throttle.ts';
+import { modelName } from './model-list.ts';
+import { chosenModel } from './models.svelte.ts';
+import { promptFor, replyCleaner, replyFormat, speakerFields, surroundingText } from './prompt.svelte.ts';
+import { noReply, type Reply, statisticsOf } from './reply.ts';
+import { chatRequest, namesRequest } from './request.ts';
+
+/** A running reply. */
+export interface LiveReply {
+  readonly turnId: string;
+  readonly prefix: string;
+  readonly reply: Reply;
+  readonly status: string;
+}
+
+let lives = $state.raw<Readonly<Record<string, LiveReply>>>({});
+const stops = new Map<string, () => void>();
+
+/** One tab fetches a reply; the others show what it tells them, and one of them goes on if it is closed. */
+type TabMessage =
+  | { readonly kind: 'watch' | 'stop'; readonly genkey: string }
+  | { readonly kind: 'live'; readonly genkey: string; readonly chatId: string; readonly live: LiveReply };
+const tabs = new BroadcastChannel('parley.replies');
+/** Replies that this tab fetches, by key: what it shows, and whether other tabs show it too. */
+const fetched = new Map<string, { chatId: string; watched: boolean; toldAt: number }>();
+/** Replies that another tab fetches. */
+const followed = new Map<string, { chatId: string; turnId: string; leave: AbortController }>();
+const tellMs = 100;
+
+tabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
+  const own = fetched.get(data.genkey);
+  if (data.kind === 'live') {
+    if (followed.has(data.genkey)) setLive(data.chatId, data.live);
+  } else if (data.kind === 'stop' && own) stops.get(own.chatId)?.();
+  else if (own) {
+    own.watched = true;
+    tell(data.genkey, lives[own.chatId]);
+  }
+};
+
+function tell(genkey: string, live: LiveReply | undefined): void {
+  const own = fetched.get(genkey);
+  if (!own?.watched || !live) return;
+  own.toldAt = Date.now();
+  // Probabilities are large, and only shown at the end.
+  const sent = { ...live, reply: { ...live.reply, chances: [] } };
+  tabs.postMessage({ kind: 'live', genkey, chatId: own.chatId, live: sent } satisfies TabMessage);
+}
+
+function setLive(chatId: string, live: LiveReply | undefined): void {
+  const { [chatId]: _, ...others } = lives;
+  lives = live ? { ...others, [chatId]: live } : others;
+}
+
+chatRecords.onChange((id, _, origin) => {
+  if (origin === 'tab') followPending(id);
+});
+
+/** Follows the running replies of a chat that other tabs have requested, and leaves those that have ended. */
+function followPending(chatId: string): void {
+  const turns = library.get(chatId)?.turns ?? {};
+  for (const [genkey, { chatId: id, turnId, leave }] of followed)
+    if (id === chatId && turns[turnId]?.pending?.genkey !== genkey) leave.abort();
+  for (const turn of Object.values(turns)) if (turn.pending) void follow(chatId, turn, turn.pending.genkey);
+}
+
+/** Shows a reply that another tab fetches, and fetches it when no other tab does: after a reload, or if that tab closes. */
+async function follow(chatId: string, turn: Turn, genkey: string): Promise<void> {
+  if (fetched.has(genkey) || followed.has(genkey) || lives[chatId]) return;
+  const leave = new AbortController();
+  followed.set(genkey, { chatId, turnId: turn.id, leave });
+  setLive(chatId, { turnId: turn.id, prefix: turn.pending?.prefix ?? '', reply: soFar(turn), status: '' });
+  stops.set(chatId, () => {
+    tabs.postMessage({ kind: 'stop', genkey } satisfies TabMessage);
+    call('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
+  });
+  tabs.postMessage({ kind: 'watch', genkey } satisfies TabMessage);
+  let release = () => {};
+  try {
+    release = await acquire(lockOf(genkey), leave.signal);
+    const chat = await chatRecords.refresh(chatId);
+    const now = chat?.turns[turn.id];
+    unfollow(genkey, chatId);
+    if (chat && now?.pending?.genkey === genkey) {
+      if (now.speaker !== undefined) await loadCharacters();
+      await deliver(chatId, now, (parts) => resumeReply(replyFormat(chat), genkey, parts, soFar(now)));
+    }
+  } catch {
+    // The reply has ended.
+    unfollow(genkey, chatId);
+  } finally {
+    release();
+  }
+  followPending(chatId);
+}
+
+function unfollow(genkey: string, chatId: string): void {
+  followed.delete(genkey);
+  stops.delete(chatId);
+  setLive(chatId, undefined);
+}
+
+const lockOf = (genkey: string): string => `parley.reply.${genkey}`;
+
+/** The stored text of a running reply. */
+function soFar({ text, reasoning = '', pending }: Turn): Reply {
+  return { ...noReply, text: text.slice(pending?.prefix.length ?? 0), reasoning };
+}
+const listeners = new Set<(chatId: string, turnId: string) => void>();
+
+/** Calls the listener when a reply has ended and is in its chat. */
+export function onFinished(listener: (chatId: string, turnId: string) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function liveReply(chatId: string): LiveReply | undefined {
+  return lives[chatId];
+}
+
+/** The system prompt with all else that surrounds the messages, for estimates. */
+export function systemOf(chat: Chat | undefined): string {
+  return surroundingText(chat, chat ? pathOf(chat) : []);
+}
+
+export interface RequestOptions {
+  readonly prefill?: string;
+  readonly undoable?: boolean;
+  /** The character that speaks; chosen by the turn order of the chat if missing. */
+  readonly speaker?: string | undefined;
+}
+
+/** Requests a reply to a turn. */
+export async function requestReply(
+  chatId: string,
+  parent: string | null,
+  { prefill = '', undoable = true, speaker }: RequestOptions = {},
+): Promise<void> {
+  if (lives[chatId]) return;
+  if (library.get(chatId)?.characters?.length) await loadCharacters();
+  const speaks = speakerFields(library.get(chatId), parent, speaker);
+  if (!speaks || lives[chatId]) return;
+  const turn: Turn = { id: newId(), parent, role: 'assistant', text: prefill, at: Date.now(), ...speaks };
+  await write(chatId, turn, prefill, undoable);
+}
+
+/** Continues a reply. */
+export async function continueReply(chatId: string, id: string): Promise<void> {
+  const turn = library.get(chatId)?.turns[id];
+  if (turn && !lives[chatId]) await write(chatId, turn, turn.text, true);
+}
+
+export async function stop(chatId: string): Promise<void> {
+  stops.get(chatId)?.();
+}
+
+/** Resumes running replies after a reload. */
+export async function resumeAll(): Promise<void> {
+  await libraryLoaded();
+  for (const { id } of library.chats) followPending(id);
+}
+
+async function write(chatId: string, turn: Turn, prefix: string, undoable: boolean): Promise<void> {
+  const genkey = `PRLY${newId()}`;
+  const started: Turn = { ...turn, pending: { genkey, since: Date.now(), prefix } };
+  const release = hold(lockOf(genkey));
+  change(chatId, (chat) => withChange(withTurn(chat, started), turn.id, { failed: undefined, finish: undefined }), {
+    undoable,
+  });
+  await deliver(chatId, started, async (parts) => {
+    // Saved before the request is sent: the key must be known after a reload.
+    await saveNow(chatId);
+    await retrieve(chatId, turn.parent, parts);
+    const chat = library.get(chatId);
+    if (!chat) return noReply;
+    const before = pathTo(chat, turn.parent);
+    const continues = prefix.trim() !== '';
+    const path = continues ? [...before, { ...started, text: prefix }] : before;
+    const prompt = await promptFor(chat, path, { speaker: turn.speaker, continues });
+    const common = {
+      genkey,
+      replyLength: settings.replyLength,
+      sampling: prompt.form === 'names' ? await nativeSettings() : chatSettings(),
+      probabilities: settings.showProbabilities,
+      model: chosenModel(),
+      stops: prompt.stops,
+    };
+    const body =
+      prompt.form === 'names'
+        ? namesRequest({ ...common, prompt: prompt.text, context: server.context })
+        : chatRequest({
+            ...common,
+            messages: prompt.messages,
+            effort: settings.reasoningEffort,
+            tools: wireTools(mcp.tools, chat.tools ?? []),
+            continues,
+          });
+    return fetchReply(replyFormat(chat), body, parts);
+  }).finally(release);
+  followPending(chatId);
+}
+
+/** Shows a reply while it arrives and puts it into the chat at its end. */
+async function deliver(
+  chatId: string,
+  turn: Turn,
+  arrive: (parts: ReplyParts<Reply>) => Promise<Reply>,
+): Promise<void> {
+  const { genkey = '', since = Date.now(), prefix = '' } = turn.pending ?? {};
+  const controller = new AbortController();
+  let cleaner: ((reply: Reply) => Reply) | undefined;
+  const cleaned = (reply: Reply): Reply => {
+    cleaner ??= replyCleaner(library.get(chatId), turn);
+    return cleaner(reply);
+  };
+  let latest = noReply;
+  let firstAt: number | undefined;
+  let noted = Date.now();
+  const show = (change: Partial<LiveReply>): void => {
+    const live = lives[chatId] ?? { turnId: turn.id, prefix, reply: noReply, status: '' };
+    setLive(chatId, { ...live, ...change });
+  };
+  fetched.set(genkey, { chatId, watched: false, toldAt: 0 });
+  // Chunks may arrive hundreds of times per second; the page renders at most once per frame.
+  const drawn = throttleToFrames(() => {
+    if (lives[chatId]) flushSync(() => show({ reply: latest, status: '' }));
+  });
+  show({});
+  stops.set(chatId, () => {
+    call('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
+    controller.abort();
+  });
+  const parts: ReplyParts<Reply> = {
+    call,
+    wait: pause,
+    signal: controller.signal,
+    polling: settings.delivery === 'polling',
+    onStatus: (status) => {
+      show({ status });
+      tell(genkey, lives[chatId]);
+    },
+    onReply: (arrived) => {
+      const reply = cleaned(arrived);
+      latest = reply;
+      if (firstAt === undefined && (reply.text !== '' || reply.reasoning !== '' || reply.calls.length > 0))
+        firstAt = Date.now();
+      drawn();
+      if (Date.now() - (fetched.get(genkey)?.toldAt ?? 0) >= tellMs)
+        tell(genkey, { turnId: turn.id, prefix, reply, status: '' });
+      if (Date.now() - noted < 3000) return;
+      noted = Date.now();
+      change(chatId, (chat) => withChange(chat, turn.id, { text: prefix + latest.text, ...thoughts(latest) }));
+    },
+  };
+  let reply: Reply;
+  try {
+    reply = cleaned(await arrive(parts));
+  } catch (thrown) {
+    reply = controller.signal.aborted
+      ? { ...latest, finish: 'stopped' }
+      : { ...latest, finish: 'error', failed: sentenceOf(thrown) };
+  }
+  stops.delete(chatId);
+  fetched.delete(genkey);
+  const statistics = statisticsOf(reply, { startedAt: since, firstAt, endedAt: Date.now() });
+  change(chatId, (chat) =>
+    withChange(chat, turn.id, {
+      pending: undefined,
+      text: prefix + reply.text,
+      ...thoughts(reply),
+      calls: reply.calls.length > 0 ? reply.calls : undefined,
+      chances: reply.chances.length > 0 ? reply.chances : undefined,
+      finish: reply.finish ?? 'stop',
+      failed: reply.failed,
+      model: modelName(reply.model ?? server.model),
+      statistics: reply.tokens > 0 ? statistics : undefined,
+    }),
+  );
+  setLive(chatId, undefined);
+  await saveNow(chatId);
+  for (const listener of listeners) listener(chatId, turn.id);
+}
+
+function thoughts({ reasoning }: Reply): { reasoning?: string } {
+  return reasoning === '' ? {} : { reasoning };
+}

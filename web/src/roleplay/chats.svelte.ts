@@ -1,0 +1,77 @@
+import { preferences } from '../characters/library.svelte.ts';
+import { cleanedReply } from '../characters/prompt.ts';
+import { texts } from '../characters/texts.ts';
+import { type Character, calledName } from '../conversations/character.ts';
+import type { Chat } from '../conversations/conversation.ts';
+import { library, put } from '../conversations/library.svelte.ts';
+import { pathOf } from '../conversations/tree.ts';
+import { drawPicture } from '../replies/drawing.svelte.ts';
+import { castOf } from '../replies/prompt.svelte.ts';
+import { newId } from '../saved/id.ts';
+import { settings } from '../settings/settings.svelte.ts';
+import { notifyFailure } from '../ui/notices.svelte.ts';
+import { hiddenReply } from './hidden-request.ts';
+import { newCharacterChat } from './new-chat.ts';
+
+/** Starts a chat with one character, or a group. Without a persona it has the default one. */
+export function startCharacterChat(cast: readonly Character[], persona?: string): Chat {
+  const chosen = persona ?? preferences.persona;
+  const chat = newCharacterChat(cast, { newId, now: Date.now(), persona: chosen === '' ? undefined : chosen });
+  put(chat);
+  return chat;
+}
+
+export interface ImpersonateOptions {
+  readonly onText?: (text: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** Writes the next message of the person, for the input field. `onText` is called with the text so far. */
+export async function impersonate(chatId: string, { onText, signal }: ImpersonateOptions = {}): Promise<string> {
+  const chat = library.get(chatId);
+  if (!chat) return '';
+  const cast = castOf(chat);
+  const me = cast.persona?.name || texts.person;
+  const stops = cast.characters.map((character) => `\n${calledName(character)}:`);
+  const cleaned = (text: string): string => cleanedReply(text, me, stops);
+  const text = await hiddenReply(chat, pathOf(chat), {
+    instruction: texts.prompt.impersonate,
+    replyLength: settings.replyLength,
+    stops,
+    signal,
+    onText: onText && ((arrived) => onText(cleaned(arrived))),
+  });
+  return cleaned(text);
+}
+
+const sceneTokens = 160;
+
+/** Chats for which the model is describing the scene. */
+export const describing = $state<{ chatId: string | undefined }>({ chatId: undefined });
+
+let stopDescription = new AbortController();
+
+export function stopDescribing(): void {
+  stopDescription.abort();
+}
+
+/** Asks the model what the scene looks like, and draws it into the chat. */
+export async function drawScene(chatId: string): Promise<void> {
+  const chat = library.get(chatId);
+  if (!chat || describing.chatId !== undefined) return;
+  describing.chatId = chatId;
+  stopDescription = new AbortController();
+  try {
+    const prompt = await hiddenReply(chat, pathOf(chat), {
+      instruction: texts.prompt.scene,
+      replyLength: sceneTokens,
+      signal: stopDescription.signal,
+    });
+    describing.chatId = undefined;
+    await drawPicture(chatId, prompt.replaceAll(/\s+/g, ' '), { asked: false });
+  } catch (thrown) {
+    notifyFailure(thrown);
+  } finally {
+    describing.chatId = undefined;
+  }
+}

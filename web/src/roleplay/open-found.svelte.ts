@@ -1,0 +1,159 @@
+import { characters, loadCharacters, personas } from '../characters/library.svelte.ts';
+import { type Character, newCharacter, type Persona } from '../conversations/character.ts';
+import { change, library, libraryLoaded, put, remove } from '../conversations/library.svelte.ts';
+import { emptyChat, renamed } from '../conversations/tree.ts';
+import type { Lorebook } from '../files/lorebook.ts';
+import { contentOf, type Found, largestFile, storyOfText } from '../files/open-file.ts';
+import type { NamedChat } from '../files/silly-tavern-chat.ts';
+import { texts } from '../files/texts.ts';
+import { Unreadable } from '../files/unreadable.ts';
+import { newId } from '../saved/id.ts';
+import { library as stories } from '../story/library.svelte.ts';
+import { go, navigation, type Place } from '../ui/navigation.svelte.ts';
+import { notify, notifyUndo } from '../ui/notices.svelte.ts';
+import { startCharacterChat } from './chats.svelte.ts';
+
+export interface OpenOptions {
+  /**
+   * What happens with files that belong nowhere: `nothing` returns undefined (the chat attaches them), `story` opens text as
+   * a story, `error` throws.
+   */
+  readonly otherwise?: 'nothing' | 'story' | 'error';
+}
+
+/** Reads a file and puts its content into the library that it belongs to. */
+export async function openFound(file: File, { otherwise = 'nothing' }: OpenOptions): Promise<Place | undefined> {
+  if (file.size > largestFile) {
+    if (otherwise === 'nothing') return undefined;
+    throw new Unreadable(texts.open.tooLarge(file.name, largestFile / 1_048_576));
+  }
+  if (file.size === 0 && otherwise !== 'nothing') throw new Unreadable(texts.open.empty(file.name));
+  const found = await contentOf(
+    { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) },
+    { newId, now: Date.now() },
+  ).catch((thrown: unknown) => {
+    throw thrown instanceof Unreadable ? new Unreadable(texts.open.unreadable(file.name, thrown.message)) : thrown;
+  });
+  if (found.kind === 'text' && otherwise === 'story') {
+    const story = storyOfText(found.text, newId, Date.now());
+    return keep({ kind: 'story', story: { ...story, title: file.name.replace(/\.[^.]*$/, '') } }, file.name);
+  }
+  const place = await keep(found, file.name);
+  if (place === undefined && otherwise !== 'nothing') throw new Unreadable(texts.open.unknown(file.name));
+  return place;
+}
+
+async function keep(found: Found, name: string): Promise<Place | undefined> {
+  await Promise.all([loadCharacters(), libraryLoaded()]);
+  switch (found.kind) {
+    case 'character':
+      return keepCharacter(found.character);
+    case 'lorebook':
+      return keepLorebook(found.lorebook);
+    case 'chats': {
+      if (found.chats.length === 0) throw new Unreadable(texts.open.noChats(name));
+      // The same file may be opened again: those that are there stay as they are.
+      const added = found.cast.characters.filter(({ id }) => !characters.find(id));
+      for (const character of added) characters.put(character);
+      for (const persona of found.cast.personas) if (!personas.find(persona.id)) personas.put(persona);
+      for (const chat of found.chats) put(chat);
+      notify(
+        texts.open.chatsAdded(
+          found.chats.length,
+          added.map((one) => one.name),
+        ),
+      );
+      return { view: 'chat', id: found.chats[0]?.id ?? '' };
+    }
+    case 'named-chat':
+      return keepNamed(found.named);
+    case 'story': {
+      await stories.load();
+      stories.add(found.story);
+      notify(texts.open.storyAdded(found.story.title));
+      return { view: 'write', id: found.story.id };
+    }
+    case 'preset':
+      return keepPresets(found.value, name);
+    default:
+      return undefined;
+  }
+}
+
+/** A new chat with the character opens; Undo goes back to what was open before. */
+function keepCharacter(character: Character): Place {
+  const before = navigation.place;
+  characters.put(character);
+  const { id } = startCharacterChat([character]);
+  const run = (): void => {
+    if (navigation.place.id === id) go(before);
+    void remove(id);
+    characters.remove(character.id);
+  };
+  notifyUndo(texts.open.characterAdded(character.name), run);
+  return { view: 'chat', id };
+}
+
+/** The page stays where it is: presets are chosen in the settings. */
+async function keepPresets(value: unknown, name: string): Promise<Place> {
+  const [{ presetsOf }, { addPresets, presets }] = await Promise.all([
+    import('../settings/presets.ts'),
+    import('../settings/presets.svelte.ts'),
+  ]);
+  await presets.load();
+  const added = addPresets(presetsOf(value, name.replace(/\.[^.]*$/, '')));
+  if (added.length === 0) throw new Unreadable(texts.open.unknown(name));
+  notify(texts.open.presetsAdded(added.map((preset) => preset.name)));
+  return navigation.place;
+}
+
+/** Into the open chat or story; else into a new chat. */
+async function keepLorebook({ world, options }: Lorebook): Promise<Place> {
+  const { view, id } = navigation.place;
+  const name = options.name ?? texts.open.lorebook;
+  const story = view === 'write' ? stories.find(id) : undefined;
+  notify(texts.open.lorebookAdded(name, world.length, story ? 'story' : 'chat'));
+  if (story) {
+    stories.change(story.id, (now) => ({ ...now, world: [...now.world, ...world] }));
+    return { view: 'write', id: story.id };
+  }
+  const open = view === 'chat' && id !== undefined ? library.get(id) : undefined;
+  const chat = open ?? renamed(emptyChat(newId(), Date.now()), name);
+  if (!open) put(chat);
+  change(chat.id, (now) => ({ ...now, world: [...(now.world ?? []), ...world] }));
+  return { view: 'chat', id: chat.id };
+}
+
+/** Characters and the persona are found by name, or made. */
+function keepNamed({ chat, user, characters: names }: NamedChat): Place {
+  const added: string[] = [];
+  const cast = names.map((name) => {
+    const known = characters.all.find((one) => one.name === name || one.nickname === name);
+    if (known) return known;
+    const made = newCharacter({ id: newId(), changedAt: Date.now(), name });
+    characters.put(made);
+    added.push(name);
+    return made;
+  });
+  const persona = user === '' ? undefined : personaNamed(user);
+  const turns = Object.entries(chat.turns).map(([id, turn]) => {
+    const speaker = turn.role === 'assistant' ? cast[names.indexOf(turn.name ?? '')]?.id : undefined;
+    return [id, speaker === undefined ? turn : { ...turn, speaker }] as const;
+  });
+  put({
+    ...chat,
+    turns: Object.fromEntries(turns),
+    characters: cast.map(({ id }) => id),
+    ...(persona ? { persona: persona.id } : {}),
+  });
+  notify(texts.open.chatsAdded(1, added));
+  return { view: 'chat', id: chat.id };
+}
+
+function personaNamed(name: string): Persona {
+  const known = personas.all.find((persona) => persona.name === name);
+  if (known) return known;
+  const made: Persona = { id: newId(), changedAt: Date.now(), name, description: '' };
+  personas.put(made);
+  return made;
+}

@@ -1,0 +1,38 @@
+import { nextSpeaker, speakerInTurn } from '../characters/speakers.ts';
+import { change, library } from '../conversations/library.svelte.ts';
+import { leafOf, pathTo } from '../conversations/tree.ts';
+import { castOf } from '../replies/prompt.svelte.ts';
+import { onFinished, requestReply } from '../replies/replies.svelte.ts';
+import { summarizeIfFull } from './summary.svelte.ts';
+
+/** "X speaks now": this character replies to the last message, whatever the turn order. */
+export async function speakNow(chatId: string, speaker: string): Promise<void> {
+  const chat = library.get(chatId);
+  if (chat) await requestReply(chatId, leafOf(chat)?.id ?? null, { speaker });
+}
+
+export function setMuted(chatId: string, character: string, muted: boolean): void {
+  change(chatId, (chat) => {
+    const others = (chat.muted ?? []).filter((id) => id !== character);
+    return { ...chat, muted: muted ? [...others, character] : others };
+  });
+}
+
+/** After a reply in a group the next one speaks, and the start of a full chat is summarized. */
+onFinished((chatId, turnId) => {
+  const chat = library.get(chatId);
+  const turn = chat?.turns[turnId];
+  // Another version may be shown meanwhile.
+  if (!chat || !turn || leafOf(chat)?.id !== turnId) return;
+  if (turn.failed !== undefined || turn.finish === 'stopped' || turn.calls?.length) return;
+  void summarizeIfFull(chatId).then(() => {
+    const now = library.get(chatId);
+    if (!now || (now.characters?.length ?? 0) < 2 || leafOf(now)?.id !== turnId) return;
+    const path = pathTo(now, turnId);
+    const parts = { characters: castOf(now).characters, random: Math.random };
+    const visible = document.visibilityState === 'visible';
+    const next =
+      nextSpeaker(now, path, parts) ?? (now.autoReply && visible ? speakerInTurn(now, path, parts) : undefined);
+    if (next) void requestReply(chatId, turnId, { speaker: next.id, undoable: false });
+  });
+});
