@@ -1,3 +1,4 @@
+import { isObject } from '../api/loose.ts';
 import type { Attachment, Chat, Turn } from './conversation.ts';
 import { chatOfLine, emptyChat, pathOf, renamed, titleFrom } from './tree.ts';
 
@@ -88,9 +89,9 @@ export function importedChats(text: string, parts: SharingParts): Chat[] {
 
 /** A Parley file, ShareGPT or OpenAI messages. */
 export function hasChats(value: unknown): boolean {
-  if (isRecord(value) && value.format === format) return true;
+  if (isObject(value) && value.format === format) return true;
   const [first] = Array.isArray(value) ? value : [value];
-  if (!isRecord(first)) return false;
+  if (!isObject(first)) return false;
   if (Array.isArray(first.conversations) || Array.isArray(first.messages)) return true;
   const named = typeof first.role === 'string' || typeof first.from === 'string';
   return Array.isArray(value) && named && (first.content !== undefined || first.value !== undefined);
@@ -98,7 +99,7 @@ export function hasChats(value: unknown): boolean {
 
 /** The chats of a parsed file; none if it has no known format. */
 export function chatsOf(value: unknown, parts: SharingParts): Chat[] {
-  return isRecord(value) && value.format === format ? ownChats(value, parts) : foreignChats(value, parts);
+  return isObject(value) && value.format === format ? ownChats(value, parts) : foreignChats(value, parts);
 }
 
 function parsedLine(line: string): unknown {
@@ -113,11 +114,11 @@ function ownChats({ chats, version: found }: Record<string, unknown>, parts: Sha
   if ((number(found) ?? 1) > version)
     throw new Error('This file is of a newer version of Parley. Update Parley to read it.');
   return list(chats).flatMap((chat) => {
-    if (!isRecord(chat) || !isRecord(chat.turns)) return [];
+    if (!isObject(chat) || !isObject(chat.turns)) return [];
     const turns = Object.values(chat.turns).flatMap((turn) => ownTurn(turn, parts));
     const known = new Set(turns.map(({ id }) => id));
     const whole = turns.filter(({ parent }) => parent === null || known.has(parent));
-    const chosen = Object.entries(isRecord(chat.chosen) ? chat.chosen : {}).filter(
+    const chosen = Object.entries(isObject(chat.chosen) ? chat.chosen : {}).filter(
       (entry): entry is [string, string] => typeof entry[1] === 'string' && known.has(entry[1]),
     );
     return [
@@ -148,11 +149,11 @@ function keptFields(chat: Record<string, unknown>): Partial<Chat> {
 }
 
 function ownTurn(value: unknown, { now, toBlob, newId }: SharingParts): Turn[] {
-  if (!isRecord(value) || typeof value.id !== 'string' || !['user', 'assistant', 'tool'].includes(words(value.role)))
+  if (!isObject(value) || typeof value.id !== 'string' || !['user', 'assistant', 'tool'].includes(words(value.role)))
     return [];
   const { pending: _, ...kept } = value;
   const attachments = list(value.attachments).flatMap((one): Attachment[] => {
-    if (!isRecord(one) || !['image', 'audio', 'text'].includes(words(one.kind))) return [];
+    if (!isObject(one) || !['image', 'audio', 'text'].includes(words(one.kind))) return [];
     const base = { id: words(one.id) || newId(), kind: words(one.kind) as Attachment['kind'], name: words(one.name) };
     if (typeof one.data === 'string') return one.data.startsWith('data:') ? [{ ...base, blob: toBlob(one.data) }] : [];
     return [{ ...base, text: words(one.text) }];
@@ -182,13 +183,13 @@ const roles: Readonly<Record<string, Turn['role'] | 'system'>> = {
 
 /** ShareGPT (`conversations` of `from` and `value`) and OpenAI (`messages` of `role` and `content`), one or many. */
 function foreignChats(value: unknown, parts: SharingParts): Chat[] {
-  const many = Array.isArray(value) && value.every((one) => isRecord(one) && (one.conversations || one.messages));
+  const many = Array.isArray(value) && value.every((one) => isObject(one) && (one.conversations || one.messages));
   return (many ? (value as unknown[]) : [value]).flatMap((one) => {
-    const messages = isRecord(one) ? list(one.conversations ?? one.messages) : list(one);
+    const messages = isObject(one) ? list(one.conversations ?? one.messages) : list(one);
     const turns: Turn[] = [];
     let system: string | undefined;
     for (const message of messages) {
-      if (!isRecord(message)) continue;
+      if (!isObject(message)) continue;
       const role = roles[words(message.from ?? message.role).toLowerCase()];
       const text = contentText(message.value ?? message.content);
       if (role === 'system') system = text;
@@ -197,20 +198,16 @@ function foreignChats(value: unknown, parts: SharingParts): Chat[] {
     }
     if (turns.length === 0) return [];
     const chat = { ...chatOfLine(parts.newId(), turns, parts.now), ...(system === undefined ? {} : { system }) };
-    return [renamed(chat, isRecord(one) ? titleFrom(words(one.title)) : '')];
+    return [renamed(chat, isObject(one) ? titleFrom(words(one.title)) : '')];
   });
 }
 
 function contentText(content: unknown): string {
   if (typeof content === 'string') return content;
   return list(content)
-    .map((part) => (isRecord(part) ? words(part.text) : ''))
+    .map((part) => (isObject(part) ? words(part.text) : ''))
     .filter(Boolean)
     .join('\n');
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function list(value: unknown): readonly unknown[] {

@@ -1,3 +1,4 @@
+import { type Fields, fieldsOf } from '../api/loose.ts';
 import { shapeText } from './shape.ts';
 
 /** The parts of the OpenAPI document that the page shows. */
@@ -57,14 +58,12 @@ export interface Described {
   readonly groups: readonly Group[];
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
 export function described(document: unknown): Described {
-  const root = objectOf(document);
-  const info = objectOf(root.info);
-  const schemas = objectOf(objectOf(root.components).schemas);
-  const operations = Object.entries(objectOf(root.paths)).flatMap(([path, item]) =>
-    Object.entries(objectOf(item)).map(([method, one]) => operationOf(method, path, objectOf(one), schemas)),
+  const root = fieldsOf(document);
+  const info = fieldsOf(root.info);
+  const schemas = fieldsOf(fieldsOf(root.components).schemas);
+  const operations = Object.entries(fieldsOf(root.paths)).flatMap(([path, item]) =>
+    Object.entries(fieldsOf(item)).map(([method, one]) => operationOf(method, path, fieldsOf(one), schemas)),
   );
   const known = new Set(operations.map(({ method, path }) => `${method} ${path}`));
   // Some paths also answer without their version; they are aliases too.
@@ -85,10 +84,10 @@ export function described(document: unknown): Described {
   };
 }
 
-function operationOf(method: string, path: string, operation: Json, schemas: Json): Operation {
-  const content = objectOf(objectOf(operation.requestBody).content);
-  const body = objectOf(content['application/json']);
-  const responses = Object.entries(objectOf(operation.responses));
+function operationOf(method: string, path: string, operation: Fields, schemas: Fields): Operation {
+  const content = fieldsOf(fieldsOf(operation.requestBody).content);
+  const body = fieldsOf(content['application/json']);
+  const responses = Object.entries(fieldsOf(operation.responses));
   return {
     id: String(operation.operationId ?? `${method} ${path}`),
     method: method.toUpperCase(),
@@ -96,27 +95,27 @@ function operationOf(method: string, path: string, operation: Json, schemas: Jso
     tag: String((operation.tags as readonly unknown[] | undefined)?.[0] ?? ''),
     summary: String(operation.summary ?? ''),
     description: String(operation.description ?? ''),
-    fields: rowsOf(resolved(objectOf(body.schema), schemas)),
-    parameters: ((operation.parameters ?? []) as readonly Json[]).map(parameterOf),
+    fields: rowsOf(resolved(fieldsOf(body.schema), schemas)),
+    parameters: ((operation.parameters ?? []) as readonly Fields[]).map(parameterOf),
     example: operation.requestBody ? JSON.stringify(body.example ?? {}, undefined, 2) : undefined,
     takesForm: 'multipart/form-data' in content,
-    answers: Object.entries(objectOf(objectOf(objectOf(operation.responses)['200']).content)).map(([type, one]) =>
-      answerOf(type, objectOf(one), schemas),
+    answers: Object.entries(fieldsOf(fieldsOf(fieldsOf(operation.responses)['200']).content)).map(([type, one]) =>
+      answerOf(type, fieldsOf(one), schemas),
     ),
     failures: responses
       .filter(([status]) => /^[45]/.test(status))
-      .map(([status, one]) => failureOf(status, objectOf(one))),
+      .map(([status, one]) => failureOf(status, fieldsOf(one))),
     original: /^Another name for (\/\S*[^\s.])\./.exec(String(operation.summary ?? ''))?.[1],
-    needsKey: ((operation.security ?? []) as readonly Json[]).some((one) => 'key' in one),
+    needsKey: ((operation.security ?? []) as readonly Fields[]).some((one) => 'key' in one),
   };
 }
 
-function answerOf(type: string, media: Json, schemas: Json): Answer {
+function answerOf(type: string, media: Fields, schemas: Fields): Answer {
   const shown = media['x-stream-event'] ?? (type === 'application/json' ? media.schema : undefined);
-  return { type, shape: shown === undefined ? '' : shapeText(objectOf(shown), schemas) };
+  return { type, shape: shown === undefined ? '' : shapeText(fieldsOf(shown), schemas) };
 }
 
-function parameterOf(one: Json): Parameter {
+function parameterOf(one: Fields): Parameter {
   return {
     name: String(one.name),
     place: one.in === 'path' ? 'path' : 'query',
@@ -125,23 +124,23 @@ function parameterOf(one: Json): Parameter {
   };
 }
 
-function failureOf(status: string, response: Json) {
-  const [content] = Object.values(objectOf(response.content));
-  const { example } = objectOf(content);
+function failureOf(status: string, response: Fields) {
+  const [content] = Object.values(fieldsOf(response.content));
+  const { example } = fieldsOf(content);
   const text = typeof example === 'string' ? example : JSON.stringify(example, undefined, 2);
   return { status, description: String(response.description ?? ''), example: text ?? '' };
 }
 
-function resolved(schema: Json, schemas: Json): Json {
+function resolved(schema: Fields, schemas: Fields): Fields {
   const name = /^#\/components\/schemas\/(.+)$/.exec(String(schema.$ref ?? ''))?.[1];
-  return name === undefined ? schema : objectOf(schemas[name]);
+  return name === undefined ? schema : fieldsOf(schemas[name]);
 }
 
 /** The fields of an object, with nested ones by path. */
-export function rowsOf(schema: Json, before = ''): readonly FieldRow[] {
+export function rowsOf(schema: Fields, before = ''): readonly FieldRow[] {
   const required = (schema.required ?? []) as readonly string[];
-  return Object.entries(objectOf(schema.properties)).flatMap(([name, one]) => {
-    const member = objectOf(one);
+  return Object.entries(fieldsOf(schema.properties)).flatMap(([name, one]) => {
+    const member = fieldsOf(one);
     const row: FieldRow = {
       name: before + name,
       type: typeText(member),
@@ -168,12 +167,12 @@ function saidOf(text: string): Pick<FieldRow, 'description' | 'places'> {
   return { description: own.join('\n\n'), places };
 }
 
-export function typeText(schema: Json): string {
+export function typeText(schema: Fields): string {
   if (Array.isArray(schema.enum)) return schema.enum.map((one) => JSON.stringify(one)).join(' | ');
-  if (Array.isArray(schema.anyOf)) return [...new Set(schema.anyOf.map((one) => typeText(objectOf(one))))].join(' | ');
+  if (Array.isArray(schema.anyOf)) return [...new Set(schema.anyOf.map((one) => typeText(fieldsOf(one))))].join(' | ');
   if (Array.isArray(schema.type)) return schema.type.join(' | ');
   if (schema.type === 'array') {
-    const items = typeText(objectOf(schema.items));
+    const items = typeText(fieldsOf(schema.items));
     return items === 'any' ? 'array' : `${items.includes(' ') ? `(${items})` : items}[]`;
   }
   return typeof schema.type === 'string' ? schema.type : 'any';
@@ -199,8 +198,4 @@ export function found(groups: readonly Group[], search: string): readonly Group[
   return groups
     .map((group) => ({ ...group, operations: group.operations.filter(fits) }))
     .filter(({ operations }) => operations.length > 0);
-}
-
-function objectOf(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
 }

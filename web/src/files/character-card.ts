@@ -1,7 +1,7 @@
+import { type Fields, fieldsOf, numberIn, textIn, textsIn } from '../api/loose.ts';
 import { type Character, calledName, type DepthPrompt, newCharacter } from '../conversations/character.ts';
 import { newPassage, newStory, type Passage, type Story } from '../story/story.ts';
 import { blobOf } from './data-url.ts';
-import { type Fields, fieldsOf, numberIn, textIn, textsIn } from './loose.ts';
 import { bookOf, isLorebook, lorebookOf } from './lorebook.ts';
 import { pngTexts, withPngTexts } from './png-text.ts';
 import { texts } from './texts.ts';

@@ -1,6 +1,6 @@
+import { fieldsOf, listIn, textIn } from '../api/loose.ts';
 import type { Character } from '../conversations/character.ts';
 import { characterOfCard } from './character-card.ts';
-import { fieldsOf, listIn, textIn } from './loose.ts';
 import { texts } from './texts.ts';
 import { Unreadable } from './unreadable.ts';
 import { readZip, type ZipEntry } from './zip.ts';

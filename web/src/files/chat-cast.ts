@@ -1,7 +1,7 @@
+import { type Fields, fieldsOf, listIn, textIn } from '../api/loose.ts';
 import type { Character, Persona } from '../conversations/character.ts';
 import type { Chat } from '../conversations/conversation.ts';
 import { cardOf, characterOfCard } from './character-card.ts';
-import { type Fields, fieldsOf, listIn, textIn } from './loose.ts';
 
 /** The characters and personas of chats. */
 export interface Cast {

@@ -1,3 +1,4 @@
+import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from '../api/loose.ts';
 import { split } from '../story/passages.ts';
 import {
   defaultNote,
@@ -12,7 +13,6 @@ import {
 } from '../story/story.ts';
 import { keysOf } from '../story/world-info.ts';
 import { textsOfStory, turnsOf } from './lite-text.ts';
-import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from './loose.ts';
 
 /** A KoboldAI Lite save. Its texts are shown one after the other, with marks for the speakers. */
 export function isSave(value: unknown): boolean {

@@ -1,6 +1,6 @@
+import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from '../api/loose.ts';
 import { newEntry, type WorldEntry, type WorldOptions } from '../story/story.ts';
 import { keysOf } from '../story/world-info.ts';
-import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from './loose.ts';
 
 /** Entries that are sent with a chat while their keys are in it. */
 export interface Lorebook {

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../api/loose.ts';
 import type { Character } from '../conversations/character.ts';
 import type { Chat } from '../conversations/conversation.ts';
 import { chatsOf, hasChats } from '../conversations/sharing.ts';
@@ -8,7 +9,6 @@ import { characterOfCharx } from './charx.ts';
 import { type Cast, castOfFile } from './chat-cast.ts';
 import { blobOf, dataUrlOf } from './data-url.ts';
 import { isSave, storyOfSave } from './lite-save.ts';
-import { fieldsOf } from './loose.ts';
 import { isLorebook, type Lorebook, lorebookOf } from './lorebook.ts';
 import { isOwn, storyOfFile } from './own-story.ts';
 import { isPng } from './png-text.ts';

@@ -1,3 +1,4 @@
+import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from '../api/loose.ts';
 import {
   type Branch,
   defaultNote,
@@ -8,7 +9,6 @@ import {
   type Story,
   type WorldEntry,
 } from '../story/story.ts';
-import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from './loose.ts';
 
 /** The Parley format: everything but images, with all branches. */
 export function fileOfStory({ pending: _, illustrations: __, ...story }: Story): object {

@@ -1,6 +1,6 @@
+import { type Fields, fieldsOf, flagIn, numberIn, textIn, textsIn } from '../api/loose.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
 import { emptyChat, renamed } from '../conversations/tree.ts';
-import { type Fields, fieldsOf, flagIn, numberIn, textIn, textsIn } from './loose.ts';
 
 /** A chat of SillyTavern with the names in it: characters are found or made by name. */
 export interface NamedChat {

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../api/loose.ts';
 /** Settings that are kept in local storage; missing fields have their defaults. */
 export function persistedState<State extends object>(name: string, defaults: State): State {
   const state = $state({ ...structuredClone(defaults), ...stored(name) }) as State;
@@ -16,8 +17,7 @@ export function persistedState<State extends object>(name: string, defaults: Sta
 
 function stored(name: string): object {
   try {
-    const value: unknown = JSON.parse(localStorage.getItem(name) ?? '{}');
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+    return fieldsOf(JSON.parse(localStorage.getItem(name) ?? '{}'));
   } catch {
     return {};
   }

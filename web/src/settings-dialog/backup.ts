@@ -1,5 +1,5 @@
+import { fieldsOf, listIn, numberIn } from '../api/loose.ts';
 import { blobOf, dataUrlOf } from '../files/data-url.ts';
-import { fieldsOf, listIn, numberIn } from '../files/loose.ts';
 
 /** A file with everything that the pages keep in this browser. */
 const format = 'parley.backup';

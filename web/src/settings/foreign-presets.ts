@@ -1,5 +1,5 @@
 import { type SamplingField, samplingFields } from '../../../src/core/sampling-fields.ts';
-import { type Fields, fieldsOf, listIn, numberIn, textIn, textsIn } from '../files/loose.ts';
+import { type Fields, fieldsOf, listIn, numberIn, textIn, textsIn } from '../api/loose.ts';
 import { storedOrder } from './sampler-order.ts';
 import type { EndToken, PromptValues, SamplerValues, TokenBias } from './values.ts';
 

@@ -1,4 +1,4 @@
-import { fieldsOf, listIn, numberIn, textIn, textsIn } from '../files/loose.ts';
+import { fieldsOf, listIn, numberIn, textIn, textsIn } from '../api/loose.ts';
 import { newId } from '../saved/id.ts';
 import { foreignPreset } from './foreign-presets.ts';
 import { storedOrder } from './sampler-order.ts';

@@ -1,3 +1,4 @@
+import { isObject } from '../api/loose.ts';
 import { texts } from './texts.ts';
 import type { PromptValues, SamplerValues, TokenBias } from './values.ts';
 
@@ -61,8 +62,7 @@ export function schemaProblem(text: string): string | undefined {
   if (text.trim() === '') return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? undefined : texts.output.schemaNoObject;
+    return isObject(value) ? undefined : texts.output.schemaNoObject;
   } catch (thrown) {
     return thrown instanceof Error ? thrown.message : String(thrown);
   }

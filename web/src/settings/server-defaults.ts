@@ -1,5 +1,5 @@
 import { type SamplingField, samplersOfApi, samplingFields, samplingNames } from '../../../src/core/sampling-fields.ts';
-import { fieldsOf, numberIn } from '../files/loose.ts';
+import { fieldsOf, numberIn } from '../api/loose.ts';
 
 /** What the server uses for fields that a request does not set. */
 export interface ServerDefaults {

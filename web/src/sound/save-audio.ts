@@ -1,4 +1,4 @@
-import { fileName } from '../files/download.ts';
+import { download, fileName } from '../files/download.ts';
 import type { SavedSound } from './history.svelte.ts';
 
 /** A file name for the audio of a saved sound. */
@@ -7,11 +7,6 @@ export function audioName(sound: SavedSound): string {
 }
 
 export function downloadAudio(sound: SavedSound): void {
-  if (!sound.audio) return;
-  const address = URL.createObjectURL(sound.audio);
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = audioName(sound);
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  const { audio } = sound;
+  if (audio) download({ name: audioName(sound), type: audio.type, content: audio });
 }

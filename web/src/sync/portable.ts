@@ -1,3 +1,4 @@
+import { isObject } from '../api/loose.ts';
 import { blobOf } from '../files/data-url.ts';
 
 const blobKey = '$blob';
@@ -25,8 +26,4 @@ async function collect(value: unknown, take: (blob: Blob) => Promise<void>): Pro
   if (value instanceof Blob) await take(value);
   else if (typeof value === 'object' && value !== null)
     for (const inner of Object.values(value)) if (typeof inner === 'object') await collect(inner, take);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

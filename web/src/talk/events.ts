@@ -1,3 +1,5 @@
+import { type Fields, fieldsOf } from '../api/loose.ts';
+
 /** What an event of the server means for the page. */
 export type Step =
   | { readonly type: 'ready' }
@@ -12,11 +14,6 @@ export type Step =
   | { readonly type: 'answer-over'; readonly failed?: string }
   | { readonly type: 'failed'; readonly text: string };
 
-interface Fields {
-  readonly [name: string]: unknown;
-}
-
-const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Undefined for events that the page does not need. */

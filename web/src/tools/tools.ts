@@ -1,3 +1,4 @@
+import { type Fields, isObject } from '../api/loose.ts';
 /** A tool as MCP servers list it. */
 export interface McpTool {
   readonly name: string;
@@ -41,13 +42,11 @@ export function resultText(answer: unknown): string {
 }
 
 /** Parsed arguments; undefined if they are not a JSON object. */
-export function argumentsOf(text: string): Record<string, unknown> | undefined {
+export function argumentsOf(text: string): Fields | undefined {
   if (text.trim() === '') return {};
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

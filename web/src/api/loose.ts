@@ -1,9 +1,13 @@
-/** Tolerant readers for foreign files: unexpected values count as missing. */
+/** Tolerant readers for files and replies of others: unexpected values count as missing. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isObject(value) ? value : {};
 }
 
 export function textIn(value: unknown, otherwise = ''): string {
