@@ -238,6 +238,32 @@ describe('files', () => {
   });
 });
 
+describe('engine kinds', () => {
+  const webSource = fileURLToPath(new URL('../web/src', import.meta.url));
+  const pages = readdirSync(webSource, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /(?<!\.test)\.(?:ts|svelte)$/.test(entry.name))
+    .map((entry) => readSource(join(entry.parentPath, entry.name)));
+
+  /** Files of the product that name a kind in their code, besides those of the kind: its folders and the files called after it. */
+  const naming = (kind: string) =>
+    [...product, ...pages]
+      .filter(({ path }) => !new RegExp(`/${kind}[^/]*(/|$)`).test(path))
+      .filter(({ text }) => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '').match(new RegExp(kind, 'i')))
+      .map(({ path }) => path);
+
+  test('music is named by its row, its flags, its pack and its endpoints, and nowhere else', () => {
+    expect(naming('music')).toEqual([
+      'config/flags.ts',
+      'models/engine-kinds.ts',
+      'packs/catalogue.ts',
+      'protocols/native/answers.ts',
+      'server/access.ts',
+      'server/endpoints.ts',
+      'server/fidelity.ts',
+    ]);
+  });
+});
+
 /** What these modules load by static imports: modules, and packages with one that imports them. */
 function startup(...from: readonly string[]) {
   const loaded = new Map<string, string>();

@@ -1,4 +1,5 @@
 import { inspectorAnswers } from '../inspector/answers.ts';
+import { featureNames } from '../models/engine-kinds.ts';
 import { adminAnswers } from '../protocols/admin/answers.ts';
 import { type Answer, type DialectAnswers, oneOf, refused, withErrors } from '../protocols/answers.ts';
 import { comfyAnswers } from '../protocols/comfy/answers.ts';
@@ -31,7 +32,7 @@ function inBoth(openai: string, llamacpp: string): Answer {
 
 /** The answers of every endpoint in the OpenAPI document. */
 export const dialectAnswers: readonly DialectAnswers[] = [
-  nativeAnswers,
+  nativeAnswers(featureNames),
   openaiAnswers,
   realtimeAnswers,
   responsesAnswers,

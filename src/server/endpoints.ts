@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { ownFolder } from '../core/data-folder.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import type { AccessRule } from '../http/call.ts';
+import { kindLabels } from '../models/engine-kinds.ts';
 import { availableBytes } from '../models/memory-budget.ts';
 import { mayAdminister } from '../protocols/admin/access.ts';
 import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
@@ -70,6 +71,7 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
           hasKeyFile: keys !== undefined,
           fileFacts: modelFileFacts(),
           availableBytes,
+          kindLabels,
         }),
         ...requestEndpoints(services, fieldTables),
         ...mcpEndpoints({ tools, product }),
