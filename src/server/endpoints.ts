@@ -16,8 +16,6 @@ import { fidelityEndpoint, fidelityFamily } from '../protocols/fidelity/fidelity
 import { answeringBoth, llamacppEndpoints } from '../protocols/llamacpp/routes.ts';
 import { mcpEndpoints } from '../protocols/mcp/routes.ts';
 import { messagesEndpoints } from '../protocols/messages/routes.ts';
-import { musicEndpoints } from '../protocols/music/routes.ts';
-import { nativeFamily } from '../protocols/native/errors.ts';
 import { nativeEndpoints } from '../protocols/native/routes.ts';
 import { answeringProbes, ollamaEndpoints } from '../protocols/ollama/routes.ts';
 import { imagesEndpoints } from '../protocols/openai/images/endpoints.ts';
@@ -45,9 +43,9 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
           ...clients,
           warn,
           streams: services.streams,
+          newSeed: () => randomInt(1, 1_000_000),
           ...(settings.singleinstance ? { shutdown } : {}),
         }),
-        ...musicEndpoints({ family: nativeFamily, newSeed: () => randomInt(1, 1_000_000) }),
         ...openaiEndpoints,
         ...xttsEndpoints({ outputFolder: ownFolder('output') }),
         ...realtimeEndpoints,

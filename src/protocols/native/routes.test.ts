@@ -101,6 +101,7 @@ function parts(service: TextService, own: Partial<NativeParts> = {}): NativePart
     engineVersions: () => ({}),
     product: { name: 'Parley', version: '0.1.0' },
     modelName: () => 'koboldcpp/mini',
+    newSeed: () => 1,
     features: () => ({ protected: false, engines: {} }),
     counters: () => ({ total_img_gens: 0, total_tts_gens: 0, total_transcribe_gens: 0 }),
     advertised: { maxLength: 0, maxContext: 0 },
