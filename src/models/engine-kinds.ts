@@ -258,11 +258,10 @@ export function taskCounters(requestQueue: RequestQueue): Readonly<Record<string
   );
 }
 
-/** The words for each kind on the console, by the name of its work. */
-export const taskNouns = Object.fromEntries(kinds.map(([, { work, label }]) => [work.name, label]));
-
-/** The label of each kind on pages, in the order of the table. */
-export const kindLabels: ReadonlyMap<string, string> = new Map(kinds.map(([name, { label }]) => [name, label]));
+/** The label of each kind on the console and on pages, in the order of the table. */
+export const kindLabels: Readonly<Record<string, string>> = Object.fromEntries(
+  kinds.map(([name, { label }]) => [name, label]),
+);
 
 /** What `parley doctor` examines. */
 export const engineChecks: readonly EngineCheck[] = kinds.flatMap(([, { checks }]) => checks);

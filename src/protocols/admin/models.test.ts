@@ -13,9 +13,7 @@ function held(kind: string, name: string, state: HeldModel['state'], own: Partia
   return { kind, name, state, inUse: 0, bytes: undefined, expiresAt: never, ...own };
 }
 
-const kindLabels = new Map(
-  Object.entries({ text: 'Text', image: 'Image', speech: 'Speech', embedding: 'Embedding', music: 'Music' }),
-);
+const kindLabels = { text: 'Text', image: 'Image', speech: 'Speech', embedding: 'Embedding', music: 'Music' };
 
 interface World {
   readonly state?: TextState;

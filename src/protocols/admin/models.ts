@@ -31,7 +31,7 @@ export interface ModelStatusServices {
   readonly fileFacts: (path: string) => Promise<ModelFileFacts | undefined>;
   readonly availableBytes: () => number;
   /** The engine kinds and their names for people, in the order of the reply. */
-  readonly kindLabels: ReadonlyMap<string, string>;
+  readonly kindLabels: Readonly<Record<string, string>>;
 }
 
 /** One model in the reply; unknown values are null. */
@@ -82,11 +82,11 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
 
 type Unlabelled = Omit<ModelStatus, 'label'>;
 
-function labelled(models: readonly Unlabelled[], labels: ReadonlyMap<string, string>): readonly ModelStatus[] {
-  const order = [...labels.keys()];
+function labelled(models: readonly Unlabelled[], labels: Readonly<Record<string, string>>): readonly ModelStatus[] {
+  const order = Object.keys(labels);
   return models
     .toSorted((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))
-    .map((model) => ({ ...model, label: labels.get(model.kind) ?? model.kind }));
+    .map((model) => ({ ...model, label: labels[model.kind] ?? model.kind }));
 }
 
 async function textModels(context: ModelStatusContext, services: ModelStatusServices): Promise<Unlabelled[]> {
