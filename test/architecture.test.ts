@@ -283,6 +283,25 @@ describe('files', () => {
   });
 });
 
+describe('engine kinds', () => {
+  /** Files of the product that name a kind in their code, besides those of the kind: its folders and the files called after it. */
+  const naming = (kind: string) =>
+    [...product, ...pages]
+      .filter(({ path }) => !new RegExp(`/${kind}[^/]*(/|$)`).test(path))
+      .filter(({ text }) => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '').match(new RegExp(kind, 'i')))
+      .map(({ path }) => path);
+
+  test('music is named by its row, its flags, its pack and its dialect, and nowhere else', () => {
+    expect(naming('music')).toEqual([
+      'config/flags.ts',
+      'models/engine-kinds.ts',
+      'packs/catalogue.ts',
+      'protocols/native/routes.ts',
+      'server/answers.ts',
+    ]);
+  });
+});
+
 /** What these modules load by static imports: modules, and packages with one that imports them. */
 function startup(...from: readonly string[]) {
   const loaded = new Map<string, string>();

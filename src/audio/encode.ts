@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import type { SongFormat } from '../core/music.ts';
 import type { SpeechFormat } from '../core/speech.ts';
 import { slicesOf } from './decoder.ts';
 import { Resampler } from './resample.ts';
@@ -178,7 +177,7 @@ export interface SongOptions {
   readonly rate: number;
   /** Otherwise both channels are mixed, and resampled to `monoRate`. */
   readonly stereo: boolean;
-  readonly format: SongFormat;
+  readonly format: Extract<SpeechFormat, 'wav' | 'mp3'>;
 }
 
 const monoRate = 32_000;

@@ -1,7 +1,8 @@
 import type { DeprecatedFlag, FlagDefinition, FlagValue, TabName, ValueOf } from './flag.ts';
 import { deprecatedFlags } from './flags/deprecated.ts';
-import { audioFlags, imageFlags } from './flags/media.ts';
+import { audioFlags, embeddingsFlags, imageFlags } from './flags/media.ts';
 import { chatFlags, generationFlags, memoryFlags } from './flags/model.ts';
+import { musicFiles, musicFlags } from './flags/music.ts';
 import {
   adminFlags,
   hordeFlags,
@@ -11,6 +12,8 @@ import {
   runFlags,
   serverFlags,
 } from './flags/server.ts';
+
+const soundFlags = { ...audioFlags, ...musicFlags, ...embeddingsFlags };
 
 /** All flags, by their key in config files and in `Settings`. */
 export const flags = {
@@ -23,7 +26,7 @@ export const flags = {
   ...parleyFlags,
   ...hordeFlags,
   ...imageFlags,
-  ...audioFlags,
+  ...soundFlags,
   ...adminFlags,
   ...internalFlags,
 };
@@ -49,7 +52,7 @@ export const flagGroups: readonly FlagGroup[] = [
   group("Parley's own", parleyFlags, 'Network'),
   group('AI Horde', hordeFlags, 'Network'),
   group('Images', imageFlags, 'Image'),
-  group('Speech, music and embeddings', audioFlags, 'Audio'),
+  group('Speech, music and embeddings', soundFlags, 'Audio'),
   group('Administration and shared GPUs', adminFlags, 'Admin'),
   group('Internal', internalFlags),
 ];
@@ -63,6 +66,11 @@ export const exclusiveGroups: readonly (readonly FlagKey[])[] = [
   ['sdvae', 'sdvaeauto'],
   ['sdlora', 'sdquant'],
   ['sdmodel', 'sdremote'],
+];
+
+/** All files of a group must be set, or none; `rule` says why. */
+export const fileGroups: readonly { readonly rule: string; readonly files: readonly FlagKey[] }[] = [
+  { rule: 'A music model has four files', files: musicFiles },
 ];
 
 /** The row without its literal types, for code that handles all rows alike. */

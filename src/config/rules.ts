@@ -1,6 +1,6 @@
 import { badFlags, missing, type Problem } from './flag.ts';
 import { imageFlags } from './flags/media.ts';
-import { type FlagKey, flagName, flagOf, inUse, type Settings } from './flags.ts';
+import { type FlagKey, fileGroups, flagName, flagOf, inUse, type Settings } from './flags.ts';
 import { remoteAddresses } from './remote.ts';
 
 interface Consequence {
@@ -123,17 +123,15 @@ function conflictsIn(settings: Settings): Problem[] {
   const found = conflicts.filter((conflict) => conflict.flags.every(used)).map(({ sentence }) => badFlags(sentence));
   if (!isSearchUrl(settings.websearchurl))
     found.push(badFlags('--websearchurl must be an http:// or https:// URL without a user name or password.'));
-  found.push(...missingMusicFiles(settings));
+  found.push(...fileGroups.flatMap((group) => missingFiles(group, settings)));
   const rpc = (['rpctargets', 'rpcmode'] as const).find(used);
   return rpc === undefined ? found : [...found, badFlags(`${flagName(rpc)} is not supported: ${noRpc}.`)];
 }
 
-const musicFiles = ['musicllm', 'musicembeddings', 'musicdiffusion', 'musicvae'] as const;
-
-function missingMusicFiles(settings: Settings): Problem[] {
-  const absent = musicFiles.filter((key) => settings[key] === '').map(flagName);
-  if (absent.length === 0 || absent.length === musicFiles.length) return [];
-  return [missing(`A music model has four files; missing: ${absent.join(', ')}.`)];
+function missingFiles({ rule, files }: (typeof fileGroups)[number], settings: Settings): Problem[] {
+  const absent = files.filter((key) => !inUse(key, settings[key])).map(flagName);
+  if (absent.length === 0 || absent.length === files.length) return [];
+  return [missing(`${rule}; missing: ${absent.join(', ')}.`)];
 }
 
 function isSearchUrl(text: string): boolean {

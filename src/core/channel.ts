@@ -1,3 +1,5 @@
+import { Latch } from './latch.ts';
+
 /** Unread values from which `room` waits. */
 const mostWaiting = 256;
 
@@ -82,19 +84,19 @@ export function readOn<Value>(values: AsyncIterable<Value>): AsyncIterable<Value
   const held: Value[] = [];
   let over = false;
   let failure: { readonly reason: unknown } | undefined;
-  let wake = () => {};
+  const changed = new Latch();
   let left = false;
   void (async () => {
     try {
       for await (const value of values) {
         if (!left) held.push(value);
-        wake();
+        changed.release();
       }
     } catch (reason) {
       failure = { reason };
     } finally {
       over = true;
-      wake();
+      changed.release();
     }
   })();
   return {
@@ -103,9 +105,7 @@ export function readOn<Value>(values: AsyncIterable<Value>): AsyncIterable<Value
         for (;;) {
           while (held.length > 0) yield* held.splice(0);
           if (over) break;
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
+          await changed.wait();
         }
         if (failure) throw failure.reason;
       } finally {

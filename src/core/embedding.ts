@@ -72,3 +72,11 @@ export interface EmbeddingEngine {
   /** By a reranking model, or else by the similarity of the vectors. */
   rank(request: RankRequest, signal: AbortSignal): Promise<Ranked>;
 }
+
+declare module './task-services.ts' {
+  interface TaskServices {
+    readonly embedding?: EmbeddingService;
+    /** Embeddings by the text model, for requests that name it. */
+    readonly textEmbedding?: EmbeddingService;
+  }
+}

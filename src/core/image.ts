@@ -118,3 +118,9 @@ export interface ImageService {
   draw(request: ImageRequest, ticket: Ticket): AsyncIterable<ImageEvent>;
   upscale(request: UpscaleRequest, ticket: Ticket): Promise<Uint8Array>;
 }
+
+declare module './task-services.ts' {
+  interface TaskServices {
+    readonly image?: ImageService;
+  }
+}

@@ -57,3 +57,9 @@ export interface MusicEngine {
   facts(): MusicFacts | undefined;
   generate(request: MusicRequest, signal: AbortSignal): AsyncIterable<MusicEvent>;
 }
+
+declare module './task-services.ts' {
+  interface TaskServices {
+    readonly music?: MusicService;
+  }
+}

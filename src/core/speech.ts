@@ -61,3 +61,9 @@ export interface SpeechEngine {
   facts(): SpeechFacts | undefined;
   speak(request: SpeechRequest, signal: AbortSignal): AsyncIterable<SpeechEvent>;
 }
+
+declare module './task-services.ts' {
+  interface TaskServices {
+    readonly speech?: SpeechService;
+  }
+}

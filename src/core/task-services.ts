@@ -1,14 +1,3 @@
-import type { EmbeddingService } from './embedding.ts';
-import type { ImageService } from './image.ts';
-import type { SpeechService } from './speech.ts';
-import type { TranscriptionService } from './transcription.ts';
-
-/** Services of the other engine kinds; absent ones are not available. */
-export interface TaskServices {
-  readonly embedding?: EmbeddingService;
-  /** Embeddings by the text model, for requests that name it. */
-  readonly textEmbedding?: EmbeddingService;
-  readonly image?: ImageService;
-  readonly speech?: SpeechService;
-  readonly transcription?: TranscriptionService;
-}
+/** Services of the task engines; absent ones are not available. Each kind declares its own beside its types. */
+// biome-ignore lint/suspicious/noEmptyInterface: it is extended in the files of the kinds.
+export interface TaskServices {}

@@ -69,3 +69,9 @@ export interface TranscriptionEngine {
   facts(): TranscriptionFacts | undefined;
   transcribe(request: TranscriptionRequest, signal: AbortSignal): AsyncIterable<TranscriptionEvent>;
 }
+
+declare module './task-services.ts' {
+  interface TaskServices {
+    readonly transcription?: TranscriptionService;
+  }
+}

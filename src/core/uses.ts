@@ -1,7 +1,9 @@
+import { Latch } from './latch.ts';
+
 /** Counts the users of something. Any number of waiters learn when none is left. */
 export class Uses {
   #count = 0;
-  #waiting: (() => void)[] = [];
+  readonly #unused = new Latch();
 
   get count(): number {
     return this.#count;
@@ -15,14 +17,12 @@ export class Uses {
       if (ended) return;
       ended = true;
       this.#count -= 1;
-      if (this.#count > 0) return;
-      for (const resolve of this.#waiting.splice(0)) resolve();
+      if (this.#count === 0) this.#unused.release();
     };
   }
 
   /** Resolves when the count is 0, at once if it is. A use that begins right afterwards does not matter. */
   idle(): Promise<void> {
-    if (this.#count === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    return this.#count === 0 ? Promise.resolve() : this.#unused.wait();
   }
 }

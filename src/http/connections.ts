@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Aborted } from '../core/abort-cause.ts';
+import { Latch } from '../core/latch.ts';
 
 interface PendingRequest {
   readonly request: IncomingMessage;
@@ -15,7 +16,7 @@ export function createConnections() {
   const ending = new Set<Duplex>();
   let closing = false;
   let draining = false;
-  let drained = (): void => undefined;
+  const drained = new Latch();
   const requests = new WeakMap<Duplex, Set<PendingRequest>>();
   /** Of all sockets. */
   const inFlight = new Set<PendingRequest>();
@@ -24,7 +25,7 @@ export function createConnections() {
 
   const over = (pending: PendingRequest): void => {
     inFlight.delete(pending);
-    if (draining && inFlight.size === 0) drained();
+    if (draining && inFlight.size === 0) drained.release();
   };
 
   const requestsOf = (socket: Duplex): Set<PendingRequest> => {
@@ -118,10 +119,7 @@ export function createConnections() {
       draining = true;
       for (const { response } of inFlight) if (!response.headersSent) response.shouldKeepAlive = false;
       for (const socket of ending) endIfIdle(socket);
-      return new Promise((resolve) => {
-        drained = resolve;
-        if (inFlight.size === 0) resolve();
-      });
+      return inFlight.size === 0 ? Promise.resolve() : drained.wait();
     },
     /** Settles when every socket is closed and the signals of its requests are aborted. */
     async destroyAll(): Promise<void> {

@@ -1,4 +1,5 @@
 import { type AbortCause, Aborted } from '../core/abort-cause.ts';
+import { type Deferred, deferred } from '../core/deferred.ts';
 import { AppError } from '../core/errors.ts';
 import { heapShare } from '../core/heap-share.ts';
 import { entryToDrop, type Owner, ownerOf } from '../core/owner.ts';
@@ -63,7 +64,7 @@ interface Entry {
   /** Resolves when the reply is there: with it, if it is whole. */
   readonly settled: Promise<Reply | undefined>;
   /** Resolves when its stream has its last event. */
-  readonly ended: { readonly promise: Promise<void>; readonly resolve: () => void };
+  readonly ended: Deferred<void>;
   stream?: ResumableStream;
   timer?: Timer;
 }
@@ -96,18 +97,10 @@ export class ResumableStreams {
     const follow = (): void => controller.abort(client.reason);
     if (asked.type === 'by-id') client.addEventListener('abort', follow);
     if (client.aborted) follow();
-    let settled: (reply: Reply | undefined) => void = () => undefined;
     const name = asked.type === 'by-name' ? asked.name : undefined;
-    let ended: () => void = () => undefined;
-    const promise = new Promise<void>((resolve) => {
-      ended = resolve;
-    });
-    const entry: Entry = {
-      ...{ id: call.id, owner: ownerOf(call), name, controller, ended: { promise, resolve: () => ended() } },
-      settled: new Promise((resolve) => {
-        settled = resolve;
-      }),
-    };
+    const settled = deferred<Reply | undefined>();
+    const ended = deferred<void>();
+    const entry: Entry = { id: call.id, owner: ownerOf(call), name, controller, ended, settled: settled.promise };
     this.#entries.set(call.id, entry);
     if (name !== undefined) this.#named.set(nameKey(entry.owner, name), entry);
     const isRunning = (): boolean => entry.stream?.running ?? this.#entries.has(call.id);
@@ -121,11 +114,11 @@ export class ResumableStreams {
         if (stream) {
           entry.stream = stream;
           client.removeEventListener('abort', follow);
-          settled(undefined);
+          settled.resolve(undefined);
           return { reply: stream.follow(0), taken: true };
         }
         this.#remove(entry);
-        settled('body' in reply ? reply : undefined);
+        settled.resolve('body' in reply ? reply : undefined);
         if (client.aborted) follow();
         else client.addEventListener('abort', follow);
         return { reply, taken: false };

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { AppError } from '../core/errors.ts';
+import { Mutex } from '../core/mutex.ts';
 import { hashKey, KeyFile, type KeyRules, keyId, type StoredKey } from './key-file.ts';
 
 /** How a key was used since the server was started. */
@@ -45,7 +46,7 @@ export class Keyring {
   readonly #uses = new Map<string, { requests: number; refused: number; lastSeen: number }>();
   /** Times of requests by id of the key, within the last minute. */
   readonly #times = new Map<string, number[]>();
-  #tries: Promise<unknown> = Promise.resolve();
+  readonly #tries = new Mutex();
   /** Number of keys that are being verified, by address, or by address and id. */
   readonly #waiting = new Map<string, number>();
   /** State of the file whose keys are used. */
@@ -134,7 +135,7 @@ export class Keyring {
     if (waiting >= maxTriesOfOne || all >= maxTries) throw new AppError('rate-limited', { retryAfterSeconds: 1 });
     const { hash = hashKey } = this.#parts;
     this.#waiting.set(group, waiting + 1);
-    const tried = this.#tries.then(async () => {
+    const tried = this.#tries.run(async () => {
       const stored = this.#byId.get(id);
       const computed = await hash(key, stored?.salt ?? noSalt);
       const expected = Buffer.from(stored?.hash ?? '', 'base64');
@@ -142,7 +143,6 @@ export class Keyring {
       // The file may have changed meanwhile.
       return right && isSameSecret(stored, this.#byId.get(id));
     });
-    this.#tries = tried.catch(() => undefined);
     const right = await tried.finally(() => {
       const left = (this.#waiting.get(group) ?? 1) - 1;
       if (left > 0) this.#waiting.set(group, left);

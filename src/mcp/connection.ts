@@ -1,3 +1,4 @@
+import { type Deferred, deferred } from '../core/deferred.ts';
 import { hideSecrets } from '../core/hide-secrets.ts';
 import { isObject } from '../core/json.ts';
 import {
@@ -420,17 +421,6 @@ const requestMs = 30_000;
 const mostPages = 64;
 const mostEntries = 1000;
 const mostListBytes = 2 * 1024 * 1024;
-
-type Deferred<Value> = ReturnType<typeof deferred<Value>>;
-
-function deferred<Value>() {
-  let resolve!: (value: Value) => void;
-  let reject!: (error: Error) => void;
-  const promise = new Promise<Value>((...settle) => {
-    [resolve, reject] = settle;
-  });
-  return { promise, resolve, reject };
-}
 
 /** Longest backoff: a server that is back is found within 15 s. */
 const longestMs = 8000;

@@ -1,4 +1,5 @@
 import { isObject } from '../core/json.ts';
+import { Mutex } from '../core/mutex.ts';
 import type { ToolServerEditor } from '../core/tool-servers.ts';
 import { type ReadOptions, readServers, type ServerConfig } from './config.ts';
 
@@ -23,10 +24,10 @@ type Entries = Record<string, unknown>;
  */
 export function serverFileEditor(parts: ServerFileParts): ToolServerEditor {
   const { path, read, write, exclusively, options, add, remove } = parts;
-  let last: Promise<unknown> = Promise.resolve();
+  const mutex = new Mutex();
   /** One change after another, each on the present content of the file. */
-  const edit = (change: (servers: Entries) => void): Promise<void> => {
-    const work = last.then(() =>
+  const edit = (change: (servers: Entries) => void): Promise<void> =>
+    mutex.run(() =>
       exclusively(async () => {
         const file: unknown = JSON.parse((await read())?.replace(/^\ufeff/, '') ?? '{}');
         if (!isObject(file)) throw new Error(`${path} must hold an object.`);
@@ -36,9 +37,6 @@ export function serverFileEditor(parts: ServerFileParts): ToolServerEditor {
         await write(`${JSON.stringify({ ...file, [key]: servers }, null, 2)}\n`);
       }),
     );
-    last = work.catch(() => undefined);
-    return work;
-  };
   const isProgram = (entry: unknown): boolean =>
     isObject(entry) && (entry.url === undefined || entry.url === null) && typeof entry.command === 'string';
   const inFile = (name: string): Error => new Error(`${name} is a program. Change it in ${path}.`);

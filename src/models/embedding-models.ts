@@ -14,13 +14,15 @@ import {
   memoryNeed,
   readModelFile,
 } from '../engines/llama/load-options.ts';
+import { RemoteEmbedding } from '../engines/remote/embedding.ts';
 import { embeddingModel as builtInWeights } from '../engines/weights.ts';
 import { LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineConsole } from './engine-console.ts';
-import { lifecycles } from './lifecycle.ts';
-import { remoteEmbedding } from './remote-task-models.ts';
-import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
+import { llamaPackages } from './engine-packages.ts';
+import { EngineLifecycle, lifecycles } from './lifecycle.ts';
+import { backendPool, type Console, remoteModel } from './remote-pool.ts';
+import { builtIn, type ModelTools, remoteSpec, type TaskModel } from './task-model.ts';
 import { displayName, engineThreads, knownBuilds } from './text-engine.ts';
 
 type EmbeddingModel = TaskModel<EmbeddingEngine>;
@@ -124,7 +126,10 @@ function maker(name: string, options: () => EmbeddingOptions, terminal: Terminal
 function consoleObserver(name: string, { model }: EmbeddingOptions, terminal: Terminal): TaskObserver<EmbeddingFacts> {
   const log = new LoadLog(terminal, name, () => performance.now(), 'Embeddings');
   return {
-    ...engineConsole('embedding', name, terminal, { advice: '--embeddingsmodel names another model.' }),
+    ...engineConsole('embedding', name, terminal, {
+      advice: '--embeddingsmodel names another model.',
+      packages: llamaPackages,
+    }),
     starting: () => {
       log.begin('path' in model ? model.path : `${name} (built in)`);
       log.started();
@@ -134,4 +139,14 @@ function consoleObserver(name: string, { model }: EmbeddingOptions, terminal: Te
       log.done([`${dimensions} dimensions`, `texts of up to ${maxTokens} tokens`, `pooling ${pooling}`]),
     failed: (reason) => log.failed(reason),
   };
+}
+
+/** Remote backends for embeddings (`--remote URL,for=embeddings`); undefined if there are none. */
+export function remoteEmbedding(settings: Settings, terminal: Console): TaskModel<EmbeddingEngine> | undefined {
+  const remote = remoteModel(settings, 'embeddings');
+  if (!remote) return undefined;
+  const { name, model, addresses, atOnce } = remote;
+  const make = () =>
+    new EngineLifecycle(new RemoteEmbedding(backendPool('embedding', { addresses }, terminal), { model }));
+  return { given: true, atOnce, spec: { name, kind: 'embedding', ...remoteSpec, make } };
 }

@@ -8,12 +8,14 @@ function loss(own: Partial<Loss>, exit?: Partial<NonNullable<Loss['exit']>>): Lo
   return { type: 'died', exit: ended, reason: 'it died', failures: 1, nextTryMs: 0, ...own };
 }
 
+const report = { advice: '', packages: () => ['ws'] };
+
 test.each<[string, Loss]>([
   ['SIGSEGV', loss({}, { signal: 'SIGSEGV' })],
   ['SIGABRT', loss({}, { signal: 'SIGABRT' })],
   ['an access violation on Windows', loss({}, { code: 0xc0000005 })],
 ])('lossReport: names the versions after %s', (_, crash) => {
-  expect(lossReport('text', crash, '')).toMatch(/started again\. For a report: Parley \d.*, Node \d.*\.$/);
+  expect(lossReport('text', crash, report)).toMatch(/started again\. For a report: Parley \d.*, Node \d.*, ws \d.*\.$/);
 });
 
 test.each<[string, Loss]>([
@@ -22,13 +24,13 @@ test.each<[string, Loss]>([
   ['a hang', loss({ type: 'silent', exit: undefined })],
   ['the second crash in a row', loss({ failures: 2, nextTryMs: 1000 }, { signal: 'SIGSEGV' })],
 ])('lossReport: no versions after %s', (_, other) => {
-  expect(lossReport('text', other, '')).not.toContain('Parley');
+  expect(lossReport('text', other, report)).not.toContain('Parley');
 });
 
 function world(interactive: boolean, loaded?: (facts: { readonly voices: number }) => string) {
   let written = '';
   const terminal = new Terminal({ interactive, columns: 80, write: (text) => (written += text) });
-  const options = { advice: 'Try another.', ...(loaded && { loaded }) };
+  const options = { ...report, advice: 'Try another.', ...(loaded && { loaded }) };
   return { console: engineConsole('speech', 'The voice amy', terminal, options), written: () => written };
 }
 

@@ -2,15 +2,20 @@ import { reportFacts, versionList } from '../core/product.ts';
 import { type Loss, lossLine } from '../engines/host/engine-state.ts';
 import type { TaskObserver } from '../engines/host/task-engine.ts';
 import { progressBar, type Terminal } from '../observe/terminal.ts';
-import { installedEngineVersions } from './engine-packages.ts';
+import { type EnginePackages, installedVersions } from './engine-packages.ts';
 
-export interface EngineConsoleOptions<Facts> {
+export interface EngineConsoleOptions<Facts> extends LossReport {
   /** Shows the output of the engine itself (`--debugmode`). */
   readonly debug?: boolean;
   /** The line that is shown when the model is loaded. */
   readonly loaded?: (facts: Facts) => string;
+}
+
+interface LossReport {
   /** What a person can do if the engine crashes again and again. */
   readonly advice: string;
+  /** Those of its kind. */
+  readonly packages: EnginePackages;
 }
 
 /** Console lines of an engine: loading, loaded, failed, crashed. Few engines know how far they have loaded. */
@@ -18,7 +23,7 @@ export function engineConsole<Facts>(
   kind: string,
   name: string,
   terminal: Pick<Terminal, 'line' | 'status' | 'interactive'>,
-  { debug = false, loaded, advice }: EngineConsoleOptions<Facts>,
+  { debug = false, loaded, ...report }: EngineConsoleOptions<Facts>,
 ): TaskObserver<Facts> {
   const error = { level: 'error', model: name } as const;
   const loading = `Loading ${name.replace(/^The /, 'the ')}`;
@@ -29,17 +34,17 @@ export function engineConsole<Facts>(
       loaded ? terminal.line(loaded(facts), { event: 'load', outcome: 'done', model: name }) : terminal.status(''),
     failed: (reason) =>
       terminal.line(`${name} could not be loaded: ${reason}`, { ...error, event: 'load', outcome: 'failed' }),
-    lost: (loss) => terminal.line(lossReport(kind, loss, advice), { ...error, event: 'lost' }),
+    lost: (loss) => terminal.line(lossReport(kind, loss, report), { ...error, event: 'lost' }),
     note: (text) => terminal.line(text),
     ...(debug ? { line: (line: string) => terminal.line(`${name}: ${line}`) } : {}),
   };
 }
 
 /** The console line of a lost engine. The first crash of a row has the versions that a report needs. */
-export function lossReport(kind: string, loss: Loss, advice: string): string {
+export function lossReport(kind: string, loss: Loss, { advice, packages }: LossReport): string {
   const line = lossLine(kind, loss, advice);
   if (!isCrash(loss) || loss.failures > 1) return line;
-  const engine = versionList(installedEngineVersions()[kind]);
+  const engine = versionList(installedVersions(packages));
   return `${line} For a report: ${[reportFacts(), engine].filter(Boolean).join(', ')}.`;
 }
 

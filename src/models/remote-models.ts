@@ -9,7 +9,7 @@ import { loadChatFormat } from './chat-format.ts';
 import { taskModels } from './engine-kinds.ts';
 import { EngineLifecycle } from './lifecycle.ts';
 import type { PreparedModel } from './prepared-model.ts';
-import { backendPool } from './remote-task-models.ts';
+import { backendPool } from './remote-pool.ts';
 import type { ModelOffer } from './router.ts';
 import { remoteSpec } from './task-model.ts';
 

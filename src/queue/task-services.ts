@@ -1,6 +1,5 @@
 import type { EmbeddingEngine, EmbeddingFacts, EmbeddingService } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
-import type { MusicEngine, MusicService } from '../core/music.ts';
 import type { SpeechEngine, SpeechService } from '../core/speech.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { TranscriptionEngine, TranscriptionService } from '../core/transcription.ts';
@@ -28,15 +27,6 @@ export function speechService(parts: TaskDeps<SpeechEngine, SpeechSource>): Spee
     voices,
     warm: (signal) => loaded(parts.source, signal),
     speak: (request, ticket) => stream(ticket, ({ engine, signal }) => engine.speak(request, signal), { paced: true }),
-  };
-}
-
-export function musicService(parts: TaskDeps<MusicEngine>): MusicService {
-  const { stream } = tasks(parts);
-  return {
-    name: parts.source.name,
-    generate: (request, ticket) =>
-      stream(ticket, ({ engine, signal }) => engine.generate(request, signal), { paced: true }),
   };
 }
 

@@ -3,6 +3,7 @@ import { Channel } from '../core/channel.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type { ExchangeWatch } from '../core/exchange-watch.ts';
+import { Latch } from '../core/latch.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Job } from './jobs.ts';
@@ -197,12 +198,8 @@ type Reader = ReturnType<typeof createReader>;
 
 /** `took` resolves when the reader asks for the next item (`cameBack`). */
 function createReader() {
-  let wake = (): void => {};
-  const took = () =>
-    new Promise<void>((resolve) => {
-      wake = resolve;
-    });
-  return { took, cameBack: () => wake() };
+  const taken = new Latch();
+  return { took: () => taken.wait(), cameBack: () => taken.release() };
 }
 
 async function* unpacked<Event>(items: Channel<Item<Event>>, reader: Reader | undefined): AsyncGenerator<Event> {

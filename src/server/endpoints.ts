@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { ownFolder } from '../core/data-folder.ts';
 import { readGguf } from '../gguf/gguf.ts';
+import { kindLabels } from '../models/engine-kinds.ts';
 import { availableBytes } from '../models/memory-budget.ts';
 import { mayAdminister } from '../protocols/admin/access.ts';
 import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
@@ -14,8 +15,6 @@ import { fidelityEndpoint, fidelityFamily } from '../protocols/fidelity/fidelity
 import { answeringBoth, llamacppEndpoints } from '../protocols/llamacpp/routes.ts';
 import { mcpEndpoints } from '../protocols/mcp/routes.ts';
 import { messagesEndpoints } from '../protocols/messages/routes.ts';
-import { musicEndpoints } from '../protocols/music/routes.ts';
-import { nativeFamily } from '../protocols/native/errors.ts';
 import { nativeEndpoints } from '../protocols/native/routes.ts';
 import { answeringProbes, ollamaEndpoints } from '../protocols/ollama/routes.ts';
 import { imagesEndpoints } from '../protocols/openai/images/endpoints.ts';
@@ -42,9 +41,9 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         ...clients,
         warn,
         streams: services.streams,
+        newSeed: () => randomInt(1, 1_000_000),
         ...(settings.singleinstance ? { shutdown } : {}),
       }),
-      ...musicEndpoints({ family: nativeFamily, newSeed: () => randomInt(1, 1_000_000) }),
       ...openaiEndpoints,
       ...xttsEndpoints({ outputFolder: ownFolder('output') }),
       ...realtimeEndpoints,
@@ -68,6 +67,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         hasKeyFile: keys !== undefined,
         fileFacts: modelFileFacts(),
         availableBytes,
+        kindLabels,
       }),
       ...requestEndpoints(services, fieldTables),
       ...mcpEndpoints({ tools, product }),

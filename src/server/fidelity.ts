@@ -6,10 +6,9 @@ import { comfyFidelity } from '../protocols/comfy/fields.ts';
 import { llamacppFidelity } from '../protocols/llamacpp/fields.ts';
 import { modelMemoryFidelity } from '../protocols/llamacpp/models.ts';
 import { messagesFidelity } from '../protocols/messages/fields.ts';
-import { musicFidelity } from '../protocols/music/routes.ts';
 import { legacyFidelity, taskFidelity } from '../protocols/native/generate.ts';
-import { nativeFidelity, webPageFidelity } from '../protocols/native/routes.ts';
-import { nativeSpeechFidelity, transcribeFidelity } from '../protocols/native/speech.ts';
+import { nativeFidelity, nativeSoundFidelity, webPageFidelity } from '../protocols/native/routes.ts';
+import { transcribeFidelity } from '../protocols/native/speech.ts';
 import { streamFidelity } from '../protocols/native/streams.ts';
 import { tokenFidelity } from '../protocols/native/tokens.ts';
 import { ollamaFidelity } from '../protocols/ollama/fields.ts';
@@ -29,8 +28,7 @@ export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]
     ...transcriptionFidelities,
     transcribeFidelity,
     speechFidelity,
-    nativeSpeechFidelity,
-    musicFidelity,
+    ...nativeSoundFidelity,
     ...xttsFidelity,
     vitsFidelity,
   ],

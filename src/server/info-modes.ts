@@ -14,7 +14,7 @@ export async function inform(settings: Settings, product: Product): Promise<void
 
 /** The first line is the version alone, for scripts. */
 async function version(product: Product): Promise<void> {
-  const { engineVersions } = await import('../models/engine-packages.ts');
+  const { engineVersions } = await import('../models/engine-kinds.ts');
   for (const line of versionLines(product, engineVersions())) console.log(line);
 }
 

@@ -12,11 +12,11 @@ import { systemTimer } from '../http/timers.ts';
 import {
   createTaskServices,
   type EngineServices,
+  installedEngineVersions,
   taskCapacities,
   taskCounters,
   taskFeatures,
 } from '../models/engine-kinds.ts';
-import { installedEngineVersions } from '../models/engine-packages.ts';
 import { batchingSettings } from '../models/text-engine.ts';
 import { printable } from '../observe/printable.ts';
 import { adminLevel } from '../protocols/admin/access.ts';
@@ -135,7 +135,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
       admin: adminLevel(admin),
       router: models?.byName ?? false,
       mcp: tools !== undefined && (tools.catalog?.servers().length ?? 1) > 0,
-      ...taskFeatures(parts.taskSources ?? {}),
+      engines: taskFeatures(parts.taskSources ?? {}),
       savedata: Boolean(clients.slots),
       multiplayer: Boolean(clients.story),
       websearch: Boolean(clients.search),

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Settings } from '../config/flags.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
+import { Latch } from '../core/latch.ts';
 import type { LibraryModel, ModelDownload, ModelLibrary } from '../core/models-view.ts';
 import type { DownloadParts } from '../library/download.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
@@ -101,25 +102,22 @@ const reportMs = 200;
 /** The progress of the work, its last report at the end; throws if the work fails. */
 async function* reported(work: (progress: DownloadParts['progress']) => Promise<unknown>): ModelDownload {
   let latest: { readonly done: number; readonly total: number | undefined } | undefined;
-  let wake = (): void => undefined;
+  const changed = new Latch();
   let last = Number.NEGATIVE_INFINITY;
   let over = false;
   const running = work((done, total) => {
     latest = { done, total };
     if (performance.now() - last < reportMs) return;
     last = performance.now();
-    wake();
+    changed.release();
   }).finally(() => {
     over = true;
-    wake();
+    changed.release();
   });
   // Awaited below; until then a failure must not count as unhandled.
   running.catch(() => undefined);
   while (!over) {
-    await new Promise<void>((resolve) => {
-      wake = resolve;
-      if (over) resolve();
-    });
+    await changed.wait();
     if (latest) yield latest;
   }
   await running;

@@ -3,7 +3,7 @@ import { constants, setPriority } from 'node:os';
 import type { Settings } from '../config/flags.ts';
 import type { Loaded, Running } from '../config/load.ts';
 import { type Product, reportFacts } from '../core/product.ts';
-import { givenModels, moduleOf } from '../models/engine-kinds.ts';
+import { givenModels } from '../models/engine-kinds.ts';
 import { welcome } from '../observe/banner.ts';
 import { JsonTerminal } from '../observe/json-log.ts';
 import { streamOutput, Terminal } from '../observe/terminal.ts';
@@ -65,7 +65,7 @@ async function serveModel(runtime: Runtime, settings: Settings, terminal: Termin
   const { app, engine, model, registry, exit, stop } = runtime;
   const given = givenModels(model.taskModels).map(({ spec: { kind, name }, optional = false }) => ({
     name,
-    module: moduleOf(kind),
+    kind,
     optional,
     load: () => registry.load(kind, name),
   }));

@@ -3,13 +3,14 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { Probe } from '../core/probe.ts';
 import { gpuBuilds } from '../engines/llama/gpu-builds.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
 import type { Native } from '../engines/llama/worker/native/native.ts';
 import { packageFolder } from '../engines/package-folder.ts';
 import { libraryPackage } from '../engines/transcription/whisper-cpp/choose.ts';
 import { whisperPackage } from '../models/engine-packages.ts';
-import type { Probe, Probed, ProbedDevice, ProbeResult } from './probe.ts';
+import type { Probed, ProbedDevice, ProbeResult } from './probe.ts';
 
 // The process of `parley doctor` that loads one native part, as its engine does. Packages are imported on use: any may be missing.
 
@@ -70,7 +71,7 @@ const probes: Readonly<Record<string, (part: string) => Promise<Probed>>> = {
   },
   bare: async (pack) => {
     const { findBarePack } = await import('../engines/bare/pack.ts');
-    const { runtime, module } = findBarePack(pack as 'diffusion' | 'music');
+    const { runtime, module } = findBarePack(pack);
     const entry = fileURLToPath(new URL('../engines/bare/probe.js', import.meta.url));
     await promisify(execFile)(runtime, [entry, module], { timeout: longestDriverMs }).catch(({ stderr, message }) => {
       throw new Error(/^Uncaught (.*)$/m.exec(stderr)?.[1] ?? message);

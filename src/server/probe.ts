@@ -1,21 +1,9 @@
 import { fileURLToPath } from 'node:url';
+import type { Probe } from '../core/probe.ts';
 import { type ChildExit, type Spawn, spawnChild } from '../engines/host/child.ts';
 import type { StartTimer } from '../engines/host/engine-process.ts';
 import { howItDied } from '../engines/host/engine-state.ts';
-import type { GpuBuild } from '../engines/llama/load-options.ts';
 import { systemTimer } from '../http/timers.ts';
-
-/** A native part that can be loaded to see whether it works here. */
-export type Probe =
-  | `llama ${GpuBuild}`
-  | 'fabric'
-  | 'onnx'
-  | 'flite'
-  | 'sherpa'
-  | 'sharp'
-  | `whisper${'' | '-vulkan' | '-cuda'}`
-  | 'whisper library'
-  | `bare ${'diffusion' | 'music'}`;
 
 /** A processor or graphics card that a library can compute with. */
 export interface ProbedDevice {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Probe } from '../core/probe.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
-import type { Probe, ProbeResult } from './probe.ts';
+import type { ProbeResult } from './probe.ts';
 import { probedCards } from './probed-cards.ts';
 
 const card = { name: 'a card', graphics: true, freeBytes: 5, totalBytes: 9 };

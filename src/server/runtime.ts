@@ -14,7 +14,7 @@ import { readModelFile } from '../engines/llama/load-options.ts';
 import type { BackendPool } from '../engines/remote/backend-pool.ts';
 import { systemTimer } from '../http/timers.ts';
 import type { Keyring } from '../keys/keyring.ts';
-import { countsTaskModels, givenModels, specsOf, taskNouns } from '../models/engine-kinds.ts';
+import { countsTaskModels, givenModels, kindLabels, specsOf } from '../models/engine-kinds.ts';
 import type { UnloadReason } from '../models/lifecycle.ts';
 import { memoryBudget } from '../models/memory-budget.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
@@ -256,7 +256,7 @@ function logs(
   const refusalLog = new RefusalLog({ repeats: new Repeats({ say }), quiet, now, wasLogged });
   return {
     observer: observed ? requestLog : {},
-    taskObserver: new TaskLog(terminal, taskNouns),
+    taskObserver: new TaskLog(terminal, kindLabels),
     warn: say,
     onError,
     onRefused: (refused) => refusalLog.refused(refused),

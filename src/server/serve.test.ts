@@ -117,7 +117,7 @@ describe('serve', () => {
 
   test('exits if a model of the command line cannot be loaded', async () => {
     const load = () => Promise.reject(new AppError('model-load-failed', { model: 'dream', reason: 'damaged' }));
-    const { running, happened, written } = world({}, { given: [{ name: 'dream', load }] });
+    const { running, happened, written } = world({}, { given: [{ name: 'dream', kind: 'image', load }] });
     await running;
     expect(happened).toEqual(['listening', 'engine started', 'closed', 'exit 3']);
     expect(written()).toContain('dream could not be loaded: damaged');
@@ -130,7 +130,10 @@ describe('serve', () => {
       terminal?.line('The voice dream could not be loaded: damaged');
       return Promise.reject(error);
     };
-    const told = world({}, { given: [{ name: 'dream', load }], onTerminal: (made) => (terminal = made) });
+    const told = world(
+      {},
+      { given: [{ name: 'dream', kind: 'speech', load }], onTerminal: (made) => (terminal = made) },
+    );
     await told.running;
     expect(told.written().split('dream could not be loaded')).toHaveLength(2);
   });
@@ -138,8 +141,8 @@ describe('serve', () => {
   test('continues without an optional model, and logs the reason', async () => {
     const loaded: string[] = [];
     const given = [
-      { name: 'far', module: 'ImageGeneration', optional: true, load: () => Promise.reject(new Error('away')) },
-      { name: 'near', load: async () => void loaded.push('near') },
+      { name: 'far', kind: 'image', optional: true, load: () => Promise.reject(new Error('away')) },
+      { name: 'near', kind: 'music', load: async () => void loaded.push('near') },
     ];
     const taskModels = { image: {}, music: {} } as ReturnType<Serving['model']>['taskModels'];
     const { running, happened, written } = world({}, { given, taskModels });

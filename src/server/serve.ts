@@ -5,7 +5,7 @@ import type { Settings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
 import { isAlive as isAliveNow } from '../core/is-alive.ts';
 import { ownCommand } from '../launcher/wanted.ts';
-import { kindModules } from '../models/engine-kinds.ts';
+import { offeredKinds } from '../models/engine-kinds.ts';
 import type { PreparedModel } from '../models/prepared-model.ts';
 import { embeddedModel } from '../models/text-engine.ts';
 import { type Addresses, baseUrl, hintLines, readyLines } from '../observe/banner.ts';
@@ -42,8 +42,7 @@ export interface Serving {
 
 interface GivenModel {
   readonly name: string;
-  /** Its name in the list of modules. */
-  readonly module?: string | undefined;
+  readonly kind: string;
   readonly optional?: boolean;
   load(): Promise<void>;
 }
@@ -65,9 +64,9 @@ export async function serve(serving: Serving): Promise<void> {
     await app.server.close();
     return exit(3);
   }
-  const without = Object.fromEntries(missing.map(({ module }) => [module, false]));
-  const modules = { ...kindModules(serving.model().taskModels, state.type !== 'none'), ...without };
-  for (const line of readyLines(addresses, settings, modules)) terminal.line(line);
+  const failed = missing.map(({ kind }) => kind);
+  const offers = offeredKinds(serving.model().taskModels, state.type !== 'none', failed);
+  for (const line of readyLines(addresses, settings, offers)) terminal.line(line);
   const builtIn = serving.model().file?.path === embeddedModel;
   const hints = hintLines({ command: ownCommand(process.env), builtIn, interactive: terminal.interactive });
   for (const line of hints) terminal.line(line);

@@ -2,6 +2,7 @@ import { open, readdir, readFile, realpath, rename, rm, stat, writeFile } from '
 import { basename, dirname, join } from 'node:path';
 import { NewerFile } from '../core/file-version.ts';
 import { isAlive } from '../core/is-alive.ts';
+import { Mutex } from '../core/mutex.ts';
 import { withFileLock } from './file-lock.ts';
 
 export interface AtomicFileOptions<Content> {
@@ -36,7 +37,7 @@ export class AtomicFile<Content> {
   #content: Content;
   /** Fingerprint of the file that was read; undefined if there was none, null before the first read. */
   #seen: string | undefined | null = null;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #mutex = new Mutex();
   #cleaned = false;
 
   constructor(parts: AtomicFileOptions<Content>) {
@@ -45,7 +46,7 @@ export class AtomicFile<Content> {
   }
 
   read(): Promise<Content> {
-    return this.#inTurn(async () => {
+    return this.#mutex.run(async () => {
       const path = await this.#place();
       try {
         return await this.#refreshed(path, 'report');
@@ -61,7 +62,7 @@ export class AtomicFile<Content> {
    * argument.
    */
   change(next: (content: Content) => Content): Promise<Content> {
-    return this.#inTurn(async () => {
+    return this.#mutex.run(async () => {
       const path = await this.#place();
       return withFileLock(path, () => this.#changed(path, next));
     });
@@ -80,12 +81,6 @@ export class AtomicFile<Content> {
     this.#content = content;
     this.#seen = await fingerprint(path);
     return content;
-  }
-
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => undefined);
-    return turn;
   }
 
   /** A damaged file is repaired only by the holder of the lock. */

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
+import { Mutex } from '../core/mutex.ts';
 import { inSlices } from '../core/slices.ts';
 import { replaceFile } from './atomic-file.ts';
 import { withFileLock } from './file-lock.ts';
@@ -48,7 +49,7 @@ const fileNames = /^([a-z]+)\.([a-z0-9]{1,64})\.([1-9]\d{0,14})\.(json|deleted)$
 export class SyncedRecords {
   readonly #parts: SyncedRecordsParts;
   readonly #limits: { readonly records: number; readonly characters: number };
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #mutex = new Mutex();
 
   constructor(parts: SyncedRecordsParts) {
     this.#parts = parts;
@@ -93,7 +94,7 @@ export class SyncedRecords {
         : [Buffer.from(`{"${versionKey}":1,"data":`), ...(await inSlices(jsonBytes(data))), Buffer.from('}\n')];
     await mkdir(this.#parts.folder, { recursive: true, mode: 0o700 });
     // Within this process in the order of the calls; the lock keeps none.
-    return this.#inTurn(async () => {
+    return this.#locked(async () => {
       const heads = await this.#heads();
       const stored = heads.get(keyOf(name));
       if ((stored?.revision ?? 0) !== base) return { saved: false, revision: stored?.revision ?? 0 };
@@ -129,10 +130,8 @@ export class SyncedRecords {
     return join(this.#parts.folder, `${kind}.${id}.${revision}.${deleted ? 'deleted' : 'json'}`);
   }
 
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#last.then(() => withFileLock(join(this.#parts.folder, 'records'), work));
-    this.#last = turn.catch(() => undefined);
-    return turn;
+  #locked<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#mutex.run(() => withFileLock(join(this.#parts.folder, 'records'), work));
   }
 }
 

@@ -75,15 +75,9 @@ export const audioFlags = flagTable({
   ttsthreads: integer('COUNT', 0, { label: 'Speech threads', defaultText: '0, same as --threads', min: 0 }).help(
     'Threads for speech.',
   ),
-  musicllm: file({ label: 'Music language model' }).help(
-    'Language model of a music model (ACE-Step 1.5, GGUF), which plans songs. Music needs its four files and the music pack (parley pack add music).',
-  ),
-  musicembeddings: file({ label: 'Music embeddings' }).help('Text encoder of the music model.'),
-  musicdiffusion: file({ label: 'Music diffusion' }).help('Diffusion model of the music model.'),
-  musicvae: file({ label: 'Music VAE' }).help('VAE of the music model.'),
-  musiclowvram: toggle({ label: 'Music with low VRAM' }).help(
-    'Keep each part of the music model in memory only while it is used.',
-  ),
+});
+
+export const embeddingsFlags = flagTable({
   embeddingsmodel: file({ label: 'Embeddings model', tab: 'Loaded Files' }).help(
     'Embeddings or reranking model (GGUF). all-MiniLM-L6-v2 is built in.',
   ),

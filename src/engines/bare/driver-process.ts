@@ -174,7 +174,7 @@ function spawnBare<Progress>(
 }
 
 /** The error of a run for the client: the reason of the signal if it aborted, otherwise the message of the driver without its full stop. */
-export function driverFailure(error: unknown, capability: 'image' | 'music', signal: AbortSignal): AppError {
+export function driverFailure(error: unknown, capability: string, signal: AbortSignal): AppError {
   signal.throwIfAborted();
   const text = error instanceof Error ? error.message : String(error);
   return new AppError('engine-failed', { capability, reason: text.trim().replace(/\.$/, '') });

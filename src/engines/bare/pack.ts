@@ -1,24 +1,21 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { packs, systemOf } from '../../packs/catalogue.ts';
 import { packageFolder, packageProblem } from '../package-folder.ts';
 
 const runtimePackage = 'bare-sidecar';
 
-/** Package of the driver of each pack, and the folder of its native libraries. */
-const packs = {
-  diffusion: (system: string) => ({ name: '@qvac/diffusion-cpp', libraries: join('prebuilds', system) }),
-  music: (system: string) => ({ name: `@qvac/audiogen-ggml-${system}`, libraries: join('addon', 'prebuilds') }),
-};
-
 /** Files of the runtime and the driver. Throws a sentence with what to do if one is missing, damaged or of another version. */
 export function findBarePack(
-  pack: keyof typeof packs,
+  pack: string,
   find: (name: string) => string | undefined = packageFolder,
   { platform, arch }: Pick<NodeJS.Process, 'platform' | 'arch'> = process,
 ) {
-  const system = `${platform}-${arch}`;
-  const driver = packs[pack](system);
+  const system = systemOf({ platform, arch });
+  const driver = packs.find(({ name }) => name === pack)?.driver;
+  if (!driver) throw new Error(`the pack ${pack} has no driver`);
+  const driverPackage = driver.name.replace('SYSTEM', system);
   const partOf = (name: string, part: string): string => {
     const folder = find(name);
     if (folder === undefined) {
@@ -32,7 +29,7 @@ export function findBarePack(
   };
   return {
     runtime: partOf(runtimePackage, join('prebuilds', system, platform === 'win32' ? 'bare.exe' : 'bare')),
-    libraries: partOf(driver.name, driver.libraries),
-    module: pathToFileURL(partOf(driver.name, 'index.js')).href,
+    libraries: partOf(driverPackage, driver.libraries.replace('SYSTEM', system)),
+    module: pathToFileURL(partOf(driverPackage, 'index.js')).href,
   };
 }

@@ -8,6 +8,7 @@ const model = a.object({
   id: a.orNull(a.text),
   name: a.text,
   kind: a.text,
+  label: a.text,
   default: a.flag,
   state: a.words('loaded', 'loading', 'unloaded', 'unloading', 'failed'),
   progress: a.orNull(a.number),

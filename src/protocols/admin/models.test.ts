@@ -13,6 +13,8 @@ function held(kind: string, name: string, state: HeldModel['state'], own: Partia
   return { kind, name, state, inUse: 0, bytes: undefined, expiresAt: never, ...own };
 }
 
+const kindLabels = { text: 'Text', image: 'Image', speech: 'Speech', embedding: 'Embedding', music: 'Music' };
+
 interface World {
   readonly state?: TextState;
   readonly list?: readonly HeldModel[];
@@ -37,6 +39,7 @@ async function ask(path: string, world: World = {}, authorization?: string) {
     hasKeyFile: false,
     fileFacts: async () => facts,
     availableBytes: () => 9e9,
+    kindLabels,
     ...world.services,
   });
   const call = { headers: authorization === undefined ? {} : { authorization } } as unknown as Call;
@@ -51,8 +54,8 @@ describe('/api/extra/models', () => {
   test('one model: state, memory and measures, and the models of other kinds', async () => {
     const list = [
       held('text', 'mini', { type: 'ready' }, { bytes: 70e6, inUse: 1 }),
-      held('image', 'sketch', { type: 'loading', progress: 0.5 }),
       held('speech', 'flite', { type: 'unloaded' }, { expiresAt: 0 }),
+      held('image', 'sketch', { type: 'loading', progress: 0.5 }),
       held('music', 'song', { type: 'failed', reason: 'no memory' }),
     ];
     expect(await ask(path, { list })).toEqual({
@@ -61,6 +64,7 @@ describe('/api/extra/models', () => {
           id: null,
           name: 'mini',
           kind: 'text',
+          label: 'Text',
           default: true,
           state: 'loaded',
           progress: null,
@@ -74,7 +78,14 @@ describe('/api/extra/models', () => {
           active_requests: 1,
           expires_at: null,
         },
-        expect.objectContaining({ name: 'sketch', kind: 'image', state: 'loading', progress: 0.5, memory_bytes: null }),
+        expect.objectContaining({
+          name: 'sketch',
+          kind: 'image',
+          label: 'Image',
+          state: 'loading',
+          progress: 0.5,
+          memory_bytes: null,
+        }),
         expect.objectContaining({ name: 'flite', state: 'unloaded', expires_at: '1970-01-01T00:00:00.000Z' }),
         expect.objectContaining({ name: 'song', state: 'failed', reason: 'no memory' }),
       ],

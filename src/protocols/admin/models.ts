@@ -31,6 +31,8 @@ export interface ModelStatusServices {
   readonly hasKeyFile: boolean;
   readonly fileFacts: (path: string) => Promise<ModelFileFacts | undefined>;
   readonly availableBytes: () => number;
+  /** The engine kinds and their names for people, in the order of the reply. */
+  readonly kindLabels: Readonly<Record<string, string>>;
 }
 
 /** One model in the reply; unknown values are null. */
@@ -39,6 +41,8 @@ interface ModelStatus {
   readonly id: string | null;
   readonly name: string;
   readonly kind: string;
+  /** The kind, for people. */
+  readonly label: string;
   readonly default: boolean;
   readonly state: 'loaded' | 'loading' | 'unloaded' | 'unloading' | 'failed';
   readonly progress: number | null;
@@ -62,14 +66,14 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
     family: adminFamily,
     recorded: false,
   });
-  const { access, swap, library, hasKeyFile, availableBytes } = services;
+  const { access, swap, library, hasKeyFile, availableBytes, kindLabels } = services;
   return [
     row(
       '/api/extra/models',
       'All models of every kind: state, memory, context, and what this key may change.',
       async (call, context: ModelStatusContext) =>
         json({
-          models: [...(await textModels(context, services)), ...taskModels(services)],
+          models: labelled([...(await textModels(context, services)), ...taskModels(services)], kindLabels),
           available_bytes: availableBytes(),
           router: context.models?.byName ?? false,
           admin: { enabled: access.enabled, allowed: mayAdminister(access, call), key_file: hasKeyFile },
@@ -84,7 +88,16 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
   ];
 }
 
-async function textModels(context: ModelStatusContext, services: ModelStatusServices): Promise<ModelStatus[]> {
+type Unlabelled = Omit<ModelStatus, 'label'>;
+
+function labelled(models: readonly Unlabelled[], labels: Readonly<Record<string, string>>): readonly ModelStatus[] {
+  const order = Object.keys(labels);
+  return models
+    .toSorted((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))
+    .map((model) => ({ ...model, label: labels[model.kind] ?? model.kind }));
+}
+
+async function textModels(context: ModelStatusContext, services: ModelStatusServices): Promise<Unlabelled[]> {
   const { text, name, models, modelName } = context;
   const held = (services.memory?.list() ?? []).filter(({ kind }) => kind === 'text');
   const now = text.state();
@@ -127,7 +140,7 @@ function textStatus(
   { name, present, known, state }: Pick<ListedModel, 'name' | 'present' | 'known' | 'state'>,
   held: HeldModel | undefined,
   { id, own, file }: { id: string | null; own: TextState | undefined; file: ModelFileFacts | undefined },
-): ModelStatus {
+): Unlabelled {
   return {
     id,
     kind: 'text',
@@ -163,7 +176,7 @@ function measures(known: TextModel | undefined, file: ModelFileFacts | undefined
 }
 
 /** Models of the other kinds, each name once per kind. A text model is listed as another kind only while it is loaded as one. */
-function taskModels({ memory }: ModelStatusServices): readonly ModelStatus[] {
+function taskModels({ memory }: ModelStatusServices): readonly Unlabelled[] {
   const held = memory?.list() ?? [];
   const textNames = new Set(held.flatMap(({ kind, name }) => (kind === 'text' ? [name] : [])));
   const others = held.filter(

@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../../core/fidelity.ts';
 import * as a from '../answers.ts';
+import { switchNames } from './info.ts';
 
 const warnings = { 'warnings?': a.list(a.text) };
 
@@ -64,10 +65,6 @@ const turn = { turn_major: a.count, turn_minor: a.count, idle: a.flag, data_form
 const noStory = a.object({ success: a.words(false), data: a.nothing });
 const notKept = a.object({ success: a.words(false), error: a.text, 'revision?': a.count });
 
-const features = ['txt2img', 'vision', 'audio', 'transcribe', 'multiplayer', 'websearch', 'tts', 'embeddings'];
-const moreFeatures = ['music', 'musicllm', 'savedata', 'router', 'guidance', 'jinja', 'mcp'];
-const switches = Object.fromEntries([...features, ...moreFeatures].map((name) => [name, a.flag]));
-
 const snapshots = a.orNull(
   a.object({
     snapshots: a.count,
@@ -131,7 +128,7 @@ const cache = a.object({
 });
 
 const value = (schema: JsonSchema) => a.json(a.object({ value: schema }));
-const info: Readonly<Record<string, a.Answer>> = {
+const infoWith = (features: readonly string[]): Readonly<Record<string, a.Answer>> => ({
   'GET /api/v1/model': a.json(a.object({ result: a.text })),
   'GET /api/v1/config/max_length': value(a.count),
   'GET /api/v1/config/max_context_length': value(a.count),
@@ -144,8 +141,7 @@ const info: Readonly<Record<string, a.Answer>> = {
       result: a.words('KoboldCpp'),
       version: a.text,
       protected: a.flag,
-      llm: a.flag,
-      ...switches,
+      ...Object.fromEntries([...features, ...switchNames].map((name) => [name, a.flag])),
       admin: a.words(0, 1, 2),
       parley: a.object({ name: a.text, version: a.text, 'commit?': a.text, engines: a.mapOf(a.mapOf(a.text)) }),
     }),
@@ -155,7 +151,7 @@ const info: Readonly<Record<string, a.Answer>> = {
   'GET /ping': a.json(a.object({ status: a.words('healthy') })),
   'GET /api/extra/preloadstory': a.json(a.anything),
   'GET /api/extra/cache': a.json(cache),
-};
+});
 
 const stories: Readonly<Record<string, a.Answer>> = {
   'POST /api/extra/data/list': a.json(a.list(a.text)),
@@ -189,7 +185,8 @@ const stories: Readonly<Record<string, a.Answer>> = {
 
 const story = { prompt: 'Once upon a time, there was a lighthouse', max_length: 60, temperature: 0.7 };
 
-export const nativeAnswers: a.DialectAnswers = {
+/** `features`: the names of the engine kinds in the version reply. */
+export const nativeAnswers = (features: readonly string[]): a.DialectAnswers => ({
   errors: { native: error },
   answers: {
     // With padding the status is sent before a failure is known.
@@ -220,7 +217,7 @@ export const nativeAnswers: a.DialectAnswers = {
       a.json(a.object({ result: a.text, success: a.flag, 'error?': a.text })),
       a.object({ result: a.words(''), success: a.words(false) }),
     ),
-    ...info,
+    ...infoWith(features),
     ...stories,
     'POST /api/extra/tts': a.sounds,
     'POST /api/extra/transcribe': a.json(
@@ -250,4 +247,4 @@ export const nativeAnswers: a.DialectAnswers = {
     'POST /api/extra/embeddings': { input: ['Hello', 'Good morning'] },
     'POST /api/extra/tts': { input: 'Hello, this is the voice of your computer.', response_format: 'wav' },
   },
-};
+});

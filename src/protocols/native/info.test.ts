@@ -16,7 +16,7 @@ function parts(state: TextState, own: Partial<InfoParts> = {}, performance = bef
     product: { name: 'Parley', version: '0.1.0', commit: '1a2b3c' },
     engineVersions: () => ({ text: { llama: '3' } }),
     modelName: () => 'koboldcpp/mini',
-    features: () => ({ protected: true, jinja: true, admin: 2 }),
+    features: () => ({ protected: true, jinja: true, admin: 2, engines: { txt2img: true, tts: false } }),
     counters: () => ({ total_img_gens: 1, total_tts_gens: 2, total_transcribe_gens: 3 }),
     advertised: { maxLength: 0, maxContext: 0 },
     quiet: false,
@@ -67,14 +67,16 @@ test('without the key the model has no name, and there is no story', async () =>
 test('version: has every feature in order, and the name of this program', async () => {
   const reply = (await get(parts(loading), '/api/extra/version')) as object;
   expect(Object.keys(reply).join(' ')).toBe(
-    'result version protected llm txt2img vision audio transcribe multiplayer websearch tts embeddings music musicllm ' +
-      'savedata admin router guidance jinja mcp parley',
+    'result version protected llm txt2img tts vision audio multiplayer websearch savedata router guidance jinja mcp ' +
+      'admin parley',
   );
   expect(reply).toMatchObject({
     result: 'KoboldCpp',
     version: '1.122.1',
     protected: true,
     llm: true,
+    txt2img: true,
+    tts: false,
     vision: false,
     admin: 2,
     jinja: true,

@@ -11,31 +11,25 @@ import { nativeFamily } from './errors.ts';
 const koboldVersion = '1.122.1';
 const koboldAiVersion = '1.2.5';
 
-/** What can be switched on, by the names of the version reply and in its order. */
-const featureNames = [
-  'txt2img',
+/** What can be switched on, by the names of the version reply and in its order. Those of the engine kinds come first. */
+export const switchNames = [
   'vision',
   'audio',
-  'transcribe',
   'multiplayer',
   'websearch',
-  'tts',
-  'embeddings',
-  'music',
-  'musicllm',
   'savedata',
-  'admin',
   'router',
   'guidance',
   'jinja',
   'mcp',
 ] as const;
-type FeatureName = (typeof featureNames)[number];
 
 /** `admin` is 1 without an admin password and 2 with one; what is left out is off. */
-type Features = { readonly [Name in Exclude<FeatureName, 'admin'>]?: boolean } & {
+type Features = { readonly [Name in (typeof switchNames)[number]]?: boolean } & {
   readonly protected: boolean;
   readonly admin?: 0 | 1 | 2;
+  /** What the engines can do, by the names of their kinds. */
+  readonly engines: Readonly<Record<string, boolean>>;
 };
 
 export interface InfoParts extends Pick<DialectParts, 'text' | 'modelName'> {
@@ -95,7 +89,9 @@ function versionBody(_: Call, { text, product, engineVersions, features }: InfoP
     version: koboldVersion,
     protected: on.protected,
     llm: state.type === 'ready' || state.type === 'loading',
-    ...Object.fromEntries(featureNames.map((name) => [name, on[name] ?? (name === 'admin' ? 0 : false)])),
+    ...on.engines,
+    ...Object.fromEntries(switchNames.map((name) => [name, on[name] ?? false])),
+    admin: on.admin ?? 0,
     parley: { name, version, ...(commit && { commit }), engines: engineVersions() },
   };
 }

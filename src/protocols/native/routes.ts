@@ -9,7 +9,8 @@ import { noteHeaders } from '../spoken-reply.ts';
 import { nativeFamily, readInput } from './errors.ts';
 import { type GenerateParts, generateEndpoints, generateFidelity, taskEndpoints } from './generate.ts';
 import { type CacheParts, cacheEndpoint, type InfoParts, infoEndpoints } from './info.ts';
-import { nativeSpeechEndpoint, type SpeechParts, transcribeEndpoint } from './speech.ts';
+import { musicEndpoints, musicFidelity } from './music.ts';
+import { nativeSpeechEndpoint, nativeSpeechFidelity, type SpeechParts, transcribeEndpoint } from './speech.ts';
 import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
 import { type StreamParts, streamEndpoints } from './streams.ts';
 import { type SyncParts, syncEndpoints } from './synced-records.ts';
@@ -24,6 +25,7 @@ export interface NativeServices extends StoryParts, SyncParts, StreamParts {
   readonly search?: WebSearch | undefined;
   /** With `--singleinstance` only. */
   readonly shutdown?: () => void;
+  readonly newSeed: () => number;
 }
 
 export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeContext>[] {
@@ -36,6 +38,7 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeC
     cacheEndpoint,
     nativeSpeechEndpoint,
     transcribeEndpoint,
+    ...musicEndpoints({ family: nativeFamily, newSeed: services.newSeed }),
     ...saveSlotEndpoints(services),
     ...syncEndpoints(services),
     ...multiplayerEndpoints(services),
@@ -51,6 +54,8 @@ const row = endpointRow(write('tools'), { method: 'POST', match: 'ending', queue
 const embeddingsFields = listFields({ truncate: true });
 const embeddingsFidelity = fidelityOf('Native text API', 'POST /api/extra/embeddings', embeddingsFields);
 export const nativeFidelity = [generateFidelity, embeddingsFidelity];
+/** Of endpoints that reply with sound. */
+export const nativeSoundFidelity = [nativeSpeechFidelity, musicFidelity];
 
 export const embeddingsEndpoint: ModelEndpoint<EmbeddingParts> = row(
   '/api/extra/embeddings',

@@ -5,6 +5,7 @@ import type { ChatRequest } from '../../chat/request.ts';
 import { Channel } from '../../core/channel.ts';
 import { type AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
+import { Latch } from '../../core/latch.ts';
 import type { SpeechService } from '../../core/speech.ts';
 import type { Ticket } from '../../core/ticket.ts';
 import type { SocketWork } from '../../http/web-socket.ts';
@@ -158,7 +159,7 @@ class Speaker {
   #error: unknown;
   #waiting = 0;
   #over = false;
-  #rested: () => void = () => undefined;
+  readonly #rested = new Latch();
 
   constructor(private readonly parts: SpeakerParts) {
     this.#done = this.#run()
@@ -168,7 +169,7 @@ class Speaker {
       .finally(() => {
         // Also when the response was cancelled, with sentences left.
         this.#over = true;
-        this.#rested();
+        this.#rested.release();
       });
   }
 
@@ -179,11 +180,7 @@ class Speaker {
 
   /** Resolves when all sentences so far are spoken. */
   async rest(): Promise<void> {
-    if (this.#waiting > 0 && !this.#over) {
-      await new Promise<void>((resolve) => {
-        this.#rested = resolve;
-      });
-    }
+    if (this.#waiting > 0 && !this.#over) await this.#rested.wait();
     if (this.#error !== undefined) throw this.#error;
   }
 
@@ -205,7 +202,7 @@ class Speaker {
       writer.sentence(sentence);
       if (isSpeakable(sentence)) await this.#speak(sentence.trim(), voice);
       this.#waiting -= 1;
-      if (this.#waiting === 0) this.#rested();
+      if (this.#waiting === 0) this.#rested.release();
     }
   }
 

@@ -20,6 +20,7 @@ function model(own: Partial<ModelStatus> = {}): ModelStatus {
     id: null,
     name: 'mini',
     kind: 'text',
+    label: 'Text',
     default: false,
     state: 'loaded',
     progress: null,
@@ -47,7 +48,7 @@ function answer(models: readonly ModelStatus[], own: Partial<ModelsAnswer> = {})
   };
 }
 
-test('shownModels: sorts by kind, and shows the text model as an embedding model only while it is loaded', () => {
+test('shownModels: text first, and shows the text model as an embedding model only while it is loaded', () => {
   const embedding = model({ kind: 'embedding', state: 'unloaded' });
   const speech = model({ kind: 'speech', name: 'flite' });
   expect(shownModels({ models: [embedding, speech, model()] })).toEqual([model(), speech]);

@@ -9,16 +9,15 @@ export interface ModelsAnswer {
   readonly last_failure: { readonly name: string; readonly reason: string } | null;
 }
 
-export const kinds = ['text', 'image', 'speech', 'transcription', 'embedding', 'music'] as const;
-export type ModelKind = (typeof kinds)[number];
-
 export type ModelState = 'loaded' | 'loading' | 'unloaded' | 'unloading' | 'failed';
 
 export interface ModelStatus {
   /** For requests that name it; null if there is no choice. */
   readonly id: string | null;
   readonly name: string;
-  readonly kind: ModelKind;
+  readonly kind: string;
+  /** The kind, for people. */
+  readonly label: string;
   readonly default: boolean;
   readonly state: ModelState;
   readonly progress: number | null;
@@ -46,17 +45,12 @@ export interface LibraryEntry {
   readonly trained_context: number | null;
 }
 
-/** The models to show, by kind. The text model is listed as an embedding model only while it is loaded as one. */
+/** The models to show, those for text first. The text model is listed as an embedding model only while it is loaded as one. */
 export function shownModels({ models }: Pick<ModelsAnswer, 'models'>): ModelStatus[] {
   const texts = new Set(models.flatMap(({ kind, name }) => (kind === 'text' ? [name] : [])));
   return models
     .filter(({ kind, name, state }) => kind !== 'embedding' || state !== 'unloaded' || !texts.has(name))
-    .sort((a, b) => place(a.kind) - place(b.kind));
-}
-
-function place(kind: ModelKind): number {
-  const found = kinds.indexOf(kind);
-  return found < 0 ? kinds.length : found;
+    .sort((a, b) => Number(b.kind === 'text') - Number(a.kind === 'text'));
 }
 
 /** The text model that answers: the chosen one, the default one, or the first. */
@@ -68,7 +62,7 @@ export function answering(models: readonly ModelStatus[], chosen: string | undef
 /** The models that a page uses, of each kind the one that answers. */
 export function modelsFor(
   models: readonly ModelStatus[],
-  wanted: readonly ModelKind[],
+  wanted: readonly string[],
   chosen: string | undefined,
 ): ModelStatus[] {
   return wanted.flatMap(

@@ -1,11 +1,4 @@
-import {
-  bytesText,
-  type LibraryEntry,
-  type ModelKind,
-  type ModelState,
-  type ModelStatus,
-  parametersText,
-} from './status.ts';
+import { bytesText, type LibraryEntry, type ModelState, type ModelStatus, parametersText } from './status.ts';
 
 const count = (value: number): string => value.toLocaleString('en');
 
@@ -16,14 +9,6 @@ export const texts = {
     unreachable: 'server not responding',
     label: (names: string, state: string) => `Model: ${names} (${state})`,
   },
-  kinds: {
-    text: 'Text',
-    image: 'Image',
-    speech: 'Speech',
-    transcription: 'Transcription',
-    embedding: 'Embedding',
-    music: 'Music',
-  } satisfies Record<ModelKind, string> as Record<string, string>,
   states: {
     loaded: 'loaded',
     loading: 'loading',

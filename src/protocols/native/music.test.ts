@@ -7,7 +7,7 @@ import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { musicEndpoints, musicFidelity } from './routes.ts';
+import { musicEndpoints, musicFidelity } from './music.ts';
 
 const family: Family = {
   name: 'test',

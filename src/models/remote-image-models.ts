@@ -1,30 +1,15 @@
 import type { Settings } from '../config/flags.ts';
-import { type RemotePurpose, readDrawingRemote, remoteAddresses } from '../config/remote.ts';
-import type { EmbeddingEngine } from '../core/embedding.ts';
+import { readDrawingRemote } from '../config/remote.ts';
 import type { ImageFacts } from '../core/image.ts';
 import type { PictureEdit, PictureEditor } from '../core/pictures.ts';
-import { BackendPool, type BackendPoolParts } from '../engines/remote/backend-pool.ts';
+import type { BackendPoolParts } from '../engines/remote/backend-pool.ts';
 import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
 import type { AsPng } from '../engines/remote/drawing-server.ts';
-import { RemoteEmbedding } from '../engines/remote/embedding.ts';
 import { RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
-import { shownName } from '../engines/remote/kinds.ts';
-import type { Terminal } from '../observe/terminal.ts';
-import { EngineLifecycle, engineTimer } from './lifecycle.ts';
+import { EngineLifecycle } from './lifecycle.ts';
 import { pictureEditor } from './picture-editor.ts';
-import { type ImageModel, remoteSpec, type TaskModel } from './task-model.ts';
-
-type Console = Pick<Terminal, 'line'>;
-
-/** Remote backends for embeddings (`--remote URL,for=embeddings`); undefined if there are none. */
-export function remoteEmbedding(settings: Settings, terminal: Console): TaskModel<EmbeddingEngine> | undefined {
-  const remote = remoteModel(settings, 'embeddings');
-  if (!remote) return undefined;
-  const { name, model, addresses, atOnce } = remote;
-  const make = () =>
-    new EngineLifecycle(new RemoteEmbedding(backendPool('embedding', { addresses }, terminal), { model }));
-  return { given: true, atOnce, spec: { name, kind: 'embedding', ...remoteSpec, make } };
-}
+import { backendPool, type Console, remoteModel } from './remote-pool.ts';
+import { type ImageModel, remoteSpec } from './task-model.ts';
 
 /** Remote backends for images (`for=images`). */
 export function remoteImage(
@@ -55,32 +40,6 @@ export function remoteDrawing(words: readonly string[], terminal: Console): Imag
   return { given: true, optional: true, facts, spec };
 }
 
-/** A pool of remote backends of one capability. */
-export function backendPool(
-  capability: string,
-  parts: Pick<BackendPoolParts, 'addresses' | 'identify'>,
-  terminal: Console,
-): BackendPool {
-  return new BackendPool({
-    ...parts,
-    environment: process.env,
-    capability,
-    startTimer: engineTimer,
-    now: () => performance.now(),
-    say: (line) => terminal.line(line),
-  });
-}
-
-function remoteModel({ remote }: Settings, purpose: RemotePurpose) {
-  const addresses = remoteAddresses(remote, purpose);
-  const [first] = addresses;
-  if (!first) return undefined;
-  // Until they are probed, only the command line is known.
-  const model = first.model === undefined ? undefined : shownName(first.model);
-  const atOnce = addresses.reduce((sum, { parallel }) => sum + parallel, 0);
-  return { name: model ?? first.host, model, addresses, atOnce: () => atOnce };
-}
-
 /** Facts of a drawing server before it has answered. */
 function unknownFacts(url: string): ImageFacts {
   return {
@@ -96,7 +55,7 @@ function unknownFacts(url: string): ImageFacts {
 }
 
 /** Decodes and encodes every picture of a remote backend, which validates it and removes its text chunks. */
-export const asPng =
+const asPng =
   (editor: PictureEditor): AsPng =>
   async (bytes, size) => {
     const edit: PictureEdit = size ? { type: 'resize', size } : { type: 'encode', format: 'png', quality: 100 };

@@ -1,0 +1,11 @@
+import type { MusicEngine, MusicService } from '../core/music.ts';
+import { type TaskDeps, tasks } from './tasks.ts';
+
+export function musicService(parts: TaskDeps<MusicEngine>): MusicService {
+  const { stream } = tasks(parts);
+  return {
+    name: parts.source.name,
+    generate: (request, ticket) =>
+      stream(ticket, ({ engine, signal }) => engine.generate(request, signal), { paced: true }),
+  };
+}
