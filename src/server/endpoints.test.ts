@@ -30,3 +30,14 @@ test('endpoints: a path is named in the folder of its dialect alone', async () =
   const several = [...dialects].filter(([, names]) => names.size > 1);
   expect(several.map(([path, names]) => `${path}: ${[...names].join(', ')}`)).toEqual([]);
 });
+
+test('docs/contributing.md: "Add a dialect" names the files that import the dialect of its example', () => {
+  const guide = readFileSync(new URL('../../docs/contributing.md', import.meta.url), 'utf8');
+  const section = guide.split(/^## /m).find((part) => part.startsWith('Add a dialect')) ?? '';
+  const named = [...section.matchAll(/`src\/(server\/[\w-]+\.ts)`/g)].map(([, file]) => file);
+  const importing = files.filter((file) => {
+    const outside = !file.startsWith('protocols/messages/');
+    return outside && readFileSync(join(source, file), 'utf8').includes('/protocols/messages/');
+  });
+  expect([...new Set(named)].sort()).toEqual(importing.sort());
+});
