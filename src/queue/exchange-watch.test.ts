@@ -13,7 +13,7 @@ import { RequestQueue } from './request-queue.ts';
 import { tasks } from './tasks.ts';
 import { textService } from './text.ts';
 
-/** Everything that a watch is told, in order. */
+/** All calls of a watch, in order. */
 function noted(): { readonly told: string[]; readonly watch: ExchangeWatch } {
   const told: string[] = [];
   const watch: ExchangeWatch = {

@@ -18,7 +18,7 @@ export interface TaskDeps<Engine, Source extends EngineSource<Engine> = EngineSo
 
 /** Observer callbacks for the console and the metrics. Must not throw or block. */
 export interface TaskObserver {
-  /** It may begin, after so many milliseconds in the queue. */
+  /** It may begin, after this many milliseconds in the queue. */
   turnCame?(waited: number): void;
   begun?(job: TaskJob): void;
   /** Once for each task that has begun; with the error if it failed, `stopped` if it was aborted. */
@@ -32,7 +32,7 @@ export function laneOf({ name }: WorkKind, model: string): string {
   return `\u0000task ${name} ${model}`;
 }
 
-/** What a task has while it runs. */
+/** The context of a running task. */
 export interface TaskRun<Engine> {
   readonly engine: Engine;
   /** How long the engine took to load. */
@@ -52,7 +52,7 @@ interface TaskTurn<Engine> {
 }
 
 interface StreamOptions {
-  /** The work is pulled only as fast as it is read, so that what a slow reader has not taken stays where it is made. */
+  /** Backpressure: the next event is pulled only when the reader has taken the last one, so a slow reader buffers nothing here. */
   readonly paced?: boolean;
 }
 

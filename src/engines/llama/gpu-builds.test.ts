@@ -16,7 +16,7 @@ import type { GpuBuild } from './load-options.ts';
 const root = mkdtempSync(join(tmpdir(), 'parley-builds-'));
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** What is found where these packages are installed, each with its folder and an empty library in it. */
+/** The builds found with these packages installed, each with its folder and an empty library in it. */
 function found(names: readonly string[], system = { platform: 'linux', arch: 'x64' } as const): InstalledBuilds {
   const folder = mkdtempSync(join(root, 'packages-'));
   for (const name of names) {

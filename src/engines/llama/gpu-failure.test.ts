@@ -9,7 +9,7 @@ import {
   loadReason,
 } from './gpu-failure.ts';
 
-/** As it was printed on a card whose driver is older than the toolkit of the package. */
+/** Output with a GPU driver that is older than the toolkit of the package. */
 const oldDriver = [
   'llama_context: graph splits = 1',
   'CUDA error: the provided PTX was compiled with an unsupported toolchain',
