@@ -76,8 +76,8 @@ export class RunningDrawings implements Drawings {
   }
 }
 
-export function imageService({ drawings, ...parts }: ImageDeps): ImageService {
-  const own = tasks(parts);
+export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
+  const own = tasks(deps);
 
   async function* watched(engine: ImageEngine, request: ImageRequest, drawing: Drawing, signal: AbortSignal) {
     const start = drawing.progress;
@@ -128,9 +128,9 @@ export function imageService({ drawings, ...parts }: ImageDeps): ImageService {
   }
 
   return {
-    name: parts.source.name,
+    name: deps.source.name,
     get facts() {
-      return parts.source.peek()?.facts() ?? parts.source.facts;
+      return deps.source.peek()?.facts() ?? deps.source.facts;
     },
     inTurn,
     draw: (request, ticket) => inTurn(ticket, (turn) => turn.draw(request)),
