@@ -4,45 +4,45 @@ import type { MusicEngine, MusicService } from '../core/music.ts';
 import type { SpeechEngine, SpeechService } from '../core/speech.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { TranscriptionEngine, TranscriptionService } from '../core/transcription.ts';
-import { type TaskDeps, tasks } from './tasks.ts';
+import { type TaskParts, tasks } from './tasks.ts';
 
+/** The voices are known without loading the model. */
 export type TranscriptionSource = EngineSource<TranscriptionEngine> & {
-  /** If they are known without loading the model. */
+  /** Where they are known without loading the model. */
   readonly languages?: readonly string[];
 };
-/** The voices are known without loading the model. */
 export type SpeechSource = EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords' | 'exactVoices'>;
 
-/** Loads the engine outside of the queue, because it is not a task. */
+/** No task, so that it takes no turn in the queue. */
 async function loaded<Engine>(source: EngineSource<Engine>, signal: AbortSignal): Promise<void> {
   (await source.use(signal)).release();
 }
 
-export function speechService(deps: TaskDeps<SpeechEngine, SpeechSource>): SpeechService {
-  const { stream } = tasks(deps);
-  const { name, voices, maxWords, exactVoices = false } = deps.source;
+export function speechService(parts: TaskParts<SpeechEngine, SpeechSource>): SpeechService {
+  const { stream } = tasks(parts);
+  const { name, voices, maxWords, exactVoices = false } = parts.source;
   return {
     name,
     maxWords,
     exactVoices,
     voices,
-    warm: (signal) => loaded(deps.source, signal),
+    warm: (signal) => loaded(parts.source, signal),
     speak: (request, ticket) => stream(ticket, ({ engine, signal }) => engine.speak(request, signal), { paced: true }),
   };
 }
 
-export function musicService(deps: TaskDeps<MusicEngine>): MusicService {
-  const { stream } = tasks(deps);
+export function musicService(parts: TaskParts<MusicEngine>): MusicService {
+  const { stream } = tasks(parts);
   return {
-    name: deps.source.name,
+    name: parts.source.name,
     generate: (request, ticket) =>
       stream(ticket, ({ engine, signal }) => engine.generate(request, signal), { paced: true }),
   };
 }
 
-export function transcriptionService(deps: TaskDeps<TranscriptionEngine, TranscriptionSource>): TranscriptionService {
-  const { stream } = tasks(deps);
-  const { source } = deps;
+export function transcriptionService(parts: TaskParts<TranscriptionEngine, TranscriptionSource>): TranscriptionService {
+  const { stream } = tasks(parts);
+  const { source } = parts;
   let known = source.languages;
   return {
     name: source.name,
@@ -50,7 +50,7 @@ export function transcriptionService(deps: TaskDeps<TranscriptionEngine, Transcr
       known = source.peek()?.facts()?.languages ?? known;
       return known;
     },
-    warm: (signal) => loaded(deps.source, signal),
+    warm: (signal) => loaded(parts.source, signal),
     transcribe: (request, ticket) =>
       stream(ticket, async function* ({ engine, signal, wrote }) {
         let text = '';
@@ -65,9 +65,9 @@ export function transcriptionService(deps: TaskDeps<TranscriptionEngine, Transcr
   };
 }
 
-export function embeddingService(deps: TaskDeps<EmbeddingEngine>): EmbeddingService {
-  const { source } = deps;
-  const { once } = tasks(deps);
+export function embeddingService(parts: TaskParts<EmbeddingEngine>): EmbeddingService {
+  const { source } = parts;
+  const { once } = tasks(parts);
   let known: EmbeddingFacts | undefined;
   const facts = (): EmbeddingFacts | undefined => {
     known = source.peek()?.facts() ?? known;

@@ -1,7 +1,8 @@
 /**
  * The heuristics of scheduling in the worker: which sequences share a batch, how much of a prompt is prefilled, padding, slots, drafts
- * and threads. Each constant has its reason. The measured effect of each group is the speed relative to the state without it (figures
- * in docs/performance.md; arm64 is a Neoverse-N1 and x64 a Sapphire Rapids, both with two cores; the GPU is an H200):
+ * and threads. Each constant has its reason. The table has the measured effect of each group: the speed relative to the state without
+ * it (`npm run bench -- serve`, `busy`, `cache` and `gpu`, 17 November 2026; arm64 is a Neoverse-N1 and x64 a Sapphire Rapids, both with
+ * two cores; the GPU is an H200):
  *
  * | group                       | arm64                                               | x64              | GPU                  |
  * | --------------------------- | --------------------------------------------------- | ---------------- | -------------------- |
