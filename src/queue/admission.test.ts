@@ -8,7 +8,7 @@ function world(places: number, capacity = 1) {
   const queue = new Queue({ capacity, maxRequests: () => places, now: () => time.now });
   const enter = (client: string): Place => queue.enter({ client });
   /** Retry time in seconds of a rejected request; undefined if it is admitted. */
-  const told = (client: string): number | undefined => {
+  const retryAfter = (client: string): number | undefined => {
     try {
       enter(client);
       return undefined;
@@ -20,143 +20,143 @@ function world(places: number, capacity = 1) {
   const pass = (seconds: number) => {
     time.now += seconds * 1000;
   };
-  return { queue, enter, told, pass };
+  return { queue, enter, retryAfter, pass };
 }
 
 describe('Queue.enter: client without requests', () => {
   test.each([1, 2, 3, 10])('alone gets all of %i places, and no more', (places) => {
-    const { enter, told, queue } = world(places);
+    const { enter, retryAfter, queue } = world(places);
     for (let count = 0; count < places; count += 1) enter('crowd');
-    expect(told('crowd')).toBe(5);
+    expect(retryAfter('crowd')).toBe(5);
     expect(queue.running + queue.waiting).toBe(places);
   });
 
   test('gets a place that became free since its rejection, however often other clients have tried', () => {
-    const { enter, told, queue } = world(3);
+    const { enter, retryAfter, queue } = world(3);
     const crowd = [enter('crowd'), enter('crowd'), enter('crowd')];
-    expect(told('single')).toBe(5);
+    expect(retryAfter('single')).toBe(5);
     crowd[0]?.leave();
-    expect(told('crowd')).toBeDefined();
-    expect(told('crowd')).toBeDefined();
+    expect(retryAfter('crowd')).toBeDefined();
+    expect(retryAfter('crowd')).toBeDefined();
     const single = enter('single');
     expect([single.position()?.position, queue.running + queue.waiting]).toEqual([2, 3]);
     crowd[1]?.leave();
-    expect(told('crowd')).toBeUndefined();
+    expect(retryAfter('crowd')).toBeUndefined();
   });
 
   test('is admitted although another client always fills both places', () => {
-    const { enter, told } = world(2);
+    const { enter, retryAfter } = world(2);
     const crowd = [enter('crowd'), enter('crowd')];
-    expect(told('single')).toBeDefined();
+    expect(retryAfter('single')).toBeDefined();
     crowd[0]?.leave();
-    expect(told('crowd')).toBeDefined();
-    expect(told('single')).toBeUndefined();
+    expect(retryAfter('crowd')).toBeDefined();
+    expect(retryAfter('single')).toBeUndefined();
   });
 
   test('with a single place is admitted if it comes first: an idle server rejects no request', () => {
-    const { enter, told } = world(1);
+    const { enter, retryAfter } = world(1);
     const running = enter('crowd');
-    expect(told('single')).toBe(5);
+    expect(retryAfter('single')).toBe(5);
     running.leave();
-    expect(told('crowd')).toBeUndefined();
+    expect(retryAfter('crowd')).toBeUndefined();
   });
 
   test('has a place reserved for its wait and half a minute more', () => {
-    const { enter, told, pass } = world(2);
+    const { enter, retryAfter, pass } = world(2);
     const [first] = [enter('crowd'), enter('crowd')];
-    expect(told('single')).toBe(5);
+    expect(retryAfter('single')).toBe(5);
     first.leave();
     pass(34);
-    expect(told('crowd')).toBeDefined();
+    expect(retryAfter('crowd')).toBeDefined();
     pass(1);
-    expect(told('crowd')).toBeUndefined();
+    expect(retryAfter('crowd')).toBeUndefined();
   });
 
   test('several rejected clients get a place each', () => {
-    const { enter, told } = world(4);
+    const { enter, retryAfter } = world(4);
     const crowd = ['crowd', 'crowd', 'crowd', 'crowd'].map(enter);
-    for (const client of ['a', 'b']) expect(told(client)).toBeDefined();
+    for (const client of ['a', 'b']) expect(retryAfter(client)).toBeDefined();
     crowd[0]?.leave();
     crowd[1]?.leave();
-    expect(told('crowd')).toBeDefined();
-    for (const client of ['a', 'b']) expect(told(client)).toBeUndefined();
+    expect(retryAfter('crowd')).toBeDefined();
+    for (const client of ['a', 'b']) expect(retryAfter(client)).toBeUndefined();
   });
 
   test('takes a place reserved for another one: first come, first served among clients without requests', () => {
-    const { enter, told } = world(2);
+    const { enter, retryAfter } = world(2);
     const [first] = [enter('crowd'), enter('crowd')];
-    expect(told('a')).toBeDefined();
+    expect(retryAfter('a')).toBeDefined();
     first.leave();
-    expect(told('b')).toBeUndefined();
-    expect(told('a')).toBeDefined();
+    expect(retryAfter('b')).toBeUndefined();
+    expect(retryAfter('a')).toBeDefined();
   });
 
   test('a client with requests gets no reservation when it is rejected', () => {
-    const { enter, told } = world(3);
+    const { enter, retryAfter } = world(3);
     enter('other');
     const crowd = [enter('crowd'), enter('crowd')];
-    expect(told('crowd')).toBeDefined();
+    expect(retryAfter('crowd')).toBeDefined();
     crowd[0]?.leave();
-    expect(told('other')).toBeUndefined();
+    expect(retryAfter('other')).toBeUndefined();
   });
 
   test('the number of remembered clients is limited', () => {
-    const { enter, told } = world(1);
+    const { enter, retryAfter } = world(1);
     enter('crowd');
-    for (let stranger = 0; stranger < 1000; stranger += 1) expect(told(`stranger ${stranger}`)).toBe(5);
+    for (let stranger = 0; stranger < 1000; stranger += 1) expect(retryAfter(`stranger ${stranger}`)).toBe(5);
   });
 });
 
 describe('Queue.enter: retry time', () => {
   test('is that of the next free place, not of the whole queue', () => {
-    const { enter, told, pass } = world(10);
+    const { enter, retryAfter, pass } = world(10);
     for (let count = 0; count < 10; count += 1) enter('crowd');
-    expect(told('crowd')).toBe(5);
+    expect(retryAfter('crowd')).toBe(5);
     pass(2);
-    expect(told('crowd')).toBe(3);
+    expect(retryAfter('crowd')).toBe(3);
   });
 
   test('is that of the request that finishes first', () => {
-    const { enter, told, pass } = world(2, 2);
+    const { enter, retryAfter, pass } = world(2, 2);
     enter('a');
     pass(2);
     enter('b');
-    expect(told('c')).toBe(3);
+    expect(retryAfter('c')).toBe(3);
   });
 
   test('follows the duration of finished requests', () => {
-    const { enter, told, pass } = world(1);
+    const { enter, retryAfter, pass } = world(1);
     for (let round = 0; round < 30; round += 1) {
       const place = enter('a');
       pass(40);
       place.leave();
     }
     enter('a');
-    expect(told('b')).toBe(40);
+    expect(retryAfter('b')).toBe(40);
     pass(30);
     // Near the mean the estimate is half of it.
-    expect(told('b')).toBe(20);
+    expect(retryAfter('b')).toBe(20);
   });
 
   test('grows with the running time of the first request', () => {
-    const { enter, told, pass } = world(1);
+    const { enter, retryAfter, pass } = world(1);
     enter('a');
-    expect(told('b')).toBe(5);
+    expect(retryAfter('b')).toBe(5);
     pass(60);
-    expect(told('b')).toBe(30);
+    expect(retryAfter('b')).toBe(30);
     pass(540);
-    expect(told('b')).toBe(300);
+    expect(retryAfter('b')).toBe(300);
   });
 
   test('is at least one second', () => {
-    const { enter, told, pass } = world(1);
+    const { enter, retryAfter, pass } = world(1);
     for (let round = 0; round < 40; round += 1) {
       const place = enter('a');
       pass(0.01);
       place.leave();
     }
     enter('a');
-    expect(told('b')).toBe(1);
+    expect(retryAfter('b')).toBe(1);
   });
 });
 
@@ -245,9 +245,9 @@ test('Queue.enter: after a rejection the next place goes to a client without req
   const crowd = fc.array(fc.constantFrom('enter', 'leave'), { maxLength: 60 });
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 8 }), crowd, (places, list) => {
-      const { enter, told } = world(places);
+      const { enter, retryAfter } = world(places);
       const inside = Array.from({ length: places }, () => enter('crowd'));
-      expect(told('single')).toBeDefined();
+      expect(retryAfter('single')).toBeDefined();
       for (const action of list) {
         if (action === 'leave' && inside.length > 1) inside.shift()?.leave();
         if (action === 'enter') {
@@ -258,7 +258,7 @@ test('Queue.enter: after a rejection the next place goes to a client without req
           }
         }
       }
-      if (inside.length < places) expect(told('single')).toBeUndefined();
+      if (inside.length < places) expect(retryAfter('single')).toBeUndefined();
       else expect(list.includes('leave')).toBe(false);
     }),
   );

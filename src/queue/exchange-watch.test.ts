@@ -13,22 +13,22 @@ import { RequestQueue } from './request-queue.ts';
 import { tasks } from './tasks.ts';
 import { textService } from './text.ts';
 
-/** Everything that a watch is told, in order. */
-function noted(): { readonly told: string[]; readonly watch: ExchangeWatch } {
-  const told: string[] = [];
+/** All calls of a watch, in order. */
+function recordingWatch(): { readonly calls: string[]; readonly watch: ExchangeWatch } {
+  const calls: string[] = [];
   const watch: ExchangeWatch = {
     traceparent: '00-aa-bb-01',
-    queued: (kind) => told.push(`queued ${kind}`),
-    turnCame: () => told.push('turn'),
+    queued: (kind) => calls.push(`queued ${kind}`),
+    turnCame: () => calls.push('turn'),
     engineCame: (kind, model, _, error) =>
-      told.push(`engine ${kind} ${model}${error ? ` ${(error as Error).name}` : ''}`),
-    generationBegun: (request, _, job) => told.push(`begun ${request.prompt} ${job}`),
-    event: ({ type }, job) => told.push(`${type} ${job}`),
-    taskBegun: (kind) => told.push(`begun ${kind}`),
-    taskEnded: (kind, error) => told.push(`ended ${kind} ${error?.code}`),
-    left: () => told.push('left'),
+      calls.push(`engine ${kind} ${model}${error ? ` ${(error as Error).name}` : ''}`),
+    generationBegun: (request, _, job) => calls.push(`begun ${request.prompt} ${job}`),
+    event: ({ type }, job) => calls.push(`${type} ${job}`),
+    taskBegun: (kind) => calls.push(`begun ${kind}`),
+    taskEnded: (kind, error) => calls.push(`ended ${kind} ${error?.code}`),
+    left: () => calls.push('left'),
   };
-  return { told, watch };
+  return { calls, watch };
 }
 
 const requestQueue = () => new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 9 }), () => 0);
@@ -46,9 +46,9 @@ function text(source: (engine: ReturnType<typeof fakeEngine>) => TextSource = fi
 }
 
 test('watch of a text: reports queue, engine, generation, every event, and finally that it left', async () => {
-  const { told, watch } = noted();
+  const { calls, watch } = recordingWatch();
   await fold(text().service.generate(plainRequest('Hello', 10), ticketOf(watch)));
-  expect(told).toEqual([
+  expect(calls).toEqual([
     'queued text',
     'turn',
     'engine text fake',
@@ -62,7 +62,7 @@ test('watch of a text: reports queue, engine, generation, every event, and final
 });
 
 test('watch of a text: the engine gets the trace context', async () => {
-  const { watch } = noted();
+  const { watch } = recordingWatch();
   const { engine, service } = text();
   const sinks: GenerationSink[] = [];
   const reservation = service.reserve(ticketOf(watch), plainRequest('Hello', 10));
@@ -76,25 +76,25 @@ test('watch of a text: the engine gets the trace context', async () => {
 });
 
 test('watch of a text: reports a model that cannot be loaded, and that the job left', async () => {
-  const { told, watch } = noted();
+  const { calls, watch } = recordingWatch();
   const failing = (engine: ReturnType<typeof fakeEngine>): TextSource => ({
     ...fixedTextSource(engine),
     use: () => Promise.reject(new AppError('model-load-failed', { model: 'fake', reason: 'x' })),
   });
   await fold(text(failing).service.generate(plainRequest('Hello', 10), ticketOf(watch))).catch(() => undefined);
-  expect(told).toEqual(['queued text', 'turn', 'engine text fake AppError', 'error 1', 'left']);
+  expect(calls).toEqual(['queued text', 'turn', 'engine text fake AppError', 'error 1', 'left']);
 });
 
 test('watch of a text: reports once that it left, also if released twice', () => {
-  const { told, watch } = noted();
+  const { calls, watch } = recordingWatch();
   const { release } = text().service.reserve(ticketOf(watch), plainRequest('Hello', 10));
   release();
   release();
-  expect(told).toEqual(['queued text', 'left']);
+  expect(calls).toEqual(['queued text', 'left']);
 });
 
 test('watch of a task: reports queue, engine, begin, end, and finally that it left', async () => {
-  const { told, watch } = noted();
+  const { calls, watch } = recordingWatch();
   const source: EngineSource<object> = {
     name: 'bell',
     use: async () => ({ engine: {}, release: () => undefined }),
@@ -104,7 +104,7 @@ test('watch of a task: reports queue, engine, begin, end, and finally that it le
   const work = { name: 'speech', cost: 1, firstGuessSeconds: 1 };
   const queue = requestQueue();
   await tasks({ requestQueue: queue, work, source }).once(ticketOf(watch), async () => 'ding');
-  expect(told).toEqual([
+  expect(calls).toEqual([
     'queued speech',
     'turn',
     'engine speech bell',

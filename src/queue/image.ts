@@ -12,12 +12,12 @@ import type {
   ImageTurn,
 } from '../core/image.ts';
 import type { Ticket } from '../core/ticket.ts';
-import { type TaskDeps, tasks } from './tasks.ts';
+import { type TaskParts, tasks } from './tasks.ts';
 
 /** The facts are known without loading the model. */
 export type ImageSource = EngineSource<ImageEngine> & { readonly facts: ImageFacts };
 
-export interface ImageDeps extends TaskDeps<ImageEngine, ImageSource> {
+export interface ImageDeps extends TaskParts<ImageEngine, ImageSource> {
   /** Shared by the services of all models. */
   readonly drawings: RunningDrawings;
 }
@@ -76,8 +76,8 @@ export class RunningDrawings implements Drawings {
   }
 }
 
-export function imageService({ drawings, ...parts }: ImageDeps): ImageService {
-  const own = tasks(parts);
+export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
+  const own = tasks(deps);
 
   async function* watched(engine: ImageEngine, request: ImageRequest, drawing: Drawing, signal: AbortSignal) {
     const start = drawing.progress;
@@ -128,9 +128,9 @@ export function imageService({ drawings, ...parts }: ImageDeps): ImageService {
   }
 
   return {
-    name: parts.source.name,
+    name: deps.source.name,
     get facts() {
-      return parts.source.peek()?.facts() ?? parts.source.facts;
+      return deps.source.peek()?.facts() ?? deps.source.facts;
     },
     inTurn,
     draw: (request, ticket) => inTurn(ticket, (turn) => turn.draw(request)),

@@ -38,7 +38,7 @@ test('together: calls every observer in order with all arguments', () => {
   all.event(event, job);
   all.aborted(job, 'key');
   all.abortAsked('k', true);
-  const told = [
+  const calls = [
     ['turnCame', 5],
     ['sharingRefused', 'media', job],
     ['begun', request, job, 512],
@@ -48,7 +48,7 @@ test('together: calls every observer in order with all arguments', () => {
     ['abortAsked', 'k', true],
   ];
   expect(seen).toEqual(
-    told.flatMap((one) => [
+    calls.flatMap((one) => [
       ['a', ...one],
       ['b', ...one],
     ]),

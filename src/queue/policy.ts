@@ -24,7 +24,7 @@ interface RingEntry {
 /** The waiting clients, the next one first. */
 export type Ring = readonly RingEntry[];
 
-/** By what requests are grouped, and how those of one group are. */
+/** The key that requests are grouped by, and the grouping within a group. */
 interface Level {
   readonly nameOf: (one: Waiting) => string;
   readonly within?: Level;

@@ -25,7 +25,7 @@ export interface Place {
   position(): QueuePosition | undefined;
   /** Lets waiting requests run first; resolves at its next turn. */
   again(): Promise<void>;
-  /** Gives its turn up but not its place, while it waits for something else; `again` asks for the next turn. */
+  /** Gives up its turn but not its place, while it waits for something else; `again` requests the next turn. */
   rest(): void;
   leave(): void;
 }
@@ -128,7 +128,7 @@ export class Queue {
     return alone ? 1 : this.#capacity(lane) - running.length;
   }
 
-  /** Refuses new requests and those that wait for their first turn. Those that have begun go on, with further turns if they need them. */
+  /** Refuses new requests and those that wait for their first turn. Those that have begun continue, with further turns if they need them. */
   close(): void {
     this.#closed = true;
     const refused = this.#waiting.filter(({ begun }) => !begun);

@@ -63,7 +63,7 @@ export class RequestQueue {
     };
   }
 
-  /** Admits a request, or throws `busy`. `abort` is called when the client is gone, aborts it, or stops reading. */
+  /** Admits a request, or throws `busy`. `abort` is called when the client disconnects, aborts it, or stops reading. */
   admit(ticket: Ticket, { abort, ...options }: EnterOptions & { readonly abort: (job: Job, by: AbortCause) => void }) {
     const { client, genkey, signal, requestId } = ticket;
     const place = this.enter(ticket, options);

@@ -3,21 +3,21 @@ import type { EngineSource } from '../core/engine-source.ts';
 import type { SpeechEngine, SpeechService } from '../core/speech.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { TranscriptionEngine, TranscriptionService } from '../core/transcription.ts';
-import { type TaskDeps, tasks } from './tasks.ts';
+import { type TaskParts, tasks } from './tasks.ts';
 
+/** The voices are known without loading the model. */
 export type TranscriptionSource = EngineSource<TranscriptionEngine> & {
-  /** If they are known without loading the model. */
+  /** Where they are known without loading the model. */
   readonly languages?: readonly string[];
 };
-/** The voices are known without loading the model. */
 export type SpeechSource = EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords' | 'exactVoices'>;
 
-/** Loads the engine outside of the queue, because it is not a task. */
+/** No task, so that it takes no turn in the queue. */
 async function loaded<Engine>(source: EngineSource<Engine>, signal: AbortSignal): Promise<void> {
   (await source.use(signal)).release();
 }
 
-export function speechService(parts: TaskDeps<SpeechEngine, SpeechSource>): SpeechService {
+export function speechService(parts: TaskParts<SpeechEngine, SpeechSource>): SpeechService {
   const { stream } = tasks(parts);
   const { name, voices, maxWords, exactVoices = false } = parts.source;
   return {
@@ -55,7 +55,7 @@ export function transcriptionService(parts: TaskDeps<TranscriptionEngine, Transc
   };
 }
 
-export function embeddingService(parts: TaskDeps<EmbeddingEngine>): EmbeddingService {
+export function embeddingService(parts: TaskParts<EmbeddingEngine>): EmbeddingService {
   const { source } = parts;
   const { once } = tasks(parts);
   let known: EmbeddingFacts | undefined;

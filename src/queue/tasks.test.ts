@@ -127,29 +127,29 @@ describe('tasks: single result', () => {
 describe('tasks: stream', () => {
   test('yields all events in order', async () => {
     const { speech } = world();
-    const told: number[] = [];
+    const events: number[] = [];
     for await (const step of speech.stream(ticket(), async function* () {
       yield 1;
       yield 2;
     })) {
-      told.push(step);
+      events.push(step);
     }
-    expect(told).toEqual([1, 2]);
+    expect(events).toEqual([1, 2]);
   });
 
   test('yields the events before an error', async () => {
     const { speech } = world();
-    const told: unknown[] = [];
+    const events: unknown[] = [];
     const work = (async () => {
       for await (const step of speech.stream(ticket(), async function* () {
         yield 1;
         throw new AppError('engine-lost', { capability: 'speech' });
       })) {
-        told.push(step);
+        events.push(step);
       }
     })();
     expect(await codeOf(work)).toBe('engine-lost');
-    expect(told).toEqual([1]);
+    expect(events).toEqual([1]);
   });
 
   test('enters the queue when called, not at the first read', async () => {

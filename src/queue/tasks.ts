@@ -10,7 +10,7 @@ import type { Job } from './jobs.ts';
 import type { WorkKind } from './queue.ts';
 import { queued, type RequestQueue } from './request-queue.ts';
 
-export interface TaskDeps<Engine, Source extends EngineSource<Engine> = EngineSource<Engine>> {
+export interface TaskParts<Engine, Source extends EngineSource<Engine> = EngineSource<Engine>> {
   readonly requestQueue: RequestQueue;
   readonly work: WorkKind;
   readonly source: Source;
@@ -19,7 +19,7 @@ export interface TaskDeps<Engine, Source extends EngineSource<Engine> = EngineSo
 
 /** Observer callbacks for the console and the metrics. Must not throw or block. */
 export interface TaskObserver {
-  /** It may begin, after so many milliseconds in the queue. */
+  /** It may begin, after this many milliseconds in the queue. */
   turnCame?(waited: number): void;
   begun?(job: TaskJob): void;
   /** Once for each task that has begun; with the error if it failed, `stopped` if it was aborted. */
@@ -33,7 +33,7 @@ export function laneOf({ name }: WorkKind, model: string): string {
   return `\u0000task ${name} ${model}`;
 }
 
-/** What a task has while it runs. */
+/** The context of a running task. */
 export interface TaskRun<Engine> {
   readonly engine: Engine;
   /** How long the engine took to load. */
@@ -53,14 +53,14 @@ interface TaskTurn<Engine> {
 }
 
 interface StreamOptions {
-  /** The work is pulled only as fast as it is read, so that what a slow reader has not taken stays where it is made. */
+  /** Backpressure: the next event is pulled only when the reader has taken the last one, so a slow reader buffers nothing here. */
   readonly paced?: boolean;
 }
 
 type Item<Event> = { readonly event: Event } | { readonly error: unknown };
 
 /** Tasks of one kind for one engine. A task is admitted or refused at once; it can be polled and aborted by its key. */
-export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} }: TaskDeps<Engine>) {
+export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} }: TaskParts<Engine>) {
   const lane = laneOf(kind, source.name);
 
   function stream<Event>(

@@ -893,17 +893,17 @@ test('text service: work without a prompt is queued, observed and stopped like a
 test('text service: pauses an engine whose events are not read, and resumes it once they are', async () => {
   const calls: string[] = [];
   const { engine, service } = world();
-  let tell: (event: GenerationEvent) => void = () => undefined;
+  let emit: (event: GenerationEvent) => void = () => undefined;
   vi.spyOn(engine, 'generate').mockImplementation((_request, _seed, sink) => {
-    tell = (event) => sink.event(event);
+    emit = (event) => sink.event(event);
     return { abort: () => undefined, pause: () => calls.push('pause'), resume: () => calls.push('resume') };
   });
   const events = ask(service)[Symbol.asyncIterator]();
   await later();
-  tell({ type: 'start', promptTokens: 0, cachedTokens: 0, maxTokens: 1000, seed: 1 });
-  for (let piece = 0; piece < 254; piece += 1) tell({ type: 'text-delta', text: 'x' });
+  emit({ type: 'start', promptTokens: 0, cachedTokens: 0, maxTokens: 1000, seed: 1 });
+  for (let piece = 0; piece < 254; piece += 1) emit({ type: 'text-delta', text: 'x' });
   expect(calls).toEqual([]);
-  tell({ type: 'text-delta', text: 'x' });
+  emit({ type: 'text-delta', text: 'x' });
   expect(calls).toEqual(['pause']);
   for (let event = 0; event < 255; event += 1) await events.next();
   expect(calls).toEqual(['pause']);

@@ -24,7 +24,7 @@ import { loading, modelName, queued, type RequestQueue } from './request-queue.t
 
 /** Observer callbacks for the console and the metrics. Must not throw or block. */
 export interface TextObserver {
-  /** Work of any kind may begin, after so many milliseconds in the queue. */
+  /** Work of any kind may begin, after this many milliseconds in the queue. */
   turnCame?(waited: number): void;
   sharingRefused?(reason: string, job: Job): void;
   begun?(request: GenerationRequest, job: Job, contextSize: number): void;
@@ -47,7 +47,7 @@ interface TextDeps {
   readonly observer?: TextObserver;
 }
 
-/** What the generations of one reservation share. */
+/** The state that the generations of one reservation share. */
 interface TextJob {
   readonly job: Job;
   readonly stop: AbortController;

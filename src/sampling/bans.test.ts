@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type BanStep, PhraseBans, splitBans } from './bans.ts';
 import { vocabularyOf } from './testing/candidates.ts';
 
-/** Feeds texts as tokens 100, 101, …; gives the steps that say something. */
+/** Feeds texts as tokens 100, 101, …; returns the steps that release text or rewind. */
 function feed(bans: PhraseBans, texts: readonly string[], first = 100): BanStep[] {
   return texts
     .map((text, index) => bans.accept(first + index, text))

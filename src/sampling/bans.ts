@@ -42,7 +42,7 @@ export class PhraseBans {
     return this.#forbidden.get(this.#released + this.#held.length) ?? [];
   }
 
-  /** Takes the next output token. `text` is what it adds: empty where its bytes are only the beginning of a character. */
+  /** Takes the next output token. `text` is its text: empty if its bytes are only the beginning of a character. */
   accept(token: number, text: string): BanStep {
     const folded = foldCase(text);
     this.#held.push({ token, text, folded, before: this.#node });

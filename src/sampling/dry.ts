@@ -115,7 +115,7 @@ export function dryBreakers(strings: readonly string[], vocabulary: Vocabulary):
 /** All breakers in one tree: each piece is read once, whatever their number. */
 class BreakerTree {
   readonly #tree: PhraseTree;
-  /** The breakers that go on after this path; only those that have a character of one byte may be cut. */
+  /** The breakers that continue after this path; only those with an ASCII character may be cut. */
   readonly #begun = new Map<PhraseTree, string[]>();
   readonly #whole = new Map<PhraseTree, string>();
 

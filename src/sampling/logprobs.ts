@@ -42,7 +42,7 @@ class BestFew {
     this.border = count > 0 ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
   }
 
-  /** Returns what the next one must be above. */
+  /** Returns the logit that further entries must exceed. */
   add(token: number, logit: number): number {
     const { entries, count } = this;
     let index = entries.length;

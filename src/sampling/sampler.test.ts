@@ -7,7 +7,7 @@ import { Random } from './random.ts';
 import { mixGuidance, noToken, Sampler, type SamplerOptions } from './sampler.ts';
 import { anyLogits, idsOf, probabilitiesOf } from './testing/candidates.ts';
 
-/** Every sampler off: what is left is a draw from the raw distribution. */
+/** Every sampler disabled: draws from the raw distribution. */
 const plain: Sampling = { ...defaultSampling, temperature: 1, topK: 0, topP: 1 };
 
 function samplerOf(

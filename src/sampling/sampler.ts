@@ -7,7 +7,7 @@ import { Repetition } from './repetition.ts';
 import { rowScanFor } from './row-scan.ts';
 
 export interface GrammarFilter {
-  /** Keeps what the grammar allows, in the same order, maybe nothing. Each candidate is judged independently of the others. */
+  /** Keeps the allowed candidates, in the same order; possibly none. Each is judged independently of the others. */
   keepAllowed(candidates: Candidates): void;
 }
 

@@ -61,7 +61,7 @@ function byTheSampler(one: Case): readonly Picked[] {
   });
 }
 
-/** The order as documented, nothing spared: 3000 by a plain sort, then the grammar, then each sampler on what is left. */
+/** The documented order without shortcuts: 3000 by a plain sort, then the grammar, then each sampler on the remaining candidates. */
 function byTheDefinition(one: Case): readonly Picked[] {
   const { settings, logits, allows = () => true } = one;
   const repetition = new Repetition(settings, contextSize, logits.length);

@@ -114,11 +114,11 @@ export function cardNeed(options: PlacementOptions, beside?: BesideModel): CardN
   return { bytes: Math.ceil((modelBytes + cacheBytes) * share + fixedBytes + margin), devices };
 }
 
-type CardOptions = Pick<LoadOptions, 'devices' | 'tensorSplit' | 'mainGpu'>;
+type GpuOptions = Pick<LoadOptions, 'devices' | 'tensorSplit' | 'mainGpu'>;
 
 /** Which GPU named by flags does not exist, as a sentence; undefined if all exist. */
 export function placementProblem(
-  { devices, tensorSplit, mainGpu }: CardOptions,
+  { devices, tensorSplit, mainGpu }: GpuOptions,
   all: readonly { readonly name: string; readonly description: string }[],
 ): string | undefined {
   const here = `there ${all.length === 1 ? 'is' : 'are'} ${all.map(({ name, description }, index) => `${index} (${name}, ${description})`).join(', ')}`;

@@ -16,8 +16,8 @@ import type { GpuBuild } from './load-options.ts';
 const root = mkdtempSync(join(tmpdir(), 'parley-builds-'));
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** What is found where these packages are installed, each with its folder and an empty library in it. */
-function found(names: readonly string[], system = { platform: 'linux', arch: 'x64' } as const): InstalledBuilds {
+/** The builds found with these packages installed, each with its folder and an empty library in it. */
+function buildsWith(names: readonly string[], system = { platform: 'linux', arch: 'x64' } as const): InstalledBuilds {
   const folder = mkdtempSync(join(root, 'packages-'));
   for (const name of names) {
     const extension = name.endsWith('-ext');
@@ -47,47 +47,47 @@ describe('packagesFor', () => {
 
 describe('installedBuilds', () => {
   test('a Vulkan package contains Vulkan and CPU', () => {
-    const builds = found(['@node-llama-cpp/linux-x64-vulkan']);
+    const builds = buildsWith(['@node-llama-cpp/linux-x64-vulkan']);
     expect([...builds.keys()].sort()).toEqual(['none', 'vulkan']);
     expect(builds.get('none')).toEqual(builds.get('vulkan'));
   });
 
   test('the plain package is preferred for the CPU', () => {
-    const builds = found(['@node-llama-cpp/linux-x64-vulkan', '@node-llama-cpp/linux-x64']);
+    const builds = buildsWith(['@node-llama-cpp/linux-x64-vulkan', '@node-llama-cpp/linux-x64']);
     expect(builds.get('none')?.folder).toContain(join('linux-x64', 'bins'));
   });
 
   test('the older CUDA library replaces that of the package it extends', () => {
-    const builds = found(['@node-llama-cpp/linux-x64-cuda', '@node-llama-cpp/linux-x64-cuda-ext']);
+    const builds = buildsWith(['@node-llama-cpp/linux-x64-cuda', '@node-llama-cpp/linux-x64-cuda-ext']);
     expect(builds.get('cuda-ext')?.folder).toBe(builds.get('cuda')?.folder);
     expect(builds.get('cuda-ext')?.gpuLibrary).toContain(join('fallback', 'libggml-cuda.so'));
     expect(builds.get('cuda')?.gpuLibrary).toBeUndefined();
   });
 
   test('the extension needs its package, and an empty extension does not count', () => {
-    expect(found(['@node-llama-cpp/linux-x64-cuda-ext']).has('cuda-ext')).toBe(false);
-    expect(found(['@node-llama-cpp/linux-x64-cuda']).has('cuda-ext')).toBe(false);
+    expect(buildsWith(['@node-llama-cpp/linux-x64-cuda-ext']).has('cuda-ext')).toBe(false);
+    expect(buildsWith(['@node-llama-cpp/linux-x64-cuda']).has('cuda-ext')).toBe(false);
   });
 
   test('packages of other systems do not count', () => {
-    expect(found(['@node-llama-cpp/win-x64-vulkan']).size).toBe(0);
-    expect(found(['@node-llama-cpp/mac-arm64-metal'], { platform: 'linux', arch: 'x64' }).size).toBe(0);
+    expect(buildsWith(['@node-llama-cpp/win-x64-vulkan']).size).toBe(0);
+    expect(buildsWith(['@node-llama-cpp/mac-arm64-metal'], { platform: 'linux', arch: 'x64' }).size).toBe(0);
   });
 
   test('a pack of another version is not used, and named once', () => {
     const folder = mkdtempSync(join(root, 'packages-'));
     const name = '@node-llama-cpp/linux-x64-cuda';
     mkdirSync(join(folder, name, 'bins', 'some-system'), { recursive: true });
-    const told: string[] = [];
+    const logged: string[] = [];
     const builds = (version: string) => {
       writeFileSync(join(folder, name, 'package.json'), JSON.stringify({ version }));
       const find = (asked: string) => (asked === name ? join(folder, name) : undefined);
-      return installedBuilds((sentence) => told.push(sentence), find, { platform: 'linux', arch: 'x64' }, noOther);
+      return installedBuilds((sentence) => logged.push(sentence), find, { platform: 'linux', arch: 'x64' }, noOther);
     };
     expect([...builds(engineVersion).keys()].sort()).toEqual(['cuda', 'none']);
-    expect(told).toEqual([]);
+    expect(logged).toEqual([]);
     expect(builds('3.0.0').size).toBe(0);
-    expect(told).toEqual([
+    expect(logged).toEqual([
       `the pack cuda is of another version (${name} 3.0.0, not ${engineVersion}). Run: parley pack add cuda`,
     ]);
   });
@@ -106,30 +106,30 @@ describe('installedBuilds', () => {
   function withOther(other: Partial<OtherCuda>) {
     const folder = mkdtempSync(join(root, 'packages-'));
     mkdirSync(join(folder, 'bins', 'some-system'), { recursive: true });
-    const told: string[] = [];
+    const logged: string[] = [];
     const builds = installedBuilds(
-      (sentence) => told.push(sentence),
+      (sentence) => logged.push(sentence),
       (name) => (name === cpuPackage ? folder : undefined),
       { platform: 'linux', arch: 'x64' },
       { ...noOther, ...other },
     );
-    return { builds, told };
+    return { builds, logged };
   }
 
   test('a library that was compiled here is used with any package', () => {
-    const { builds, told } = withOther({ built: () => built });
+    const { builds, logged } = withOther({ built: () => built });
     expect([...builds.keys()].sort()).toEqual(['cuda-built', 'none']);
     expect(builds.get('cuda-built')).toMatchObject({ folder: builds.get('none')?.folder, gpuLibrary: built.library });
-    expect(told).toEqual([]);
+    expect(logged).toEqual([]);
   });
 
   test.each([
     [{ version: '3.0.0' }, 'for another version of the engine (3.0.0, not 3.21.1). Run: parley pack build cuda'],
     [{ system: 'linux-arm64' }, 'for another system (linux-arm64, not linux-x64). Run: parley pack build cuda'],
   ])('a compiled library with %j is not used, with the reason', (changes, sentence) => {
-    const { builds, told } = withOther({ built: () => ({ ...built, ...changes }) });
+    const { builds, logged } = withOther({ built: () => ({ ...built, ...changes }) });
     expect([...builds.keys()]).toEqual(['none']);
-    expect(told).toEqual([expect.stringContaining(sentence)]);
+    expect(logged).toEqual([expect.stringContaining(sentence)]);
   });
 
   test('a library of the system is used with any package; a wrong one is named only without another CUDA build', () => {
@@ -142,8 +142,8 @@ describe('installedBuilds', () => {
       tell('it is of another version');
       return undefined;
     };
-    expect(withOther({ system: refuse }).told).toEqual(['it is of another version']);
-    expect(withOther({ system: refuse, built: () => built }).told).toEqual([]);
+    expect(withOther({ system: refuse }).logged).toEqual(['it is of another version']);
+    expect(withOther({ system: refuse, built: () => built }).logged).toEqual([]);
   });
 
   test('contains at least the CPU on this machine', () => {

@@ -9,7 +9,7 @@ import {
   loadReason,
 } from './gpu-failure.ts';
 
-/** As it was printed on a card whose driver is older than the toolkit of the package. */
+/** Output with a GPU driver that is older than the toolkit of the package. */
 const oldDriver = [
   'llama_context: graph splits = 1',
   'CUDA error: the provided PTX was compiled with an unsupported toolchain',
@@ -80,11 +80,11 @@ describe('GPU messages', () => {
   });
 
   test('fallBackNote: recommends nothing that was tried or is in use', () => {
-    const told = fallBackNote('cuda-ext', failure, 'none', { ...known, installed: ['cuda', 'cuda-ext', 'none'] });
-    expect(told).toContain('CUDA 12 (cuda-ext) cannot be used here');
-    expect(told).toContain('going on with the CPU');
-    expect(told).not.toContain('linux-x64-cuda-ext');
-    expect(told).not.toContain('--usecpu');
+    const note = fallBackNote('cuda-ext', failure, 'none', { ...known, installed: ['cuda', 'cuda-ext', 'none'] });
+    expect(note).toContain('CUDA 12 (cuda-ext) cannot be used here');
+    expect(note).toContain('going on with the CPU');
+    expect(note).not.toContain('linux-x64-cuda-ext');
+    expect(note).not.toContain('--usecpu');
   });
 
   test('fallBackNote: recommends compiling where a CUDA compiler is, unless that was done', () => {
@@ -96,9 +96,9 @@ describe('GPU messages', () => {
 
   test('fallBackNote: names the missing libraries of CUDA 12', () => {
     const reason = 'libcublas.so.12: cannot open shared object file: No such file or directory';
-    const told = fallBackNote('cuda-ext', reason, 'none', known);
-    expect(told).toContain(`cannot be used here (${reason})`);
-    expect(told).toContain('the libraries of CUDA 12 (libcublas.so.12, libcudart.so.12)');
+    const note = fallBackNote('cuda-ext', reason, 'none', known);
+    expect(note).toContain(`cannot be used here (${reason})`);
+    expect(note).toContain('the libraries of CUDA 12 (libcublas.so.12, libcudart.so.12)');
   });
 
   test('failedForGood: the reason of each build, and what to try', () => {

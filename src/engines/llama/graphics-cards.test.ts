@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type CardFiles, howToGetCuda, nvidiaCards, presentCards, unusedCard } from './graphics-cards.ts';
+import { type GpuFiles, howToGetCuda, nvidiaCards, presentCards, unusedCard } from './graphics-cards.ts';
 
-const machine = (own: Partial<CardFiles> & { readonly files?: Readonly<Record<string, string>> }): CardFiles => ({
+const machine = (own: Partial<GpuFiles> & { readonly files?: Readonly<Record<string, string>> }): GpuFiles => ({
   platform: 'linux',
   list: (folder) => {
     const inside = Object.keys(own.files ?? {}).filter((path) => path.startsWith(`${folder}/`));

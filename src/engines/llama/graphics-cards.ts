@@ -6,7 +6,7 @@ import { gpuBuilds } from './gpu-builds.ts';
 import type { GpuBuild } from './load-options.ts';
 
 /** The files of this machine by which GPUs are detected: a few small reads, no process and no driver call. */
-export interface CardFiles {
+export interface GpuFiles {
   readonly platform: string;
   readonly list: (folder: string) => readonly string[];
   readonly read: (path: string) => string;
@@ -14,7 +14,7 @@ export interface CardFiles {
   readonly windowsFolder: string;
 }
 
-const ofThisMachine: CardFiles = {
+const ofThisMachine: GpuFiles = {
   platform: process.platform,
   list: (folder) => {
     try {
@@ -29,7 +29,7 @@ const ofThisMachine: CardFiles = {
 };
 
 /** GPUs whose NVIDIA driver is installed. Only Linux has their names in files. */
-export function nvidiaCards({ platform, list, read, exists, windowsFolder }: CardFiles = ofThisMachine) {
+export function nvidiaCards({ platform, list, read, exists, windowsFolder }: GpuFiles = ofThisMachine) {
   if (platform === 'win32') return exists(`${windowsFolder}\\System32\\nvml.dll`) ? ['NVIDIA card'] : [];
   if (platform !== 'linux') return [];
   const named = list('/proc/driver/nvidia/gpus').flatMap((name) => {
@@ -43,7 +43,7 @@ export function nvidiaCards({ platform, list, read, exists, windowsFolder }: Car
 const vendors: Readonly<Record<string, string>> = { '0x10de': 'NVIDIA', '0x1002': 'AMD', '0x8086': 'Intel' };
 
 /** The GPUs by name from the NVIDIA driver, or else by device number from the kernel. */
-export function presentCards(files: CardFiles = ofThisMachine): readonly string[] {
+export function presentCards(files: GpuFiles = ofThisMachine): readonly string[] {
   const { platform, list, read } = files;
   const nvidia = nvidiaCards(files);
   const kernel = (platform === 'linux' ? list('/sys/class/drm') : [])
@@ -63,7 +63,7 @@ export function howToGetCuda(canBuild: boolean, system: string, catalogue: reado
   return ways.join(', or ') || 'parley pack build cuda, which needs the CUDA toolkit of NVIDIA';
 }
 
-interface UnusedCard {
+interface UnusedGpuOptions {
   readonly cards: readonly string[];
   readonly installed: readonly GpuBuild[];
   /** How to get a CUDA build. */
@@ -71,7 +71,11 @@ interface UnusedCard {
 }
 
 /** Why an NVIDIA GPU is not used, and the command that changes it; undefined without such a GPU, or with a CUDA build. */
-export function unusedCard({ cards, installed, how }: UnusedCard): { reason: string; advice: string } | undefined {
+export function unusedCard({
+  cards,
+  installed,
+  how,
+}: UnusedGpuOptions): { reason: string; advice: string } | undefined {
   const card = cards.find((name) => /nvidia/i.test(name));
   if (card === undefined || installed.some((build) => gpuBuilds.cuda.includes(build))) return undefined;
   const reason = installed.includes('vulkan')

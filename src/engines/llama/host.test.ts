@@ -448,9 +448,9 @@ describe('LlamaHost: unusable GPU', () => {
       signal: null,
       lastLines: [`load_backend: failed to load /p/libggml-cuda.so: ${missing}`],
     });
-    const { reason: told } = host.state() as { reason: string };
-    expect(told).toContain(`CUDA cannot be used here: ${reason}; CUDA 12 (cuda-ext): ${missing}. What may help:`);
-    expect(told).toContain('parley pack build cuda');
+    const { reason: message } = host.state() as { reason: string };
+    expect(message).toContain(`CUDA cannot be used here: ${reason}; CUDA 12 (cuda-ext): ${missing}. What may help:`);
+    expect(message).toContain('parley pack build cuda');
   });
 
   test('a build that has worked before is tried again', () => {

@@ -55,7 +55,7 @@ export function loadOptions(settings: Settings, facts: ModelFacts) {
     offloadCache: !settings.lowvram,
     flashAttention: !settings.noflashattention,
     cacheType: settings.quantkv,
-    // A sliding window reuses few cells, in an order that depends on what they held before.
+    // A sliding window reuses few cells, in an order that depends on their earlier content.
     fullSlidingWindow: settings.noswa || settings.deterministic,
     /** A scale of 0 leaves both to the model. */
     rope: { scale: settings.ropeconfig[0] ?? 0, base: settings.ropeconfig[1] ?? 10_000 },
@@ -187,7 +187,7 @@ function diskCache(text: string) {
 
 const splitList = (text: string): string[] => text.split(',').filter((entry) => entry.trim() !== '');
 
-/** What the worker reports about a loaded model. */
+/** The facts about a loaded model that the worker reports. */
 export interface LoadedModel extends Omit<TextModel, 'name' | 'path'> {
   readonly layers: number;
   readonly gpuLayers: number;

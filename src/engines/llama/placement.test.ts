@@ -3,14 +3,14 @@ import { defaultSettings, type Settings } from '../../config/flags.ts';
 import { loadOptions } from './load-options.ts';
 
 const shape = { architecture: 'llama', layers: 3, trainedContext: 2048, sizeBytes: 1e9, cacheBytesPerToken: 1000 };
-const place = (settings: Partial<Settings>) =>
+const optionsFor = (settings: Partial<Settings>) =>
   loadOptions(
     { ...defaultSettings, ...settings },
     { model: 'm.gguf', name: 'm', shape, threads: 4, contextSizeGiven: false },
   );
 
 test('loadOptions: automatic layers, any backend and 16-bit cache without flags', () => {
-  expect(place({})).toMatchObject({
+  expect(optionsFor({})).toMatchObject({
     backend: 'auto',
     gpuLayers: 'auto',
     cacheType: 'f16',
@@ -72,11 +72,11 @@ test.each<[Partial<Settings>, object]>([
   ],
   [{ mmproj: 'eyes.gguf', mmprojcpu: true }, { projector: { useGpu: false } }],
   [{ mmproj: 'eyes.gguf', usecpu: true }, { projector: { useGpu: false } }],
-])('loadOptions: %j becomes %j', (settings, expected) => expect(place(settings)).toMatchObject(expected));
+])('loadOptions: %j becomes %j', (settings, expected) => expect(optionsFor(settings)).toMatchObject(expected));
 
 describe('loadOptions: expert weights on the CPU', () => {
   test('one pattern per layer, up to the last layer', () =>
-    expect(place({ moecpu: 999 }).tensorOverrides.map(({ pattern }) => pattern.slice(0, 8))).toEqual([
+    expect(optionsFor({ moecpu: 999 }).tensorOverrides.map(({ pattern }) => pattern.slice(0, 8))).toEqual([
       'blk\\.0\\.',
       'blk\\.1\\.',
       'blk\\.2\\.',
@@ -84,7 +84,7 @@ describe('loadOptions: expert weights on the CPU', () => {
 });
 
 test.each(['nonsense', 'a=int:x', 'a=kind:1', 'a=bool:maybe'])('loadOptions: rejects --overridekv %s', (overridekv) =>
-  expect(() => place({ overridekv })).toThrow('--overridekv must be name=type:value'),
+  expect(() => optionsFor({ overridekv })).toThrow('--overridekv must be name=type:value'),
 );
 test('loadOptions: rejects --overridetensors without a device', () =>
-  expect(() => place({ overridetensors: 'CPU' })).toThrow('pattern=device'));
+  expect(() => optionsFor({ overridetensors: 'CPU' })).toThrow('pattern=device'));

@@ -7,15 +7,15 @@ import { installedBuilds } from './gpu-builds.ts';
 import { systemCuda } from './system-cuda.ts';
 
 /** A machine with these files. */
-function found(files: Readonly<Record<string, string>>, { arch = 'x64', libraryPath = '' } = {}) {
-  const told: string[] = [];
-  const cuda = systemCuda((sentence) => told.push(sentence), {
+function search(files: Readonly<Record<string, string>>, { arch = 'x64', libraryPath = '' } = {}) {
+  const logged: string[] = [];
+  const cuda = systemCuda((sentence) => logged.push(sentence), {
     exists: (path) => Object.hasOwn(files, path),
     read: (path) => Buffer.from(files[path] ?? '', 'latin1'),
     arch,
     libraryPath,
   });
-  return { cuda, told };
+  return { cuda, logged };
 }
 
 const same = `x\0${engineSource.ggml}\0${engineSource.commit}\0y`;
@@ -24,8 +24,8 @@ test('systemCuda: the library of the same llama.cpp, in the usual folders', () =
   const folder = '/usr/lib/x86_64-linux-gnu';
   const library = `${folder}/ggml/backends0/libggml-cuda.so`;
   const base = `${folder}/libggml-base.so.0`;
-  expect(found({ [library]: '', [base]: same })).toEqual({ cuda: { library, base }, told: [] });
-  expect(found({})).toEqual({ cuda: undefined, told: [] });
+  expect(search({ [library]: '', [base]: same })).toEqual({ cuda: { library, base }, logged: [] });
+  expect(search({})).toEqual({ cuda: undefined, logged: [] });
 });
 
 test('systemCuda: LD_LIBRARY_PATH comes first, other architectures have other folders', () => {
@@ -36,9 +36,9 @@ test('systemCuda: LD_LIBRARY_PATH comes first, other architectures have other fo
     '/usr/lib/aarch64-linux-gnu/libggml-base.so.0': same,
   };
   const libraryPath = 'relative:/opt/llama';
-  expect(found(files, { arch: 'arm64', libraryPath }).cuda?.library).toBe('/opt/llama/libggml-cuda.so');
-  expect(found(files, { arch: 'arm64' }).cuda?.library).toContain('aarch64');
-  expect(found(files).cuda).toBeUndefined();
+  expect(search(files, { arch: 'arm64', libraryPath }).cuda?.library).toBe('/opt/llama/libggml-cuda.so');
+  expect(search(files, { arch: 'arm64' }).cuda?.library).toContain('aarch64');
+  expect(search(files).cuda).toBeUndefined();
 });
 
 test.each([
@@ -46,13 +46,13 @@ test.each([
   ['of another version', `x\0${engineSource.ggml}1\0${engineSource.commit}\0`],
   ['that says nothing', ''],
 ])('systemCuda: a library %s is not used, with the reason', (_, content) => {
-  const { cuda, told } = found({ '/usr/lib/libggml-cuda.so': '', '/usr/lib/libggml-base.so.0': content });
+  const { cuda, logged } = search({ '/usr/lib/libggml-cuda.so': '', '/usr/lib/libggml-base.so.0': content });
   expect(cuda).toBeUndefined();
-  expect(told).toEqual([expect.stringMatching(/^\/usr\/lib\/libggml-cuda\.so is not of the same llama\.cpp/)]);
+  expect(logged).toEqual([expect.stringMatching(/^\/usr\/lib\/libggml-cuda\.so is not of the same llama\.cpp/)]);
 });
 
 test('systemCuda: a library without its base library is not used', () => {
-  expect(found({ '/usr/lib/libggml-cuda.so': '' }).told).toHaveLength(1);
+  expect(search({ '/usr/lib/libggml-cuda.so': '' }).logged).toHaveLength(1);
 });
 
 test('engineSource: is what the installed engine package says', () => {

@@ -16,7 +16,7 @@ export const idsOf = ({ ids, size }: Candidates): number[] => [...ids.subarray(0
 export const logitsOf = ({ logits, size }: Candidates): number[] => [...logits.subarray(0, size)];
 export const probabilitiesOf = ({ probabilities, size }: Candidates): number[] => [...probabilities.subarray(0, size)];
 
-/** What a model could say, ties and impossible tokens included. */
+/** Logits of a model, including ties and impossible tokens. */
 export const anyLogits = (maxLength = 60, minLength = 1): fc.Arbitrary<number[]> =>
   fc.array(
     fc.oneof(

@@ -123,7 +123,7 @@ test('DraftModel: alternating texts are each read once', () => {
   ];
   for (const [sequence, text] of texts.entries()) propose(text, 2, sequence);
   expect(batches.splice(0)).toEqual([6, 1, 5, 1]);
-  // Each goes on with both guesses and one more token, ten times in turn: what is new, and the guesses.
+  // Each continues with both drafted tokens and one more, ten times in turn: the new tokens, and the draft.
   const grown = texts.map((text) => [...text]);
   for (let turn = 0; turn < 10; turn += 1) {
     for (const [sequence, text] of grown.entries()) {

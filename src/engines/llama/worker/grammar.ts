@@ -164,7 +164,7 @@ export class GrammarCache {
 
   constructor(private readonly vocabulary: Pick<Vocabulary, 'bytes' | 'isEnd' | 'tokenize'>) {}
 
-  /** Throws what is wrong with the grammar. */
+  /** Throws an error that names the fault of an invalid grammar. */
   take(grammar: Grammar): RequestGrammar {
     const retained = this.#retained;
     if (!grammar.retainState || retained?.grammar.gbnf !== grammar.gbnf) {

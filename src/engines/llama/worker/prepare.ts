@@ -106,7 +106,7 @@ export async function beginGeneration({ worker, loop, reading, send }: BeginDeps
 /** A request whose prompt is known in tokens; it has no slot yet. */
 type Planned = Awaited<ReturnType<typeof planGeneration>>;
 
-/** Tokenizes the request. Throws what is wrong with it. */
+/** Tokenizes the request. Throws an error that names an invalid field. */
 async function planGeneration(
   worker: WorkerContext,
   { id, request, seed }: GenerateMessage,
@@ -247,7 +247,7 @@ async function promptPlan(
   // The opening marks of a model family are not part of the client's prompt.
   const marks = text.prompt.endsWith(request.prompt) ? text.prompt.slice(0, -request.prompt.length || undefined) : '';
   const front = plan.front + (await tokens(marks)).length;
-  // The last position must be a token, since it gives the logits, even after an empty prompt.
+  // The last position must be a token, for its logits, even after an empty prompt.
   if ((plan.tokens.at(-1) ?? -1) >= 0) return { ...plan, front };
   const first = vocabulary.bos >= 0 ? vocabulary.bos : (vocabulary.endTokens[0] ?? 0);
   return { ...plan, tokens: Int32Array.of(...plan.tokens, first), front: front + 1 };

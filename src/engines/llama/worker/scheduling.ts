@@ -1,18 +1,21 @@
 /**
  * The heuristics of scheduling in the worker: which sequences share a batch, how much of a prompt is prefilled, padding, slots, drafts
- * and threads. Each constant has its reason. The measured effect of each group is the speed relative to the state without it (figures
- * in docs/performance.md; arm64 is a Neoverse-N1 and x64 a Sapphire Rapids, both with two cores; the GPU is an H200):
+ * and threads. Each constant has its reason. The table has the measured effect of each group: the speed relative to the state without
+ * it (`npm run bench -- serve`, `busy`, `cache` and `gpu`, 17 November 2026; arm64 is a Neoverse-N1 and x64 a Sapphire Rapids, both with
+ * two cores; the GPU is an H200):
  *
  * | group                       | arm64                                               | x64              | GPU                  |
  * | --------------------------- | --------------------------------------------------- | ---------------- | -------------------- |
  * | batching (flush delay)      | 1 stream 1.06                                       | not measured     | not measured         |
- * | padding, slots              | 4 streams 1.67, 8: 1.27, 12: 1.19, 1 to 3: 1.01     | 8 streams 1.53   | 1.00                 |
+ * | padding                     | not measured alone                                  | not measured     | not measured         |
+ * | slots                       | 4 streams 1.67, 8: 1.27, 12: 1.19, 1 to 3: 1.01     | 8 streams 1.53   | 1.00                 |
  * | drafts                      | 1 stream 1.00 to 1.69, 2: 0.94 to 1.32, 4: 1.00     | not measured     | 1 stream 1.01        |
  * | threads, trials, contention | idle 0.99, one busy program 21, two 3.7             | one program 0.5  | not used             |
  * | samplers                    | not used                                            | not used         | sampling 40 % to 9 % |
  *
- * On the GPU, drafts were measured with a random model, which shows only their cost, and the share of sampling in a step of 32 streams
- * fell by two other changes too. On x64, the busy program had the lowest priority, and left the cores to two fixed threads.
+ * These are not ablations: each compares the states before and after its change, the flush delay in two separate runs. Threads are
+ * compared with all threads fixed; on x64 the busy program had the lowest priority and left them the cores. On the GPU, drafts were
+ * measured with a random model, which shows only their cost, and two other changes lowered the share of sampling too.
  */
 
 export const batching = {

@@ -23,7 +23,7 @@ export class StepClock {
     times.sampleMs += this.now() - computedAt;
   }
 
-  /** A step is over; `last` sends what is left. */
+  /** A step has ended; `last` sends the remaining times. */
   ended(startedAt: number, last: boolean): void {
     const now = this.now();
     this.#times.steps += 1;

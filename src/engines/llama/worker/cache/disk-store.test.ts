@@ -248,7 +248,7 @@ describe('DiskStore: a damaged file costs its snapshot, and never gives another 
   const original = snapshot(5, 40);
   const others = snapshot(6, 40);
 
-  /** What a server that starts with the damaged file reads of the snapshots. */
+  /** The snapshots that a new store reads with the damaged file in its folder. */
   async function readAfter(damage: (content: Buffer) => Buffer): Promise<(Snapshot | undefined)[]> {
     const { folder, open } = world();
     const first = await open();

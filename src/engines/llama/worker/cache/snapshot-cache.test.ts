@@ -66,7 +66,7 @@ function world(slots: ReturnType<typeof fakeSlot>[], stores: { memory?: Snapshot
 }
 
 const memoryStore = () => new MemoryStore({ count: 9, bytes: 1e9 }, () => 0);
-/** Lets everything go on that waits for nothing but its turn. */
+/** Lets all pending microtasks and immediates run. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('SnapshotCache: in memory', () => {

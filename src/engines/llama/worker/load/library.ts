@@ -82,7 +82,7 @@ function mediaBuild({ backend, failedGpuBuilds }: EngineOptions): { build: GpuBu
   return { build: processorOnly ? 'none' : 'vulkan', files: undefined };
 }
 
-/** The best build that is installed and has not failed. Throws what to do, first of all with packages of another version. */
+/** The best build that is installed and has not failed. Without one, throws a sentence with what to do. */
 export function chosenBuild(
   { backend, failedGpuBuilds }: Pick<LoadOptions, 'backend' | 'failedGpuBuilds'>,
   installed: InstalledBuilds,

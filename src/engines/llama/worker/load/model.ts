@@ -211,14 +211,14 @@ function description(native: Native, model: Pointer): string {
 
 const units = { B: 1e9, M: 1e6, K: 1e3 };
 
-/** The library gives `?B` as the size of models that it does not know; this replaces it by the number of parameters. */
+/** Replaces `?B`, by which the library describes models of unknown size, by the number of parameters. */
 export function withSize(description: string, parameters: number): string {
   return parameters > 0 ? description.replace(/(?<= )\?B(?= |$)/, shortNumber(parameters)) : description;
 }
 
 function shortNumber(count: number): string {
   for (const [unit, size] of Object.entries(units)) {
-    // What would be rounded up to the next unit is given in that one.
+    // A number that would be rounded up to the next unit is written in that unit.
     if (count >= size * 0.9995) return `${Number((count / size).toFixed(count < 10 * size ? 1 : 0))}${unit}`;
   }
   return String(count);

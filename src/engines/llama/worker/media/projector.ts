@@ -75,7 +75,7 @@ export class Projector {
     }
   }
 
-  /** Frees the bitmap in any case: the chunks have copied what they need. */
+  /** Always frees the bitmap: the chunks have copied it. */
   async #tokenize(chunks: Pointer, bitmap: Pointer, kind: Medium['kind'], number: number): Promise<void> {
     const { media, pointer } = this.deps;
     const used = kind === 'image' ? this.#shrunk(bitmap) : bitmap;
@@ -225,7 +225,7 @@ export class MediaStore {
   }
 }
 
-/** Encodes all media of a request; undefined if it was stopped meanwhile. Throws what is wrong with one. */
+/** Encodes all media of a request; undefined if it was aborted meanwhile. Throws an error that names an invalid medium. */
 export async function readMedia(
   projector: Projector | undefined,
   media: readonly Medium[],

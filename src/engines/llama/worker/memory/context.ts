@@ -18,7 +18,7 @@ export class Context {
   readonly batchCapacity: number;
   readonly canShift: boolean;
   readonly memory: MemoryKind;
-  /** Whether a saved state has every cell; with a window it has only what the next token sees, even with `swa_full`. */
+  /** Whether a saved state has every cell; with a window it has only those that the next token attends to, even with `swa_full`. */
   readonly savesAll: boolean;
   /** How many tokens of a prompt it can rewind without a checkpoint, even after a reply of that length. */
   readonly spare: number;
@@ -57,7 +57,7 @@ export class Context {
     this.savesAll = window === 0;
     // A recurrent state holds one position: that of the last token.
     this.#window = isState ? 2 : window;
-    // The library gives a window room for one more micro-batch.
+    // The library allocates one more micro-batch of cells for a window.
     this.spare = { plain: params.n_ctx, window: params.n_ubatch >> 1, state: 0 }[this.memory];
     this.canShift = this.memory === 'plain' && native.memoryCanShift(this.#memory);
     // The library lowers n_batch to n_ctx, and more tokens than that in a batch abort the process.

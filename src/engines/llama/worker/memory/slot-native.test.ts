@@ -5,7 +5,7 @@ import { Slot } from './slot.ts';
 
 /**
  * On the real library: whether a text was read in one go or taken up again makes no difference, bit for bit, as long as the
- * same tokens are computed together. What differs between two texts is then the rounding of other portions, and nothing else.
+ * same tokens are computed together. Any difference between two texts then comes from the rounding of other portions.
  */
 let loaded: Loaded;
 let prompt: Int32Array;

@@ -8,7 +8,7 @@ const replyCheckpointInterval = 256;
 
 /**
  * One sequence of the context: the tokens of prompt and reply, with images and audio among them, and how many are in the cache. The
- * rest goes into the next batch, and its last token gives logits. A memory that cannot be rewound to an index is rewound to the last
+ * rest goes into the next batch, and its last token has logits. A memory that cannot be rewound to an index is rewound to the last
  * checkpoint before it, or emptied.
  */
 export class Slot {
@@ -286,7 +286,7 @@ export class Slot {
     this.forgetFrom(length - 1);
   }
 
-  /** After the end: drops tokens that were chosen but not computed, and what cannot be reused. */
+  /** After the end: drops tokens that were sampled but not computed, and those that cannot be reused. */
   finish(now = this.usedAt): void {
     if (this.portion !== undefined) this.forgetFrom(this.#reusable(this.computed));
     this.length = this.computed;

@@ -78,7 +78,7 @@ test('overLimit: a snapshot above the limit goes alone', () => {
 
 const at = (index: number, bytes = 10) => ({ index, state: new Uint8Array(bytes) });
 const made = (limits = {}) => new Checkpoints({ count: 3, bytes: 1000, ...limits });
-const places = (list: Checkpoints) => list.all.map(({ index }) => index);
+const cutIndices = (list: Checkpoints) => list.all.map(({ index }) => index);
 
 test('Checkpoints: finds the last one up to a position', () => {
   const list = made();
@@ -90,34 +90,34 @@ test('Checkpoints: drops those after a change', () => {
   const list = made();
   for (const index of [100, 200, 300]) list.add(at(index), 301);
   list.dropBehind(200);
-  expect([places(list), list.bytes]).toEqual([[100, 200], 20]);
+  expect([cutIndices(list), list.bytes]).toEqual([[100, 200], 20]);
 });
 
 test('Checkpoints: a new one replaces the old one at its position', () => {
   const list = made();
   for (const bytes of [10, 20]) list.add(at(100, bytes), 200);
-  expect([places(list), list.bytes]).toEqual([[100], 20]);
+  expect([cutIndices(list), list.bytes]).toEqual([[100], 20]);
 });
 
 test('Checkpoints: ignores a state that the library could not give', () => {
   const list = made();
   list.add(at(100, 0), 200);
-  expect(places(list)).toEqual([]);
+  expect(cutIndices(list)).toEqual([]);
 });
 
 describe('Checkpoints: limited by', () => {
   test('number', () => {
     const list = made();
     for (const index of [100, 110, 800, 990]) list.add(at(index), 1000);
-    expect(places(list)).toHaveLength(3);
-    expect(places(list)).toContain(990);
+    expect(cutIndices(list)).toHaveLength(3);
+    expect(cutIndices(list)).toContain(990);
   });
   test('bytes', () => {
     const list = made({ bytes: 250 });
     for (const index of [100, 800, 990]) list.add(at(index, 100), 1000);
     expect(list.bytes).toBe(200);
     list.add(at(995, 251), 1000);
-    expect(places(list)).not.toContain(995);
+    expect(cutIndices(list)).not.toContain(995);
   });
 });
 
@@ -139,13 +139,13 @@ describe('checkpointCuts', () => {
     fc.assert(
       fc.property(fc.nat(40_000), fc.nat(5000), fc.nat(600), turn, (from, more, spare, startsTurn) => {
         const end = from + more + 1;
-        const places = [from, ...checkpointCuts({ from, end, spare, startsTurn })];
-        for (const [index, place] of places.entries()) {
-          const next = places[index + 1];
+        const cutIndices = [from, ...checkpointCuts({ from, end, spare, startsTurn })];
+        for (const [index, cut] of cutIndices.entries()) {
+          const next = cutIndices[index + 1];
           if (next === undefined) continue;
-          expect(next - place).toBeGreaterThanOrEqual(next === end - 1 ? 1 : 64);
+          expect(next - cut).toBeGreaterThanOrEqual(next === end - 1 ? 1 : 64);
         }
-        expect(places.at(-1)).toBeLessThan(end);
+        expect(cutIndices.at(-1)).toBeLessThan(end);
       }),
     );
   });
@@ -177,7 +177,7 @@ describe('leastUseful', () => {
     }
     // At any distance of a change from the end, not much more than four times that distance is recomputed.
     const worst = Array.from({ length: end - 1 }, (_, index) => {
-      const from = kept.findLast((place) => place <= index) ?? 0;
+      const from = kept.findLast((cut) => cut <= index) ?? 0;
       return (end - from) / Math.max(64, end - index);
     });
     expect(Math.max(...worst)).toBeLessThan(6);

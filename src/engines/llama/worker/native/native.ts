@@ -126,7 +126,7 @@ function bind({ base: baseLibrary, ggml: ggmlLibrary, llama: llamaLibrary, backe
     modelWidth: llama('int32 llama_model_n_embd(pointer model)'),
     modelInputWidth: llama('int32 llama_model_n_embd_inp(pointer model)'),
     modelOutputWidth: llama('int32 llama_model_n_embd_out(pointer model)'),
-    /** Number of scores that a reranking model gives for a text. */
+    /** Number of scores per text of a reranking model. */
     modelClasses: llama('uint32 llama_model_n_cls_out(pointer model)'),
     modelTrainedContext: llama('int32 llama_model_n_ctx_train(pointer model)'),
     modelTemplate: llama('optionalText llama_model_chat_template(pointer model, optionalText name)'),

@@ -83,7 +83,7 @@ export function rangesIn(maps: string, description: RegExp): Range[] {
   }));
 }
 
-/** What is mapped now and was not before. The system merges neighbours, so a range can be partly new. */
+/** The newly mapped ranges. The system merges adjacent mappings, so a range can be partly new. */
 export function addedRanges(before: readonly Range[], now: readonly Range[]): Range[] {
   return now.flatMap((range) => {
     const added: Range[] = [];

@@ -53,12 +53,12 @@ export async function loadWeights(
   }
 }
 
-type CardOptions = Pick<LoadOptions, 'devices' | 'tensorSplit' | 'mainGpu'>;
+type GpuOptions = Pick<LoadOptions, 'devices' | 'tensorSplit' | 'mainGpu'>;
 
 /** The devices for the model: those named by the user, or every GPU. Throws if flags name GPUs that are not here. */
 export function gpuDevices(
   native: Native,
-  options: Pick<LoadOptions, 'backend' | 'gpuLayers'> & CardOptions,
+  options: Pick<LoadOptions, 'backend' | 'gpuLayers'> & GpuOptions,
 ): readonly Pointer[] {
   if (options.backend === 'cpu' || options.gpuLayers === 0) return [];
   const gpus = allGpus(native);

@@ -64,7 +64,7 @@ export class SamplerPool {
     else this.#onMain -= 1;
   }
 
-  /** Wakes the threads for what was submitted since the last step. */
+  /** Wakes the threads for everything submitted since the last step. */
   go(): void {
     for (const thread of this.#threads) thread.go();
     Atomics.add(this.#step, 0, 1);

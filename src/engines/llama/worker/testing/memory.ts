@@ -11,7 +11,7 @@ const fakeSpare = 3;
 
 /**
  * A context that records the token at each position of its one sequence, like the real cache. Besides that
- * it has what the other kinds of memory have: the tokens of a window, or all tokens that went into a state.
+ * it holds what other kinds of memory hold: the tokens of a window, or all tokens that went into a state.
  */
 export function fakeMemory({ kind = 'plain' as MemoryKind, canShift = true } = {}) {
   const cache: number[] = [];
@@ -66,7 +66,7 @@ export function fakeMemory({ kind = 'plain' as MemoryKind, canShift = true } = {
   return {
     context,
     cache,
-    /** What the next token would see, besides the cache. */
+    /** The tokens that the next one would attend to, besides the cache. */
     seen: (): readonly number[] => {
       const from = kind === 'window' ? Math.max(0, end() - fakeWindow + 1) : 0;
       return from < part.start ? ['missing' as never] : part.tokens.slice(from - part.start);

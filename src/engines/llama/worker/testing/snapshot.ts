@@ -1,6 +1,6 @@
 import type { Snapshot } from '../memory/snapshot.ts';
 
-/** Tells itself apart by its first token, which is all over its state as well. */
+/** A snapshot identified by its first token, which also fills its state. */
 export function snapshot(first: number, bytes = 100): Snapshot {
   return {
     tokens: Int32Array.of(first, 2, 3),

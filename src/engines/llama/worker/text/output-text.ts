@@ -10,7 +10,7 @@ type OutputStep =
 /** A character has at most four bytes, so this many tokens restore the state of the decoder. */
 const decoderMemory = 4;
 
-/** From tokens to the text to show: decodes whole characters, rewinds banned phrases, holds back possible stop texts. */
+/** Turns tokens into output text: decodes whole characters, rewinds banned phrases, holds back possible stop texts. */
 export class OutputText {
   readonly #renderSpecial: boolean;
   readonly #stops: StopMatcher;
@@ -63,7 +63,7 @@ export class TextHistory {
   readonly #text: Int32Array | undefined;
   readonly #textLength: number;
 
-  /** `promptLength` entries are the prompt; what follows is the reply, which is all text. */
+  /** The first `promptLength` entries are the prompt; the reply after it is all text. */
   constructor(
     private readonly list: { readonly tokens: Int32Array },
     private readonly promptLength: number,

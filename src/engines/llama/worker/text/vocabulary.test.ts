@@ -20,7 +20,7 @@ describe('Vocabulary', () => {
     const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }), fc.string());
     fc.assert(
       fc.property(text, (given) => {
-        // What is half a character cannot be written in UTF-8, and control characters of the model are not letters.
+        // Lone surrogates cannot be encoded in UTF-8, and control characters of the model are not text.
         const whole = Buffer.from(given).toString();
         const tokens = vocabulary.tokenize(whole, { addSpecial: false, parseSpecial: false });
         expect(vocabulary.detokenize(tokens, true)).toBe(whole);
@@ -123,7 +123,7 @@ describe('Vocabulary', () => {
 });
 
 describe('RequestGrammar with a vocabulary', () => {
-  /** The texts that may come next, of those given. */
+  /** The texts of this list that may come next. */
   function allowed(grammar: RequestGrammar, texts: readonly string[]): readonly string[] {
     const ids = texts.map((text) => vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false })[0] as number);
     const candidates = new Candidates(vocabulary.size);

@@ -16,35 +16,35 @@ function world() {
       };
     },
   });
-  const found: number[] = [];
-  const stop = watch.start((waiting) => found.push(waiting));
+  const reported: number[] = [];
+  const stop = watch.start((waiting) => reported.push(waiting));
   const tick = (...waits: number[]) => {
     now += 25;
     for (const [index, wait] of waits.entries()) waited[index] = (waited[index] as number) + wait;
     if (running) action();
   };
   tick(20, 20, 20);
-  return { tick, found, stop };
+  return { tick, reported, stop };
 }
 
 test('ContentionWatch: reports once if two threads wait in three windows in a row', () => {
-  const { tick, found } = world();
+  const { tick, reported } = world();
   tick(10, 12, 0);
   tick(10, 12, 20);
-  expect(found).toEqual([]);
+  expect(reported).toEqual([]);
   tick(10, 0, 11);
   tick(10, 10, 10);
-  expect(found).toEqual([2]);
+  expect(reported).toEqual([2]);
 });
 
 test('ContentionWatch: does not report a short task of another program', () => {
-  const { tick, found } = world();
+  const { tick, reported } = world();
   for (let turn = 0; turn < 4; turn += 1) {
     tick(15, 0, 0);
     tick(15, 0, 0);
     tick(1, 2, 0);
   }
-  expect(found).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 test('ContentionWatch: does not report contention that begins late or after the step', () => {
@@ -53,7 +53,7 @@ test('ContentionWatch: does not report contention that begins late or after the 
   const over = world();
   over.stop();
   for (const { tick } of [late, over]) for (let turn = 0; turn < 4; turn += 1) tick(20, 20, 20);
-  expect([...late.found, ...over.found]).toEqual([]);
+  expect([...late.reported, ...over.reported]).toEqual([]);
 });
 
 test('waitingThreads: ignores new and ended threads', () => {

@@ -9,7 +9,7 @@ interface Machine {
   readonly noise?: () => number;
 }
 
-/** What a step takes: an equal share for each thread, and many missed barriers if there are more threads than free cores. */
+/** Duration of a step: an equal share for each thread, and many missed barriers if there are more threads than free cores. */
 function stepMs({ cores, neighbours = () => 0, noise = () => 1 }: Machine, threads: number, now: number, work = 60) {
   const busy = neighbours(now);
   const free = Math.max(1, cores - busy);
