@@ -54,8 +54,11 @@ const allCores = availableParallelism();
 /** Short by default; `npm run test:load` runs them at full size. */
 const load = ['test/load/*-load.test.ts'];
 
+/** Those that mostly wait until a silent engine counts as hanging: beside each other, but not beside those that compute. */
+const hangs = ['test/faults/hang.test.ts', 'test/faults/engine-process.test.ts'];
+
 /** Those that measure who waits for whom, or end processes: nobody else may be at work beside them. */
-const alone = ['test/faults/**/!(grammar|pictures|task-worker|worker).test.ts', ...load, 'test/live/queue.test.ts'];
+const alone = ['test/faults/short.test.ts', ...load, 'test/live/queue.test.ts'];
 
 export default defineConfig({
   test: {
@@ -98,7 +101,7 @@ export default defineConfig({
         test: {
           name: 'live',
           include: ['test/**/*.test.ts'],
-          exclude: [...serverless, ...alone, 'test/release/**'],
+          exclude: [...serverless, ...hangs, ...alone, 'test/release/**'],
           sequence: { groupOrder: 2 },
           // Their servers compute with one thread each.
           maxWorkers: 2,
@@ -108,9 +111,19 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'hangs',
+          include: hangs,
+          sequence: { groupOrder: 3 },
+          maxWorkers: 2,
+          ...common,
+          testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
           name: 'alone',
           include: alone,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
           maxWorkers: 1,
           ...common,
           testTimeout: 120_000,

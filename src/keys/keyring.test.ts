@@ -19,20 +19,22 @@ async function keyring(...rules: (Partial<KeyRules> & { name: string })[]) {
   for (const rule of rules) keys.push(await file.add({ scopes: ['text'], weight: 1, ...rule }, 0));
   const clock = { now: 1000, tick: 1000 };
   const hashed: string[] = [];
+  const hashing = { until: Promise.resolve() };
   const ring = new Keyring({
     path,
     file,
     now: () => clock.now,
     tick: () => clock.tick,
     warn: (line) => warnings.push(line),
-    hash: (key, salt) => {
+    hash: async (key, salt) => {
       hashed.push(salt);
+      await hashing.until;
       return quickHash(key, salt);
     },
   });
   await ring.refresh();
   const find = (key = '', address = '192.0.2.1') => ring.find(key, address);
-  return { path, file, ring, find, keys, clock, hashed, warnings };
+  return { path, file, ring, find, keys, clock, hashed, hashing, warnings };
 }
 
 const wrong = `parley_aaaaaaaa_${'x'.repeat(43)}`;
@@ -96,11 +98,16 @@ test('Keyring: a change of the file forgets no verified key that is unchanged', 
 });
 
 test('Keyring: a key whose hash was replaced in the file is wrong, also if it was being verified', async () => {
-  const { path, ring, find, keys } = await keyring({ name: 'bob' }, { name: 'eve' });
+  const { path, ring, find, keys, hashing } = await keyring({ name: 'bob' }, { name: 'eve' });
   expect(await find(keys[0])).toMatchObject({ name: 'bob' });
+  let finish = () => {};
+  hashing.until = new Promise((resolve) => {
+    finish = resolve;
+  });
   const eve = find(keys[1]);
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/"hash": "[^"]+"/g, '"hash": "AAAA"'));
   await ring.refresh();
+  finish();
   expect(await Promise.all([find(keys[0]), eve])).toEqual([undefined, undefined]);
 });
 

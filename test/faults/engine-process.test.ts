@@ -96,7 +96,9 @@ function startEngine() {
 
 /** Bytes that differ from place to place. */
 function pattern(length: number): Uint8Array {
-  return Uint8Array.from({ length }, (_, index) => (index * 31 + (index >> 8)) & 0xff);
+  const bytes = new Uint8Array(length);
+  for (let index = 0; index < length; index++) bytes[index] = index * 31 + (index >> 8);
+  return bytes;
 }
 
 describe('attachments of a real process', () => {

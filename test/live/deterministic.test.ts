@@ -23,7 +23,7 @@ const allChats = [
     fields: { temperature: 1.1, sampler_seed: 99, banned_tokens: ['said', 'the'] },
   },
 ];
-const turnLength = 72;
+const turnLength = 48;
 const news = ['\nThen a stranger came and asked:', '\nAnd nobody knew', ''];
 
 type Chat = (typeof allChats)[number];

@@ -19,12 +19,13 @@ const common = { spawn: spawnChild, startTimer: systemTimer };
 const shape = { architecture: '', layers: 0, trainedContext: 0, sizeBytes: 0, cacheBytesPerToken: 0 };
 const path = fileURLToPath(new URL('../../models/parley-sketch.onnx', import.meta.url));
 
-const host = new ImageHost({ ...common, capability: 'image', entry: worker('image'), options: { path, threads: 2 } });
+// More threads than free cores would wait for each other most of the time.
+const host = new ImageHost({ ...common, capability: 'image', entry: worker('image'), options: { path, threads: 1 } });
 const encoder = new EmbeddingHost({
   ...common,
   capability: 'embedding',
   entry: worker('embedding'),
-  options: embeddingOptions(defaultSettings, { builtIn: true }, shape),
+  options: embeddingOptions({ ...defaultSettings, threads: 1 }, { builtIn: true }, shape),
 });
 afterAll(async () => {
   await Promise.all([host.stop(), encoder.stop()]);
