@@ -11,6 +11,11 @@ test('shownValue: is the same for small JSON', () => {
   );
 });
 
+test('shownValue: shows a member with the name __proto__', () => {
+  const sent = '{"__proto__":{"a":1},"b":2}';
+  expect(JSON.stringify(shownValue(JSON.parse(sent), 1000))).toBe(sent);
+});
+
 test('shownValue: its size is bounded, whatever the value', () => {
   const deep: unknown[] = [];
   let inner = deep;

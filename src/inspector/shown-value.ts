@@ -23,16 +23,17 @@ export function shownValue(value: unknown, limit: number): unknown {
       }
       return entries;
     }
-    const members: Record<string, unknown> = {};
+    const members: [name: string, shown: unknown][] = [];
     for (const [name, entry] of Object.entries(one)) {
       if (left <= 0) {
-        members['…'] = '(cut)';
+        members.push(['…', '(cut)']);
         break;
       }
-      if (entry !== undefined && typeof entry !== 'function') members[name] = copy(entry, depth + 1);
+      if (entry !== undefined && typeof entry !== 'function') members.push([name, copy(entry, depth + 1)]);
       left -= name.length;
     }
-    return members;
+    // A member may be called `__proto__`.
+    return Object.fromEntries(members);
   };
   return copy(value, 0);
 }
