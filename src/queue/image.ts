@@ -12,12 +12,12 @@ import type {
   ImageTurn,
 } from '../core/image.ts';
 import type { Ticket } from '../core/ticket.ts';
-import { type TaskParts, tasks } from './tasks.ts';
+import { type TaskDeps, tasks } from './tasks.ts';
 
 /** The facts are known without loading the model. */
 export type ImageSource = EngineSource<ImageEngine> & { readonly facts: ImageFacts };
 
-export interface ImageDeps extends TaskParts<ImageEngine, ImageSource> {
+export interface ImageDeps extends TaskDeps<ImageEngine, ImageSource> {
   /** Shared by the services of all models. */
   readonly drawings: RunningDrawings;
 }

@@ -3,7 +3,7 @@ import type { EngineSource } from '../core/engine-source.ts';
 import type { SpeechEngine, SpeechService } from '../core/speech.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { TranscriptionEngine, TranscriptionService } from '../core/transcription.ts';
-import { type TaskParts, tasks } from './tasks.ts';
+import { type TaskDeps, tasks } from './tasks.ts';
 
 /** The voices are known without loading the model. */
 export type TranscriptionSource = EngineSource<TranscriptionEngine> & {
@@ -17,7 +17,7 @@ async function loaded<Engine>(source: EngineSource<Engine>, signal: AbortSignal)
   (await source.use(signal)).release();
 }
 
-export function speechService(parts: TaskParts<SpeechEngine, SpeechSource>): SpeechService {
+export function speechService(parts: TaskDeps<SpeechEngine, SpeechSource>): SpeechService {
   const { stream } = tasks(parts);
   const { name, voices, maxWords, exactVoices = false } = parts.source;
   return {
@@ -55,7 +55,7 @@ export function transcriptionService(parts: TaskDeps<TranscriptionEngine, Transc
   };
 }
 
-export function embeddingService(parts: TaskParts<EmbeddingEngine>): EmbeddingService {
+export function embeddingService(parts: TaskDeps<EmbeddingEngine>): EmbeddingService {
   const { source } = parts;
   const { once } = tasks(parts);
   let known: EmbeddingFacts | undefined;

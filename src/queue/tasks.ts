@@ -10,7 +10,7 @@ import type { Job } from './jobs.ts';
 import type { WorkKind } from './queue.ts';
 import { queued, type RequestQueue } from './request-queue.ts';
 
-export interface TaskParts<Engine, Source extends EngineSource<Engine> = EngineSource<Engine>> {
+export interface TaskDeps<Engine, Source extends EngineSource<Engine> = EngineSource<Engine>> {
   readonly requestQueue: RequestQueue;
   readonly work: WorkKind;
   readonly source: Source;
@@ -60,7 +60,7 @@ interface StreamOptions {
 type Item<Event> = { readonly event: Event } | { readonly error: unknown };
 
 /** Tasks of one kind for one engine. A task is admitted or refused at once; it can be polled and aborted by its key. */
-export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} }: TaskParts<Engine>) {
+export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} }: TaskDeps<Engine>) {
   const lane = laneOf(kind, source.name);
 
   function stream<Event>(

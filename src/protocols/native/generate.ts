@@ -270,7 +270,7 @@ const taskPaths = 'POST /api/extra/generate/check, /api/extra/last_logprobs, /ap
 const keyFields = { genkey: f.withSchema(f.textOrNumber, f.aside('honoured', keyNote)) };
 export const taskFidelity = f.fidelityOf(dialect, taskPaths, keyFields);
 
-type TaskParts = Pick<GenerateParts, 'text'>;
+type TaskDeps = Pick<GenerateParts, 'text'>;
 
 const task = endpointRow(read('text'), {
   method: 'POST',
@@ -282,19 +282,19 @@ const task = endpointRow(read('text'), {
 });
 
 /** Look at and stop running generations. */
-export const taskEndpoints: readonly ModelEndpoint<TaskParts>[] = [
+export const taskEndpoints: readonly ModelEndpoint<TaskDeps>[] = [
   ...both('/api/extra/generate/check', 'The text so far of the running generation.', check),
   ...both('/api/extra/last_logprobs', 'The probabilities of the tokens of the last generation.', logprobs),
   task(
     '/api/extra/abort',
     'Stop the running generation, or the one with this genkey.',
-    async (call, { text }: TaskParts) => json(abortReplies[text.abort(await genkeyOf(call), clientOf(call))]),
+    async (call, { text }: TaskDeps) => json(abortReplies[text.abort(await genkeyOf(call), clientOf(call))]),
     { ...write('text'), recorded: true },
   ),
 ];
 
 function both(path: string, summary: string, answer: (genkey: string, client: string, text: TextService) => Reply) {
-  const handle = async (call: Call, { text }: TaskParts): Promise<Reply> =>
+  const handle = async (call: Call, { text }: TaskDeps): Promise<Reply> =>
     answer(call.method === 'POST' ? await genkeyOf(call) : '', clientOf(call), text);
   return [task(path, `${summary} Only without a genkey.`, handle, { method: 'GET' }), task(path, summary, handle)];
 }
