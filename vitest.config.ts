@@ -58,7 +58,11 @@ const load = ['test/load/*-load.test.ts'];
 const hangs = ['test/faults/hang.test.ts', 'test/faults/engine-process.test.ts'];
 
 /** Those that measure who waits for whom, or end processes: nobody else may be at work beside them. */
-const alone = ['test/faults/short.test.ts', ...load, 'test/live/queue.test.ts'];
+const alone = [
+  'test/faults/short.test.ts',
+  ...load,
+  ...['many-models', 'queue', 'swaps'].map((name) => `test/live/${name}.test.ts`),
+];
 
 export default defineConfig({
   test: {
