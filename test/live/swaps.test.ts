@@ -64,12 +64,13 @@ const contextOf = async (client: NativeClient) =>
 
 /** Switches, and waits until the server has. */
 async function swapped(live: LiveServer, client: NativeClient, filename: string, more: object = {}): Promise<void> {
-  const before = countOf(live, ' now.');
+  const before = switchesOf(live);
   expect(await reload(client, filename, more)).toBe(true);
-  while (countOf(live, ' now.') === before) await client.get('/ping');
+  while (switchesOf(live) === before) await client.get('/ping');
 }
 
-const countOf = (live: LiveServer, text: string) => live.output().split(text).length - 1;
+/** The lines of the console about switches. It also shows replies, which may end in "now." themselves. */
+const switchesOf = (live: LiveServer) => live.output().match(/Serving \S+(?: model)? now\./g)?.length ?? 0;
 
 const say = { role: 'user' as const, content: 'Say hello.' };
 
@@ -273,14 +274,14 @@ describe('--admin', () => {
         .then((reply) => reply.completion_tokens),
     ];
     await client.performanceWhere(({ queue = 0, idle }) => idle === 0 && queue >= 4);
-    const before = countOf(live, ' now.');
+    const before = switchesOf(live);
     expect(await reload(client, 'small.kcpps')).toBe(true);
     const late = await client.generate({ prompt: 'Once', max_length: 60, ban_eos_token: true });
     expect(late.completion_tokens).toBe(5);
     const pieces = await Promise.all(early);
     for (const count of pieces) expect(count).toBeGreaterThan(0);
     expect(pieces[5]).toBe(60);
-    expect(countOf(live, ' now.')).toBe(before + 1);
+    expect(switchesOf(live)).toBe(before + 1);
     await swapped(live, client, 'initial_model');
   });
 
@@ -329,7 +330,7 @@ describe('--admin', () => {
   test('a request between two swaps waits for the second one', async () => {
     const running = client.stream({ prompt: 'Once', max_length: 40, ban_eos_token: true });
     await client.performanceWhere(({ idle }) => idle === 0);
-    const before = countOf(live, ' now.');
+    const before = switchesOf(live);
     expect(await reload(client, 'unload_model')).toBe(true);
     expect(await reload(client, 'small.kcpps')).toBe(true);
     const { completion_tokens: tokens } = await client.generate({
@@ -340,7 +341,7 @@ describe('--admin', () => {
     // That is the limit of the second one.
     expect(tokens).toBe(5);
     await running;
-    while (countOf(live, ' now.') < before + 2) await client.get('/ping');
+    while (switchesOf(live) < before + 2) await client.get('/ping');
     await swapped(live, client, 'initial_model');
   });
 
