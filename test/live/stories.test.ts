@@ -44,7 +44,7 @@ describe('server killed during a write', () => {
   let confirmedTurn = 1;
   let version = 0;
 
-  /** How often a kill has met a file that was being written. */
+  /** How often a kill has met a file that was being changed: its new content, or its lock, is left. */
   let metWriting = 0;
 
   /** Sends many saves at once, and kills the server as soon as one is confirmed and another one is being written to `watched`. */
@@ -77,7 +77,7 @@ describe('server killed during a write', () => {
     expect(outcomes.some(({ status }) => status === 'rejected')).toBe(true);
     watcher.close();
     await server.stop();
-    if (readdirSync(watched).some((name) => name.endsWith('.part'))) metWriting += 1;
+    if (readdirSync(watched).some((name) => /\.(part|lock)$/.test(name))) metWriting += 1;
   }
 
   test.each([
