@@ -1,10 +1,10 @@
 import { AppError } from '../core/errors.ts';
 import type { EndpointFidelity } from '../core/fidelity.ts';
 import { type Call, json, type Reply } from '../http/call.ts';
-import { admin, adminRead } from '../protocols/access.ts';
-import { type AdminAccess, adminFamily, mayAdminister } from '../protocols/admin/access.ts';
+import { admin } from '../protocols/access.ts';
+import { type AdminAccess, adminReadRow, mayAdminister } from '../protocols/admin/access.ts';
 import type { DialectParts } from '../protocols/dialect.ts';
-import { bodyOf, decodedPath, endpointRow, type ModelEndpoint } from '../protocols/endpoint.ts';
+import { bodyOf, decodedPath, type ModelEndpoint } from '../protocols/endpoint.ts';
 import { fidelityOf, honoured, readFields, readName } from '../protocols/fields.ts';
 import type { RequestRecord } from './record.ts';
 import type { ReplayDialect } from './replay.ts';
@@ -40,13 +40,6 @@ export function inspectorEndpoints<Context extends DialectParts>({
   fidelities,
   secrets,
 }: InspectorParts<Context>): ModelEndpoint<Context>[] {
-  const row = endpointRow(adminRead, {
-    method: 'GET',
-    match: 'ending',
-    queued: false,
-    family: adminFamily,
-    recorded: false,
-  });
   const allowed = (call: Call): void => {
     if (!mayAdminister(access, call)) throw new AppError('admin-only', {});
   };
@@ -65,7 +58,7 @@ export function inspectorEndpoints<Context extends DialectParts>({
   };
   const notFound = ({ method, path: sent }: Call) => new AppError('not-found', { method, path: sent });
   return [
-    row(path, 'The last requests that --inspect keeps, the newest first.', async (call) => {
+    adminReadRow(path, 'The last requests that --inspect keeps, the newest first.', async (call) => {
       allowed(call);
       const { summaryOf } = await import('./view.ts');
       const redactFor = await redactorFor();
@@ -76,7 +69,7 @@ export function inspectorEndpoints<Context extends DialectParts>({
       });
       return json({ keeps: store.count, requests });
     }),
-    row(
+    adminReadRow(
       path,
       'Forget all requests that --inspect keeps.',
       (call) => {
@@ -86,7 +79,7 @@ export function inspectorEndpoints<Context extends DialectParts>({
       },
       { ...admin, method: 'DELETE' },
     ),
-    row(
+    adminReadRow(
       `${path}/`,
       `A request that --inspect keeps (${path}/{id}): body, neutral request, prompt, events, response and timings.`,
       async (call) => {
@@ -102,7 +95,7 @@ export function inspectorEndpoints<Context extends DialectParts>({
       },
       { match: 'prefix', below: ['{id}'] },
     ),
-    row(
+    adminReadRow(
       `${path}/`,
       `Shows the same generation in another dialect (${path}/{id}/replay). Nothing is generated again.`,
       async (call, context: Context) => {

@@ -1,6 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Call, type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
+import { admin, adminRead } from '../access.ts';
+import { endpointRow } from '../endpoint.ts';
 
 /** Refusals are replies with status 200; this is for all other errors. */
 export const adminFamily: Family = {
@@ -9,6 +11,11 @@ export const adminFamily: Family = {
   errorReply: (error) =>
     json({ success: false, error: error.message, ...busyDetail(error) }, error.status, retryHeaders(error)),
 };
+
+const shape = { match: 'ending', queued: false, family: adminFamily, recorded: false } as const;
+/** Builds the rows of endpoints that show what only administrators may see, and of those that change something. */
+export const adminReadRow = endpointRow(adminRead, { method: 'GET', ...shape });
+export const adminRow = endpointRow(admin, { method: 'POST', ...shape });
 
 /** Whether the admin endpoints are enabled, and their password. */
 export interface AdminAccess {

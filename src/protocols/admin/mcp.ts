@@ -1,10 +1,10 @@
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import type { ToolServerEditor, ToolServers } from '../../core/tool-servers.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { admin, read } from '../access.ts';
-import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import { read } from '../access.ts';
+import { bodyOf, type PlainEndpoint } from '../endpoint.ts';
 import { aside, fidelityOf, isObject, textSchema, withSchema } from '../fields.ts';
-import { type AdminAccess, adminFamily, mayAdminister } from './access.ts';
+import { type AdminAccess, adminRow, mayAdminister } from './access.ts';
 
 export interface McpAdminServices {
   readonly access: AdminAccess;
@@ -28,13 +28,6 @@ export const mcpAdminFidelity: readonly EndpointFidelity[] = [
 ];
 
 export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): PlainEndpoint[] {
-  const row = endpointRow(admin, {
-    method: 'POST',
-    match: 'ending',
-    queued: false,
-    family: adminFamily,
-    recorded: false,
-  });
   const edit = async (call: Call, work: (given: ToolServerEditor) => Promise<void>): Promise<Reply> => {
     if (!editor || !mayAdminister(access, call)) return json({ success: false, error: notAllowed });
     try {
@@ -45,7 +38,7 @@ export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): 
     }
   };
   return [
-    row(
+    adminRow(
       '/api/extra/mcp',
       'The MCP servers with their state and tools, and whether this key may add some.',
       (call) =>
@@ -56,7 +49,7 @@ export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): 
         }),
       { ...read('tools'), method: 'GET' },
     ),
-    row('/api/admin/mcp/add', 'Connect to an MCP server by its address, and save it.', async (call) => {
+    adminRow('/api/admin/mcp/add', 'Connect to an MCP server by its address, and save it.', async (call) => {
       const { name, url, headers, type } = await bodyOf(call);
       const entry = { url, ...(isObject(headers) ? { headers } : {}), ...(type === 'sse' ? { type } : {}) };
       return edit(call, async ({ add }) => {
@@ -65,7 +58,7 @@ export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): 
         await add(name, entry);
       });
     }),
-    row('/api/admin/mcp/remove', 'Disconnect from an MCP server, and delete it from the file.', async (call) => {
+    adminRow('/api/admin/mcp/remove', 'Disconnect from an MCP server, and delete it from the file.', async (call) => {
       const { name } = await bodyOf(call);
       return edit(call, ({ remove }) => remove(String(name)));
     }),

@@ -10,10 +10,10 @@ import type {
 } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json } from '../../http/call.ts';
-import { adminRead, read } from '../access.ts';
+import { read } from '../access.ts';
 import type { DialectParts } from '../dialect.ts';
-import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
-import { type AdminAccess, adminFamily, mayAdminister } from './access.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
+import { type AdminAccess, adminReadRow, mayAdminister } from './access.ts';
 
 /** The default text model. */
 export interface ModelStatusContext extends Pick<DialectParts, 'text' | 'modelName' | 'models'> {
@@ -59,16 +59,9 @@ interface ModelStatus {
 }
 
 export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoint<ModelStatusContext>[] {
-  const row = endpointRow(adminRead, {
-    method: 'GET',
-    match: 'ending',
-    queued: false,
-    family: adminFamily,
-    recorded: false,
-  });
   const { access, swap, library, hasKeyFile, availableBytes, kindLabels } = services;
   return [
-    row(
+    adminReadRow(
       '/api/extra/models',
       'All models of every kind: state, memory, context, and what this key may change.',
       async (call, context: ModelStatusContext) =>
@@ -81,10 +74,14 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
         }),
       read(),
     ),
-    row('/api/admin/models', 'The models and configs on this machine, for reload_config.', async (call: Call) => {
-      const found = mayAdminister(access, call) ? await library?.list() : undefined;
-      return json({ models: (found ?? []).map(libraryEntry) });
-    }),
+    adminReadRow(
+      '/api/admin/models',
+      'The models and configs on this machine, for reload_config.',
+      async (call: Call) => {
+        const found = mayAdminister(access, call) ? await library?.list() : undefined;
+        return json({ models: (found ?? []).map(libraryEntry) });
+      },
+    ),
   ];
 }
 

@@ -3,11 +3,11 @@ import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures, TextService } from '../../core/text-service.ts';
 import { type Call, json } from '../../http/call.ts';
-import { admin, adminRead } from '../access.ts';
-import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { adminRead } from '../access.ts';
+import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
 import { aside, fidelityOf, textSchema, withSchema } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
-import { type AdminAccess, adminFamily, mayAdminister } from './access.ts';
+import { type AdminAccess, adminRow, mayAdminister } from './access.ts';
 
 /** Per-model part of the context. */
 export interface AdminContext {
@@ -57,17 +57,10 @@ export const adminFidelity: readonly EndpointFidelity[] = [
 ];
 
 export function adminEndpoints({ access, swap, keys }: AdminServices): ModelEndpoint<AdminContext>[] {
-  const row = endpointRow(admin, {
-    method: 'POST',
-    match: 'ending',
-    queued: false,
-    family: adminFamily,
-    recorded: false,
-  });
   const allowed = (call: Call): ModelSwap | undefined => (mayAdminister(access, call) ? swap : undefined);
   // An exclusive one waits for its turn in the queue: no generation may run meanwhile.
   const state = (name: string, summary: string, refused: object, exclusive: boolean, answer: StateAnswer) =>
-    row(
+    adminRow(
       `/api/admin/${name}`,
       summary,
       async (call, { states, text }: AdminContext) => {
@@ -103,19 +96,19 @@ export function adminEndpoints({ access, swap, keys }: AdminServices): ModelEndp
       await states.clear();
       return {};
     }),
-    row(
+    adminRow(
       '/api/admin/list_options',
       'The configs and models that the server can be switched to.',
       async (call) => json((await allowed(call)?.options()) ?? []),
       { ...adminRead, method: 'GET' },
     ),
-    row(
+    adminRow(
       '/api/admin/keys',
       'The keys of --keyfile: what each may do, and how it was used since the start. The keys themselves are stored nowhere.',
       (call) => json(mayAdminister(access, call) ? (keys?.list() ?? []).map(shownKey) : []),
       { ...adminRead, method: 'GET' },
     ),
-    row(
+    adminRow(
       '/api/admin/reload_config',
       'Switch to another config or model, back to the first one, or to none.',
       async (call) => {
