@@ -1,4 +1,4 @@
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection, createServer } from 'node:net';
 import { dirname } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -51,6 +51,13 @@ test.skipIf(process.platform === 'win32')('openChannel: replaces a stale socket,
   expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
   expect(await stopInstance(path)).toBe(process.pid);
   expect(stopped()).toBe(1);
+});
+
+test.skipIf(process.platform === 'win32')('openChannel: refuses a folder that is open to other accounts', async () => {
+  const path = ownChannel();
+  mkdirSync(dirname(path), { recursive: true });
+  chmodSync(dirname(path), 0o777);
+  await expect(openChannel(path, () => undefined)).rejects.toThrow('is open to other accounts');
 });
 
 test('channelPath: fits into the limit of the system, for each port and each home', () => {

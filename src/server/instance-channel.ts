@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { lstat, mkdir, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Server } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -24,7 +24,7 @@ export function channelPath(port: number, system: SystemFolders = thisSystem(), 
 /** To be called when the port is open: what is at the path was left by a process that had the port before. */
 export async function openChannel(path: string, stop: () => void): Promise<Server> {
   if (process.platform !== 'win32') {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makePrivate(dirname(path));
     await rm(path, { force: true });
   }
   const server = createServer((socket) => {
@@ -37,6 +37,14 @@ export async function openChannel(path: string, stop: () => void): Promise<Serve
   });
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve));
   return server.unref();
+}
+
+/** In the folder for temporary files others may have made it first, to stop this server through the socket. */
+async function makePrivate(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { uid, mode } = await lstat(folder);
+  if (uid !== process.getuid?.() || (mode & 0o077) !== 0)
+    throw new Error(`the folder ${folder} is open to other accounts; delete it, or allow only your own`);
 }
 
 /** Asks the instance at the path to stop; its process id, or undefined if there is none. */
