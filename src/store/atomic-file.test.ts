@@ -206,15 +206,18 @@ describe('AtomicFile: leftovers of killed processes', () => {
   /** A process id that no system uses. */
   const nobody = 2_147_483_646;
 
-  test('are removed, except for those of running processes', async () => {
-    const { path, add, names } = words();
-    const parts = [nobody, process.pid, process.ppid].map((owner) => `${path}.${owner}.part`);
-    for (const part of [...parts, `${path}.part`, join(dirname(path), `other.${nobody}.part`)])
-      writeFileSync(part, 'x');
-    await add('a');
-    const left = [`words.txt.${process.ppid}.part`, 'words.txt.part'];
-    expect(names()).toEqual([`other.${nobody}.part`, 'words.txt', ...left]);
-  });
+  test.each(['read', 'change'])(
+    'are removed before the first %s, except for those of running processes',
+    async (use) => {
+      const { path, file, add, names } = words();
+      const parts = [nobody, process.pid, process.ppid].map((owner) => `${path}.${owner}.part`);
+      for (const part of [...parts, `${path}.part`, join(dirname(path), `other.${nobody}.part`)])
+        writeFileSync(part, 'x');
+      await (use === 'read' ? file.read() : add('a'));
+      const left = [`words.txt.${process.ppid}.part`, 'words.txt.part'];
+      expect(names().filter((name) => name !== 'words.txt')).toEqual([`other.${nobody}.part`, ...left]);
+    },
+  );
 
   test('never block the next write', async () => {
     const { path, add } = words();

@@ -48,6 +48,7 @@ export class AtomicFile<Content> {
   read(): Promise<Content> {
     return this.#mutex.run(async () => {
       const path = await this.#place();
+      await this.#removeLeftovers(path);
       try {
         return await this.#refreshed(path, 'report');
       } catch (error) {
@@ -64,14 +65,13 @@ export class AtomicFile<Content> {
   change(next: (content: Content) => Content): Promise<Content> {
     return this.#mutex.run(async () => {
       const path = await this.#place();
+      await this.#removeLeftovers(path);
       return withFileLock(path, () => this.#changed(path, next));
     });
   }
 
   async #changed(path: string, next: (content: Content) => Content): Promise<Content> {
     const { encode, mostBytes } = this.#parts;
-    if (!this.#cleaned) await removeLeftovers(path);
-    this.#cleaned = true;
     const present = await this.#refreshed(path, 'repair');
     const content = next(present);
     if (content === present) return content;
@@ -119,6 +119,18 @@ export class AtomicFile<Content> {
     const aside = await freeName(`${path}.damaged-${now().toISOString().replace(/[:.]/g, '-')}`);
     await rename(path, aside);
     warn(`${path} is damaged (${reason}). It is kept as ${aside}, and ${next}.`);
+  }
+
+  /** Before the first use. The lock keeps parts that a process of another container is writing. */
+  async #removeLeftovers(path: string): Promise<void> {
+    if (this.#cleaned) return;
+    this.#cleaned = true;
+    if ((await leftovers(path)).length === 0) return;
+    const removal = async () => {
+      for (const part of await leftovers(path)) await rm(part, { force: true });
+    };
+    // They are harmless, and the folder may be read-only.
+    await withFileLock(path, removal).catch(() => undefined);
   }
 
   /** The target of a link is read and replaced, not the link. */
@@ -173,14 +185,14 @@ export async function replaceFile(path: string, chunks: readonly Uint8Array[]): 
 }
 
 /** Parts of processes that were killed while writing. */
-async function removeLeftovers(path: string): Promise<void> {
+async function leftovers(path: string): Promise<readonly string[]> {
   const folder = dirname(path);
   const names = await readdir(folder).catch(() => []);
-  for (const name of names) {
+  const isLeft = (name: string) => {
     const owner = Number(/\.(\d{1,10})\.part$/.exec(name)?.[1]);
-    if (name !== `${basename(path)}.${owner}.part` || (owner !== process.pid && isAlive(owner))) continue;
-    await rm(join(folder, name), { force: true }).catch(() => undefined);
-  }
+    return name === `${basename(path)}.${owner}.part` && (owner === process.pid || !isAlive(owner));
+  };
+  return names.filter(isLeft).map((name) => join(folder, name));
 }
 
 /** Syncs the new name itself. Not every system can sync a folder. */
