@@ -3,12 +3,16 @@ import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { withFileLock } from '../core/file-lock.ts';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
 import { hideSecrets } from '../core/hide-secrets.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { networkReason } from '../core/network-error.ts';
-import { DownloadError } from './download-error.ts';
-import { withTargetLock } from './target-lock.ts';
+
+/** A sentence for people: why a download failed, and what to do. */
+export class DownloadError extends Error {
+  override readonly name = 'DownloadError';
+}
 
 interface Wanted {
   readonly url: string;
@@ -36,6 +40,15 @@ export interface DownloadParts {
 export async function download(wanted: Wanted, parts: DownloadParts): Promise<void> {
   await mkdir(dirname(wanted.target), { recursive: true });
   await withTargetLock(wanted.target, () => downloadAlone(wanted, parts));
+}
+
+/** Runs the work while no other download of the same target runs, in this process or another one. Rejects if one does. */
+export function withTargetLock<Result>(target: string, work: () => Promise<Result>): Promise<Result> {
+  const refuse = (lock: string) =>
+    new DownloadError(
+      `${target} is being downloaded already. Wait for that download, or delete ${lock} if there is none`,
+    );
+  return withFileLock(target, work, { refuse });
 }
 
 async function downloadAlone(wanted: Wanted, parts: DownloadParts): Promise<void> {

@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
+import { withFileLock } from '../core/file-lock.ts';
 import { readIntegrity, readSha256 } from './download.ts';
 import { hubAddress, type PullParts, pull, readSource, type Source } from './pull.ts';
 import { packed } from './testing/archive.ts';
@@ -207,28 +208,39 @@ describe('pull: URL', () => {
     expect(readdirSync(target)).toEqual(['model.gguf']);
   });
 
+  /** A lock of a process of this machine. */
+  async function lockOf(pid: number, target: string): Promise<string> {
+    const sample = join(target, 'sample');
+    const [own = ''] = await withFileLock(sample, async () => readdirSync(`${sample}.lock`));
+    const lock = join(target, 'model.gguf.lock');
+    mkdirSync(lock);
+    const mark = join(lock, own.replace(`-${process.pid}-`, `-${pid}-`));
+    writeFileSync(mark, '');
+    return mark;
+  }
+
   test.each([
-    ['an ended process', `${2 ** 30} x`],
-    ['an earlier process with the same id', `${process.pid} x`],
-  ])('replaces the lock of %s', async (_, content) => {
+    ['an ended process', 2 ** 30],
+    ['an earlier process with the same id', process.pid],
+  ])('replaces the lock of %s', async (_, pid) => {
     const target = folder();
-    writeFileSync(join(target, 'model.gguf.lock'), content);
+    await lockOf(pid, target);
     const { address } = await hub((request, response) => serveFile(request, response, model));
     await pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
     expect(readdirSync(target)).toEqual(['model.gguf']);
   });
 
-  test.each([
-    ['a running process', `${process.ppid} x`],
-    ['a process that is creating it', ''],
-  ])('respects the lock of %s', async (_, content) => {
+  test('respects the lock of a running process', async () => {
     const target = folder();
-    writeFileSync(join(target, 'model.gguf.lock'), content);
+    const mark = await lockOf(process.ppid, target);
     const { address, asked } = await hub((request, response) => serveFile(request, response, model));
     const pulled = pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
-    await expect(pulled).rejects.toThrow('is being downloaded already');
+    const lock = join(target, 'model.gguf.lock');
+    await expect(pulled).rejects.toThrow(
+      `model.gguf is being downloaded already. Wait for that download, or delete ${lock} if there is none`,
+    );
     expect(asked).toEqual([]);
-    expect(readFileSync(join(target, 'model.gguf.lock'), 'utf8')).toBe(content);
+    expect(existsSync(mark)).toBe(true);
   });
 
   test('does not touch an existing file', async () => {

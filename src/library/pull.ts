@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { readGguf } from '../gguf/gguf.ts';
 import {
+  DownloadError,
   type DownloadParts,
   download,
   type Expected,
@@ -11,11 +12,10 @@ import {
   mustNotExist,
   readIntegrity,
   readSha256,
+  withTargetLock,
 } from './download.ts';
-import { DownloadError } from './download-error.ts';
 import { plainFileName } from './file-name.ts';
 import { readArchive } from './tar.ts';
-import { withTargetLock } from './target-lock.ts';
 
 interface PullOptions {
   readonly folder: string;

@@ -3,13 +3,13 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Settings } from '../config/flags.ts';
 import { ownFolder } from '../core/data-folder.ts';
+import { withFileLock } from '../core/file-lock.ts';
 import type { ToolServerEditor } from '../core/tool-servers.ts';
 import { systemTimer } from '../http/timers.ts';
 import { type ReadOptions, readServers, type ServerConfig } from '../mcp/config.ts';
 import type { ToolServerPool } from '../mcp/pool.ts';
 import { printable } from '../observe/printable.ts';
 import { Repeats } from '../observe/repeats.ts';
-import { withFileLock } from '../store/file-lock.ts';
 
 export interface ToolServerParts {
   readonly settings: Pick<Settings, 'mcpfile' | 'mcptimeout' | 'admin'>;

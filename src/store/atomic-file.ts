@@ -1,9 +1,9 @@
 import { open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { withFileLock } from '../core/file-lock.ts';
 import { NewerFile } from '../core/file-version.ts';
 import { isAlive } from '../core/is-alive.ts';
 import { Mutex } from '../core/mutex.ts';
-import { withFileLock } from './file-lock.ts';
 
 export interface AtomicFileOptions<Content> {
   readonly path: string;

@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withFileLock } from '../core/file-lock.ts';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
 import { Mutex } from '../core/mutex.ts';
 import { inSlices } from '../core/slices.ts';
 import { replaceFile } from './atomic-file.ts';
-import { withFileLock } from './file-lock.ts';
 import { jsonBytes } from './save-slots.ts';
 
 /** The kinds of records that a client keeps on the server. */

@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { freshFolders } from '../store/testing/folder.ts';
+import { bundled, runScript } from '../store/testing/processes.ts';
 import { withFileLock } from './file-lock.ts';
-import { freshFolders } from './testing/folder.ts';
-import { bundled, runScript } from './testing/processes.ts';
 
 const freshFolder = freshFolders();
 
@@ -93,7 +93,7 @@ test('withFileLock: takes over a lock of another machine once its mark does not 
   mkdirSync(`${path}.lock`);
   writeFileSync(join(`${path}.lock`, `00000000-${process.pid}-000000000000`), '');
   const clock = testClock();
-  expect(await withFileLock(path, async () => 'mine', clock)).toBe('mine');
+  expect(await withFileLock(path, async () => 'mine', { clock })).toBe('mine');
   expect(clock.now()).toBeGreaterThanOrEqual(20_000);
 });
 
@@ -117,6 +117,54 @@ test('withFileLock: gives up with a sentence if the holder goes on for too long'
     },
   };
   writeFileSync(mark, '');
-  await expect(withFileLock(path, async () => undefined, beating)).rejects.toThrow(/does not finish .*process 77/);
+  await expect(withFileLock(path, async () => undefined, { clock: beating })).rejects.toThrow(
+    /does not finish .*process 77/,
+  );
   expect(readdirSync(join(path, '..'))).toEqual(['data.lock']);
+});
+
+describe('withFileLock with `refuse`', () => {
+  const refuse = (lock: string) => new Error(`${basename(lock)} is taken`);
+
+  test('rejects at once while this process holds the lock', async () => {
+    const path = join(freshFolder(), 'data');
+    const second = withFileLock(path, () => withFileLock(path, async () => 'second', { refuse }));
+    await expect(second).rejects.toThrow('data.lock is taken');
+    expect(await withFileLock(path, async () => 'next', { refuse })).toBe('next');
+  });
+
+  test('takes over the lock of a killed process', async () => {
+    const folder = freshFolder();
+    const path = join(folder, 'data');
+    await killedHolder(path, folder);
+    expect(await withFileLock(path, async () => 'mine', { refuse })).toBe('mine');
+  });
+
+  test('rejects once the mark of another machine changes, and leaves it alone', async () => {
+    const path = join(freshFolder(), 'data');
+    const mark = join(`${path}.lock`, '00000000-77-000000000000');
+    mkdirSync(`${path}.lock`);
+    writeFileSync(mark, '');
+    const clock = testClock(100);
+    const pause = async (milliseconds: number) => {
+      utimesSync(mark, clock.now(), clock.now());
+      await clock.pause(milliseconds);
+    };
+    const work = withFileLock(path, async () => undefined, { clock: { now: clock.now, pause }, refuse });
+    await expect(work).rejects.toThrow('data.lock is taken');
+    expect(existsSync(mark)).toBe(true);
+  });
+
+  test.each([
+    ['a mark of another machine', '00000000-77-000000000000'],
+    ['a lock file of version 0.1', undefined],
+  ])('takes over %s that does not change any more', async (_, mark) => {
+    const path = join(freshFolder(), 'data');
+    if (mark !== undefined) mkdirSync(`${path}.lock`);
+    writeFileSync(mark === undefined ? `${path}.lock` : join(`${path}.lock`, mark), '77 x');
+    const clock = testClock();
+    expect(await withFileLock(path, async () => 'mine', { clock, refuse })).toBe('mine');
+    expect(clock.now()).toBeGreaterThanOrEqual(20_000);
+    expect(existsSync(`${path}.lock`)).toBe(false);
+  });
 });

@@ -4,12 +4,18 @@ import { mkdir, readdir, rename, rm, rmdir, stat, utimes, writeFile } from 'node
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAlive } from '../core/is-alive.ts';
+import { isAlive } from './is-alive.ts';
 
-export interface LockClock {
+interface LockClock {
   /** Monotonic milliseconds. */
   readonly now: () => number;
   readonly pause: (milliseconds: number) => Promise<unknown>;
+}
+
+interface LockOptions {
+  readonly clock?: LockClock;
+  /** Instead of waiting for a holder that is running: the error for it. Gets the path of the lock. */
+  readonly refuse?: (lock: string) => Error;
 }
 
 const systemClock: LockClock = { now: () => performance.now(), pause: (milliseconds) => sleep(milliseconds) };
@@ -26,7 +32,8 @@ const retryMs = 10;
 const ownMarks = new Set<string>();
 
 /**
- * Runs `work` while no other process, and nobody else in this one, runs work for the same path.
+ * Runs `work` while no other process, and nobody else in this one, runs work for the same path. Waits for its turn, unless `refuse` is
+ * given.
  *
  * The lock is a folder with one file, the mark of its holder. A waiter prepares such a folder and renames it to the name of the lock,
  * which is atomic and fails while that one exists and is not empty. The lock of a dead process is taken over by deleting its mark by name,
@@ -35,13 +42,13 @@ const ownMarks = new Set<string>();
 export async function withFileLock<Result>(
   path: string,
   work: () => Promise<Result>,
-  clock: LockClock = systemClock,
+  options: LockOptions = {},
 ): Promise<Result> {
   const lock = `${path}.lock`;
   const mark = `${machine}-${process.pid}-${randomBytes(6).toString('hex')}`;
   ownMarks.add(mark);
   try {
-    await acquire(lock, mark, clock);
+    await acquire(lock, mark, options);
     const held = join(lock, mark);
     const heartbeat = setInterval(() => void utimes(held, new Date(), new Date()).catch(() => undefined), heartbeatMs);
     heartbeat.unref();
@@ -57,7 +64,8 @@ export async function withFileLock<Result>(
   }
 }
 
-async function acquire(lock: string, mark: string, { now, pause }: LockClock): Promise<void> {
+async function acquire(lock: string, mark: string, { clock = systemClock, refuse }: LockOptions): Promise<void> {
+  const { now, pause } = clock;
   const prepared = `${lock}-${mark}`;
   try {
     await mkdir(prepared, { mode: 0o700 });
@@ -69,6 +77,7 @@ async function acquire(lock: string, mark: string, { now, pause }: LockClock): P
     do {
       const holder = await holderOf(lock);
       if (holder !== undefined && holder.state !== seen) {
+        if (refuse && (seen !== '' || isRunning(holder.mark))) throw refuse(lock);
         seen = holder.state;
         seenAt = now();
       }
@@ -96,7 +105,7 @@ async function renamed(prepared: string, lock: string): Promise<boolean> {
     await rename(prepared, lock);
     return true;
   } catch (error) {
-    const taken = ['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES', 'EBUSY'];
+    const taken = ['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EPERM', 'EACCES', 'EBUSY'];
     if (taken.includes((error as NodeJS.ErrnoException).code ?? '')) return false;
     throw error;
   }
@@ -105,7 +114,9 @@ async function renamed(prepared: string, lock: string): Promise<boolean> {
 /** Undefined while nobody holds the lock. */
 async function holderOf(lock: string): Promise<{ readonly mark: string; readonly state: string } | undefined> {
   try {
-    const [mark] = await readdir(lock);
+    const file = (await stat(lock)).isFile();
+    // Version 0.1 locked downloads with a file.
+    const mark = file ? '' : (await readdir(lock))[0];
     if (mark === undefined) return undefined;
     return { mark, state: `${mark} ${(await stat(join(lock, mark))).mtimeMs}` };
   } catch (error) {
@@ -130,9 +141,16 @@ async function removeAbandoned(lock: string): Promise<void> {
 
 /** Whether the process that made a mark has certainly ended. Nothing is known about processes of other machines and containers. */
 function isDead(mark: string): boolean {
+  return isLocal(mark) && !isRunning(mark);
+}
+
+function isRunning(mark: string): boolean {
   const owner = processOf(mark);
-  if (!mark.startsWith(`${machine}-`) || owner === 0) return false;
-  return owner === process.pid ? !ownMarks.has(mark) : !isAlive(owner);
+  return isLocal(mark) && (owner === process.pid ? ownMarks.has(mark) : isAlive(owner));
+}
+
+function isLocal(mark: string): boolean {
+  return mark.startsWith(`${machine}-`) && processOf(mark) !== 0;
 }
 
 function processOf(mark: string): number {
