@@ -1,8 +1,9 @@
+import type { WireBody } from '../chat/openai-request.ts';
 import type { ChatRequest } from '../chat/request.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import type { GenerationControls, GenerationRequest } from '../core/request.ts';
 import type { Call, Headers, Reply } from '../http/call.ts';
-import type { EncodeOptions, WireBody } from '../protocols/controls/encode-request.ts';
+import type { EncodeOptions } from '../protocols/controls/encode-request.ts';
 import type { DialectParts } from '../protocols/dialect.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
 import { differences } from './difference.ts';

@@ -1,7 +1,15 @@
-import { type Content, type ContentPart, type Message, text, wordsOf } from '../../chat/messages.ts';
+import { text } from '../../chat/messages.ts';
+import {
+  encodeMessages,
+  encodeOutput,
+  encodeToolChoice,
+  encodeTools,
+  nativeMediaFields,
+  type WireBody,
+} from '../../chat/openai-request.ts';
 import type { ChatRequest } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
-import type { GenerationControls, GenerationRequest, Medium } from '../../core/request.ts';
+import type { GenerationControls, GenerationRequest } from '../../core/request.ts';
 import {
   defaultSampling,
   isRequested,
@@ -14,7 +22,7 @@ import { kinds, type RemoteKind } from './kinds.ts';
 
 const streamed = { stream: true, stream_options: { include_usage: true } };
 
-/** Body of `POST /v1/chat/completions`, without the model. */
+/** WireBody of `POST /v1/chat/completions`, without the model. */
 export function chatBody(request: ChatRequest, facts: ControlFacts): ControlsBody {
   const { logprobs } = request.controls;
   const rules = [...thinkingRules(request, facts), continueRule(request, facts)];
@@ -24,18 +32,18 @@ export function chatBody(request: ChatRequest, facts: ControlFacts): ControlsBod
     ...streamed,
     ...own.fields,
     ...(logprobs === undefined ? {} : { logprobs: true, top_logprobs: logprobs }),
-    ...outputBody(request),
+    ...encodeOutput(request.output),
   };
   return { ...own, fields };
 }
 
 /** Fields that determine the prompt, for generating and for counting tokens. */
-export function promptBody(request: ChatRequest, { kind }: Pick<ControlFacts, 'kind'>): Body {
+export function promptBody(request: ChatRequest, { kind }: Pick<ControlFacts, 'kind'>): WireBody {
   const { conversation, memory } = request;
   const ownMemory = memory !== '' && kinds[kind].native;
   const led = memory === '' || ownMemory ? conversation.messages : withMemory(request);
   return {
-    messages: led.map((message) => messageBody(message, conversation.media)),
+    messages: encodeMessages(led, conversation.media),
     ...(ownMemory ? { memory } : {}),
     ...toolsBody(request),
   };
@@ -48,25 +56,14 @@ function withMemory({ conversation: { messages }, memory }: ChatRequest): ChatRe
   return [{ role: 'system', content: [...text(`${memory}\n`), ...first.content] }, ...rest];
 }
 
-function toolsBody({ conversation: { tools }, toolChoice, parallelToolCalls }: ChatRequest): Body {
+function toolsBody(request: ChatRequest): WireBody {
+  const { tools } = request.conversation;
   if (tools.length === 0) return {};
-  const choice =
-    toolChoice.type === 'named' ? { type: 'function', function: { name: toolChoice.name } } : toolChoice.type;
   return {
-    tools: tools.map(({ name, description, parameters }) => ({
-      type: 'function',
-      function: { name, ...(description ? { description } : {}), parameters },
-    })),
-    tool_choice: choice,
-    ...(parallelToolCalls ? {} : { parallel_tool_calls: false }),
+    tools: encodeTools(tools),
+    tool_choice: encodeToolChoice(request),
+    ...(request.parallelToolCalls ? {} : { parallel_tool_calls: false }),
   };
-}
-
-function outputBody({ output }: ChatRequest): Body {
-  if (output.type === 'text') return {};
-  if (output.type === 'json') return { response_format: { type: 'json_object' } };
-  const schema = { name: 'reply', schema: output.schema, strict: true };
-  return { response_format: { type: 'json_schema', json_schema: schema } };
 }
 
 function thinkingRules(
@@ -101,73 +98,9 @@ function continueRule({ conversation, continueAssistantTurn }: ChatRequest, { ki
   return rule('continue_assistant_turn', conversation.messages.at(-1)?.role === 'assistant', fields);
 }
 
-function messageBody(message: Message, media: readonly Medium[]): Body {
-  const content = contentBody(message.content, media);
-  switch (message.role) {
-    case 'assistant': {
-      const calls = (message.toolCalls ?? []).map(({ id, name, json }) => ({
-        id,
-        type: 'function',
-        function: { name, arguments: json },
-      }));
-      return {
-        role: 'assistant',
-        content: calls.length > 0 && content === '' ? null : content,
-        ...(message.reasoning ? { reasoning_content: message.reasoning } : {}),
-        ...(calls.length > 0 ? { tool_calls: calls } : {}),
-      };
-    }
-    case 'tool':
-      return {
-        role: 'tool',
-        content,
-        tool_call_id: message.callId ?? '',
-        ...(message.toolName ? { name: message.toolName } : {}),
-      };
-    case 'other':
-      return { role: message.roleName, content };
-    default:
-      return { role: message.role, content };
-  }
-}
-
-/** Text without media is sent as a string, because some templates accept nothing else. */
-function contentBody(content: Content, media: readonly Medium[]): string | readonly Body[] {
-  if (content.every(({ type }) => type === 'text')) return wordsOf(content);
-  return content.map((part) => partBody(part, media));
-}
-
-function partBody(part: ContentPart, media: readonly Medium[]): Body {
-  if (part.type === 'text') return { type: 'text', text: part.text };
-  const medium = media[part.index];
-  if (!medium) return { type: 'text', text: '' };
-  const { kind, base64, format } = medium;
-  if (kind === 'audio') return { type: 'input_audio', input_audio: { data: base64, format: soundFormat(format) } };
-  return { type: 'image_url', image_url: { url: `data:${pictureType(format, base64)};base64,${base64}` } };
-}
-
-const pictureSigns: Readonly<Record<string, string>> = {
-  iVBORw: 'image/png',
-  '/9j/': 'image/jpeg',
-  R0lGOD: 'image/gif',
-  UklGR: 'image/webp',
-};
-
-/** As given by the client, otherwise detected from the first bytes. */
-function pictureType(format: string | undefined, base64: string): string {
-  if (format?.startsWith('image/')) return format;
-  const sign = Object.keys(pictureSigns).find((start) => base64.startsWith(start));
-  return (sign && pictureSigns[sign]) ?? (format ? `image/${format}` : 'image/png');
-}
-
-function soundFormat(format: string | undefined): string {
-  const name = format?.split('/').at(-1)?.replace(/^x-/, '') ?? 'wav';
-  return name === 'mpeg' ? 'mp3' : name;
-}
-
 type CompletionFacts = ControlFacts & { readonly contextSize: number | undefined };
 
-/** Body of `POST /v1/completions`, without the model. */
+/** WireBody of `POST /v1/completions`, without the model. */
 export function completionBody(request: GenerationRequest, facts: CompletionFacts): ControlsBody {
   const { logprobs } = request;
   const own = controlsBody(request, facts, [budgetRule(thinkingBudget(request), facts.kind)]);
@@ -184,19 +117,16 @@ export function completionBody(request: GenerationRequest, facts: CompletionFact
 function plainPromptBody(
   { prompt, promptTokens, memory, media }: GenerationRequest,
   { kind, host }: ControlFacts,
-): Body {
+): WireBody {
   const { native } = kinds[kind];
   if (media.length > 0 && !native) {
     const instead = `the engine at ${host} takes pictures and sounds in chats alone`;
     throw new AppError('unsupported', { feature: 'A picture or sound beside a plain prompt', instead });
   }
-  const of = (wanted: 'image' | 'audio') => media.filter(({ kind: own }) => own === wanted).map(({ base64 }) => base64);
-  const [images, audio] = [of('image'), of('audio')];
   return {
     prompt: promptTokens ?? (native ? prompt : memory + prompt),
     ...(native && memory !== '' ? { memory } : {}),
-    ...(images.length > 0 ? { images } : {}),
-    ...(audio.length > 0 ? { audio } : {}),
+    ...nativeMediaFields(media),
   };
 }
 
@@ -206,16 +136,14 @@ function thinkingBudget({ reasoning, maxTokens }: GenerationRequest): number | u
 }
 
 /** Truncation of long prompts, if the backend supports it. */
-function truncation(request: GenerationRequest, { kind, contextSize }: CompletionFacts): Body {
+function truncation(request: GenerationRequest, { kind, contextSize }: CompletionFacts): WireBody {
   if (request.overflow !== 'trim' || kind !== 'vllm' || contextSize === undefined) return {};
   const most = Math.min(request.maxContext ?? contextSize, contextSize) - request.maxTokens;
   return most > 0 ? { truncate_prompt_tokens: most } : {};
 }
 
-export type Body = Readonly<Record<string, unknown>>;
-
 export interface ControlsBody {
-  readonly fields: Body;
+  readonly fields: WireBody;
   /** Controls that the backend does not support, by their names in the native API. */
   readonly unheeded: readonly string[];
 }
@@ -232,17 +160,17 @@ export interface ControlFacts {
 interface Rule {
   readonly name: string;
   readonly asked: boolean;
-  readonly fields: Body | undefined;
+  readonly fields: WireBody | undefined;
 }
 
-const rule = (name: string, asked: boolean, fields: Body | undefined): Rule => ({ name, asked, fields });
+const rule = (name: string, asked: boolean, fields: WireBody | undefined): Rule => ({ name, asked, fields });
 
 function controlRules(controls: GenerationControls, kind: RemoteKind): readonly Rule[] {
   const { stop, endTokens, logitBias, bannedTokens, bannedStrings, guidance, maxContext, sampling } = controls;
   // Both accept the fields of the native API.
-  const native = (fields: Body) => ({ parley: fields, koboldcpp: fields });
-  const vllmAnd = (fields: Body) => ({ vllm: fields, sglang: fields });
-  const byKind = (name: string, asked: boolean, send: Partial<Record<RemoteKind, Body>>) =>
+  const native = (fields: WireBody) => ({ parley: fields, koboldcpp: fields });
+  const vllmAnd = (fields: WireBody) => ({ vllm: fields, sglang: fields });
+  const byKind = (name: string, asked: boolean, send: Partial<Record<RemoteKind, WireBody>>) =>
     rule(name, asked, send[kind]);
   const bias = { logit_bias: Object.fromEntries([...logitBias, ...bannedTokens.map((token) => [token, -100])]) };
   const breakers = { dry_sequence_breakers: sampling.dryBreakers };
@@ -334,7 +262,7 @@ function samplersBody({ sampling }: GenerationControls, { kind, seed }: ControlF
 }
 
 /** Rejected rather than ignored: clients would parse the reply as if it matched. */
-function grammarBody({ grammar, promptLogprobs }: GenerationControls, { kind, host }: ControlFacts): Body {
+function grammarBody({ grammar, promptLogprobs }: GenerationControls, { kind, host }: ControlFacts): WireBody {
   const refuse = (feature: string): never => {
     const instead = `the engine at ${host} (${kinds[kind].title}) has no such thing`;
     throw new AppError('unsupported', { feature, instead });

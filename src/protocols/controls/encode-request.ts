@@ -1,4 +1,5 @@
-import type { EndTokens, GenerationControls, Medium, ReasoningBudget } from '../../core/request.ts';
+import type { WireBody } from '../../chat/openai-request.ts';
+import type { EndTokens, GenerationControls, ReasoningBudget } from '../../core/request.ts';
 import {
   type SamplerApi,
   type SamplingName,
@@ -8,9 +9,6 @@ import {
   samplingNames,
 } from '../../core/sampling-fields.ts';
 import { effortShares } from './decode.ts';
-
-/** A body to be written; fields that are undefined are left out of its JSON. */
-export type WireBody = Record<string, unknown>;
 
 /** How a neutral request is written as the body of a dialect. */
 export interface EncodeOptions {
@@ -78,33 +76,6 @@ export function renamed(body: WireBody, names: Readonly<Record<string, string>>)
 export function samplerNames(api: SamplerApi): Readonly<Record<string, string>> {
   const names = Object.entries(samplersOfApi(api)) as readonly (readonly [SamplingName, string])[];
   return Object.fromEntries(names.map(([name, field]) => [samplingFields[name].wire[0], field]));
-}
-
-/** In a data URL the type has to be there: without one it is found from the first bytes. */
-export function mediaType({ kind, base64, format }: Medium): string {
-  if (format !== undefined) return format.includes('/') ? format : `${kind}/${format}`;
-  const known = beginnings.find(([beginning]) => base64.startsWith(beginning));
-  return known?.[1] ?? (kind === 'image' ? 'image/png' : 'audio/wav');
-}
-
-const beginnings: readonly (readonly [beginning: string, type: string])[] = [
-  ['iVBORw', 'image/png'],
-  ['/9j/', 'image/jpeg'],
-  ['R0lGOD', 'image/gif'],
-  ['UklGR', 'image/webp'],
-  ['SUQz', 'audio/mpeg'],
-  ['ZkxhQ', 'audio/flac'],
-];
-
-export function dataUrl(medium: Medium): string {
-  return `data:${mediaType(medium)};base64,${medium.base64}`;
-}
-
-/** `images` and `audio` of the native API, in which media are sorted by kind. */
-export function nativeMediaFields(media: readonly Medium[]): WireBody {
-  const of = (kind: Medium['kind']) => media.filter((medium) => medium.kind === kind).map(({ base64 }) => base64);
-  const [images, audio] = [of('image'), of('audio')];
-  return { ...(images.length > 0 && { images }), ...(audio.length > 0 && { audio }) };
 }
 
 /** Placeholders of instruct tags are replaced already: a text that has some by itself must be left alone. */

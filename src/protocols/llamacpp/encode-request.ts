@@ -1,4 +1,5 @@
 import { mediumPlaceholder } from '../../chat/messages.ts';
+import type { WireBody } from '../../chat/openai-request.ts';
 import type { GenerationRequest, Grammar, GrammarTrigger } from '../../core/request.ts';
 import {
   type EncodeOptions,
@@ -6,7 +7,6 @@ import {
   encodeReasoning,
   renamed,
   samplerNames,
-  type WireBody,
 } from '../controls/encode-request.ts';
 import { optionFields, promptFields } from './fields.ts';
 import { mediaMarker } from './prompts.ts';

@@ -1,15 +1,9 @@
 import { type Content, type Message, wordsOf } from '../../chat/messages.ts';
+import { mediaType, type WireBody } from '../../chat/openai-request.ts';
 import type { ChatRequest, ToolChoice } from '../../chat/request.ts';
 import { tryParseJson } from '../../core/json.ts';
 import type { Medium } from '../../core/request.ts';
-import {
-  type EncodeOptions,
-  encodeControls,
-  encodeReasoning,
-  mediaType,
-  renamed,
-  type WireBody,
-} from '../controls/encode-request.ts';
+import { type EncodeOptions, encodeControls, encodeReasoning, renamed } from '../controls/encode-request.ts';
 
 /** The fields of the original API; all others are extensions. */
 export const ownFields =

@@ -1,12 +1,6 @@
+import { nativeMediaFields, type WireBody } from '../../chat/openai-request.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import {
-  type EncodeOptions,
-  encodeControls,
-  encodeReasoning,
-  nativeMediaFields,
-  placeholderField,
-  type WireBody,
-} from '../controls/encode-request.ts';
+import { type EncodeOptions, encodeControls, encodeReasoning, placeholderField } from '../controls/encode-request.ts';
 
 /** A text as a body of `POST /api/v1/generate` and `/api/extra/generate/stream`; the path says whether it is streamed. */
 export function encodeRequest(request: GenerationRequest, { usual }: Pick<EncodeOptions, 'usual'>): WireBody {

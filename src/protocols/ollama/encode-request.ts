@@ -1,4 +1,5 @@
 import { type Content, type Message, wordsOf } from '../../chat/messages.ts';
+import type { WireBody } from '../../chat/openai-request.ts';
 import type { ChatRequest, OutputFormat } from '../../chat/request.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import type { GenerationControls, GenerationRequest, Medium } from '../../core/request.ts';
@@ -8,7 +9,6 @@ import {
   encodeReasoning,
   renamed,
   samplerNames,
-  type WireBody,
 } from '../controls/encode-request.ts';
 import { optionFields } from './options.ts';
 

@@ -1,16 +1,20 @@
-import { type Content, type Message, type Tool, wordsOf } from '../../chat/messages.ts';
-import type { ChatRequest, OutputFormat, ToolChoice } from '../../chat/request.ts';
-import type { GenerationControls, GenerationRequest, Medium } from '../../core/request.ts';
 import {
-  dataUrl,
+  encodeMessages,
+  encodeOutput,
+  encodeToolChoice,
+  encodeTools,
+  nativeMediaFields,
+  type WireBody,
+} from '../../chat/openai-request.ts';
+import type { ChatRequest } from '../../chat/request.ts';
+import type { GenerationControls, GenerationRequest } from '../../core/request.ts';
+import {
   type EncodeOptions,
   encodeControls,
   encodeReasoning,
-  nativeMediaFields,
   placeholderField,
   renamed,
   samplerNames,
-  type WireBody,
 } from '../controls/encode-request.ts';
 
 /** The fields of the original API; all others are extensions. */
@@ -33,8 +37,8 @@ export function encodeChatRequest(
   return {
     model: options.model,
     messages: encodeMessages(conversation.messages, media),
-    ...(tools.length > 0 && { tools: tools.map(encodeTool) }),
-    ...(toolChoice.type !== 'auto' && { tool_choice: encodeChoice(toolChoice) }),
+    ...(tools.length > 0 && { tools: encodeTools(tools) }),
+    ...(toolChoice.type !== 'auto' && { tool_choice: encodeToolChoice(request) }),
     ...(!request.parallelToolCalls && { parallel_tool_calls: false }),
     ...encodeOutput(request.output),
     ...encodeReasoning(controls.reasoning, reasoning.effort),
@@ -80,78 +84,4 @@ function ownControls(controls: GenerationControls, usual: GenerationControls): W
     max_length: 'max_tokens',
     stop_sequence: 'stop',
   });
-}
-
-function encodeMessages(messages: readonly Message[], media: readonly Medium[]): readonly WireBody[] {
-  const toolNames = new Map<string, string>();
-  return messages.map((message) => encodeMessage(message, encodeContent(message.content, media), toolNames));
-}
-
-/** `toolNames`: of the calls before, by their ids. Results need no name then. */
-function encodeMessage(message: Message, content: unknown, toolNames: Map<string, string>): WireBody {
-  switch (message.role) {
-    case 'system':
-    case 'user':
-      return { role: message.role, content };
-    case 'assistant': {
-      const { reasoning, toolCalls = [] } = message;
-      for (const { id, name } of toolCalls) toolNames.set(id, name);
-      const silent = message.content.length === 0 && toolCalls.length > 0;
-      const calls = toolCalls.map(({ id, name, json }) => ({
-        id,
-        type: 'function',
-        function: { name, arguments: json },
-      }));
-      return {
-        role: 'assistant',
-        content: silent ? null : content,
-        ...(reasoning && { reasoning_content: reasoning }),
-        ...(calls.length > 0 && { tool_calls: calls }),
-      };
-    }
-    case 'tool': {
-      const { callId, toolName } = message;
-      const known = callId === undefined ? undefined : toolNames.get(callId);
-      return {
-        role: 'tool',
-        ...(callId !== undefined && { tool_call_id: callId }),
-        ...(toolName !== undefined && toolName !== known && { name: toolName }),
-        content,
-      };
-    }
-    case 'other':
-      return { role: message.roleName, content };
-  }
-}
-
-function encodeContent(content: Content, media: readonly Medium[]): string | readonly WireBody[] {
-  if (content.length < 2 && content.every(({ type }) => type === 'text')) return wordsOf(content);
-  return content.map((part) => {
-    if (part.type === 'text') return { type: 'text', text: part.text };
-    const medium = media[part.index];
-    if (!medium) return { type: 'text', text: '' };
-    if (medium.kind === 'image') return { type: 'image_url', image_url: { url: dataUrl(medium) } };
-    return { type: 'input_audio', input_audio: { data: medium.base64, format: medium.format ?? 'wav' } };
-  });
-}
-
-function encodeTool({ name, description, parameters }: Tool): WireBody {
-  return { type: 'function', function: { name, ...(description !== undefined && { description }), parameters } };
-}
-
-function encodeChoice(choice: ToolChoice): unknown {
-  return choice.type === 'named' ? { type: 'function', function: { name: choice.name } } : choice.type;
-}
-
-function encodeOutput(output: OutputFormat): WireBody {
-  switch (output.type) {
-    case 'text':
-      return {};
-    case 'json':
-      return { response_format: { type: 'json_object' } };
-    case 'schema': {
-      const schema = { name: 'reply', schema: output.schema };
-      return { response_format: { type: 'json_schema', json_schema: schema } };
-    }
-  }
 }

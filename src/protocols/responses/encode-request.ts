@@ -1,14 +1,8 @@
 import { type Content, type Message, wordsOf } from '../../chat/messages.ts';
+import { audioFormat, dataUrl, type WireBody } from '../../chat/openai-request.ts';
 import type { ChatRequest, OutputFormat, ToolChoice } from '../../chat/request.ts';
 import type { Medium } from '../../core/request.ts';
-import {
-  dataUrl,
-  type EncodeOptions,
-  encodeControls,
-  encodeReasoning,
-  renamed,
-  type WireBody,
-} from '../controls/encode-request.ts';
+import { type EncodeOptions, encodeControls, encodeReasoning, renamed } from '../controls/encode-request.ts';
 
 /** The fields of the original API; all others are extensions. */
 export const ownFields =
@@ -110,6 +104,6 @@ function encodeContent(
     const medium = media[part.index];
     if (!medium) return { type, text: '' };
     if (medium.kind === 'image') return { type: 'input_image', image_url: dataUrl(medium) };
-    return { type: 'input_audio', input_audio: { data: medium.base64, format: medium.format ?? 'wav' } };
+    return { type: 'input_audio', input_audio: { data: medium.base64, format: audioFormat(medium) } };
   });
 }
