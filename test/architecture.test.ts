@@ -29,7 +29,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   observe: ['core', 'config'],
   inspector: ['core', 'chat', 'http', 'protocols'],
   launcher: ['core', 'config', 'engines', 'http', 'library', 'protocols'],
-  models: ['core', 'chat', 'config', 'engines', 'gguf', 'http', 'library', 'observe', 'packs', 'protocols', 'queue'],
+  models: ['core', 'chat', 'config', 'engines', 'gguf', 'library', 'observe', 'packs', 'queue'],
   server: 'anything',
 };
 

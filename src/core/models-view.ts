@@ -20,6 +20,22 @@ export interface ListedModel {
   readonly expiresAt: number;
 }
 
+/** What the name of a model means in a request, where it does not simply name a text model. */
+type NameRule =
+  /** An engine of another kind; a name that no model has means its default model (`tts-1`, `dall-e-3`). */
+  | 'any-name'
+  /** The same, but an unknown name is refused: vectors of another model would be wrong. */
+  | 'own-name'
+  /** A text model; an unknown name is refused, even where what is loaded answers at once. */
+  | 'known-name';
+
+/** How a request selects its model. */
+export interface ModelSelection {
+  /** It waits while its model is swapped; otherwise what is loaded answers at once. */
+  readonly queued: boolean;
+  readonly modelSelection?: NameRule | undefined;
+}
+
 export interface ModelSwap {
   readonly options: () => Promise<readonly string[]>;
   /** False if the name is no option, or cannot be served. The swap begins after the answer is sent. */

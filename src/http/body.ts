@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../core/errors.ts';
 import { isDeeperThan, isObject } from '../core/json.ts';
 import { inSlices } from '../core/slices.ts';
+import type { StartTimer } from '../core/timers.ts';
 import { LargeJsonError, parseLargeJson } from './large-json.ts';
-import type { StartTimer } from './timers.ts';
 
 /** Deeper than any real request, and safe for recursive code. */
 const deepest = 128;

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { QueueStatus } from '../core/request.ts';
+import type { StartTimer } from '../core/timers.ts';
 import { awaitFirstEvent, paddedReply, queueStatusComment, queueStatusComments } from './keep-alive.ts';
-import type { StartTimer } from './timers.ts';
 
 /** A clock that the test advances. */
 function clock(): { readonly startTimer: StartTimer; readonly pass: () => void; readonly waiting: () => number } {

@@ -1,7 +1,7 @@
 import type { QueueStatus } from '../core/request.ts';
+import type { StartTimer, Timer } from '../core/timers.ts';
 import type { Call, Reply, StatusComments } from './call.ts';
 import { commentFrame } from './sse.ts';
-import type { StartTimer, Timer } from './timers.ts';
 
 /** Longest silence of a stream: proxies and clients close idle connections. Its headers are sent by then, too. */
 export const keepAliveMs = 5_000;

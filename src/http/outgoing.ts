@@ -4,9 +4,9 @@ import { type IncomingMessage, request as plainRequest, type RequestOptions } fr
 import { request as tlsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { networkReason } from '../core/network-error.ts';
+import { type StartTimer, systemTimer } from '../core/timers.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import { isPublicAddress } from './address.ts';
-import { type StartTimer, systemTimer } from './timers.ts';
 
 type Address = Pick<LookupAddress, 'address' | 'family'>;
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { systemTimer } from '../core/timers.ts';
 import { type Call, json } from './call.ts';
 import { requestScope } from './request-scope.ts';
 import { ResumableStreams } from './resumable-streams.ts';
 import { sseHeaders } from './sse.ts';
 import { ask, endpoint, latch, serve, wire } from './testing/world.ts';
-import { systemTimer } from './timers.ts';
 
 /** Handles an uncaught exception as `guardFaults` does. */
 const thrownLater = (error: Error): Promise<boolean> =>

@@ -3,11 +3,11 @@ import { type Deferred, deferred } from '../core/deferred.ts';
 import { AppError } from '../core/errors.ts';
 import { heapShare } from '../core/heap-share.ts';
 import { entryToDrop, type Owner, ownerOf } from '../core/owner.ts';
+import type { StartTimer, Timer } from '../core/timers.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Call, Reply } from './call.ts';
 import { eventFormat } from './number-events.ts';
 import { ResumableStream } from './resumable-stream.ts';
-import type { StartTimer, Timer } from './timers.ts';
 
 export interface StreamLimits {
   /** Of the events of one stream, as they are sent. */

@@ -12,6 +12,7 @@ import type { Duplex } from 'node:stream';
 import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { AppError } from '../core/errors.ts';
 import { heapShare } from '../core/heap-share.ts';
+import { systemTimer } from '../core/timers.ts';
 import { plainAddress } from './address.ts';
 import { rateLimit } from './authorize.ts';
 import { BodyBudget } from './body-budget.ts';
@@ -25,7 +26,6 @@ import { handleRequest, type RequestParts } from './handle-request.ts';
 import { securityHeaders } from './pages.ts';
 import { scopesRequests } from './request-scope.ts';
 import { router } from './router.ts';
-import { systemTimer } from './timers.ts';
 import { createUpgrades, type SocketEndpoint } from './web-socket.ts';
 
 type RequestOptions =

@@ -1,9 +1,9 @@
 import { connect } from 'node:tls';
 import { describe, expect, test } from 'vitest';
+import type { StartTimer } from '../core/timers.ts';
 import type { KeepAlive, StatusComments } from './call.ts';
 import { testTls } from './testing/certificate.ts';
 import { endpoint, handTimer, latch, serve, Wire, wire } from './testing/world.ts';
-import type { StartTimer } from './timers.ts';
 
 const get = 'GET /work HTTP/1.1\r\nhost: localhost\r\n\r\n';
 

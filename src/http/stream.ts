@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { type StartTimer, systemTimer, type Timer } from '../core/timers.ts';
 import type { KeepAlive, StatusComments } from './call.ts';
-import { type StartTimer, systemTimer, type Timer } from './timers.ts';
 
 /** Characters collected before a write: a few packets. The buffer never exceeds this and one more piece. */
 const mostPending = 16_384;

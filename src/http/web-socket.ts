@@ -6,12 +6,12 @@ import { Aborted } from '../core/abort-cause.ts';
 import { AppError, asAppError, type Refused } from '../core/errors.ts';
 import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
 import type { KeyScope } from '../core/key-scopes.ts';
+import type { StartTimer } from '../core/timers.ts';
 import { plainAddress } from './address.ts';
 import type { AccessRule, Call, ClientKey, Endpoint, Reply } from './call.ts';
 import { errorRefusal } from './error-reply.ts';
 import { type Guard, withoutProtocolKey } from './guard.ts';
 import { plainPath, queryOf, router } from './router.ts';
-import type { StartTimer } from './timers.ts';
 
 interface UpgradeParts extends LiveSocketParts {
   /** Whether the server is stopping and takes no new requests. */

@@ -1,6 +1,6 @@
 import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
 import type { Reservation } from '../core/text-service.ts';
-import type { StartTimer } from '../http/timers.ts';
+import type { StartTimer } from '../core/timers.ts';
 import type { DialectParts } from '../protocols/dialect.ts';
 import type { RequestRecord, TimedEvents } from './record.ts';
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { systemTimer } from '../core/timers.ts';
 import { ToolCallError } from '../core/tool-servers.ts';
-import { systemTimer } from '../http/timers.ts';
 import { ToolServerConnection } from './connection.ts';
 import { sdkSessions } from './sdk-session.ts';
 

@@ -4,7 +4,7 @@ import { type ChosenAdapter, chooseAdapter, loadAdapter } from '../chat/adapters
 import { type PromptTemplate, promptTemplate, startWorkerThread, threadRenderer } from '../chat/rendering/threads.ts';
 import { compileTemplate } from '../chat/template.ts';
 import type { Settings } from '../config/flags.ts';
-import { systemTimer } from '../http/timers.ts';
+import { systemTimer } from '../core/timers.ts';
 
 /** How chats are written for the loaded model: by its own template, or between the tags of an adapter. */
 export interface ChatFormat {

@@ -1,16 +1,13 @@
-import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { defaultSettings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
 import { equalName, sameName } from '../core/model-names.ts';
-import type { Call } from '../http/call.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
 import type { Lifecycle, LifecycleState, ModelSpec } from './lifecycle.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import { Registry } from './registry.ts';
 import type { Arrival } from './registry-source.ts';
-import type { Selected } from './routed.ts';
-import { type ModelOffer, ModelRouter, namedModel, type RouterParts } from './router.ts';
+import { type ModelOffer, ModelRouter, type RouterParts, type Selected } from './router.ts';
 import { quiet } from './testing/registry.ts';
 
 interface Fake {
@@ -25,7 +22,7 @@ interface Fake {
   unfit?: string;
 }
 
-const working: { queued: boolean; modelSelection?: 'own-name' | 'any-name' } = { queued: true };
+const working: { queued: boolean; modelSelection?: 'own-name' | 'any-name' | 'known-name' } = { queued: true };
 const looking = { queued: false };
 
 interface Named {
@@ -88,10 +85,7 @@ function world(first: string, files?: Record<string, Fake>, own: Partial<RouterP
     name?: string,
     endpoint: typeof working = working,
     signal = new AbortController().signal,
-  ): Promise<Selected<Named>> => {
-    const body = Buffer.from(name === undefined ? '{}' : JSON.stringify({ model: name }));
-    return router.select({ method: 'POST', body, signal } as unknown as Call, endpoint);
-  };
+  ): Promise<Selected<Named>> => router.resolve(name, endpoint, signal);
   return {
     router,
     registry,
@@ -160,7 +154,7 @@ describe('ModelRouter: task model of the default model', () => {
   });
 });
 
-describe('ModelRouter.select', () => {
+describe('ModelRouter.resolve', () => {
   test('without offers every name selects the default model', async () => {
     const { asked } = world('first');
     expect([await asked(), await asked('first'), await asked('nonsense')]).toEqual(['first', 'first', 'first']);
@@ -756,59 +750,6 @@ test('ModelRouter: rejects with an AppError, which each protocol encodes', async
   await expect(world('first', {}).ask('x')).rejects.toBeInstanceOf(AppError);
 });
 
-const named = (body: string | object, method = 'POST') =>
-  namedModel({
-    method,
-    body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
-    signal: new AbortController().signal,
-  } as unknown as Call);
-
-describe('namedModel', () => {
-  test.each([
-    [{ model: 'a' }, 'a'],
-    [{ name: 'a' }, 'a'],
-    [{ model: 'a', name: 'b' }, 'a'],
-    [{ model: 7, name: 'b' }, 'b'],
-    [{ model: '  a\n' }, 'a'],
-    [{ model: 'a b/c:d' }, 'a b/c:d'],
-  ])('of %j is %j', async (body, expected) => {
-    expect(await named(body)).toBe(expected);
-  });
-
-  test.each([
-    '',
-    '  ',
-    '{}',
-    '{"model":""}',
-    '{"model":" "}',
-    '{"model":null}',
-    '{"model":["a"]}',
-    '[]',
-    '"a"',
-    'no JSON',
-    '{"model":"a"',
-  ])('of %j is undefined', async (body) => {
-    expect(await named(body)).toBeUndefined();
-  });
-
-  test('reads methods with a body only', async () => {
-    expect(await named({ model: 'a' }, 'GET')).toBeUndefined();
-  });
-
-  test('ignores a leading byte order mark', async () => {
-    expect(await named('\uFEFF{"model":"a"}')).toBe('a');
-  });
-
-  test('never throws', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(fc.json(), fc.string()), async (body) => {
-        const name = await named(body);
-        expect(name === undefined || name.trim() !== '').toBe(true);
-      }),
-    );
-  });
-});
-
 describe('equalName and sameName', () => {
   test.each([
     ['Model', 'model'],
@@ -838,30 +779,24 @@ describe('equalName and sameName', () => {
   });
 });
 
-describe('ModelRouter: a model that ?model= names', () => {
-  const look = async (query: string, authorized = true, names = true) => {
-    const { router } = world('first', names ? { other: {} } : undefined);
-    const call = { method: 'GET', query: new URLSearchParams(query), authorized, signal: new AbortController().signal };
-    const { context, release } = await router.select(call as unknown as Call, {
-      queued: false,
-      modelSelection: 'query',
-    });
-    release();
-    return context.name;
-  };
+describe('ModelRouter: known-name', () => {
+  const known = { queued: false, modelSelection: 'known-name' } as const;
 
-  test('is selected, also by the name of its file', async () => {
-    expect(await look('model=other')).toBe('other');
-    expect(await look('model=other.gguf')).toBe('other');
-    expect(await look('')).toBe('first');
+  test('selects a model by its name or that of its file, and without a name the default one', async () => {
+    const { asked } = world('first', { other: {} });
+    expect([await asked('other', known), await asked('other.gguf', known), await asked(undefined, known)]).toEqual([
+      'other',
+      'other',
+      'first',
+    ]);
   });
 
-  test('is refused if no model has that name', async () => {
-    await expect(look('model=nothing')).rejects.toMatchObject({ code: 'model-not-found' });
+  test.each(['nothing', 'beside'])('refuses %s, which no text model has', async (name) => {
+    const refused = { code: 'model-not-found', details: { model: name } };
+    await expect(world('first', { other: {} }).ask(name, known)).rejects.toMatchObject(refused);
   });
 
-  test('is the present one without a key, and where names select nothing', async () => {
-    expect(await look('model=other', false)).toBe('first');
-    expect(await look('model=other', true, false)).toBe('first');
+  test('where names select nothing, every name means the default model', async () => {
+    expect(await world('first').asked('other', known)).toBe('first');
   });
 });

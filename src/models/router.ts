@@ -8,18 +8,14 @@ import {
   nameKey,
   sameName,
 } from '../core/model-names.ts';
-import type { ListedModel } from '../core/models-view.ts';
+import type { ListedModel, ModelSelection } from '../core/models-view.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import { Uses } from '../core/uses.ts';
-import { isBlankBody, jsonObject } from '../http/body.ts';
-import type { Call } from '../http/call.ts';
-import type { ModelEndpoint, ModelSelection } from '../protocols/endpoint.ts';
-import { namingOf, shownName } from '../protocols/native/model-name.ts';
 import { specsOf } from './engine-kinds.ts';
+import { namingOf, shownName } from './model-name.ts';
 import { hasText, type PreparedModel } from './prepared-model.ts';
 import type { Registry } from './registry.ts';
 import { type Arrival, Arriving, type LoadTimeout, withTimeout } from './registry-source.ts';
-import type { Selected } from './routed.ts';
 import { displayName } from './text-engine.ts';
 
 /** A model that can be requested by name. Its file is read only when a request names it. */
@@ -29,6 +25,14 @@ export interface ModelOffer {
   readonly path: string | undefined;
   /** Prepares the model under its own name. */
   readonly prepare: (name: string) => Promise<PreparedModel>;
+}
+
+/** A model that is in use until it is released: a swap waits for that. */
+export interface Selected<Context> {
+  readonly context: Context;
+  release(): void;
+  /** Whether the model could not be loaded, so that the request must select again. */
+  abandoned?(): boolean;
 }
 
 export interface RouterParts<Context> {
@@ -87,19 +91,21 @@ export class ModelRouter<Context> {
     return this.#default.model;
   }
 
-  async select(
-    call: Call,
-    { queued, modelSelection }: Pick<ModelEndpoint<never>, 'queued' | 'modelSelection'>,
+  /** Without a name, the default model. Throws `model-not-found` for a name that no model has. */
+  async resolve(
+    sent: string | undefined,
+    { queued, modelSelection }: ModelSelection,
+    signal: AbortSignal,
   ): Promise<Selected<Context>> {
-    if (modelSelection === 'query') return this.#queried(call);
-    const sent = this.parts.offers ? await namedModel(call) : undefined;
-    const requested = sent === undefined ? undefined : await this.#unaliased(sent);
+    const requested = this.parts.offers && sent !== undefined ? await this.#unaliased(sent) : undefined;
     const name =
       requested !== undefined && modelSelection ? await this.#textModelOf(requested, modelSelection) : requested;
+    if (modelSelection === 'known-name' && requested !== name)
+      throw new AppError('model-not-found', { model: sent ?? '' });
     // Requests for information are answered at once by what is loaded.
-    if (!queued) return this.#current(name, call.signal);
-    return withTimeout(name ?? this.defaultModel.name, this.parts.timeout, call.signal, (signal) =>
-      name === undefined ? this.#unnamed(signal) : this.#named(name, signal),
+    if (!queued) return this.#current(name, signal);
+    return withTimeout(name ?? this.defaultModel.name, this.parts.timeout, signal, (waiting) =>
+      name === undefined ? this.#unnamed(waiting) : this.#named(name, waiting),
     );
   }
 
@@ -242,16 +248,6 @@ export class ModelRouter<Context> {
     const { spec, name } = model;
     this.parts.registry.add(spec);
     return this.parts.registry.load('text', name).then(() => undefined, asAppError);
-  }
-
-  /** Clients without the key cannot try names. */
-  async #queried({ query, authorized, signal }: Call): Promise<Selected<Context>> {
-    const sent = this.parts.offers && authorized ? query.get('model')?.trim() : undefined;
-    if (!sent) return select(this.#default);
-    const name = await this.#unaliased(sent);
-    if (this.#instanceOf(name) || this.#aliased(name) || (await this.#offerOf(name)))
-      return this.#current(name, signal);
-    throw new AppError('model-not-found', { model: sent });
   }
 
   /** An unknown name is left to the endpoint to report. */
@@ -406,9 +402,10 @@ export class ModelRouter<Context> {
     });
   }
 
-  /** The text model whose context has the engine of another kind with this name; undefined for the default one. */
-  async #textModelOf(name: string, selection: ModelSelection): Promise<string | undefined> {
-    if (specsOf(this.defaultModel.taskModels).some((spec) => sameName(spec.name, name))) return undefined;
+  /** The text model that has this name, or whose context has the engine with this name; undefined for the default one. */
+  async #textModelOf(name: string, selection: ModelSelection['modelSelection']): Promise<string | undefined> {
+    const isTask = specsOf(this.defaultModel.taskModels).some((spec) => sameName(spec.name, name));
+    if (isTask && selection !== 'known-name') return undefined;
     if (selection === 'own-name' && !isCommonEmbeddingName(name)) return name;
     return this.#instanceOf(name) || this.#aliased(name) || (await this.#offerOf(name)) ? name : undefined;
   }
@@ -437,17 +434,4 @@ function modelInstance<Context>(model: PreparedModel, context: Context): ModelIn
 
 function select<Context>(instance: ModelInstance<Context>): Selected<Context> {
   return { context: instance.context, abandoned: () => instance.abandoned, release: instance.uses.begin() };
-}
-
-/** The model that a request names in any dialect; undefined if it names none. */
-export async function namedModel({ method, body, signal }: Call): Promise<string | undefined> {
-  if (method !== 'POST' || isBlankBody(body)) return undefined;
-  try {
-    const { model, name } = await jsonObject(body, { empty: 'object', signal });
-    const requested = typeof model === 'string' ? model : typeof name === 'string' ? name : '';
-    return requested.trim() === '' ? undefined : requested.trim();
-  } catch {
-    // The endpoint reports what is wrong.
-    return undefined;
-  }
 }

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { GenerationEvent } from '../core/events.ts';
 import { modelId } from '../core/model-names.ts';
 import type { ListedModel } from '../core/models-view.ts';
+import type { StartTimer } from '../core/timers.ts';
 import type { KeepAlive, StatusComments } from '../http/call.ts';
 import { sseHeaders } from '../http/sse.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
-import type { StartTimer } from '../http/timers.ts';
 import {
   findModel,
   mergedShortfalls,

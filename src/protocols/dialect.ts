@@ -9,6 +9,7 @@ import type { ListedModel, ModelsView } from '../core/models-view.ts';
 import type { GenerationControls, QueueStatus, ReasoningBudget } from '../core/request.ts';
 import type { TaskServices } from '../core/task-services.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
+import type { StartTimer } from '../core/timers.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Headers, Reply } from '../http/call.ts';
 import {
@@ -20,7 +21,6 @@ import {
 } from '../http/keep-alive.ts';
 import type { Fetched } from '../http/outgoing.ts';
 import { commentFrame, sseHeaders } from '../http/sse.ts';
-import type { StartTimer } from '../http/timers.ts';
 import { type ControlParts, decodeControls, effortShares, idleFields, withAdapterLength } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';
 import { isObject } from './fields.ts';

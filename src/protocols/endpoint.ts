@@ -1,21 +1,12 @@
-import { type JsonObject, jsonObject } from '../http/body.ts';
+import type { ModelSelection } from '../core/models-view.ts';
+import { isBlankBody, type JsonObject, jsonObject } from '../http/body.ts';
 import type { AccessRule, Call, EndpointInfo, Headers, Reply } from '../http/call.ts';
 import type { DialectParts } from './dialect.ts';
 
-/** How the model of a call is found where it is not the text model that the body names. */
-export type ModelSelection =
-  /** An engine of another kind; a name that no model has means its default model (`tts-1`, `dall-e-3`). */
-  | 'any-name'
-  /** The same, but an unknown name is refused: vectors of another model would be wrong. */
-  | 'own-name'
-  /** The text model that `?model=` names; an unknown name is refused. */
-  | 'query';
-
-/** An endpoint of a dialect without its handler. */
-export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'> {
-  /** Takes a place in the queue: it counts against `--ratelimit`, and waits while its model is swapped. */
-  readonly queued: boolean;
-  readonly modelSelection?: ModelSelection;
+/** An endpoint of a dialect without its handler. `queued` ones also count against `--ratelimit`. */
+export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'>, ModelSelection {
+  /** Where a call names its model. Default: `modelInBody`. */
+  readonly modelNamed?: ModelNamed;
   /** The inspector shows its requests in other dialects, as chats or as texts to be continued. */
   readonly replayedAs?: 'chat' | 'text';
   /** The path that this is another name of. */
@@ -26,6 +17,25 @@ export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'> {
   /** The endpoint of another dialect that answers requests of this path too. */
   readonly also?: EndpointShape;
 }
+
+/** The name of the model in a call; undefined if it has none. Must not throw: the endpoint reports what is wrong. */
+type ModelNamed = (call: Call) => string | undefined | Promise<string | undefined>;
+
+/** Ollama's clients send `name`. */
+export const modelInBody: ModelNamed = async ({ method, body, signal }) => {
+  if (method !== 'POST' || isBlankBody(body)) return undefined;
+  try {
+    const { model, name } = await jsonObject(body, { empty: 'object', signal });
+    const sent = typeof model === 'string' ? model : typeof name === 'string' ? name : '';
+    return sent.trim() || undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** `?model=`. Clients without the key cannot try names. */
+export const modelInQuery: ModelNamed = ({ query, authorized }) =>
+  (authorized ? query.get('model')?.trim() : '') || undefined;
 
 /** A path of another dialect at which this endpoint answers the requests that have its fields. */
 export interface SharedPath {

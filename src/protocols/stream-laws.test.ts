@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { StartTimer } from '../core/timers.ts';
 import type { Call, Endpoint } from '../http/call.ts';
-import type { StartTimer } from '../http/timers.ts';
 import type { DialectParts } from './dialect.ts';
 import { completionEndpoints as llamacppEndpoints } from './llamacpp/completion.ts';
 import { messagesEndpoints } from './messages/routes.ts';

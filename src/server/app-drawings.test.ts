@@ -48,7 +48,7 @@ async function world(multiuser = 10) {
   let present: ModelContext;
   const parts: AppParts = {
     ...modelParts('a'),
-    select: async () => ({ context: present, release: () => undefined }),
+    resolve: async () => ({ context: present, release: () => undefined }),
     editor: inProcessEditor,
     product: { name: 'Parley', version: '1.2.3' },
     observer: {},

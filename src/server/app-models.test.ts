@@ -43,7 +43,7 @@ async function world(first: Partial<Settings>, second: Partial<Settings>) {
   let present: { readonly context: ModelContext; readonly settings: Settings };
   const parts: AppParts = {
     ...a,
-    select: async () => ({ context: present.context, release: () => undefined }),
+    resolve: async () => ({ context: present.context, release: () => undefined }),
     models: { byName: true, swap: undefined, list: async () => [listed('a'), listed('b')] },
     presentSettings: () => present.settings,
     product: { name: 'Parley', version: '1.2.3' },

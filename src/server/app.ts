@@ -5,22 +5,21 @@ import type { Endpoint } from '../http/call.ts';
 import { CertificateFiles } from '../http/certificate-files.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/server.ts';
 import type { SocketEndpoint } from '../http/web-socket.ts';
-import { routed, type SelectModel } from '../models/routed.ts';
 import { watchAll } from '../observe/watch-all.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
 import { randomId } from '../protocols/dialect.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
-import type { RealtimeServices } from '../protocols/realtime/connection.ts';
 import { realtimeSockets } from '../protocols/realtime/routes.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
 import { modelEndpoints } from './endpoints.ts';
 import { type ModelContext, modelContext } from './model-context.ts';
 import type { ModelParts } from './model-parts.ts';
+import { type ModelResolver, routed } from './routed.ts';
 import { type ServerServices, type ServiceParts, serverServices } from './services.ts';
 
 export interface AppParts extends ServiceParts, ModelParts {
   /** Finds the model of a call, where there are several models or one may be swapped; by default the only one. */
-  readonly select?: SelectModel<ModelContext>;
+  readonly resolve?: ModelResolver<ModelContext>['resolve'];
   readonly onError: HttpServerOptions['onError'];
   readonly onRefused?: (refused: Refused) => void;
 }
@@ -46,9 +45,16 @@ export function createApp(parts: AppParts): App {
   const services = serverServices(parts);
   const context = modelContext(parts, services);
   const unrouted = modelEndpoints(services);
-  const select = parts.select ?? (async () => ({ context, release: () => undefined }));
-  const endpoints = routed(unrouted, select, ({ modelName }) => modelName());
-  const sockets = [...realtimeSockets(talkParts(select)), ...comfySockets(services.comfy)];
+  const resolve = parts.resolve ?? (async () => ({ context, release: () => undefined }));
+  const byName = parts.models?.byName ?? false;
+  const endpoints = routed(unrouted, { byName, resolve }, ({ modelName }) => modelName());
+  const conversations = {
+    newId: randomId,
+    splitSentences: sentencesOf,
+    useModel: (model: string, signal: AbortSignal) =>
+      resolve(model.trim() || undefined, { queued: true, modelSelection: 'any-name' }, signal),
+  };
+  const sockets = [...realtimeSockets(conversations), ...comfySockets(services.comfy)];
   return {
     context,
     endpoints,
@@ -58,20 +64,6 @@ export function createApp(parts: AppParts): App {
     retire: ({ lane }) => services.capacities.delete(lane),
     requestQueue: services.requestQueue,
     server: httpServer(parts, services, { endpoints, sockets }),
-  };
-}
-
-/** Work of a spoken conversation selects its model as a request that names it would. */
-function talkParts(select: SelectModel<ModelContext>): RealtimeServices {
-  return {
-    newId: randomId,
-    splitSentences: sentencesOf,
-    useModel: (model, signal) => {
-      const request = { id: '', path: '', query: new URLSearchParams(), headers: {}, remoteAddress: '' };
-      const body = Buffer.from(JSON.stringify({ model }));
-      const call = { ...request, method: 'POST', body, signal, authorized: true };
-      return select(call, { queued: true, modelSelection: 'any-name' });
-    },
   };
 }
 

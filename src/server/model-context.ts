@@ -6,9 +6,9 @@ import { modelAliases } from '../config/aliases.ts';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
 import { aliasTarget } from '../core/model-names.ts';
 import { emptyCacheReport, type TextService } from '../core/text-service.ts';
+import { systemTimer } from '../core/timers.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import type { JsonObject } from '../http/body.ts';
-import { systemTimer } from '../http/timers.ts';
 import {
   createTaskServices,
   type EngineServices,
@@ -17,6 +17,7 @@ import {
   taskCounters,
   taskFeatures,
 } from '../models/engine-kinds.ts';
+import { modelName, namingOf } from '../models/model-name.ts';
 import { batchingSettings } from '../models/text-engine.ts';
 import { printable } from '../observe/printable.ts';
 import { adminLevel } from '../protocols/admin/access.ts';
@@ -26,7 +27,6 @@ import type { ControlParts } from '../protocols/controls/decode.ts';
 import { type CompletionParts, type DialectParts, randomId } from '../protocols/dialect.ts';
 import type { LlamacppContext } from '../protocols/llamacpp/routes.ts';
 import { SlotWatch } from '../protocols/llamacpp/status.ts';
-import { modelName, namingOf } from '../protocols/native/model-name.ts';
 import type { NativeContext } from '../protocols/native/routes.ts';
 import type { OllamaContext } from '../protocols/ollama/routes.ts';
 import { decodeChat } from '../protocols/openai/chat/decode.ts';

@@ -1,7 +1,7 @@
 import type { Settings } from '../config/flags.ts';
 import { fixedTextSource, type TextSource } from '../core/text-source.ts';
+import { systemTimer } from '../core/timers.ts';
 import { noTextEngine } from '../engines/none.ts';
-import { systemTimer } from '../http/timers.ts';
 import type { ChatFormat } from '../models/chat-format.ts';
 import { type TaskSources, taskSources } from '../models/engine-kinds.ts';
 import { hasText, type PreparedModel, type RemoteModel } from '../models/prepared-model.ts';

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import type { Probe } from '../core/probe.ts';
+import { systemTimer } from '../core/timers.ts';
 import { type ChildExit, type Spawn, spawnChild } from '../engines/host/child.ts';
 import type { StartTimer } from '../engines/host/engine-process.ts';
 import { howItDied } from '../engines/host/engine-state.ts';
-import { systemTimer } from '../http/timers.ts';
 
 /** A processor or graphics card that a library can compute with. */
 export interface ProbedDevice {

@@ -6,8 +6,8 @@ import { type Running, reloadSettings } from '../config/load.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import { aliasTarget, uniqueNames } from '../core/model-names.ts';
 import type { SwapFailure } from '../core/models-view.ts';
+import { systemTimer } from '../core/timers.ts';
 import { readModelFile } from '../engines/llama/load-options.ts';
-import { systemTimer } from '../http/timers.ts';
 import {
   adminFiles,
   adminTarget,
@@ -46,7 +46,7 @@ export interface RoutedParts {
   readonly build: (routing: Routing) => App;
 }
 
-export type Routing = Required<Pick<AppParts, 'select' | 'models' | 'presentSettings' | 'library'>>;
+export type Routing = Required<Pick<AppParts, 'resolve' | 'models' | 'presentSettings' | 'library'>>;
 
 export interface RoutedApp {
   readonly app: App;
@@ -212,7 +212,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   const alias = (name: string) => aliasTarget(aliases, name);
   const timeout = { seconds: settings.reqtimeout, startTimer: systemTimer };
   const app = build({
-    select: (call, endpoint) => router.select(call, endpoint),
+    resolve: (...request) => router.resolve(...request),
     presentSettings: () => router.defaultModel.settings,
     models: { byName, swap: { options, reload, failure: () => failure }, list: () => router.list() },
     library,

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { AppError } from '../../src/core/errors.ts';
+import { systemTimer } from '../../src/core/timers.ts';
 import { spawnChild } from '../../src/engines/host/child.ts';
 import { EngineProcess } from '../../src/engines/host/engine-process.ts';
 import { stillMs, tickMs } from '../../src/engines/host/heartbeat.ts';
-import { systemTimer } from '../../src/http/timers.ts';
 import { isAlive } from '../live/alive.ts';
 import { builtModules } from '../live/server.ts';
 

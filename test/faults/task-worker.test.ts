@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { AppError } from '../../src/core/errors.ts';
+import { systemTimer } from '../../src/core/timers.ts';
 import { spawnChild } from '../../src/engines/host/child.ts';
 import { TaskEngine } from '../../src/engines/host/task-engine.ts';
-import { systemTimer } from '../../src/http/timers.ts';
 import { builtModules } from '../live/server.ts';
 
 interface Options {

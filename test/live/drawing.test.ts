@@ -5,11 +5,11 @@ import { defaultSettings } from '../../src/config/flags.ts';
 import type { EngineSource } from '../../src/core/engine-source.ts';
 import type { AppError } from '../../src/core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageRequest } from '../../src/core/image.ts';
+import { systemTimer } from '../../src/core/timers.ts';
 import { EmbeddingHost } from '../../src/engines/embedding/host.ts';
 import { spawnChild } from '../../src/engines/host/child.ts';
 import { ImageHost } from '../../src/engines/image/host.ts';
 import { imageRequest } from '../../src/engines/image/testing/request.ts';
-import { systemTimer } from '../../src/http/timers.ts';
 import { embeddingOptions } from '../../src/models/embedding-models.ts';
 import { encodedImageSource } from '../../src/models/image-source.ts';
 

@@ -3,9 +3,9 @@ import { request as tlsRequest } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { AppError } from '../../core/errors.ts';
+import type { StartTimer } from '../../core/timers.ts';
 import { type Call, type Endpoint, json, type Reply } from '../call.ts';
 import { createHttpServer, type HttpServerOptions } from '../server.ts';
-import type { StartTimer } from '../timers.ts';
 import { testTls } from './certificate.ts';
 
 /** A server on a free port of this machine, closed when the test ends. */

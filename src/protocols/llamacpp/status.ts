@@ -6,7 +6,7 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { information, legacyOpen, read } from '../access.ts';
 import { readControls } from '../controls/decode.ts';
 import { type DialectParts, dialectControls, modalities } from '../dialect.ts';
-import { atPaths, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { atPaths, endpointRow, type ModelEndpoint, modelInQuery } from '../endpoint.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
 import { mediaMarker } from './prompts.ts';
 import { settingsBody } from './samplers.ts';
@@ -25,7 +25,7 @@ export interface StatusParts extends DialectParts {
 
 const row = endpointRow(information, { method: 'GET', match: 'exact', queued: false, family: llamacppFamily });
 
-const ofNamedModel = { modelSelection: 'query' } as const;
+const ofNamedModel = { modelNamed: modelInQuery, modelSelection: 'known-name' } as const;
 
 export const statusEndpoints: readonly ModelEndpoint<StatusParts>[] = [
   row(

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { abortCause } from '../../core/abort-cause.ts';
 import { Channel } from '../../core/channel.ts';
+import { systemTimer } from '../../core/timers.ts';
 import type { Call, Endpoint, Reply } from '../../http/call.ts';
 import { ResumableStreams } from '../../http/resumable-streams.ts';
 import type { HttpServerOptions } from '../../http/server.ts';
 import { line, ndjsonHeaders, sseHeaders } from '../../http/sse.ts';
 import { ask, endpoint, handTimer, latch, serve, wire } from '../../http/testing/world.ts';
-import { systemTimer } from '../../http/timers.ts';
 import { streamEndpoints } from './streams.ts';
 
 const asking = { 'x-parley-resumable': '1' };

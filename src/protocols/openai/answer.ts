@@ -1,10 +1,10 @@
 import { type AppError, asAppError } from '../../core/errors.ts';
 import { abortedUnstarted, type GenerationEvent } from '../../core/events.ts';
 import { fold, type Generation } from '../../core/fold.ts';
+import type { StartTimer } from '../../core/timers.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { commentFrame, dataFrame } from '../../http/sse.ts';
-import type { StartTimer } from '../../http/timers.ts';
 import { type DialectParts, mergedShortfalls, streamReply, withShortfall } from '../dialect.ts';
 import { jsonText } from '../endpoint.ts';
 import { mergedReplies } from '../generate-all.ts';

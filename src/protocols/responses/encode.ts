@@ -1,6 +1,6 @@
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent, Usage } from '../../core/events.ts';
-import type { StartTimer, Timer } from '../../http/timers.ts';
+import type { StartTimer, Timer } from '../../core/timers.ts';
 import type { Shortfall } from '../dialect.ts';
 import { failureObject } from './errors.ts';
 import { Frames, OutputItems, type OutputParts, type ResponseObject } from './output.ts';

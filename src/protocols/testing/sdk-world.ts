@@ -4,10 +4,10 @@ import { compileTemplate } from '../../chat/template.ts';
 import { inlineTemplate } from '../../chat/testing/inline-template.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { TextService } from '../../core/text-service.ts';
+import { systemTimer } from '../../core/timers.ts';
 import type { Endpoint } from '../../http/call.ts';
 import type { HttpServerOptions } from '../../http/server.ts';
 import { serve } from '../../http/testing/world.ts';
-import { systemTimer } from '../../http/timers.ts';
 import type { DialectParts } from '../dialect.ts';
 import { type AskedText, dialectParts, finishEvent, play, type Script, scriptedText, startEvent } from './doubles.ts';
 

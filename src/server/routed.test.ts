@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Call, Endpoint, Reply } from '../http/call.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
-import { routed } from './routed.ts';
+import { type ModelResolver, routed } from './routed.ts';
 
 interface Named {
   readonly name: string;
@@ -23,7 +23,8 @@ function single(handle: ModelEndpoint<Named>['handle'], more: Partial<ModelEndpo
   const release = () => {
     left += 1;
   };
-  const [one] = routed([endpoint(handle, more)], async () => ({ context: { name: 'only' }, release }));
+  const resolve = async () => ({ context: { name: 'only' }, release });
+  const [one] = routed([endpoint(handle, more)], { byName: false, resolve });
   return { ask: async () => (one as Endpoint).handle(call), left: () => left };
 }
 
@@ -38,7 +39,8 @@ describe('routed', () => {
     const paths = ['/say', '/sing'].map((path) =>
       endpoint((_, context) => ({ status: 200, body: `${context.name}${path}` }), { path }),
     );
-    const endpoints = routed(paths, async () => ({ context: { name }, release: () => undefined }));
+    const resolve = async () => ({ context: { name }, release: () => undefined });
+    const endpoints = routed(paths, { byName: false, resolve });
     const answers = async () => Promise.all(endpoints.map(async (one) => (await one.handle(call)) as { body: string }));
     expect((await answers()).map(({ body }) => body)).toEqual(['a/say', 'a/sing']);
     name = 'b';
@@ -47,8 +49,8 @@ describe('routed', () => {
 
   test('tells those who follow the call which model it is', async () => {
     const seen: string[] = [];
-    const select = async () => ({ context: { name: 'mini' }, release: () => undefined });
-    const [one] = routed([endpoint(saying(''))], select, ({ name }) => name);
+    const resolve = async () => ({ context: { name: 'mini' }, release: () => undefined });
+    const [one] = routed([endpoint(saying(''))], { byName: false, resolve }, ({ name }) => name);
     await one?.handle({ ...call, watch: { modelSelected: (name) => void seen.push(name) } });
     expect(seen).toEqual(['mini']);
   });
@@ -56,17 +58,31 @@ describe('routed', () => {
   test('keeps the description of the endpoint, and tells the router whether the call is queued', async () => {
     const seen: unknown[] = [];
     const looks = endpoint(saying(''), { queued: false, summary: 'Looks.', modelSelection: 'any-name' });
-    const [one] = routed([looks], async (asked, selection) => {
-      seen.push(asked, selection);
+    const resolve: ModelResolver<Named>['resolve'] = async (...request) => {
+      seen.push(...request);
       return { context: { name: '' }, release: () => undefined };
-    });
+    };
+    const [one] = routed([looks], { byName: false, resolve });
     expect(one).toMatchObject({ method: 'POST', path: '/say', rateLimited: false, summary: 'Looks.' });
     await one?.handle(call);
-    expect(seen).toEqual([call, { queued: false, modelSelection: 'any-name' }]);
+    expect(seen).toEqual([undefined, { queued: false, modelSelection: 'any-name' }, call.signal]);
+  });
+
+  test('reads the name of the model as the row says, in the body by default, and only where names select models', async () => {
+    const seen: unknown[] = [];
+    const resolve: ModelResolver<Named>['resolve'] = async (name) => {
+      seen.push(name);
+      return { context: { name: '' }, release: () => undefined };
+    };
+    const rows = [endpoint(saying('')), endpoint(saying(''), { modelNamed: ({ path }) => path })];
+    const sent = { ...call, body: Buffer.from('{"model":"mini"}') };
+    for (const byName of [true, false]) for (const one of routed(rows, { byName, resolve })) await one.handle(sent);
+    expect(seen).toEqual(['mini', '/say', undefined, undefined]);
   });
 
   test('rejects with the error of the router', async () => {
-    const [one] = routed([endpoint(saying(''))], () => Promise.reject(new Error('nobody')));
+    const resolve = () => Promise.reject(new Error('nobody'));
+    const [one] = routed([endpoint(saying(''))], { byName: false, resolve });
     await expect(one?.handle(call)).rejects.toThrow('nobody');
   });
 });
@@ -166,7 +182,7 @@ describe('routed: failed swap', () => {
     const log: string[] = [];
     let givenUp = false;
     const answering = endpoint((asked, context) => (context.name === 'old' ? saying('old')() : handle(asked, context)));
-    const [one] = routed([answering], async () => {
+    const resolve = async () => {
       const name = givenUp ? 'old' : 'coming';
       log.push(`into ${name}`);
       return {
@@ -174,7 +190,8 @@ describe('routed: failed swap', () => {
         release: () => void log.push(`out of ${name}`),
         abandoned: () => givenUp && name === 'coming',
       };
-    });
+    };
+    const [one] = routed([answering], { byName: false, resolve });
     return {
       log,
       giveUp: () => {

@@ -1,7 +1,7 @@
-import type { Settings } from '../../config/flags.ts';
-import { requestDefaults } from '../../config/gen-defaults.ts';
-import { modelId } from '../../core/model-names.ts';
-import type { TextState } from '../../core/text-service.ts';
+import type { Settings } from '../config/flags.ts';
+import { requestDefaults } from '../config/gen-defaults.ts';
+import { modelId } from '../core/model-names.ts';
+import type { TextState } from '../core/text-service.ts';
 
 const noModelName = 'inactive';
 

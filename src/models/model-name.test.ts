@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { TextState } from '../../core/text-service.ts';
+import type { TextState } from '../core/text-service.ts';
 import { modelName } from './model-name.ts';
 
 const loading = (name: string): TextState => ({ type: 'loading', name, progress: 0 });

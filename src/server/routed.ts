@@ -1,19 +1,12 @@
-import type { Call, Endpoint, Reply } from '../http/call.ts';
-import type { ModelEndpoint } from '../protocols/endpoint.ts';
+import type { Endpoint, Reply } from '../http/call.ts';
+import type { ModelRouter } from '../models/router.ts';
+import { type ModelEndpoint, modelInBody } from '../protocols/endpoint.ts';
 
-/** A model that is in use until it is released: a swap waits for that. */
-export interface Selected<Context> {
-  readonly context: Context;
-  release(): void;
-  /** Whether the model could not be loaded, so that the request must select again. */
-  abandoned?(): boolean;
+export interface ModelResolver<Context> {
+  /** Whether names select models. If not, no body is read for one. */
+  readonly byName: boolean;
+  readonly resolve: ModelRouter<Context>['resolve'];
 }
-
-/** Throws `model-not-found` for a name that no model has. */
-export type SelectModel<Context> = (
-  call: Call,
-  endpoint: Pick<ModelEndpoint<Context>, 'queued' | 'modelSelection'>,
-) => Promise<Selected<Context>>;
 
 /**
  * The endpoints as HTTP calls them: each call selects its model, and uses it until its answer is sent.
@@ -22,19 +15,17 @@ export type SelectModel<Context> = (
  */
 export function routed<Context>(
   endpoints: readonly ModelEndpoint<Context>[],
-  select: SelectModel<Context>,
+  { byName, resolve }: ModelResolver<Context>,
   /** For those who follow the call. */
   modelName: (context: Context) => string = () => '',
 ): Endpoint[] {
-  return endpoints.map(({ handle, queued, modelSelection, ...info }) => ({
+  return endpoints.map(({ handle, queued, modelSelection, modelNamed = modelInBody, ...info }) => ({
     ...info,
     rateLimited: queued,
     handle: async (call) => {
       for (;;) {
-        const { context, release, abandoned } = await select(call, {
-          queued,
-          ...(modelSelection ? { modelSelection } : {}),
-        });
+        const name = byName ? await modelNamed(call) : undefined;
+        const { context, release, abandoned } = await resolve(name, { queued, modelSelection }, call.signal);
         call.watch?.modelSelected?.(modelName(context));
         // Nothing has been sent yet, so the request can be repeated with another model.
         const repeats = () => !call.signal.aborted && (abandoned?.() ?? false);
