@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { type LoadedModel, type LoadOptions, readModelFile } from '../load-options.ts';
-import { DraftLength, type DraftRecord } from './draft-length.ts';
+import { afterDraft, type DraftState, firstDraft } from './decide.ts';
 import { Context, contextParams } from './memory/context.ts';
 import { commonPrefix } from './memory/snapshot.ts';
 import type { Native, Threadpools } from './native/native.ts';
@@ -181,17 +181,19 @@ export function disagreement(model: TokenTexts, draft: TokenTexts): string | und
 }
 
 export interface Drafter {
-  /** Proposes up to `max` tokens that may follow the first `length` of `tokens`, in a step with this many sequences. */
-  propose(tokens: Int32Array, length: number, max: number, sequences: number): Int32Array;
-  /** How many tokens of the last proposal were accepted and rejected. */
-  result(accepted: number, rejected: number): void;
+  readonly state: DraftState;
+  /** Proposes up to `max` tokens that may follow the first `length` of `tokens`. */
+  propose(tokens: Int32Array, length: number, max: number): Int32Array;
+  /** How many drafted tokens were accepted and rejected in a step with this many sequences. */
+  result(sequences: number, accepted: number, rejected: number): void;
 }
 
 interface DrafterDeps {
   readonly options: Pick<LoadOptions, 'draft' | 'deterministic'>;
   readonly context: Pick<Context, 'memory'>;
   readonly draft: DraftModel | undefined;
-  readonly draftRecord: DraftRecord;
+  /** The success of the last drafts of all requests: the next request starts where the last one ended. */
+  readonly draftRecord: { rejectedInARow: number };
   readonly info: Pick<LoadedModel, 'gpuLayers'>;
 }
 
@@ -206,15 +208,20 @@ export function drafter(
   // A batch of several tokens rounds differently from single tokens.
   if (deterministic) return undefined;
   if (!draft || context.memory === 'state' || (draft.pattern <= 0 && !draftModel)) return undefined;
-  const next = new DraftLength(draft.amount, draftRecord, info.gpuLayers > 0 ? 1 : drafts.rowsPerKernel);
+  const blockRows = info.gpuLayers > 0 ? 1 : drafts.rowsPerKernel;
+  let state = firstDraft(draft.amount, blockRows, draftRecord.rejectedInARow);
   return {
-    propose: (tokens, length, max, sequences) => {
-      const count = Math.min(max, next.next(sequences));
-      if (count === 0) return nothing;
-      const match = draft.pattern > 0 ? lookupDraft(tokens, length, draft.pattern, count) : nothing;
-      return match.length > 0 || !draftModel ? match : draftModel.propose(sequence, tokens, length, count);
+    get state() {
+      return state;
     },
-    result: (accepted, rejected) => next.result(accepted, rejected),
+    propose: (tokens, length, max) => {
+      const match = draft.pattern > 0 ? lookupDraft(tokens, length, draft.pattern, max) : nothing;
+      return match.length > 0 || !draftModel ? match : draftModel.propose(sequence, tokens, length, max);
+    },
+    result: (sequences, accepted, rejected) => {
+      state = afterDraft(state, sequences, accepted, rejected);
+      if (accepted + rejected > 0) draftRecord.rejectedInARow = state.rejectedInARow;
+    },
   };
 }
 

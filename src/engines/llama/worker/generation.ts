@@ -5,6 +5,7 @@ import { logprobsOf } from '../../../sampling/logprobs.ts';
 import type { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
 import { mixGuidance, noToken, type Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
+import type { DraftState } from './decide.ts';
 import type { Drafter } from './draft.ts';
 import type { RequestGrammar } from './grammar.ts';
 import type { DecodeResult } from './memory/context.ts';
@@ -54,6 +55,8 @@ export class Generation {
   /** Sampled tokens, including rewound ones: they count against the limit. */
   #sampled = 0;
   #drafted = { accepted: 0, rejected: 0 };
+  /** How many sequences the last batch had. */
+  #sequences = 1;
   #pendingLogprobs: TokenLogprob[] = [];
   #firstDecodeAt: number | undefined;
   #firstTokenAt: number | undefined;
@@ -108,13 +111,19 @@ export class Generation {
     return medium ? slot.computeMedium(medium) : 'ok';
   }
 
-  /** Adds its next tokens to a batch of this many sequences. */
-  fill(limit: number, sequences: number): void {
+  /** Undefined if nothing is drafted. */
+  get draft(): DraftState | undefined {
+    return this.deps.negative ? undefined : this.deps.draft?.state;
+  }
+
+  /** Adds its next tokens, with up to `draft` drafted ones, to a batch of this many sequences. */
+  fill(limit: number, draft: number, sequences: number): void {
     const { slot, negative, scores, now } = this.deps;
     const room = scores && this.inPrefill ? Math.min(limit, scores.maxRows) : limit;
     this.#firstDecodeAt ??= now();
+    this.#sequences = sequences;
     if (!negative) {
-      if (slot.remaining === 1) this.#addDraft(room - 1, sequences);
+      if (slot.remaining === 1) this.#addDraft(Math.min(room - 1, draft));
       slot.fill(room);
       return;
     }
@@ -199,18 +208,18 @@ export class Generation {
     }
     this.#drafted.accepted += accepted;
     this.#drafted.rejected += drafted.length - accepted;
-    this.deps.draft?.result(accepted, drafted.length - accepted);
+    this.deps.draft?.result(this.#sequences, accepted, drafted.length - accepted);
     if (drafted.length > 0 && !this.finished) slot.dropRejected();
   }
 
   /** Adds drafted tokens, never beyond the limit or the context. */
-  #addDraft(room: number, sequences: number): void {
+  #addDraft(room: number): void {
     const { slot, draft, plan } = this.deps;
     if (!draft) return;
     const max = Math.min(room, plan.maxTokens - this.#sampled - 1, slot.tokens.length - slot.length - 1);
     if (max <= 0) return;
     const { tokens, length } = this.#history.upTo(slot.length);
-    slot.addDraft(draft.propose(tokens, length, max, sequences).slice());
+    slot.addDraft(draft.propose(tokens, length, max).slice());
   }
 
   /** The batch was aborted. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AppError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
 import type { Generation } from './generation.ts';
-import { BatchLoop, type LoopOptions, nextPrefill, prefillTogether } from './loop.ts';
+import { BatchLoop, type LoopOptions } from './loop.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
 
@@ -494,37 +494,3 @@ test('BatchLoop: reports the times of its steps once a second', async () => {
   expect(reported?.totalMs).toBeGreaterThan(4);
   expect(more).toEqual([]);
 });
-
-const book = { name: 'book', remaining: 4000 };
-const letter = { name: 'letter', remaining: 300 };
-const question = { name: 'question', remaining: 20 };
-
-test('prefillTogether: the given prompt and the shortest others that fit into equal shares of the batch', () => {
-  const reader = (remaining: number, prefillsAlone = false) => ({ remaining, prefillsAlone });
-  const lengths = (first: number, others: readonly number[], limit: number) => {
-    const [one, ...rest] = [first, ...others].map((remaining) => reader(remaining));
-    return one && prefillTogether(one, [one, ...rest], limit).map(({ remaining }) => remaining);
-  };
-  expect(lengths(10, [30, 5, 20], 100)).toEqual([10, 5, 20]);
-  expect(lengths(10, [30, 5, 20], 120)).toEqual([10, 5, 20, 30]);
-  expect(lengths(60, [5], 100)).toEqual([60]);
-  expect(lengths(500, [5], 100)).toEqual([500]);
-  const [alone, other] = [reader(5, true), reader(5)];
-  expect(prefillTogether(alone, [alone, other], 100)).toEqual([alone]);
-  expect(prefillTogether(other, [alone, other], 100)).toEqual([other]);
-});
-
-test('nextPrefill: alternates between the oldest and the shortest', () => {
-  const readers = [book, letter, question];
-  expect([0, 1, 2, 3].map((turn) => nextPrefill(readers, turn)?.name)).toEqual([
-    'book',
-    'question',
-    'book',
-    'question',
-  ]);
-});
-
-test('nextPrefill: the oldest of equally long ones', () =>
-  expect(nextPrefill([letter, { ...letter, name: 'later' }], 1)?.name).toBe('letter'));
-
-test('nextPrefill: undefined without prompts', () => expect(nextPrefill([], 1)).toBeUndefined());

@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, asAppError, plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
+import { type Batch, batchOf, decide, nextChunk, type Step } from './decide.ts';
 import type { Generation } from './generation.ts';
-import { nextChunk } from './memory/batch-size.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
-import { paddingSlots } from './padding.ts';
 import type { SamplerPool } from './sampler-threads/sampler-pool.ts';
 import { batching } from './scheduling.ts';
 import { StepClock } from './step-times.ts';
@@ -41,7 +40,7 @@ export class BatchLoop {
   readonly #beforeBatch: (() => void)[] = [];
   #running = false;
   #chunk: number = batching.firstChunk;
-  #turn = 0;
+  #prefills = 0;
 
   constructor(private readonly options: LoopOptions) {
     this.#clock = new StepClock((times) => options.send({ type: 'step-times', times }), options.now);
@@ -115,43 +114,42 @@ export class BatchLoop {
     return nextAt - this.#sentAt > maxDelay || this.#pieces.some(({ type }) => type !== 'text-delta');
   }
 
-  /** First one token for each generation in decode, then prefill: whole batches if nothing decodes, otherwise a short chunk. */
   async #step(): Promise<void> {
     this.#dropAborted();
-    const decoding = [...this.#active].filter(({ inPrefill }) => !inPrefill);
-    if (decoding.length > 0) await this.#decodeAll(decoding);
-    await this.#prefill(decoding.length > 0);
+    const { decode } = this.#decide();
+    for (const batch of decode) {
+      try {
+        await this.#compute(batch);
+      } finally {
+        for (const slot of batch.padding) slot.dropPadding();
+      }
+    }
+    await this.#prefill(decode.length > 0);
   }
 
-  async #decodeAll(decoding: readonly Generation[]): Promise<void> {
-    const { context, slots, isolated, onGpu } = this.options;
-    if (isolated) {
-      for (const generation of decoding) await this.#compute([generation], [], context.batchCapacity);
-      return;
-    }
-    const active = decoding.map(({ slot }) => slot);
-    const padding = paddingSlots(active, slots, onGpu);
-    try {
-      await this.#compute(decoding, padding, context.batchCapacity);
-    } finally {
-      for (const slot of padding) slot.dropPadding();
-    }
+  #decide(busy?: boolean): Step<Generation> {
+    const { context, slots, isolated = false, onGpu = false } = this.options;
+    const running = [...this.#active].filter(({ aborted }) => !aborted);
+    const { batchCapacity } = context;
+    const state = { running, slots, batchCapacity, isolated, onGpu, chunk: this.#chunk, prefills: this.#prefills };
+    return decide(busy === undefined ? state : { ...state, busy });
   }
 
   /** Prefills several short prompts in one step: generations that start together share all further batches. */
   async #prefill(busy: boolean): Promise<void> {
     const startedAt = this.options.now();
     for (;;) {
-      const prompts = [...this.#active].filter(({ inPrefill, aborted }) => inPrefill && !aborted);
-      const prompt = nextPrefill(prompts, this.#turn++);
+      const { prefill } = this.#decide(busy);
+      const prompt = prefill?.rows[0]?.generation;
+      this.#prefills += 1;
       if (!prompt) return;
-      await this.#prefillOne(prompt, prompts, busy);
+      await this.#prefillOne(prefill, prompt, busy);
       if (prompt.inPrefill || this.options.now() - startedAt >= maxPrefillMs) return;
     }
   }
 
-  async #prefillOne(prompt: Generation, prompts: readonly Generation[], busy: boolean): Promise<void> {
-    const { context, now, isolated } = this.options;
+  async #prefillOne(batch: Batch<Generation>, prompt: Generation, busy: boolean): Promise<void> {
+    const { context, now } = this.options;
     // Text of active replies does not wait for a prefill.
     this.#flush();
     if (prompt.atMedium) {
@@ -160,9 +158,7 @@ export class BatchLoop {
       return;
     }
     const startedAt = now();
-    const limit = busy ? this.#chunk : context.batchCapacity;
-    const together = isolated ? [prompt] : prefillTogether(prompt, prompts, limit);
-    const computed = await this.#compute(together, [], limit);
+    const computed = await this.#compute(batch);
     // The first token is sent before the next step is enqueued: a GPU needs time to prepare a batch of a new shape.
     if (!prompt.inPrefill) this.#flush();
     if (busy && computed >= this.#chunk) {
@@ -171,15 +167,15 @@ export class BatchLoop {
   }
 
   /** Computes one batch; returns its number of tokens. */
-  async #compute(generations: readonly Generation[], padding: readonly Slot[], limit: number): Promise<number> {
+  async #compute({ rows, padding }: Batch<Generation>): Promise<number> {
     const { context, now, threads } = this.options;
+    const generations = rows.map(({ generation }) => generation);
     const isPrefill = generations[0]?.inPrefill === true;
     context.clearBatch();
-    const share = Math.floor(context.batchCapacity / (generations.length + padding.length));
     const fills = [
-      ...generations.map((one) => ({
-        slot: one.slot,
-        fill: () => one.fill(Math.min(limit, share), generations.length),
+      ...rows.map(({ generation, limit, draft }) => ({
+        slot: generation.slot,
+        fill: () => generation.fill(limit, draft, rows.length),
       })),
       ...padding.map((slot) => ({ slot, fill: () => slot.addPadding() })),
     ];
@@ -193,17 +189,19 @@ export class BatchLoop {
     threads?.after(result);
     const computedAt = now();
     if (result === 'ok') this.#sample(generations);
-    else if (isPrefill && generations.length > 1 && result !== 'aborted')
-      await this.#prefillSeparately(generations, limit);
+    else if (isPrefill && generations.length > 1 && result !== 'aborted') await this.#prefillSeparately(generations);
     else for (const generation of generations) this.#after(generation, result);
     this.#clock.computed(size, startedAt, computedAt);
     return size;
   }
 
   /** After a failed batch of several prompts: each is computed again alone, so that only the faulty one fails. */
-  async #prefillSeparately(generations: readonly Generation[], limit: number): Promise<void> {
+  async #prefillSeparately(generations: readonly Generation[]): Promise<void> {
+    const { batchCapacity } = this.options.context;
     for (const generation of generations) this.#after(generation, 'aborted');
-    for (const generation of generations) if (!generation.finished) await this.#compute([generation], [], limit);
+    for (const generation of generations) {
+      if (!generation.finished) await this.#compute(batchOf([generation], [], batchCapacity, batchCapacity));
+    }
   }
 
   async #decode(size: number): Promise<DecodeResult> {
@@ -265,38 +263,4 @@ function decodeFailure(result: DecodeResult): AppError {
 
 export function errorPiece(id: number, error: unknown): Piece {
   return { type: 'error', id, error: plainError(error) };
-}
-
-/** The prompt to continue with: alternately the oldest and the shortest, so that neither kind waits for the other. */
-export function nextPrefill<Prefill extends { readonly remaining: number }>(
-  oldestFirst: readonly Prefill[],
-  turn: number,
-): Prefill | undefined {
-  const [oldest] = oldestFirst;
-  if (!oldest || turn % 2 === 0) return oldest;
-  return oldestFirst.reduce((shortest, prompt) => (prompt.remaining < shortest.remaining ? prompt : shortest), oldest);
-}
-
-interface Prefill {
-  readonly remaining: number;
-  /** Its prompt must not share a batch with others. */
-  readonly prefillsAlone: boolean;
-}
-
-/** The given prompt and the shortest others that fit whole into the same batch, which is divided into equal shares. */
-export function prefillTogether<One extends Prefill>(
-  prompt: One,
-  prompts: readonly One[],
-  limit: number,
-): readonly One[] {
-  const together = [prompt];
-  if (prompt.prefillsAlone) return together;
-  let maxRemaining = prompt.remaining;
-  const others = prompts.filter((other) => other !== prompt && !other.prefillsAlone);
-  for (const other of others.sort((a, b) => a.remaining - b.remaining)) {
-    maxRemaining = Math.max(maxRemaining, other.remaining);
-    if (maxRemaining * (together.length + 1) > limit) break;
-    together.push(other);
-  }
-  return together;
 }

@@ -1,21 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { batching } from '../scheduling.ts';
-import { borderUpTo, nextChunk, portionOf, portionSize, steadyNotes, steadyPortion } from './batch-size.ts';
-
-const { minChunk, targetStepMs } = batching;
-
-test.each([
-  [64, targetStepMs, 64],
-  [64, targetStepMs / 2, 128],
-  [64, targetStepMs / 10, 128],
-  [256, targetStepMs * 2, 128],
-  [256, targetStepMs * 50, 128],
-  [minChunk, targetStepMs * 50, minChunk],
-  [500, 1, 512],
-])('nextChunk: after a chunk of %i that took %f ms, one of %i', (chunk, ms, expected) => {
-  expect(nextChunk(chunk, ms, 512)).toBe(expected);
-});
+import { borderUpTo, portionOf, portionSize, steadyNotes, steadyPortion } from './batch-size.ts';
 
 test.each([
   [400, 512, 400],
@@ -24,14 +9,6 @@ test.each([
   [70, 64, 64],
 ])('portionOf: of %i tokens with room for %i: %i', (passage, room, expected) => {
   expect(portionOf(passage, room)).toBe(expected);
-});
-
-test('nextChunk: converges to the target time at any speed', () => {
-  for (const msPerToken of [0.05, 0.1, 0.5, 1]) {
-    let chunk = 64;
-    for (let step = 0; step < 30; step += 1) chunk = nextChunk(chunk, chunk * msPerToken, 4096);
-    expect(Math.abs(chunk * msPerToken - targetStepMs)).toBeLessThan(targetStepMs / 4);
-  }
 });
 
 /** The sizes of all batches from some place to the end of a text. */

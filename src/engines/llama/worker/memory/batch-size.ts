@@ -1,19 +1,13 @@
 import type { LoadOptions } from '../../load-options.ts';
 import { batching } from '../scheduling.ts';
 
-const { targetStepMs, minChunk } = batching;
+const { minChunk } = batching;
 
 /** How many tokens of a passage go into a batch with this room, such that the remainder is not below the minimum either. */
 export function portionOf(passage: number, room: number): number {
   const rest = passage - room;
   if (rest <= 0) return passage;
   return rest < minChunk && room >= 2 * minChunk ? passage - minChunk : room;
-}
-
-/** The next prefill chunk while other sequences decode: approaches the target by a factor of at most two. */
-export function nextChunk(chunk: number, stepMs: number, max: number): number {
-  const factor = Math.min(2, Math.max(0.5, targetStepMs / Math.max(1, stepMs)));
-  return Math.min(max, Math.max(minChunk, Math.round(chunk * factor)));
 }
 
 /** Portion size, computed tokens, tokens of prompt and reply, tokens of the prompt. */

@@ -1,0 +1,232 @@
+import { batching, drafts, padding } from './scheduling.ts';
+
+/** A sequence of the context, and how much of it is computed. */
+export interface SequenceState {
+  readonly sequence: number;
+  readonly computed: number;
+  readonly capacity: number;
+}
+
+/** A running generation, as far as scheduling depends on it. */
+export interface RunningState {
+  readonly slot: SequenceState;
+  /** Tokens that are left to compute. */
+  readonly remaining: number;
+  readonly inPrefill: boolean;
+  /** Its prompt must not share a batch with others. */
+  readonly prefillsAlone: boolean;
+  /** Undefined if it has no drafts. */
+  readonly draft: DraftState | undefined;
+}
+
+export interface SchedulingState<Running extends RunningState> {
+  /** Oldest first. */
+  readonly running: readonly Running[];
+  /** The sequences that may get a padding token. */
+  readonly slots: readonly Running['slot'][];
+  readonly batchCapacity: number;
+  /** Each generation is computed alone: its tokens must not depend on other requests (see `steadyPortion`). */
+  readonly isolated: boolean;
+  readonly onGpu: boolean;
+  /** Size of a prefill chunk while other sequences decode. */
+  readonly chunk: number;
+  /** How many prefills were decided so far. */
+  readonly prefills: number;
+  /** Whether sequences decode; by default those of the state. */
+  readonly busy?: boolean;
+}
+
+export interface Batch<Running extends RunningState> {
+  /** In each: at most `limit` tokens of the generation, and at most `draft` drafted ones. */
+  readonly rows: readonly { readonly generation: Running; readonly limit: number; readonly draft: number }[];
+  /** The idle sequences that get a padding token. */
+  readonly padding: readonly Running['slot'][];
+}
+
+export interface Step<Running extends RunningState> {
+  readonly decode: readonly Batch<Running>[];
+  readonly prefill: Batch<Running> | undefined;
+}
+
+/** The policy, whose values the simulator changes (`npm run bench -- scheduling`). */
+export interface Policy {
+  readonly batching: Widened<typeof batching>;
+  readonly padding: Widened<typeof padding>;
+  readonly drafts: Widened<typeof drafts>;
+}
+
+type Widened<Values> = {
+  readonly [Name in keyof Values]: Values[Name] extends number ? number : Widened<Values[Name]>;
+};
+
+export const defaultPolicy: Policy = { batching, padding, drafts };
+
+/** The next step: first one token for each generation in decode, then prefill: whole batches if nothing decodes, otherwise a short chunk. */
+export function decide<Running extends RunningState>(
+  state: SchedulingState<Running>,
+  policy: Policy = defaultPolicy,
+): Step<Running> {
+  const { running, slots, batchCapacity, isolated, onGpu } = state;
+  const decoding = running.filter(({ inPrefill }) => !inPrefill);
+  const prompts = running.filter(({ inPrefill }) => inPrefill);
+  const limit = (state.busy ?? decoding.length > 0) ? state.chunk : batchCapacity;
+  const prompt = nextPrefill(prompts, state.prefills);
+  const together = prompt && (isolated ? [prompt] : prefillTogether(prompt, prompts, limit));
+  const active = decoding.map(({ slot }) => slot);
+  const padded = isolated ? [] : paddingSlots(active, slots, policy.padding.maxGap[onGpu ? 'gpu' : 'cpu']);
+  const groups = isolated ? decoding.map((one) => [one]) : decoding.length > 0 ? [decoding] : [];
+  return {
+    decode: groups.map((group) => batchOf(group, padded, batchCapacity, batchCapacity, policy)),
+    prefill: together && batchOf(together, [], batchCapacity, limit, policy),
+  };
+}
+
+/** A batch with equal shares of its capacity. */
+export function batchOf<Running extends RunningState>(
+  generations: readonly Running[],
+  padding: readonly Running['slot'][],
+  batchCapacity: number,
+  limit: number,
+  policy = defaultPolicy,
+): Batch<Running> {
+  const share = Math.min(limit, Math.floor(batchCapacity / (generations.length + padding.length)));
+  const rows = generations.map((generation) => {
+    const { draft, inPrefill } = generation;
+    return {
+      generation,
+      limit: share,
+      draft: draft && !inPrefill ? draftLength(draft, generations.length, policy) : 0,
+    };
+  });
+  return { rows, padding };
+}
+
+/** The prompt to continue with: alternately the oldest and the shortest, so that neither kind waits for the other. */
+export function nextPrefill<Prefill extends { readonly remaining: number }>(
+  oldestFirst: readonly Prefill[],
+  turn: number,
+): Prefill | undefined {
+  const [oldest] = oldestFirst;
+  if (!oldest || turn % 2 === 0) return oldest;
+  return oldestFirst.reduce((shortest, prompt) => (prompt.remaining < shortest.remaining ? prompt : shortest), oldest);
+}
+
+type Prefill = Pick<RunningState, 'remaining' | 'prefillsAlone'>;
+
+/** The given prompt and the shortest others that fit whole into the same batch, which is divided into equal shares. */
+export function prefillTogether<One extends Prefill>(
+  prompt: One,
+  prompts: readonly One[],
+  limit: number,
+): readonly One[] {
+  const together = [prompt];
+  if (prompt.prefillsAlone) return together;
+  let maxRemaining = prompt.remaining;
+  const others = prompts.filter((other) => other !== prompt && !other.prefillsAlone);
+  for (const other of others.sort((a, b) => a.remaining - b.remaining)) {
+    maxRemaining = Math.max(maxRemaining, other.remaining);
+    if (maxRemaining * (together.length + 1) > limit) break;
+    together.push(other);
+  }
+  return together;
+}
+
+/** The next prefill chunk while other sequences decode: approaches the target by a factor of at most two. */
+export function nextChunk(chunk: number, stepMs: number, max: number, { batching } = defaultPolicy): number {
+  const factor = Math.min(2, Math.max(0.5, batching.targetStepMs / Math.max(1, stepMs)));
+  return Math.min(max, Math.max(batching.minChunk, Math.round(chunk * factor)));
+}
+
+/**
+ * The idle slots between active ones that get a padding token: the library computes only consecutive sequences in one pass over the
+ * weights. No slot is longer than the longest active one, because attention over a long sequence costs more than a saved pass.
+ */
+export function paddingSlots<One extends SequenceState>(
+  active: readonly One[],
+  all: readonly One[],
+  maxGap: number,
+): One[] {
+  const longest = Math.max(...active.map(({ computed }) => computed));
+  const padded: One[] = [];
+  let gap: One[] = [];
+  let begun = false;
+  for (const slot of [...all].sort((a, b) => a.sequence - b.sequence)) {
+    if (!active.includes(slot)) {
+      gap.push(slot);
+      continue;
+    }
+    const isCheap = gap.every(({ computed, capacity }) => computed < capacity && computed <= longest);
+    if (begun && gap.length <= maxGap && isCheap) padded.push(...gap);
+    begun = true;
+    gap = [];
+  }
+  return padded;
+}
+
+/** What the last drafts of a generation tell about the next one. */
+export interface DraftState {
+  readonly max: number;
+  /** Rows that a kernel computes together: a draft should fill whole blocks. */
+  readonly blockRows: number;
+  readonly length: number;
+  readonly rejectedInARow: number;
+  /** Steps without a draft. */
+  readonly pause: number;
+}
+
+/** A new request starts where the last one ended. */
+export function firstDraft(
+  max: number,
+  blockRows: number,
+  rejectedBefore: number,
+  { drafts } = defaultPolicy,
+): DraftState {
+  const rejectedInARow = Math.min(rejectedBefore, drafts.maxInheritedRejections);
+  const length = Math.max(1, max >> rejectedInARow);
+  return { max, blockRows, length, rejectedInARow, pause: pauseAfter(rejectedInARow, drafts) };
+}
+
+/**
+ * The length of the next draft: drafts cost time and pay off only while they are accepted. In a batch of several sequences the drafted
+ * tokens need a forward pass of their own, which all sequences wait for: a draft pays off if at least one token per sequence is accepted.
+ */
+export function draftLength(
+  { max, blockRows, length, pause }: DraftState,
+  sequences: number,
+  { drafts } = defaultPolicy,
+): number {
+  if (pause > 0 || (sequences > 1 && sequences * drafts.minTokensPerSequence > max)) return 0;
+  // For a single sequence, the token before the draft is in the same pass.
+  if (sequences === 1) return wholeBlocks(length + 1, max + 1, blockRows) - 1;
+  return wholeBlocks(Math.max(length, sequences), max, blockRows);
+}
+
+/** After a step with this many sequences, in which so many drafted tokens were accepted and rejected. */
+export function afterDraft(
+  state: DraftState,
+  sequences: number,
+  accepted: number,
+  rejected: number,
+  { drafts } = defaultPolicy,
+): DraftState {
+  const { max, length } = state;
+  if (accepted + rejected === 0) return state.pause > 0 ? { ...state, pause: state.pause - 1 } : state;
+  if (accepted >= sequences) {
+    const next = rejected === 0 ? Math.max(accepted, length) * 2 : accepted + 1;
+    return { ...state, rejectedInARow: 0, length: Math.min(max, next) };
+  }
+  // Every sequence of the batch has waited for the rejected draft.
+  const rejectedInARow = state.rejectedInARow + sequences;
+  return { ...state, rejectedInARow, length: Math.max(1, length >> 1), pause: pauseAfter(rejectedInARow, drafts) };
+}
+
+/** Rounds to whole blocks of rows; one or two rows stay as they are. */
+function wholeBlocks(rows: number, max: number, blockRows: number): number {
+  if (rows <= 2 || max < blockRows) return Math.min(rows, max);
+  const blocks = Math.min(Math.round(rows / blockRows), Math.floor(max / blockRows));
+  return Math.max(1, blocks) * blockRows;
+}
+
+function pauseAfter(rejectedInARow: number, { maxRejectedInARow, maxPauseSteps }: Policy['drafts']): number {
+  return rejectedInARow > maxRejectedInARow ? Math.min(2 ** (rejectedInARow - maxRejectedInARow), maxPauseSteps) : 0;
+}
