@@ -5,9 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfigFile } from '../src/config/config-file.ts';
 import { settingsFrom } from '../src/config/flags.ts';
+import { noUsage } from '../src/core/usage.ts';
 import { DiskStore } from '../src/engines/llama/worker/cache/disk-store.ts';
 import { KeyFile } from '../src/keys/key-file.ts';
 import { Keyring } from '../src/keys/keyring.ts';
+import { UsageLog } from '../src/keys/usage-log.ts';
 import { download } from '../src/library/download.ts';
 import { readFacts } from '../src/packs/built.ts';
 import { checkPackage } from '../src/packs/manifest.ts';
@@ -87,6 +89,14 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
   'model-5001.json': async (path) => {
     const last = new LastModel({ path, ...file });
     expect(await last.read()).toEqual({ option: 'sub/story.gguf', base: 'base.kcpps' });
+  },
+  'usage.json': async (path) => {
+    const usage = new UsageLog({ path, warn: never, now: () => new Date(2026, 10, 18, 12).getTime() });
+    await usage.open();
+    expect(usage.list(2)).toEqual([
+      { day: '2026-11-18', client: 'key phone', ...noUsage, requests: 2, promptTokens: 30, completionTokens: 12 },
+      { day: '2026-11-17', client: 'address 192.0.2.1', ...noUsage, requests: 1, images: 1, audioSecondsOut: 1.5 },
+    ]);
   },
   'snapshot.parley-cache': async (path) => {
     const cache = mkdtempSync(join(folder, 'cache-'));

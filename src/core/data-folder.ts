@@ -32,7 +32,8 @@ export const ownFolders = {
   state: {
     kind: 'data',
     name: 'state',
-    content: 'The model that an administrator switched to last, for the next start; one file for each port.',
+    content:
+      'The model that an administrator switched to last, for the next start; one file for each port. The usage of clients by day (`usage.json`).',
   },
   config: {
     kind: 'config',

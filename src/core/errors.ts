@@ -13,6 +13,9 @@ const withStatus = <Sentences extends Readonly<Record<string, (details: never) =
  * Every way a request can fail: status and sentence. A protocol turns the code into its own body; nothing else writes an error
  * to a client.
  */
+/** `day`: the next one, such as 2026-11-19. */
+type KeyTokensUsed = { tokens: number; day: string; retryAfterSeconds: number };
+
 const catalogue = {
   ...withStatus(400, {
     'request-broken': ({ reason }: Texts<'reason'>) => `The request could not be read: ${reason}.`,
@@ -77,6 +80,8 @@ const catalogue = {
   ...withStatus(429, {
     'key-rate-limited': ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>
       `This key is over its rate. Please try again in ${retryAfterSeconds} seconds.`,
+    'key-tokens-used': ({ tokens, day, retryAfterSeconds: seconds }: KeyTokensUsed) =>
+      `This key has used its ${tokens} tokens of today. It can be used again from ${day} 00:00 on the clock of the server, in ${seconds > 5400 ? `${Math.round(seconds / 3600)} hours` : `${Math.ceil(seconds / 60)} minutes`}.`,
   }),
   ...withStatus(500, {
     'engine-lost': ({ capability }: Texts<'capability'>) =>

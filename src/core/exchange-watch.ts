@@ -1,6 +1,7 @@
 import type { AppError } from './errors.ts';
 import type { GenerationEvent } from './events.ts';
 import type { GenerationRequest } from './request.ts';
+import type { UsageCounts } from './usage.ts';
 
 /** What is known of a request when its head has arrived. */
 export interface ExchangeHead {
@@ -39,9 +40,9 @@ export interface ExchangeWatch {
   readonly traceparent?: string | undefined;
   /**
    * The client may call the endpoint. `key` is the name of its key in `--keyfile`. `known`: it has the password or a key, or none is
-   * needed on this server; others reach open endpoints only.
+   * needed on this server; others reach open endpoints only. `password`: it has sent the password.
    */
-  authorized?(key: string | undefined, known: boolean): void;
+  authorized?(key: string | undefined, known: boolean, password?: boolean): void;
   /** The body is read; empty for a multipart body, whose files may be on the disk. */
   received?(body: Uint8Array): void;
   /** The text model of the call, by the name that replies have. Again for a call that is repeated with another model. */
@@ -63,6 +64,8 @@ export interface ExchangeWatch {
   event?(event: GenerationEvent, job: number, request: GenerationRequest): void;
   /** Once for each event of each reply of a chat, as its dialect gets it: with thinking and calls apart from the text. */
   replyEvent?(reply: number, event: GenerationEvent): void;
+  /** An engine has done this much work. Once for each result. */
+  used?(counts: Partial<UsageCounts>): void;
   /** The job is over; nothing more is reported of it. Once for each job. */
   left?(): void;
   /** Why the request was refused, or why its response was cut off. */

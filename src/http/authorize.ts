@@ -77,7 +77,8 @@ export function authorize(
     const known = endpoint as Endpoint;
     const refusedKey = guard.refuseKey(identity, known);
     const stopped = stopping() ? new AppError('stopping', {}) : undefined;
-    const error = refusedKey ?? stopped ?? (known.rateLimited ? tooSoon() : undefined);
+    const crowded = () => guard.refuseTokens(identity, known.scope) ?? tooSoon();
+    const error = refusedKey ?? stopped ?? (known.rateLimited ? crowded() : undefined);
     return error ? refused(error, known) : { type: 'handle', endpoint: known, identity };
   }
 

@@ -31,6 +31,7 @@ export interface ClientKey {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly weight: number;
+  readonly tokensPerDay?: number;
 }
 
 export type Reply =

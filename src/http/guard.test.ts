@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { type AccessRule, type ClientKey, type Endpoint, json } from './call.ts';
-import { createGuard, credentials, type Identity } from './guard.ts';
+import { createGuard, credentials, type Identity, reportIdentity } from './guard.ts';
 
 const family = { name: 'test', title: 'Test', errorReply: () => json({}) };
 const endpoint = (access: Endpoint['access'], path = '/generate'): Endpoint => ({
@@ -297,6 +297,20 @@ describe('guard: keys of --keyfile', () => {
     expect(await ask('bobs', guarded)).toMatchObject({ status: 429, details: { retryAfterSeconds: 7 } });
     expect(await ask('bobs', open)).toBeUndefined();
     wait = 0;
+  });
+
+  test('reportIdentity: names the key, or says that the password was sent', async () => {
+    const reported: unknown[] = [];
+    const watch = { authorized: (...facts: unknown[]) => void reported.push(facts) };
+    for (const key of ['bobs', 'swordfish', 'alices'])
+      reportIdentity(watch, await guard.identify({ authorization: `Bearer ${key}` }, guarded));
+    reportIdentity(watch, identityIn(createGuard({}), {}, guarded));
+    expect(reported).toEqual([
+      ['bob', true, false],
+      [undefined, true, true],
+      [undefined, false, false],
+      [undefined, true, false],
+    ]);
   });
 
   test('a key file alone closes the server', async () => {

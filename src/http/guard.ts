@@ -2,6 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { AppError } from '../core/errors.ts';
+import type { ExchangeWatch } from '../core/exchange-watch.ts';
+import type { KeyScope } from '../core/key-scopes.ts';
 import { hostName, isLoopback } from './address.ts';
 import type { AccessRule, ClientKey } from './call.ts';
 import { queryOf } from './router.ts';
@@ -18,6 +20,8 @@ export interface GuardOptions {
   readonly legacyOpen?: boolean;
   /** The keys of `--keyfile`. */
   readonly keys?: Keys | undefined;
+  /** The error for a key that has used its tokens of today. */
+  readonly overLimit?: ((key: ClientKey) => AppError | undefined) | undefined;
 }
 
 export interface Keys {
@@ -31,12 +35,16 @@ export interface Keys {
 export type Identity =
   /** No key, or a wrong one. */
   | { readonly type: 'nobody' }
-  /** Has the password, or none is needed. */
-  | { readonly type: 'owner' }
+  /** Has sent the password, or none is needed. */
+  | { readonly type: 'owner'; readonly password: boolean }
   | { readonly type: 'key'; readonly key: ClientKey };
 
+/** Scopes of work that reads or writes tokens. */
+const tokenScopes: readonly KeyScope[] = ['text', 'chat', 'embeddings'];
+
 const nobody: Identity = { type: 'nobody' };
-const owner: Identity = { type: 'owner' };
+const anybody: Identity = { type: 'owner', password: false };
+const passwordHolder: Identity = { type: 'owner', password: true };
 
 export type Guard = ReturnType<typeof createGuard>;
 
@@ -93,13 +101,13 @@ export function createGuard(options: GuardOptions) {
     endpoint?: AccessRule,
     { target = '', address = '' }: { readonly target?: string; readonly address?: string } = {},
   ): Identity | Promise<Identity> => {
-    if (!keyGuards(endpoint)) return owner;
+    if (!keyGuards(endpoint)) return anybody;
     const sent =
       (countsBasic(headers, endpoint) ? credentials(headers) : explicitCredentials(headers)) ??
       (endpoint?.keyInProtocol ? protocolKey(headers) : undefined) ??
       (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
     if (sent === undefined || sent === null) return nobody;
-    if (matches(sent, passwords)) return owner;
+    if (matches(sent, passwords)) return passwordHolder;
     const found = options.keys?.find(sent.trim(), address);
     return found instanceof Promise ? found.then(identityOf) : identityOf(found);
   };
@@ -148,7 +156,18 @@ export function createGuard(options: GuardOptions) {
       const retryAfterSeconds = counted ? (options.keys?.use(key) ?? 0) : 0;
       return retryAfterSeconds > 0 ? new AppError('key-rate-limited', { retryAfterSeconds }) : undefined;
     },
+
+    /** For work in the queue: a key that has used its tokens of today may do none that needs more. */
+    refuseTokens(identity: Identity, scope: KeyScope | undefined): AppError | undefined {
+      const spends = scope !== undefined && tokenScopes.includes(scope);
+      return spends && identity.type === 'key' ? options.overLimit?.(identity.key) : undefined;
+    },
   };
+}
+
+export function reportIdentity(watch: ExchangeWatch | undefined, identity: Identity): void {
+  const key = identity.type === 'key' ? identity.key.name : undefined;
+  watch?.authorized?.(key, identity.type !== 'nobody', identity.type === 'owner' && identity.password);
 }
 
 function identityOf(key: ClientKey | undefined): Identity {

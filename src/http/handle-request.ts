@@ -9,6 +9,7 @@ import type { BodyBudget } from './body-budget.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
 import { errorRefusal, refusal } from './error-reply.ts';
 import { type FormReading, isForm, readForm } from './form.ts';
+import { reportIdentity } from './guard.ts';
 import { type RequestScope, requestScope } from './request-scope.ts';
 import { discard, type RespondParts, send } from './respond.ts';
 import type { ResumableCall, ResumableStreams } from './resumable-streams.ts';
@@ -153,7 +154,7 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
   }
 
   const { endpoint, identity } = verdict;
-  watch?.authorized?.(identity.type === 'key' ? identity.key.name : undefined, identity.type !== 'nobody');
+  reportIdentity(watch, identity);
   let held = expectsContinue;
   const begin = (): void => {
     if (held) response.writeContinue();

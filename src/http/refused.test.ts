@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AppError, type Refused } from '../core/errors.ts';
+import { type ClientKey, json } from './call.ts';
 import type { HttpServerOptions } from './server.ts';
 import { ask, echo, endpoint, latch, serve, wire } from './testing/world.ts';
 
@@ -37,6 +38,30 @@ describe('onRefused: is called for a rejected request', () => {
     await ask(served, post);
     await ask(served, post);
     expect(codes()).toEqual(['503 rate-limited']);
+  });
+
+  test('of a key over its tokens of today, but not for what needs no tokens', async () => {
+    const key: ClientKey = { name: 'phone', scopes: ['chat', 'images'], weight: 1 };
+    const asked: string[] = [];
+    const guard = {
+      keys: { find: () => key, use: () => 0 },
+      overLimit: ({ name }: ClientKey) => {
+        asked.push(name);
+        return new AppError('key-tokens-used', { tokens: 9, day: '2026-11-19', retryAfterSeconds: 60 });
+      },
+    };
+    const answered = endpoint(() => json({}));
+    const endpoints = [
+      { ...answered, scope: 'chat' as const },
+      { ...answered, scope: 'chat' as const, path: '/poll', rateLimited: false },
+      { ...answered, scope: 'images' as const, path: '/draw' },
+    ];
+    const { served, codes } = await world(endpoints, { guard });
+    const headers = { authorization: 'Bearer x' };
+    const statuses = [];
+    for (const path of ['/work', '/poll', '/draw'])
+      statuses.push((await ask(served, { ...post, path, headers })).status);
+    expect([statuses, codes(), asked]).toEqual([[429, 200, 200], ['429 key-tokens-used'], ['phone']]);
   });
 
   test('rejected by its endpoint, with the status of the response', async () => {

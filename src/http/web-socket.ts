@@ -10,7 +10,7 @@ import type { StartTimer } from '../core/timers.ts';
 import { plainAddress } from './address.ts';
 import type { AccessRule, Call, ClientKey, Endpoint, Reply } from './call.ts';
 import { errorRefusal } from './error-reply.ts';
-import { type Guard, withoutProtocolKey } from './guard.ts';
+import { type Guard, type Identity, reportIdentity, withoutProtocolKey } from './guard.ts';
 import { plainPath, queryOf, router } from './router.ts';
 
 interface UpgradeParts extends LiveSocketParts {
@@ -67,8 +67,8 @@ export function createUpgrades(parts: UpgradeParts) {
     let owner: ClientKey | undefined;
     try {
       const error = found
-        ? await refusalFor(parts, request, found, (key) => {
-            owner = key;
+        ? await refusalFor(parts, request, found, (identity) => {
+            owner = keyOf(identity);
           })
         : new AppError('not-found', { method: 'GET', path });
       if (known && !error) sockets ??= opening();
@@ -127,13 +127,13 @@ async function refusalFor(
   { guard, stopping }: Pick<UpgradeParts, 'guard' | 'stopping'>,
   { headers, url = '', socket }: IncomingMessage,
   route: SocketEndpoint,
-  identified?: (key: ClientKey | undefined) => void,
+  identified?: (identity: Identity) => void,
   { scope, counted = true }: { readonly scope?: KeyScope; readonly counted?: boolean } = {},
 ): Promise<AppError | undefined> {
   const refused = guard.refuseHost(headers, route) ?? guard.refuseOrigin(headers, route);
   if (refused) return refused;
   const identity = await guard.identify(headers, route, { target: url, address: plainAddress(socket.remoteAddress) });
-  identified?.(identity.type === 'key' ? identity.key : undefined);
+  identified?.(identity);
   const scopeRefused = scope === undefined ? undefined : guard.refuseKey(identity, { ...route, scope }, false);
   const keyRefused = scopeRefused ?? guard.refuseKey(identity, route, counted);
   return keyRefused ?? (stopping() ? new AppError('stopping', {}) : undefined);
@@ -150,14 +150,14 @@ async function beginWork(
   const id = parts.newId();
   const { family, path: endpoint, recorded } = route;
   const head = { id, method: 'GET', path, family: family.name, endpoint, recorded, remoteAddress, headers };
-  let key: ClientKey | undefined;
+  let identity: Identity = { type: 'nobody' };
   const admit = async (counted: boolean): Promise<AppError | undefined> => {
-    const identified = (found: ClientKey | undefined): void => {
-      key = found;
+    const identified = (found: Identity): void => {
+      identity = found;
     };
     return refusalFor(parts, request, route, identified, { ...(scope !== undefined && { scope }), counted });
   };
-  const refused = await admit(true);
+  const refused = (await admit(true)) ?? parts.guard.refuseTokens(identity, scope);
   const retryAfterSeconds = refused || !spaced ? 0 : parts.tooSoon(remoteAddress);
   const error = refused ?? (retryAfterSeconds > 0 ? new AppError('rate-limited', { retryAfterSeconds }) : undefined);
   const watch = parts.watchExchange?.(head);
@@ -167,13 +167,16 @@ async function beginWork(
     watch?.ended?.('sent');
     throw error;
   }
-  watch?.authorized?.(key?.name, true);
+  reportIdentity(watch, identity);
   const check = async (): Promise<void> => {
     const lost = await admit(false);
     if (lost) throw lost;
   };
+  const key = keyOf(identity);
   return { id, watch, check, ...(key && { key }) };
 }
+
+const keyOf = (identity: Identity): ClientKey | undefined => (identity.type === 'key' ? identity.key : undefined);
 
 /** Passes the request to the server again, without its upgrade headers. */
 function plainly(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {

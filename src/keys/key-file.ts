@@ -10,6 +10,8 @@ export interface KeyRules {
   readonly scopes: readonly KeyScope[];
   /** Requests per minute; unlimited without. */
   readonly rate?: number;
+  /** Tokens per day, read and written; unlimited without. */
+  readonly tokensPerDay?: number;
   /** Share of the queue; a key of weight 2 gets twice the turns of one of weight 1. */
   readonly weight: number;
   /** Milliseconds since 1970. */
@@ -110,9 +112,11 @@ function decode(bytes: Buffer): readonly StoredKey[] {
 
 function storedKey(value: unknown): StoredKey {
   const key = (typeof value === 'object' && value !== null ? value : {}) as Partial<Record<keyof StoredKey, unknown>>;
-  const { name, id, salt, hash, scopes, rate, weight = 1, expires, created = 0 } = key;
+  const { name, id, salt, hash, scopes, rate, tokensPerDay, weight = 1, expires, created = 0 } = key;
   const texts = [name, id, salt, hash].every((text) => typeof text === 'string');
-  const numbers = [rate ?? 1, weight, expires ?? 0, created].every((number) => Number.isFinite(number));
+  const numbers = [rate ?? 1, tokensPerDay ?? 1, weight, expires ?? 0, created].every((number) =>
+    Number.isFinite(number),
+  );
   if (!texts || !numbers || !Array.isArray(scopes)) throw new Error(`the key ${JSON.stringify(name)} is incomplete`);
   // A scope of a later version gives nothing here.
   return { ...(key as unknown as StoredKey), weight: Number(weight), scopes: scopes.filter(isScope) };

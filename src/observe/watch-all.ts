@@ -17,7 +17,7 @@ function together(watches: readonly ExchangeWatch[]): ExchangeWatch {
   const replyWatches = watches.filter(({ replyEvent }) => replyEvent);
   const writeWatches = watches.filter(({ wrote }) => wrote);
   return {
-    authorized: (key, known) => each((watch) => watch.authorized?.(key, known)),
+    authorized: (...facts) => each((watch) => watch.authorized?.(...facts)),
     received: (body) => each((watch) => watch.received?.(body)),
     traceparent: watches.find(({ traceparent }) => traceparent !== undefined)?.traceparent,
     modelSelected: (name) => each((watch) => watch.modelSelected?.(name)),
@@ -36,6 +36,7 @@ function together(watches: readonly ExchangeWatch[]): ExchangeWatch {
         for (const watch of replyWatches) watch.replyEvent?.(reply, event);
       },
     }),
+    used: (counts) => each((watch) => watch.used?.(counts)),
     left: () => each((watch) => watch.left?.()),
     errored: (error) => each((watch) => watch.errored?.(error)),
     replied: (status, headers) => each((watch) => watch.replied?.(status, headers)),

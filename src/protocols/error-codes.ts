@@ -10,6 +10,7 @@ const errorCodes: Partial<Record<ErrorCode, string>> = {
   'rate-limited': 'server_busy',
   stopping: 'server_stopping',
   'key-rate-limited': 'rate_limit_exceeded',
+  'key-tokens-used': 'rate_limit_exceeded',
   'scope-missing': 'insufficient_permissions',
   'model-missing': 'model_not_loaded',
   'model-unavailable': 'model_not_loaded',

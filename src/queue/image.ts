@@ -120,7 +120,10 @@ export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
           const { engine } = await begin();
           const { steps, count } = request;
           const start = { genkey, skipped: false, step: 0, steps, pictures: 0, count };
-          yield* watched(engine, request, drawings.begin(client, start, stop), signal);
+          for await (const event of watched(engine, request, drawings.begin(client, start, stop), signal)) {
+            if (event.type === 'picture') ticket.watch?.used?.({ images: 1 });
+            yield event;
+          }
         },
         upscale: async (request) => (await begin()).engine.upscale(request, signal),
       }),

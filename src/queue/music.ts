@@ -1,4 +1,5 @@
 import type { MusicEngine, MusicService } from '../core/music.ts';
+import { countSound } from './task-services.ts';
 import { type TaskDeps, tasks } from './tasks.ts';
 
 export function musicService(parts: TaskDeps<MusicEngine>): MusicService {
@@ -6,6 +7,6 @@ export function musicService(parts: TaskDeps<MusicEngine>): MusicService {
   return {
     name: parts.source.name,
     generate: (request, ticket) =>
-      stream(ticket, ({ engine, signal }) => engine.generate(request, signal), { paced: true }),
+      stream(ticket, ({ engine, signal }) => countSound(engine.generate(request, signal), ticket), { paced: true }),
   };
 }

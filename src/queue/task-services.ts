@@ -17,6 +17,16 @@ async function loaded<Engine>(source: EngineSource<Engine>, signal: AbortSignal)
   (await source.use(signal)).release();
 }
 
+type SoundEvent = { readonly type: string } | { readonly type: 'finish'; readonly seconds: number };
+
+/** Counts generated sound for its client. */
+export async function* countSound<Event extends SoundEvent>(events: AsyncIterable<Event>, { watch }: Ticket) {
+  for await (const event of events) {
+    if ('seconds' in event) watch?.used?.({ audioSecondsOut: event.seconds });
+    yield event;
+  }
+}
+
 export function speechService(parts: TaskDeps<SpeechEngine, SpeechSource>): SpeechService {
   const { stream } = tasks(parts);
   const { name, voices, maxWords, exactVoices = false } = parts.source;
@@ -26,7 +36,8 @@ export function speechService(parts: TaskDeps<SpeechEngine, SpeechSource>): Spee
     exactVoices,
     voices,
     warm: (signal) => loaded(parts.source, signal),
-    speak: (request, ticket) => stream(ticket, ({ engine, signal }) => engine.speak(request, signal), { paced: true }),
+    speak: (request, ticket) =>
+      stream(ticket, ({ engine, signal }) => countSound(engine.speak(request, signal), ticket), { paced: true }),
   };
 }
 
@@ -49,6 +60,7 @@ export function transcriptionService(parts: TaskDeps<TranscriptionEngine, Transc
             text += event.segment.text;
             wrote(text);
           }
+          if (event.type === 'finish') ticket.watch?.used?.({ audioSecondsIn: event.seconds });
           yield event;
         }
       }),
@@ -63,10 +75,18 @@ export function embeddingService(parts: TaskDeps<EmbeddingEngine>): EmbeddingSer
     known = source.peek()?.facts() ?? known;
     return known;
   };
-  const timed = <Answer>(ticket: Ticket, work: (engine: EmbeddingEngine, signal: AbortSignal) => Promise<Answer>) =>
+  type Read = { readonly tokens: number | readonly number[] };
+  const timed = <Answer extends Read>(
+    ticket: Ticket,
+    work: (engine: EmbeddingEngine, signal: AbortSignal) => Promise<Answer>,
+  ) =>
     once(ticket, async ({ engine, signal, loadMs }) => {
       facts();
-      return { ...(await work(engine, signal)), loadMs };
+      const done = await work(engine, signal);
+      const { tokens } = done;
+      const promptTokens = typeof tokens === 'number' ? tokens : tokens.reduce((sum, count) => sum + count, 0);
+      ticket.watch?.used?.({ promptTokens });
+      return { ...done, loadMs };
     });
   const { builtIn = false, keepFor, expiresAt, file } = source;
   return {

@@ -166,6 +166,10 @@ export function textService({
       log.event(next);
       observer.event?.(next, job);
       watch?.event?.(next, job.number, request);
+      if (next.type === 'finish') {
+        const { promptTokens, completionTokens } = next.usage;
+        watch?.used?.({ promptTokens, completionTokens });
+      }
       channel.push(next);
       if (!over) {
         holdBack();

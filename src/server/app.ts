@@ -68,7 +68,7 @@ export function createApp(parts: AppParts): App {
 }
 
 function httpServer(
-  { settings, onError, onRefused, keys, warn }: AppParts,
+  { settings, onError, onRefused, keys, usage, warn }: AppParts,
   { exchangeSinks, streams }: ServerServices,
   { endpoints, sockets }: Pick<App, 'endpoints' | 'sockets'>,
 ): HttpServer {
@@ -88,6 +88,7 @@ function httpServer(
       listensOn: settings.host || undefined,
       legacyOpen: settings.legacyopenpaths,
       keys,
+      overLimit: usage && ((key) => usage.overLimit(key)),
     },
     maxRequestMegabytes: settings.maxrequestsize,
     rateLimitSeconds: settings.ratelimit,

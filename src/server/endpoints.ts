@@ -34,7 +34,7 @@ import type { ServerServices } from './services.ts';
 
 /** Every endpoint of the server, built once. A handler gets the context of the model that its call concerns. */
 export function modelEndpoints(services: ServerServices): readonly ModelEndpoint<ModelContext>[] {
-  const { settings, product, shutdown, warn, models, clients, tools, admin, keys, memory, library } = services;
+  const { settings, product, shutdown, warn, models, clients, tools, admin, keys, usage, memory, library } = services;
   const endpoints: readonly ModelEndpoint<ModelContext>[] = forAdministrators(
     withSharedPaths<ModelContext>([
       ...nativeEndpoints({
@@ -58,7 +58,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
       ...imagesEndpoints,
       ...comfyEndpoints({ prompts: services.comfy, editor: services.editor, product }),
       ...sdapiEndpoints(services.lastDrawings),
-      ...adminEndpoints({ access: admin, swap: models?.swap, keys }),
+      ...adminEndpoints({ access: admin, swap: models?.swap, keys, usage }),
       ...modelStatusEndpoints({
         access: admin,
         swap: models?.swap,

@@ -35,6 +35,18 @@ test('keys add: without scopes a key may do everything but administer', async ()
   expect(await run('add', 'phone')).toBe(2);
 });
 
+test.each([
+  ['2M/day', 2_000_000],
+  ['1.5k', 1500],
+  ['70', 70],
+])('keys add --tokens %s: stores the tokens per day', async (tokens, expected) => {
+  const { run, lines, stored } = commands();
+  await run('add', 'phone', '--tokens', tokens);
+  expect((await stored())[0]?.tokensPerDay).toBe(expected);
+  await run('list');
+  expect(lines[0]).toContain(`${expected} tokens/day`);
+});
+
 test('keys revoke: deletes a key', async () => {
   const { run, lines, stored } = commands();
   await run('add', 'phone');
@@ -49,6 +61,8 @@ test.each([
   [['add', 'a b'], 'A name has'],
   [['add', 'a', '--scopes', 'chat,fly'], 'There is no scope fly'],
   [['add', 'a', '--rate', 'fast'], '--rate must be'],
+  [['add', 'a', '--tokens', '0/day'], '--tokens must be'],
+  [['add', 'a', '--tokens', '2M/week'], '--tokens must be'],
   [['add', 'a', '--weight', '0'], '--weight must be'],
   [['add', 'a', '--expires', '2027-02-30'], '--expires must be'],
   [['add', 'a', '--color', 'red'], '--color'],

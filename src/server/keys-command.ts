@@ -20,6 +20,7 @@ parley keys revoke NAME      delete one
 
   --scopes LIST              what it may do, with commas between: ${keyScopes.join(', ')}; all but admin without
   --rate N/min               requests per minute; no limit without
+  --tokens N/day             tokens per day, read and written, such as 500k/day or 2M/day; no limit without
   --weight N                 share of the queue: 2 gets twice the turns of 1
   --expires DATE             last day, such as 2027-01-31
   --keyfile FILE             the file; start the server with the same flag`;
@@ -27,6 +28,7 @@ parley keys revoke NAME      delete one
 const options = {
   scopes: { type: 'string' },
   rate: { type: 'string' },
+  tokens: { type: 'string' },
   weight: { type: 'string' },
   expires: { type: 'string' },
   keyfile: { type: 'string' },
@@ -78,6 +80,7 @@ function rulesOf(name: string, values: Partial<Record<keyof typeof options, stri
   const rate = values.rate === undefined ? undefined : Number(/^(\d{1,6})(\/min)?$/.exec(values.rate)?.[1]);
   if (rate !== undefined && !(rate > 0))
     throw new BadWord('--rate must be a number of requests per minute, such as 30/min.');
+  const tokensPerDay = values.tokens === undefined ? undefined : tokensIn(values.tokens);
   const weight = Number(values.weight ?? 1);
   if (!(weight >= 0.01 && weight <= 100)) throw new BadWord('--weight must be a number from 0.01 to 100.');
   const expires = values.expires === undefined ? undefined : lastMoment(values.expires);
@@ -86,8 +89,19 @@ function rulesOf(name: string, values: Partial<Record<keyof typeof options, stri
     scopes: scopes?.filter(isScope) ?? keyScopes.filter((scope) => scope !== 'admin'),
     weight,
     ...(rate === undefined ? {} : { rate }),
+    ...(tokensPerDay === undefined ? {} : { tokensPerDay }),
     ...(expires === undefined ? {} : { expires }),
   };
+}
+
+const unitSizes: Readonly<Record<string, number>> = { '': 1, k: 1e3, m: 1e6, g: 1e9 };
+
+/** Tokens per day. */
+function tokensIn(text: string): number {
+  const [, number, unit = ''] = /^(\d{1,12}(?:\.\d+)?)([kmg]?)(?:\/day)?$/i.exec(text) ?? [];
+  const tokens = Math.floor(Number(number) * (unitSizes[unit.toLowerCase()] ?? 1));
+  if (!(tokens > 0)) throw new BadWord('--tokens must be a number of tokens per day, such as 500k/day or 2M/day.');
+  return tokens;
 }
 
 /** The end of a day, in the time zone of this machine. */
@@ -107,10 +121,11 @@ async function list(file: KeyFile, path: string, terminal: KeysCommand['terminal
   return 0;
 }
 
-function keyLine({ name, scopes, rate, weight, expires }: StoredKey, now: number): string {
+function keyLine({ name, scopes, rate, tokensPerDay, weight, expires }: StoredKey, now: number): string {
   const limits = [
     scopes.join(',') || 'no scope',
     rate === undefined ? 'no rate' : `${rate}/min`,
+    ...(tokensPerDay === undefined ? [] : [`${tokensPerDay} tokens/day`]),
     ...(weight === 1 ? [] : [`weight ${weight}`]),
     ...(expires === undefined
       ? []

@@ -14,6 +14,7 @@ import { tryFolder } from '../engines/llama/cache-folder.ts';
 import { readModelFile } from '../engines/llama/load-options.ts';
 import type { BackendPool } from '../engines/remote/backend-pool.ts';
 import type { Keyring } from '../keys/keyring.ts';
+import type { UsageLog } from '../keys/usage-log.ts';
 import { countsTaskModels, givenModels, kindLabels, specsOf } from '../models/engine-kinds.ts';
 import type { UnloadReason } from '../models/lifecycle.ts';
 import { memoryBudget } from '../models/memory-budget.ts';
@@ -74,6 +75,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const model = await textModel(parts, pool);
   const clients = served ? await clientServices(settings, terminal) : {};
   const keys = served ? await keyring(settings, terminal) : undefined;
+  const usage = served ? await usageLog(terminal) : undefined;
   const registry = createRegistry(settings, model, terminal);
   const own = modelParts(model, registry);
   const lastModel = lastModelFile(parts, model);
@@ -95,6 +97,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       toolEditor: tools?.editor,
       clients,
       keys,
+      usage,
       product: parts.product,
       hasTaskModels: () => countsTaskModels(model.taskModels, registry.list()),
       // The answer is sent first.
@@ -107,6 +110,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     await Promise.all([
       registry.close(),
       pictureEditor.stop(),
+      usage?.save(),
       tools && Promise.race([tools.pool.close(), wait(toolsClosingMs)]),
     ]);
     // The last spans are those of the requests that ended just now.
@@ -335,6 +339,11 @@ async function keyring({ keyfile }: Settings, terminal: Terminal): Promise<Keyri
   if (keyfile === '') return undefined;
   const { openKeyring } = await import('../keys/keyring.ts');
   return openKeyring(resolve(keyfile), (sentence) => terminal.line(sentence));
+}
+
+async function usageLog(terminal: Terminal): Promise<UsageLog> {
+  const { openUsageLog } = await import('../keys/usage-log.ts');
+  return openUsageLog(join(ownFolder('state'), 'usage.json'), (sentence) => terminal.line(sentence));
 }
 
 /** Save slots, multiplayer stories and web search, if flags enable them. */

@@ -10,6 +10,7 @@ import type { ToolServerEditor, ToolServers } from '../core/tool-servers.ts';
 import { ResumableStreams } from '../http/resumable-streams.ts';
 import { RequestStore } from '../inspector/store.ts';
 import type { Keyring } from '../keys/keyring.ts';
+import type { UsageLog } from '../keys/usage-log.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
 import { recordExchanges } from '../observe/exchange-record.ts';
 import type { ExchangeLog } from '../observe/json-log.ts';
@@ -46,6 +47,8 @@ export interface ServiceParts {
   readonly clients?: ClientServices;
   /** With `--keyfile` only. */
   readonly keys?: Keyring | undefined;
+  /** Missing in the modes of the terminal. */
+  readonly usage?: UsageLog | undefined;
   readonly observer: TextObserver;
   readonly taskObserver?: TaskObserver;
   /** With `--logformat json`. */
@@ -80,7 +83,7 @@ export interface ServerServices extends ServiceParts {
 }
 
 export function serverServices(parts: ServiceParts): ServerServices {
-  const { settings, product, models, warn } = parts;
+  const { settings, product, models, usage, warn } = parts;
   const capacities = new Map<string, () => number>();
   const queue = new Queue({
     capacity: (lane) => capacities.get(lane)?.() ?? 1,
@@ -127,6 +130,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
         traceparent: tracer?.traceparent,
         over: [metrics.exchange, exchangeLog?.write, tracer?.record].filter((over) => over !== undefined),
       }),
+      ...(usage ? [(head: ExchangeHead) => usage.watch(head)] : []),
       ...(inspect > 0 ? [(head: ExchangeHead) => inspected.watch(head)] : []),
     ],
     inspected,

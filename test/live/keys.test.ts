@@ -62,6 +62,21 @@ test('keys: work within their scopes and rate, in every dialect, and stop workin
   );
   for (const secret of ['"hash"', '"salt"', phone, slow]) expect(listed).not.toContain(secret);
 
+  // The first request is over the limit afterwards; later ones are refused, in the dialect of the client.
+  const small = await newKey('small', '--scopes', 'chat,text,images', '--tokens', '1/day');
+  await expect.poll(async () => (await ask('/slots', small)).status, { timeout: 10_000 }).toBe(200);
+  expect((await ask('/v1/chat/completions', small, chat)).status).toBe(200);
+  const spent = await ask('/v1/chat/completions', small, chat);
+  expect(spent).toMatchObject({ status: 429, text: expect.stringContaining('"code":"rate_limit_exceeded"') });
+  expect(spent.text).toMatch(/has used its 1 tokens of today.* 00:00 on the clock of the server/);
+  expect(Number(spent.retryAfter)).toBeGreaterThan(0);
+  expect((await ask('/api/generate', small, prompt)).text).toContain('{"error":"This key has used its');
+  expect((await ask('/api/extra/generate/check', small, {})).status).toBe(200);
+  const usage = JSON.parse((await ask('/api/admin/usage?days=1', boss)).text);
+  expect(usage).toContainEqual(
+    expect.objectContaining({ type: 'key', name: 'small', requests: 1, completion_tokens: 2, images: 0 }),
+  );
+
   // What one key has generated, another one cannot poll.
   const writer = await newKey('writer', '--scopes', 'text');
   const reader = await newKey('reader', '--scopes', 'text');

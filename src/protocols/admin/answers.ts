@@ -46,12 +46,26 @@ const key = a.object({
   name: a.text,
   scopes: a.list(a.text),
   rate: a.orNull(a.number),
+  tokens_per_day: a.orNull(a.count),
+  tokens_today: a.count,
   weight: a.number,
   requests: a.count,
   refused: a.count,
   created: a.orNull(a.moment),
   expires: a.orNull(a.moment),
   last_seen: a.orNull(a.moment),
+});
+
+const usage = a.object({
+  day: a.text,
+  type: a.words('key', 'password', 'address', 'others'),
+  name: a.text,
+  requests: a.count,
+  prompt_tokens: a.count,
+  completion_tokens: a.count,
+  images: a.count,
+  audio_seconds_in: a.number,
+  audio_seconds_out: a.number,
 });
 
 const toolServer = a.object({
@@ -79,6 +93,7 @@ export const adminAnswers: a.DialectAnswers = {
     'POST /api/admin/clear_state': a.json(a.object({ success: a.flag })),
     'GET /api/admin/list_options': a.json(a.list(a.text)),
     'GET /api/admin/keys': a.json(a.list(key)),
+    'GET /api/admin/usage': a.json(a.list(usage)),
     'POST /api/admin/reload_config': changed,
     'GET /api/extra/models': a.json(models),
     'GET /api/admin/models': a.json(a.object({ models: a.list(file) })),

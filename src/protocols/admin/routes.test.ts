@@ -57,6 +57,54 @@ function world(access: AdminAccess, states: SavedStates | undefined = memory(), 
   };
 }
 
+describe('GET /api/admin/usage', () => {
+  const phone = {
+    requests: 2,
+    promptTokens: 10,
+    completionTokens: 5,
+    images: 1,
+    audioSecondsIn: 1.26,
+    audioSecondsOut: 0,
+  };
+  const asked: number[] = [];
+  const usage = {
+    list: (days: number) => {
+      asked.push(days);
+      return ['key phone', 'password', 'address ::1', 'others'].map((client) => ({
+        day: '2026-11-18',
+        client,
+        ...phone,
+      }));
+    },
+    tokensToday: () => 15,
+  };
+  const ask = async (access: AdminAccess, query: string) => {
+    const endpoints = boundEndpoints({ access, usage, states: () => undefined, text: line().text });
+    const call = { headers: {}, query: new URLSearchParams(query) } as unknown as Call;
+    const reply = await endpoints.find(({ path }) => path === '/api/admin/usage')?.handle(call);
+    return JSON.parse(String(reply && 'body' in reply && reply.body));
+  };
+
+  test('lists clients by type and name, for a number of days', async () => {
+    const listed = await ask(open, 'days=3');
+    expect(listed[0]).toEqual({
+      ...{ day: '2026-11-18', type: 'key', name: 'phone', requests: 2, prompt_tokens: 10, completion_tokens: 5 },
+      ...{ images: 1, audio_seconds_in: 1.3, audio_seconds_out: 0 },
+    });
+    expect(listed.map(({ type, name }: { type: string; name: string }) => `${type}:${name}`)).toEqual([
+      ...['key:phone', 'password:', 'address:::1', 'others:'],
+    ]);
+    await ask(open, '');
+    await ask(open, 'days=1000000');
+    expect(asked).toEqual([3, 7, 100]);
+    await expect(ask(open, 'days=none')).rejects.toMatchObject({ code: 'invalid-field' });
+  });
+
+  test('is empty for others than administrators', async () => {
+    expect(await ask({ enabled: true, password: 'x' }, '')).toEqual([]);
+  });
+});
+
 test('saves, checks, loads and clears a state', async () => {
   const ask = world(open);
   expect(await ask('save_state', { slot: 1 })).toEqual({ success: true, new_state_size: 70, new_tokens: 7 });

@@ -2,12 +2,13 @@ import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures, TextService } from '../../core/text-service.ts';
+import type { DayUsage } from '../../core/usage.ts';
 import { type Call, json } from '../../http/call.ts';
 import { adminRead } from '../access.ts';
 import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
 import { aside, fidelityOf, textSchema, withSchema } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
-import { type AdminAccess, adminRow, mayAdminister } from './access.ts';
+import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
 
 /** Per-model part of the context. */
 export interface AdminContext {
@@ -22,6 +23,14 @@ export interface AdminServices {
   readonly swap?: ModelSwap | undefined;
   /** With `--keyfile` only. */
   readonly keys?: { list(): readonly ListedKey[] } | undefined;
+  readonly usage?: Usage | undefined;
+}
+
+interface Usage {
+  /** Of the last days, today first. */
+  list(days: number): readonly DayUsage[];
+  /** Tokens that a key has used today. */
+  tokensToday(key: string): number;
 }
 
 /** A key of `--keyfile` and how it was used since the start; times are milliseconds since 1970. */
@@ -29,6 +38,7 @@ interface ListedKey {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly rate?: number;
+  readonly tokensPerDay?: number;
   readonly weight: number;
   readonly expires?: number;
   readonly created: number;
@@ -56,7 +66,7 @@ export const adminFidelity: readonly EndpointFidelity[] = [
   }),
 ];
 
-export function adminEndpoints({ access, swap, keys }: AdminServices): ModelEndpoint<AdminContext>[] {
+export function adminEndpoints({ access, swap, keys, usage }: AdminServices): ModelEndpoint<AdminContext>[] {
   const allowed = (call: Call): ModelSwap | undefined => (mayAdminister(access, call) ? swap : undefined);
   // An exclusive one waits for its turn in the queue: no generation may run meanwhile.
   const state = (name: string, summary: string, refused: object, exclusive: boolean, answer: StateAnswer) =>
@@ -105,8 +115,13 @@ export function adminEndpoints({ access, swap, keys }: AdminServices): ModelEndp
     adminRow(
       '/api/admin/keys',
       'The keys of --keyfile: what each may do, and how it was used since the start. The keys themselves are stored nowhere.',
-      (call) => json(mayAdminister(access, call) ? (keys?.list() ?? []).map(shownKey) : []),
+      (call) => json(mayAdminister(access, call) ? (keys?.list() ?? []).map((key) => shownKey(key, usage)) : []),
       { ...adminRead, method: 'GET' },
+    ),
+    adminReadRow(
+      '/api/admin/usage',
+      'What each client has used on each of the last days, today first: ?days=, by default 7, at most 100. A client is a key, the holders of the password, or an address.',
+      (call) => json(mayAdminister(access, call) ? (usage?.list(daysOf(call)) ?? []).map(shownUsage) : []),
     ),
     adminRow(
       '/api/admin/reload_config',
@@ -125,9 +140,34 @@ export function adminEndpoints({ access, swap, keys }: AdminServices): ModelEndp
 }
 
 /** Hash and salt are left out. */
-function shownKey({ name, scopes, rate, weight, expires, created, requests, refused, lastSeen }: ListedKey): object {
+function shownKey(key: ListedKey, usage: Usage | undefined): object {
+  const { name, scopes, rate, tokensPerDay, weight, expires, created, requests, refused, lastSeen } = key;
   const times = { created: day(created), expires: day(expires), last_seen: day(lastSeen) };
-  return { name, scopes, rate: rate ?? null, weight, requests, refused, ...times };
+  const tokens = { tokens_per_day: tokensPerDay ?? null, tokens_today: usage?.tokensToday(name) ?? 0 };
+  return { name, scopes, rate: rate ?? null, ...tokens, weight, requests, refused, ...times };
+}
+
+function daysOf({ query }: Call): number {
+  const days = Number(query.get('days') || 7);
+  if (!(days >= 1)) throw new AppError('invalid-field', { field: 'days', expected: 'a number of days' });
+  return Math.min(100, Math.floor(days));
+}
+
+/** Seconds of sound with one decimal. */
+function shownUsage(usage: DayUsage): object {
+  const { day, client, requests, promptTokens, completionTokens, images, audioSecondsIn, audioSecondsOut } = usage;
+  const [type, ...name] = client.split(' ');
+  return {
+    day,
+    type,
+    name: name.join(' '),
+    requests,
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    images,
+    audio_seconds_in: Number(audioSecondsIn.toFixed(1)),
+    audio_seconds_out: Number(audioSecondsOut.toFixed(1)),
+  };
 }
 
 function day(time: number | undefined): string | null {

@@ -9,6 +9,7 @@ const failureCodes: Partial<Record<ErrorCode, string>> = {
   busy: 'rate_limit_exceeded',
   'rate-limited': 'rate_limit_exceeded',
   'key-rate-limited': 'rate_limit_exceeded',
+  'key-tokens-used': 'rate_limit_exceeded',
 };
 
 export const responsesFamily: Family = {
