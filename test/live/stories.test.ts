@@ -1,13 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type NativeClient, nativeClient } from './client.ts';
 import { runProgram } from './program.ts';
-import { liveServers } from './server.ts';
+import { liveServers, program } from './server.ts';
 
 const startServer = liveServers();
 const folder = mkdtempSync(join(tmpdir(), 'parley-stories-'));
@@ -30,6 +30,8 @@ function fileAt(path: string): Record<string, unknown> {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
 }
 
+const filesLeft = () => readdirSync(folder, { recursive: true }).map((name) => basename(String(name)));
+
 interface Told {
   readonly success: boolean;
   readonly turn_minor: number;
@@ -44,30 +46,22 @@ describe('server killed during a write', () => {
   let confirmedTurn = 1;
   let version = 0;
 
-  /** How often a kill has met a file that was being changed: its new content, or its lock, is left. */
-  let metWriting = 0;
-
-  /** Sends many saves at once, and kills the server as soon as one is confirmed and another one is being written to `watched`. */
-  async function round(watched: string): Promise<void> {
-    const server = await startServer(flags);
+  /** Sends many saves at once to a server that is killed in the middle of its third change of `file`. */
+  async function round(file: string, at: string): Promise<void> {
+    const dying = new URL(`die-while-writing.mjs?file=${file}&at=${at}`, import.meta.url).href;
+    const server = await startServer(flags, { command: [process.execPath, '--import', dying, program] });
     const { post } = nativeClient(server.base);
-    let anyConfirmed = false;
-    const watcher = watch(watched, (_, name) => {
-      if (!anyConfirmed || !/^(saves|multiplayer)/.test(name ?? '')) return;
-      watcher.close();
-      process.kill(server.pid, 'SIGKILL');
-    });
     const save = async (slot: number, own: number) => {
       const reply = await post('/api/extra/data/save', { slot, title: `v${own}`, format: 'f', data: story(own) });
       if (!(reply.json() as Told).success) throw new Error(reply.text);
       confirmed.set(slot, Math.max(confirmed.get(slot) ?? 0, own));
-      anyConfirmed = true;
     };
     const play = async (own: number) => {
       const reply = await post('/api/extra/multiplayer/setstory', { data_format: 'f', data: story(own) });
       confirmedTurn = Math.max(confirmedTurn, (reply.json() as Told).turn_minor);
-      anyConfirmed = true;
     };
+    await save(0, ++version);
+    await play(++version);
     const sent = Array.from({ length: 24 }, (_, index) => {
       version += 1;
       return index % 3 === 2 ? play(version) : save(index % 12, version);
@@ -75,21 +69,20 @@ describe('server killed during a write', () => {
     // Whoever was not answered knows that the story may be lost.
     const outcomes = await Promise.allSettled(sent);
     expect(outcomes.some(({ status }) => status === 'rejected')).toBe(true);
-    watcher.close();
-    await server.stop();
-    if (readdirSync(watched).some((name) => /\.(part|lock)$/.test(name))) metWriting += 1;
+    await server.exited;
+    expect(filesLeft()).toContain(`${file}.${server.pid}.part`);
   }
 
   test.each([
-    ['saves', folder],
-    ['saves once more', folder],
-    ['the shared story', stories],
-    ['the shared story once more', stories],
-  ])('to %s: confirmed data survives, and the file is valid', async (_, watched) => {
-    await round(watched);
-    const file = fileAt(saves) as Record<string, { title: string; data: string }>;
+    ['saves.jsondb', 'content'],
+    ['saves.jsondb', 'rename'],
+    ['multiplayer-0.json', 'content'],
+    ['multiplayer-0.json', 'rename'],
+  ])('to %s, at its %s: confirmed data survives, and the file is valid', async (file, at) => {
+    await round(file, at);
+    const slots = fileAt(saves) as Record<string, { title: string; data: string }>;
     for (const [slot, least] of confirmed) {
-      const { title, data } = file[slot] ?? { title: 'v0', data: '' };
+      const { title, data } = slots[slot] ?? { title: 'v0', data: '' };
       const kept = Number(title.slice(1));
       expect(kept).toBeGreaterThanOrEqual(least);
       expect(data === story(kept)).toBe(true);
@@ -100,7 +93,6 @@ describe('server killed during a write', () => {
   });
 
   test('restart: has all confirmed data and no partial files', async () => {
-    expect(metWriting).toBeGreaterThan(0);
     const server = await startServer(flags);
     const { post } = nativeClient(server.base);
     const titles = (await post('/api/extra/data/list')).json() as readonly string[];
@@ -109,8 +101,7 @@ describe('server killed during a write', () => {
     expect(status.turn_minor).toBeGreaterThanOrEqual(confirmedTurn);
     const shared = (await post('/api/extra/multiplayer/getstory')).text;
     expect(shared === story(Number(/\d+$/.exec(shared)?.[0]))).toBe(true);
-    const files = readdirSync(folder, { recursive: true }).map(String);
-    expect(files.filter((name) => /part|damaged/.test(name))).toEqual([]);
+    expect(filesLeft().filter((name) => /part|damaged/.test(name))).toEqual([]);
     await server.stop();
   });
 });

@@ -30,6 +30,8 @@ export function browserPages(): OpenPage {
       viewport: { width: 1280, height: 800 },
       // What moves would be waited for.
       reducedMotion: 'reduce',
+      // What it fetches passes by the routes of a test, and each page that it gives out takes twice as long.
+      serviceWorkers: 'block',
       ...(settings && { storageState: withSettings(address, settings) }),
       ...options,
     });
@@ -82,7 +84,7 @@ export async function quickPictures(page: Page, steps = 2): Promise<readonly obj
 /** What keeps somebody with a screen reader or a keyboard from using the page as it is shown now. */
 export async function barriers(page: Page): Promise<string[]> {
   // Evaluated rather than added as a script, which the content policy of the pages would refuse.
-  await page.evaluate(axe.source);
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() =>
     (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
   );

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { BrowserContextOptions, Download, Page } from 'playwright-core';
+import type { Download, Page } from 'playwright-core';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type LiveServer, liveServers, type StartOptions } from '../live/server.ts';
 import { callByTemplate, scripted as scriptedQuestion, toolTemplateFlags } from '../load/scripted.ts';
@@ -42,8 +42,8 @@ interface Kept {
 /** A reply of exactly its length: the token that ends one is banned. */
 const endless = { use_default_badwordsids: 1 };
 
-async function chatPage(kept: Kept = {}, base?: string, options: BrowserContextOptions = {}): Promise<Page> {
-  const page = await open(base ?? (await server()).base, { settings: { replyLength: 12, ...kept }, ...options });
+async function chatPage(kept: Kept = {}, base?: string): Promise<Page> {
+  const page = await open(base ?? (await server()).base, { settings: { replyLength: 12, ...kept } });
   await field(page).waitFor();
   return page;
 }
@@ -262,7 +262,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
   });
 
   test('speaks a reply, dictates a message and draws an image', async () => {
-    const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
+    const page = await chatPage();
     const drawn = await quickPictures(page);
     await sayAndHear(page, 'Hi!');
     const spoken = page.waitForResponse((response) => response.url().endsWith('/v1/audio/speech'));
@@ -353,8 +353,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
   });
 
   test('folds the reasoning, asks before a tool runs, and sends its result', async () => {
-    // The worker of the pages would answer before the script does.
-    const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
+    const page = await chatPage();
     const sent = await scripted(page);
     await page.reload();
     await button(page, 'Chat menu').click();

@@ -10,7 +10,7 @@ const mostBytes = 200 * 1024;
 
 test.skipIf(withoutBrowser)('first load: the chat fetches less than 200 KB, compressed', async () => {
   const server = await start();
-  const page = await open('about:blank');
+  const page = await open('about:blank', { serviceWorkers: 'allow' });
   const sizes = new Map<string, number>();
   const reading: Promise<unknown>[] = [];
   page.on('response', (response) => {

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { liveServers } from '../live/server.ts';
-import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
+import { barriers, browserPages, faults, type OpenPage, withoutBrowser } from './browser.ts';
 
 const start = liveServers();
-const open = browserPages();
+const openPage = browserPages();
+/** With the service worker, as people have it. */
+const open: OpenPage = (address) => openPage(address, { serviceWorkers: 'allow' });
 
 describe.skipIf(withoutBrowser)('web client', () => {
   test('open at the root and at /lcpp/ without an error or a policy violation', async () => {
