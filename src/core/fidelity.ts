@@ -33,7 +33,7 @@ export function sentFields(
   return fields.filter(({ field }) => isSent(body, field.split('.')));
 }
 
-function isSent(value: unknown, [name, ...rest]: readonly string[]): boolean {
+export function isSent(value: unknown, [name, ...rest]: readonly string[]): boolean {
   if (name === undefined) return value !== undefined && value !== null;
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return false;
   return isSent((value as Readonly<Record<string, unknown>>)[name], rest);

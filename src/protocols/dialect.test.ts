@@ -6,15 +6,7 @@ import type { StartTimer } from '../core/timers.ts';
 import type { KeepAlive, StatusComments } from '../http/call.ts';
 import { sseHeaders } from '../http/sse.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
-import {
-  findModel,
-  mergedShortfalls,
-  modelsByName,
-  noticeHeaders,
-  reasoningControl,
-  streamReply,
-  withShortfall,
-} from './dialect.ts';
+import { findModel, mergedShortfalls, modelsByName, reasoningControl, streamReply, withShortfall } from './dialect.ts';
 import { finishEvent, play, startEvent } from './testing/doubles.ts';
 
 const patient: StartTimer = () => ({ restart: () => undefined, cancel: () => undefined });
@@ -49,14 +41,6 @@ test.each<[string, StartTimer, number, object]>([
     headers: { ...sseHeaders, ...headers },
     frames: ['start', 'finish'],
   });
-});
-
-test('noticeHeaders: names ignored fields and those that need another field', () => {
-  const fidelity = { dialect: '', endpoint: '', fields: [{ field: 'user', handling: 'ignored' as const }] };
-  expect(noticeHeaders({ user: 'me', guidance_scale: 2 }, fidelity)).toEqual({
-    'x-parley-ignored': 'user, guidance_scale',
-  });
-  expect(noticeHeaders({ guidance_scale: 2, negative_prompt: 'not this' }, fidelity)).toEqual({});
 });
 
 test('streamReply: the keep-alive reports how far the prompt is processed', async () => {

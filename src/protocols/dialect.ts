@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { InstructText } from '../chat/placeholders.ts';
-import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
 import { AppError } from '../core/errors.ts';
 import { type EndpointFidelity, ignoredFields } from '../core/fidelity.ts';
@@ -21,9 +20,8 @@ import {
 } from '../http/keep-alive.ts';
 import type { Fetched } from '../http/outgoing.ts';
 import { commentFrame, sseHeaders } from '../http/sse.ts';
-import { type ControlParts, decodeControls, effortShares, idleFields, withAdapterLength } from './controls/decode.ts';
+import { type ControlParts, decodeControls, effortShares } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';
-import { isObject } from './fields.ts';
 import type { CallTicket } from './ticket.ts';
 
 /** The model context of a dialect: services, limits and defaults of the model that a request concerns. */
@@ -60,12 +58,6 @@ export interface CompletionParts extends DialectParts {
 
 export type FetchMedia = (url: string, signal: AbortSignal) => Promise<Fetched>;
 
-/** For one chat request, which may have its own adapter. */
-export function chatParts<Parts extends DialectParts>(parts: Parts, body: JsonObject): Parts {
-  const withLength = withAdapterLength(body);
-  return { ...parts, controlParts: () => withLength(parts.controlParts()) };
-}
-
 /** The native controls of a request; the dialect puts its own fields over them. */
 export function dialectControls(controls: Controls, parts: DialectParts): GenerationControls {
   return { ...decodeControls(controls, parts.controlParts()), overflow: parts.overflow };
@@ -94,14 +86,9 @@ export function refuseMedia(kind: 'image' | 'audio', field: string): AppError {
   return new AppError('unsupported', details);
 }
 
-/** The header that names the fields without effect, of an endpoint without sampling controls. */
+/** The header that names the fields without effect. */
 export function ignoredIn(body: JsonObject, fidelity: EndpointFidelity): Headers {
   return withIgnored({}, ignoredFields(body, fidelity));
-}
-
-/** The same with the sampling controls. */
-export function noticeHeaders(body: JsonObject, fidelity: EndpointFidelity): Headers {
-  return withIgnored({}, [...ignoredFields(body, fidelity), ...idleFields(body)]);
 }
 
 /** A header with a list of texts; no header for an empty list. */
@@ -111,8 +98,13 @@ export function listHeader(name: `x-parley-${string}`, entries: readonly string[
 
 const longestList = 1000;
 
-/** Texts of clients as the value of a header: ASCII only, and limited in length. */
+/** Texts of clients as the value of a header. */
 export function headerList(entries: readonly string[]): string {
+  return headerEntries(entries).join(', ');
+}
+
+/** ASCII only, and limited in length, with the number of entries that are left out. */
+export function headerEntries(entries: readonly string[]): readonly string[] {
   const shown: string[] = [];
   let length = 0;
   for (const entry of entries) {
@@ -123,7 +115,7 @@ export function headerList(entries: readonly string[]): string {
     shown.push(short);
   }
   const left = entries.length - shown.length;
-  return [...shown, ...(left > 0 ? [`${left} more`] : [])].join(', ');
+  return left > 0 ? [...shown, `${left} more`] : shown;
 }
 
 export function withIgnored(headers: Headers, fields: readonly string[]): Headers {
@@ -204,34 +196,6 @@ export async function streamReply<Event extends StreamEvent>(
 
 export function randomId(prefix: string): string {
   return `${prefix}${randomBytes(12).toString('hex')}`;
-}
-
-/** The fields that can switch thinking off, in all dialects. */
-const thinkingSwitches: readonly string[] = [
-  'chat_template_kwargs.enable_thinking',
-  'reasoning_effort',
-  'reasoning.effort',
-  'reasoning.enabled',
-  'thinking',
-  'think',
-];
-
-/** The fields that switch thinking off, if the chat format of the model cannot do that. */
-export async function ignoredThinkingFields(
-  body: JsonObject,
-  request: ChatRequest,
-  chat: Pick<ChatService, 'thinksAnyway'>,
-): Promise<readonly string[]> {
-  if (!(await chat.thinksAnyway(request))) return [];
-  return thinkingSwitches.filter((path) => isOff(valueAt(body, path)));
-}
-
-function valueAt(body: JsonObject, path: string): unknown {
-  return path.split('.').reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), body);
-}
-
-function isOff(value: unknown): boolean {
-  return value === false || value === 'none' || value === 'off' || (isObject(value) && value.type === 'disabled');
 }
 
 /** All models that can be requested by name, the default one first; undefined if names select nothing. */

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { EndpointFidelity, FieldFidelity, Handling, JsonSchema } from '../core/fidelity.ts';
+import { type EndpointFidelity, type FieldFidelity, type Handling, isSent, type JsonSchema } from '../core/fidelity.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import type { JsonObject } from '../http/body.ts';
 
@@ -354,7 +354,7 @@ export function kindsAt(place: Place, kinds: Readonly<Record<string, Said>>): Re
 
 export function readFields<const Declared extends Table>(table: Declared, body: JsonObject, path = '') {
   const found: Record<string, unknown> = {};
-  for (const [name, { read, check }] of activeRowsOf(table)) {
+  for (const [name, { read, check }] of compiled(table).active) {
     const value = Object.hasOwn(body, name) ? body[name] : undefined;
     if (read) found[name] = read(value, pathTo(path, name));
     else if (!isAbsent(value)) check?.(value, pathTo(path, name));
@@ -362,15 +362,28 @@ export function readFields<const Declared extends Table>(table: Declared, body: 
   return found as Fields<Declared>;
 }
 
-/** The rows with a reader or a check, cached: a table is read for every request. */
-const activeRows = new WeakMap<Table, readonly (readonly [name: string, row: Row])[]>();
+/** The paths of fields that were sent and have no effect. */
+export function ignoredIn(table: Table, body: JsonObject): readonly string[] {
+  return compiled(table).ignored.filter((path) => isSent(body, path.split('.')));
+}
 
-function activeRowsOf(table: Table) {
-  const known = activeRows.get(table);
+/** The rows with a reader or a check, and the paths of ignored fields. */
+interface CompiledTable {
+  readonly active: readonly (readonly [name: string, row: Row])[];
+  readonly ignored: readonly string[];
+}
+
+/** Cached: a table is read for every request. */
+const compiledTables = new WeakMap<Table, CompiledTable>();
+
+function compiled(table: Table): CompiledTable {
+  const known = compiledTables.get(table);
   if (known) return known;
-  const found = Object.entries(table).filter(([, { read, check }]) => read ?? check);
-  activeRows.set(table, found);
-  return found;
+  const active = Object.entries(table).filter(([, { read, check }]) => read ?? check);
+  const ignored = rowsOf(table).filter(({ handling }) => handling === 'ignored');
+  const made = { active, ignored: ignored.map(({ field }) => field) };
+  compiledTables.set(table, made);
+  return made;
 }
 
 /** For the documentation, `GET /api/extra/fidelity` and the header that names ignored fields. */

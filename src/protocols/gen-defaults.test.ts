@@ -5,7 +5,7 @@ import { atOnce } from '../core/testing/at-once.ts';
 import type { JsonObject } from '../http/body.ts';
 import { ResponseStore } from '../store/responses.ts';
 import { readFields } from './fields.ts';
-import { decodeOptions } from './llamacpp/decode.ts';
+import { decodeOptions, nativeBody } from './llamacpp/decode.ts';
 import { optionFields } from './llamacpp/fields.ts';
 import { decode as decodeMessages } from './messages/decode.ts';
 import { decode as decodeNative, generateFields } from './native/generate.ts';
@@ -13,6 +13,7 @@ import { decodeChat as decodeOllamaChat, readRequest } from './ollama/decode.ts'
 import { chatFields } from './ollama/fields.ts';
 import { decodeChat as decodeOpenaiChat } from './openai/chat/decode.ts';
 import { decodeCompletion } from './openai/completions/decode.ts';
+import { readCompletion } from './read-body.ts';
 import { decode as decodeResponse } from './responses/decode.ts';
 import { controlParts, dialectParts, readyState } from './testing/doubles.ts';
 
@@ -39,16 +40,17 @@ const dialects: Readonly<Record<string, Decode>> = {
   },
   Responses: async (body, apply) => {
     const parts = { ...dialectParts(), store: new ResponseStore().of('') };
-    return atOnce(decodeResponse(apply({ input: 'x', ...body }), parts)).chat.controls;
+    return atOnce(decodeResponse(apply({ input: 'x', ...body }), parts)).request.controls;
   },
   Messages: async (body, apply) =>
     atOnce(decodeMessages(apply({ messages, ...body }), dialectParts())).request.controls,
   Ollama: async (body, apply) => {
-    const fields = readRequest(chatFields, { model: 'm', messages, ...body }, { applyDefaults: apply });
-    return atOnce(decodeOllamaChat(fields, dialectParts())).controls;
+    const parts = dialectParts({ applyDefaults: apply });
+    const fields = readRequest(chatFields, { model: 'm', messages, ...body }, parts);
+    return atOnce(decodeOllamaChat(fields, parts)).controls;
   },
   'llama.cpp': async (body, apply) =>
-    decodeOptions(readFields(optionFields, apply(body)), apply(body), dialectParts()).controls,
+    decodeOptions(readCompletion(optionFields, apply(body), dialectParts(), nativeBody(apply(body)))).controls,
 };
 
 interface Case {

@@ -3,10 +3,10 @@ import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
 import { loosenedText, loosenedTools } from '../chat/tools/call-grammar.ts';
 import { inSlices } from '../core/slices.ts';
-import type { JsonObject } from '../http/body.ts';
 import type { Headers } from '../http/call.ts';
-import { ignoredThinkingFields, listHeader, withIgnored } from './dialect.ts';
+import { listHeader, withIgnored } from './dialect.ts';
 import { wrong } from './fields.ts';
+import type { Notices } from './read-body.ts';
 
 /** Limits of the grammar. */
 const mostTools = 1000;
@@ -29,16 +29,15 @@ export const noParameters = { type: 'object', properties: {} } as const;
 /** The parameters of a tool that takes free text, as its only argument. */
 export const freeText = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } as const;
 
-/** With what has no effect: fields that switch thinking off, and parts of tool schemas that no grammar can enforce. */
+/** What has no effect: ignored fields, switches of thinking, and parts of tool schemas that no grammar can enforce. */
 export async function chatHeaders(
-  headers: Headers,
-  body: JsonObject,
+  { ignored, thinkingOff }: Notices,
   request: ChatRequest,
   chat: Pick<ChatService, 'thinksAnyway'>,
 ): Promise<Headers> {
-  const unheeded = await ignoredThinkingFields(body, request, chat);
+  const unheeded = (await chat.thinksAnyway(request)) ? thinkingOff : [];
   const loosened = (await inSlices(loosenedTools(callableTools(request)))).map(loosenedText);
-  return { ...withIgnored(headers, unheeded), ...listHeader('x-parley-loosened', loosened) };
+  return { ...withIgnored({}, [...ignored, ...unheeded]), ...listHeader('x-parley-loosened', loosened) };
 }
 
 /** Said of tools in every dialect that has them. */

@@ -121,7 +121,7 @@ test.each([
   [{ guidance_scale: 2 }, ['guidance_scale']],
   [{ negative_prompt: 'bad', guidance_scale: 2 }, []],
 ])('idleFields: of %j: %j', (body, expected) => {
-  expect(idleFields(body)).toEqual(expected);
+  expect(idleFields(readControls(body))).toEqual(expected);
 });
 
 test('readGenkey: a text, or a number as text', () => {

@@ -9,7 +9,7 @@ import {
   samplingNames,
 } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { clamp, readAt, readFields } from '../fields.ts';
+import { clamp, readFields } from '../fields.ts';
 import { type Controls, controlFields, decodeGrammar, joinBiases } from './table.ts';
 
 /** Limits and defaults of the server. */
@@ -71,12 +71,12 @@ export function limitTokens(
 }
 
 /** For chats: the default length of a reply is that of the adapter of the request or of the server. */
-export function withAdapterLength(body: JsonObject): (parts: ControlParts) => ControlParts {
-  const { max_length: own } = readAt(body, 'adapter', '', controlFields.adapter.read);
-  return (parts) => {
-    const length = own === undefined || Number.isNaN(own) ? (parts.adapter.maxTokens ?? 0) : own;
-    return length > 0 ? { ...parts, defaultMaxTokens: Math.trunc(length) } : parts;
-  };
+export function chatLimits(
+  { adapter: { max_length: own } }: Pick<Controls, 'adapter'>,
+  limits: ControlParts,
+): ControlParts {
+  const length = own === undefined || Number.isNaN(own) ? (limits.adapter.maxTokens ?? 0) : own;
+  return length > 0 ? { ...limits, defaultMaxTokens: Math.trunc(length) } : limits;
 }
 
 /** `repeat_last_n` of other dialects: negative is the whole context, 0 switches the penalties off. */
@@ -92,16 +92,15 @@ export function smallerContext(asked = 0, contextSize: number): number | undefin
 }
 
 /** `negative_prompt` and `guidance_scale` have an effect only together: the one that was sent alone. */
-export function idleFields(body: JsonObject): readonly string[] {
-  const { negativePrompt, scale } = guidanceOf({
-    negative_prompt: readAt(body, 'negative_prompt', '', controlFields.negative_prompt.read),
-    guidance_scale: readAt(body, 'guidance_scale', '', controlFields.guidance_scale.read),
-  });
+export function idleFields(controls: GuidanceControls): readonly string[] {
+  const { negativePrompt, scale } = guidanceOf(controls);
   if (scale === 1) return negativePrompt === '' ? [] : ['negative_prompt'];
   return negativePrompt === '' ? ['guidance_scale'] : [];
 }
 
-function guidanceOf(controls: Pick<Controls, 'negative_prompt' | 'guidance_scale'>) {
+type GuidanceControls = Pick<Controls, 'negative_prompt' | 'guidance_scale'>;
+
+function guidanceOf(controls: GuidanceControls) {
   return { negativePrompt: controls.negative_prompt, scale: Math.max(0, controls.guidance_scale) };
 }
 

@@ -1,30 +1,25 @@
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { FinishCause, GenerationEvent, TokenChoice, TokenLogprob } from '../../core/events.ts';
-import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import type { GenerationControls, GenerationRequest } from '../../core/request.ts';
 import { withReplySeed } from '../../core/sampling-fields.ts';
-import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { dataFrame } from '../../http/sse.ts';
 import { write } from '../access.ts';
-import { type DialectParts, mergedShortfalls, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
+import { type DialectParts, mergedShortfalls, streamReply, withIgnored, withShortfall } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, requestBody } from '../endpoint.ts';
-import { readFields } from '../fields.ts';
 import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
+import { type ReadBody, readCompletion } from '../read-body.ts';
 import { ticketFor } from '../ticket.ts';
 import { timingsBody } from '../timings.ts';
-import { decodeOptions, type EarlyStop, type OutputOptions, spokenSeed } from './decode.ts';
+import { decodeOptions, type EarlyStop, nativeBody, type OutputOptions, spokenSeed } from './decode.ts';
 import { errorBody, failureBody, llamacppFamily } from './errors.ts';
-import { completionFidelity, gapFields, infillFidelity, optionFields, promptFields } from './fields.ts';
+import { completionFields, infillFields, type optionFields } from './fields.ts';
 import { decodePrompts, infillPrompt, promptText } from './prompts.ts';
 import { ownSettingsBody, resolveBias } from './samplers.ts';
 
 type Prompt = Pick<GenerationRequest, 'prompt' | 'media'>;
-
-/** How an endpoint makes its prompts. */
-type ReadPrompts = (body: JsonObject, maxTokens: number) => Promise<readonly Prompt[]>;
 
 const row = endpointRow(write('text'), { method: 'POST', match: 'exact', queued: true, family: llamacppFamily });
 
@@ -41,10 +36,12 @@ export const completionEndpoints: readonly ModelEndpoint<DialectParts>[] = [
   row('/infill', 'Fill in the middle between two pieces of code.', fillIn, { match: 'ending' }),
 ];
 
-function answerCompletion(call: Call, parts: DialectParts): Promise<Reply> {
+async function answerCompletion(call: Call, parts: DialectParts): Promise<Reply> {
   const { text } = parts;
-  return complete(call, parts, completionFidelity, async (body) => {
-    const prompts = decodePrompts(readFields(promptFields, body).prompt, text.state());
+  const body = await requestBody(call, parts);
+  const read = readCompletion(completionFields, body, parts, nativeBody(body));
+  return complete(call, parts, read, () => {
+    const prompts = decodePrompts(read.fields.prompt, text.state());
     return Promise.all(prompts.map(async ({ pieces, media }) => ({ prompt: await promptText(pieces, text), media })));
   });
 }
@@ -56,17 +53,22 @@ async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
   refuseWithoutModel(text.state());
   if (search.type === 'missing') return json(errorBody(501, search.sentence), 501);
   const { marks } = search;
-  return complete(call, parts, infillFidelity, async (body, maxTokens) => {
-    const prompt = await infillPrompt(readFields(gapFields, body), maxTokens, { marks, text });
-    return [{ prompt, media: [] }];
-  });
+  const body = await requestBody(call, parts);
+  const read = readCompletion(infillFields, body, parts, nativeBody(body));
+  return complete(call, parts, read, async (maxTokens) => [
+    { prompt: await infillPrompt(read.fields, maxTokens, { marks, text }), media: [] },
+  ]);
 }
 
-async function complete(call: Call, parts: DialectParts, fidelity: EndpointFidelity, readPrompts: ReadPrompts) {
-  const body = await requestBody(call, parts);
-  const fields = readFields(optionFields, body);
-  const { output, earlyStop, count, ...options } = decodeOptions(fields, body, parts);
-  const prompts = await readPrompts(body, options.controls.maxTokens);
+async function complete(
+  call: Call,
+  parts: DialectParts,
+  read: ReadBody<typeof optionFields>,
+  promptsFor: (maxTokens: number) => Promise<readonly Prompt[]>,
+): Promise<Reply> {
+  const { fields } = read;
+  const { output, earlyStop, count, ...options } = decodeOptions(read);
+  const prompts = await promptsFor(options.controls.maxTokens);
   refuseEarlyStopOfMany(earlyStop, prompts.length * count);
   // Biases by text need the tokenizer.
   const bias = fields.logit_bias.length > 0 ? await resolveBias(fields.logit_bias, parts.text) : {};
@@ -84,7 +86,7 @@ async function complete(call: Call, parts: DialectParts, fidelity: EndpointFidel
   const stop = new AbortController();
   const own = ticketFor(call, fields.genkey);
   const ticket = { ...own, signal: AbortSignal.any([own.signal, stop.signal]) };
-  const headers = noticeHeaders(body, fidelity);
+  const headers = withIgnored({}, read.notices.ignored);
   const all = generateAll(parts.text, requests, ticket);
   const early = earlyStop.leastIndent > 0 || earlyStop.milliseconds > 0;
   const replies = early ? all.map((events) => stopEarly(events, earlyStop, { stop: () => stop.abort(), now })) : all;

@@ -2,14 +2,16 @@ import { expect, test } from 'vitest';
 import type { GenerationControls } from '../../core/request.ts';
 import { defaultSampling } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { optional, readFields } from '../fields.ts';
+import { optional } from '../fields.ts';
+import { readCompletion } from '../read-body.ts';
 import { dialectParts, readyState, scriptedText, seeing } from '../testing/doubles.ts';
-import { decodeOptions as decode } from './decode.ts';
+import { decodeOptions as decode, nativeBody } from './decode.ts';
 import { optionFields } from './fields.ts';
 import { decodePrompts, promptText } from './prompts.ts';
 import { readSamplers, withSamplers as withNamed } from './samplers.ts';
 
-const decodeOptions = (body: JsonObject) => decode(readFields(optionFields, body), body, dialectParts());
+const decodeOptions = (body: JsonObject) =>
+  decode(readCompletion(optionFields, body, dialectParts(), nativeBody(body)));
 
 test.each<[object, Partial<GenerationControls>]>([
   [{}, { maxTokens: 2048, stop: [], grammar: undefined, endTokens: 'stop', logprobs: undefined, overflow: 'refuse' }],

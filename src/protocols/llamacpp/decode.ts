@@ -4,12 +4,12 @@ import type { Sampling } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { PatternError } from '../../patterns/parse.ts';
 import { compilePattern } from '../../patterns/search.ts';
-import { limitTokens, penaltyRange, readControls } from '../controls/decode.ts';
+import { type ControlParts, limitTokens, penaltyRange } from '../controls/decode.ts';
 import type { Controls } from '../controls/table.ts';
-import { type DialectParts, dialectControls } from '../dialect.ts';
 import { isAbsent, isObject, wrong } from '../fields.ts';
 import { grammarOf, type SchemaToGrammar } from '../output-schema.ts';
-import type { OptionFields } from './fields.ts';
+import type { ReadBody } from '../read-body.ts';
+import type { OptionFields, optionFields } from './fields.ts';
 import { withSamplers } from './samplers.ts';
 
 /** The seed that this dialect sends for "any". */
@@ -22,19 +22,20 @@ export function spokenSeed(seed: number): number {
   return seed === seedForZero ? 0 : seed;
 }
 
+/** The native reader would refuse the biases of this dialect. */
+export function nativeBody(body: JsonObject): JsonObject {
+  return { ...body, logit_bias: null };
+}
+
 /** Everything but the prompt, which differs between the endpoints, and the biases, which need the tokenizer. */
-export function decodeOptions(fields: OptionFields, body: JsonObject, parts: DialectParts) {
-  // The native reader would refuse the biases of this dialect.
-  const native = readControls({ ...body, logit_bias: null });
-  const base = dialectControls(native, parts);
-  const { schemaToGrammar, contextSize } = parts.controlParts();
+export function decodeOptions({ fields, native, controls: base, limits }: ReadBody<typeof optionFields>) {
   const alternatives = Math.max(0, fields.n_probs ?? fields.logprobs ?? 0);
   const controls: GenerationControls = {
     ...base,
-    maxTokens: decodeLength(fields, base.maxTokens, parts),
-    sampling: decodeSampling(fields, native, base.sampling, contextSize),
+    maxTokens: decodeLength(fields, base.maxTokens, limits),
+    sampling: decodeSampling(fields, native, base.sampling, limits.contextSize),
     stop: fields.stop ?? base.stop,
-    grammar: decodeGrammar(fields, base.grammar, schemaToGrammar),
+    grammar: decodeGrammar(fields, base.grammar, limits.schemaToGrammar),
     endTokens: fields.ignore_eos ? 'ban' : base.endTokens,
     // Token numbers come with the probabilities.
     logprobs: alternatives > 0 ? alternatives : fields.return_tokens ? 0 : undefined,
@@ -63,10 +64,10 @@ export type OutputOptions = ReturnType<typeof decodeOptions>['output'];
 export type EarlyStop = ReturnType<typeof decodeOptions>['earlyStop'];
 
 /** With 0 the prompt is only read into the cache; less than 0 means as much as the server gives. */
-function decodeLength(fields: OptionFields, otherwise: number, parts: DialectParts): number {
+function decodeLength(fields: OptionFields, otherwise: number, limits: ControlParts): number {
   const asked = fields.n_predict ?? fields.max_tokens ?? fields.max_completion_tokens;
   if (asked === undefined) return otherwise;
-  return asked === 0 ? 0 : limitTokens(asked, parts.controlParts());
+  return asked === 0 ? 0 : limitTokens(asked, limits);
 }
 
 /** A sampler under its native name wins over the name of this dialect. */
@@ -101,18 +102,18 @@ export function decodeGrammar(
 }
 
 const types = { token: 0, word: 1, pattern: 2, wholePattern: 3 };
-const limits = { count: 64, characters: 10_000, word: 900 };
+const triggerLimits = { count: 64, characters: 10_000, word: 900 };
 
 /** The grammar begins at the first of these in the text, and covers it. */
 export function decodeTriggers(value: unknown): readonly GrammarTrigger[] {
   const triggers = Array.isArray(value) ? value : [];
   if (triggers.length === 0) throw refusal('given where grammar_lazy is on');
-  if (triggers.length > limits.count) throw refusal(`at most ${limits.count} triggers`);
+  if (triggers.length > triggerLimits.count) throw refusal(`at most ${triggerLimits.count} triggers`);
   const texts = triggers.map((trigger) =>
     isObject(trigger) && typeof trigger.value === 'string' ? trigger.value : '',
   );
-  if (texts.join('').length > limits.characters) {
-    throw refusal(`triggers with at most ${limits.characters} characters together`);
+  if (texts.join('').length > triggerLimits.characters) {
+    throw refusal(`triggers with at most ${triggerLimits.characters} characters together`);
   }
   return triggers.map(decodeTrigger);
 }
@@ -126,7 +127,7 @@ function decodeTrigger(trigger: unknown): GrammarTrigger {
   if (typeof text !== 'string' || text === '') throw refusal('an array of {"type", "value"}, the value a text');
   if (trigger.type === types.pattern) return { type: 'pattern', source: checked(text, text) };
   if (trigger.type === types.wholePattern) return { type: 'pattern', source: checked(`^(?:${text})$`, text) };
-  if (text.length > limits.word) throw refusal(`a word of at most ${limits.word} characters`);
+  if (text.length > triggerLimits.word) throw refusal(`a word of at most ${triggerLimits.word} characters`);
   return { type: 'word', text };
 }
 

@@ -143,12 +143,12 @@ const templateFields = {
   chat_template_kwargs: f.withSchema(f.objectSchema, f.aside('honoured', 'where the model’s template is used')),
 };
 
-export const completionFidelity = f.fidelityOf(dialect, 'POST /completion', { ...promptFields, ...optionFields });
-export const infillFidelity = f.fidelityOf(dialect, 'POST /infill', { ...gapFields, ...optionFields });
+export const completionFields = { ...promptFields, ...optionFields };
+export const infillFields = { ...gapFields, ...optionFields };
 
 export const llamacppFidelity: readonly EndpointFidelity[] = [
-  completionFidelity,
-  infillFidelity,
+  f.fidelityOf(dialect, 'POST /completion', completionFields),
+  f.fidelityOf(dialect, 'POST /infill', infillFields),
   f.fidelityOf(dialect, 'POST /tokenize', tokenizeFields),
   f.fidelityOf(dialect, 'POST /detokenize', detokenizeFields),
   f.fidelityOf(dialect, 'POST /apply-template', templateFields),

@@ -139,7 +139,7 @@ test.each<[string, JsonObject, string[]]>([
 });
 
 test('decode: ignores unknown blocks and server tools, with their paths', () => {
-  const { request, ignored } = read({
+  const { request, notices } = read({
     messages: [
       user(text('a'), { type: 'container_upload', file_id: 'f' }),
       assistant({ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }),
@@ -150,12 +150,12 @@ test('decode: ignores unknown blocks and server tools, with their paths', () => 
       { name: 'f', input_schema: { type: 'object' } },
     ],
   });
-  expect(ignored).toEqual(['messages[0].content[1]', 'messages[1].content[0]', 'tools[0]']);
+  expect(notices.ignored).toEqual(['messages[0].content[1]', 'messages[1].content[0]', 'tools[0]']);
   expect(request.conversation.tools).toEqual([{ name: 'f', parameters: { type: 'object' } }]);
 });
 
 test('decode: adds descriptions to client tools', () => {
-  const { request, ignored } = read({
+  const { request, notices } = read({
     tools: [
       { type: 'bash_20250124', name: 'bash' },
       { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool' },
@@ -163,7 +163,7 @@ test('decode: adds descriptions to client tools', () => {
       { type: 'computer_20250124', name: 'computer', input_schema: { type: 'object' }, description: 'mine' },
     ],
   });
-  expect(ignored).toEqual([]);
+  expect(notices.ignored).toEqual([]);
   expect(request.conversation.tools.map(({ name }) => name)).toEqual([
     'bash',
     'str_replace_based_edit_tool',
@@ -238,7 +238,7 @@ test.each<[unknown, number, boolean]>([
 ])('decode: max_tokens %j limits the reply to %i tokens', (max_tokens, expected, warmUp) => {
   const decoded = read({ max_tokens });
   expect(decoded.request.controls.maxTokens).toBe(expected);
-  expect(decoded.warmUp).toBe(warmUp);
+  expect(decoded.facts.warmUp).toBe(warmUp);
 });
 
 test('decode: max_tokens is limited by the cap of the server', () => {

@@ -2,24 +2,30 @@ import type { Tool } from '../../chat/messages.ts';
 import type { ChatRequest, OutputFormat, ToolChoice } from '../../chat/request.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { limitTokens, readControls } from '../controls/decode.ts';
-import type { Controls } from '../controls/table.ts';
-import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
+import { limitTokens } from '../controls/decode.ts';
+import { type DialectParts, reasoningControl } from '../dialect.ts';
 import * as f from '../fields.ts';
 import { Attachments } from '../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
+import { type ReadBody, readChat } from '../read-body.ts';
 import { checkToolNames } from '../tools.ts';
 import { decodeConversation } from './conversation.ts';
-import { type CreateFields, createFields } from './fields.ts';
+import type { ReplyFacts } from './encode.ts';
+import { type CreateFields, type countFields, createFields } from './fields.ts';
 
-export function* decode(body: JsonObject, own: DialectParts) {
-  const parts = chatParts(own, body);
-  const fields = f.readFields(createFields, body);
-  const native = readControls(body);
+/** `table`: the fields of the endpoint; those of a count have no length and no delivery. */
+export function* decode(
+  body: JsonObject,
+  context: DialectParts,
+  table: typeof createFields | typeof countFields = createFields,
+) {
+  const read = readChat(table as typeof createFields, body, context);
+  const { fields, native, limits, notices } = read;
   const ignored: string[] = [];
   const ignore = (field: string) => void ignored.push(field);
-  const attachments = new Attachments(parts.text.state(), { addresses: true });
+  const attachments = new Attachments(context.text.state(), { addresses: true });
   const thinking = decodeThinking(fields);
+  const controls = decodeOwnControls(read);
   const request: ChatRequest = {
     ...decodeToolChoice(fields),
     conversation: {
@@ -28,12 +34,19 @@ export function* decode(body: JsonObject, own: DialectParts) {
       tools: decodeTools(fields, ignore),
     },
     continueAssistantTurn: true,
-    output: decodeOutput(fields, parts.controlParts().schemaToGrammar),
+    output: decodeOutput(fields, limits.schemaToGrammar),
     reasoning: { effort: thinking ? thinking.effort : native.reasoning_effort, separate: true },
     // For templates that only think if this is set.
     templateVariables: thinking?.enabled ? { enable_thinking: true } : {},
     memory: fields.memory,
-    controls: { ...decodeOwnControls(fields, native, parts), ...(thinking && { reasoning: thinking.budget }) },
+    controls: { ...controls, ...(thinking && { reasoning: thinking.budget }) },
+  };
+  const facts: ReplyFacts = {
+    id: context.newId('msg_'),
+    model: context.modelName(),
+    stop: controls.stop,
+    maxTokens: controls.maxTokens,
+    warmUp: fields.max_tokens === 0,
   };
   return {
     /** Without its media, which may have to be fetched first. */
@@ -41,19 +54,23 @@ export function* decode(body: JsonObject, own: DialectParts) {
     attachments,
     stream: fields.stream,
     genkey: fields.genkey,
-    /** The prompt is only read into the cache. */
-    warmUp: fields.max_tokens === 0,
-    /** Paths in the request that have no effect. */
-    ignored,
+    facts,
+    notices: { ...notices, ignored: [...notices.ignored, ...shortened(ignored)] },
   };
 }
 
-function decodeOwnControls(fields: CreateFields, native: Controls, parts: DialectParts): GenerationControls {
-  const { max_tokens: maxTokens, stop_sequences: stop } = fields;
-  const controls = { ...dialectControls(native, parts), ...(stop !== undefined && { stop }) };
-  if (maxTokens === undefined) return controls;
+const mostPaths = 16;
+
+function shortened(paths: readonly string[]): readonly string[] {
+  const left = paths.length - mostPaths;
+  return left > 0 ? [...paths.slice(0, mostPaths), `${left} more places`] : paths;
+}
+
+function decodeOwnControls({ fields, controls, limits }: ReadBody<typeof createFields>): GenerationControls {
+  const { max_tokens: maxTokens, stop_sequences: stop = controls.stop } = fields;
+  if (maxTokens === undefined) return { ...controls, stop };
   // The engine always generates one token, so that a reply of none is one token that is dropped.
-  return { ...controls, maxTokens: limitTokens(f.clamp(maxTokens, 1, 2 ** 31 - 1), parts.controlParts()) };
+  return { ...controls, stop, maxTokens: limitTokens(f.clamp(maxTokens, 1, 2 ** 31 - 1), limits) };
 }
 
 const readThinking = f.oneOf('enabled', 'adaptive', 'between_tools', 'disabled');

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { finishEvent, play, startEvent } from '../testing/doubles.ts';
-import { encodeStream, foldReply, ping, type ReplyFacts, withoutReply } from './encode.ts';
+import { encodeStream, foldReply, ping, type ReplyFacts } from './encode.ts';
 
 const facts: ReplyFacts = { id: 'msg_1', model: 'mini', stop: ['END'], maxTokens: 100 };
 
@@ -233,15 +233,13 @@ test('foldReply: blocks in order, invalid arguments as an empty object', async (
   });
 });
 
-test('withoutReply: reports the prompt and drops the token', async () => {
+test('foldReply: of a warm-up reports the prompt and drops the token', async () => {
   const events = [startEvent(), text('x'), ...call(0, '{}'), finishEvent({ reason: 'tool-calls' })];
-  expect((await foldReply(withoutReply(play(events)), { ...facts, maxTokens: 1, warmUp: true })).message).toMatchObject(
-    {
-      content: [],
-      stop_reason: 'max_tokens',
-      usage: { input_tokens: 4, output_tokens: 0 },
-    },
-  );
+  expect((await foldReply(play(events), { ...facts, maxTokens: 1, warmUp: true })).message).toMatchObject({
+    content: [],
+    stop_reason: 'max_tokens',
+    usage: { input_tokens: 4, output_tokens: 0 },
+  });
 });
 
 const piece = fc.string({ maxLength: 6 });

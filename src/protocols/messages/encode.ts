@@ -43,7 +43,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
   const failure = (error: AppError): string =>
     begin() + blocks.close() + namedFrame('error', JSON.stringify(errorBody(error)));
   try {
-    for await (const event of events) {
+    for await (const event of repliesOf(events, facts)) {
       switch (event.type) {
         case 'start':
           start = event;
@@ -203,7 +203,7 @@ export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: R
   const warnings: string[] = [];
   let start: Start | undefined;
   let finish: Finish | undefined;
-  for await (const event of events) {
+  for await (const event of repliesOf(events, facts)) {
     switch (event.type) {
       case 'start':
         start = event;
@@ -258,8 +258,12 @@ function encodeBlock({ type, call, content }: FoldedBlock): object {
   }
 }
 
+function repliesOf(events: AsyncIterable<GenerationEvent>, { warmUp }: ReplyFacts): AsyncIterable<GenerationEvent> {
+  return warmUp ? withoutReply(events) : events;
+}
+
 /** For a request of no tokens: the prompt is read into the cache, and the one token that the engine generates is dropped. */
-export async function* withoutReply(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent> {
+async function* withoutReply(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent> {
   for await (const event of events) {
     if (event.type === 'start' || event.type === 'warning' || event.type === 'error') yield event;
     if (event.type !== 'finish') continue;

@@ -68,6 +68,7 @@ const promptFields = {
     format: f.honoured(f.optionalObject, 'json_schema, enforced by a grammar.'),
   }),
   output_format: f.honoured(f.optionalObject, 'The older name of output_config.format.'),
+  memory: f.honoured(f.orElse(f.readText, ''), 'Put in front of the prompt, as in the native API.'),
   cache_control: f.ignored('The longest cached prefix of a prompt is always used, marked or not.'),
   ...f.each(['context_management', 'mcp_servers', 'speed', 'user_profile_id', 'workspace_id', 'betas'], f.ignored()),
 };
@@ -86,7 +87,6 @@ export const createFields = {
     f.ignored(),
   ),
   genkey: f.honoured(readGenkey, 'The key for /api/extra/abort and /api/extra/generate/check.'),
-  memory: f.honoured(f.orElse(f.readText, ''), 'Put in front of the prompt, as in the native API.'),
   ...f.places({
     'sampling controls of the native API': f.aside('honoured', 'min_p, seed, grammar and all others, by their names.'),
   }),
@@ -94,11 +94,14 @@ export const createFields = {
 
 export type CreateFields = f.Fields<typeof createFields>;
 
-export const createFidelity = f.fidelityOf(dialect, 'POST /v1/messages', createFields);
-export const countFidelity = f.fidelityOf(dialect, 'POST /v1/messages/count_tokens', {
+/** The fields of a reply have no effect on its prompt, whatever their values. */
+export const countFields = {
   ...promptFields,
   thread,
   ...f.each(['compaction', 'max_tokens'], f.ignored()),
-});
+};
 
-export const messagesFidelity = [createFidelity, countFidelity];
+export const messagesFidelity = [
+  f.fidelityOf(dialect, 'POST /v1/messages', createFields),
+  f.fidelityOf(dialect, 'POST /v1/messages/count_tokens', countFields),
+];

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
 import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import type { DialectParts } from '../dialect.ts';
+import { ignoredIn } from '../fields.ts';
 import { bindAll } from '../testing/bind.ts';
 import {
   callOf,
@@ -16,7 +16,7 @@ import {
   startEvent,
 } from '../testing/doubles.ts';
 import { messagesFamily } from './errors.ts';
-import { createFidelity, messagesFidelity } from './fields.ts';
+import { createFields, messagesFidelity } from './fields.ts';
 import { messagesEndpoints } from './routes.ts';
 
 const hello = { model: 'any', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
@@ -254,5 +254,5 @@ test('messagesFamily.errorReply: retry-after for a full queue', () => {
 
 test('messagesFidelity: lists every field once', () => {
   for (const { fields } of messagesFidelity) expect(new Set(fields.map(({ field }) => field)).size).toBe(fields.length);
-  expect(ignoredFields({ speed: 'fast', stream: true }, createFidelity)).toEqual(['speed']);
+  expect(ignoredIn(createFields, { speed: 'fast', stream: true })).toEqual(['speed']);
 });

@@ -66,21 +66,20 @@ export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
 async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
   const body = await requestBody(call, parts);
   if (parts.text.state().type === 'none') return json(encodeEmptyReply(modelMissing()));
-  const { request, ticket } = prepare(body, call, parts);
+  const { request, ticket, headers } = prepare(body, call, parts);
   const generation = fold(eventsFor(ticket, parts.text.generate(request, ticket)));
   const answer = generation.then((all) =>
     JSON.stringify(encodeReply(all, { logprobs: request.logprobs !== undefined })),
   );
   if (requestsPadding(call)) return paddedReply(answer, failureBody, parts.startTimer);
-  return jsonText(await answer, withShortfall(withIgnored({}, idleFields(body)), await generation));
+  return jsonText(await answer, withShortfall(headers, await generation));
 }
 
 async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
   const { startTimer } = parts;
   const body = await requestBody(call, parts);
   if (parts.text.state().type === 'none') return eventStream(encodeFailure(modelMissing()));
-  const { request, ticket } = prepare(body, call, parts);
-  const headers = withIgnored({}, idleFields(body));
+  const { request, ticket, headers } = prepare(body, call, parts);
   const events = eventsFor(ticket, parts.text.generate(request, ticket));
   return streamReply(events, encodeStream, { headers, ticket, startTimer });
 }
@@ -108,7 +107,8 @@ function prepare(body: JsonObject, call: Call, { text, controlParts, replacePlac
   const fields = f.readFields(generateFields, body);
   const request = decode(fields, { ...controlParts(), replacePlaceholders, state: text.state() });
   call.watch?.decoded?.(request);
-  return { request, ticket: textTicket(call, { genkey: fields.genkey, kept: fields.kcpp_extra_args }) };
+  const ticket = textTicket(call, { genkey: fields.genkey, kept: fields.kcpp_extra_args });
+  return { request, ticket, headers: withIgnored({}, idleFields(fields)) };
 }
 
 function modelMissing(): AppError {

@@ -5,44 +5,46 @@ import type { GenerationControls, GenerationRequest, ReasoningBudget } from '../
 import type { Sliced } from '../../core/slices.ts';
 import type { FillMarks } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { readControls } from '../controls/decode.ts';
-import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
+import type { ControlParts } from '../controls/decode.ts';
+import { type DialectParts, reasoningControl } from '../dialect.ts';
 import * as f from '../fields.ts';
 import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
 import { schemaOutput } from '../output-schema.ts';
+import { type ReadBody, readChat, readCompletion } from '../read-body.ts';
 import { checkToolNames, noParameters } from '../tools.ts';
 import { type ChatFields, type GenerateFields, readImages } from './fields.ts';
 import { renderGoTemplate, usesSuffix } from './go-template.ts';
 import { optionControls, readOptions, type Settings, settingFields } from './options.ts';
 
 /** A request: its own fields, and all controls, with those of `options` over those beside it. */
-export interface Request<Own> {
+export interface Request<Own> extends Omit<ReadBody<object>, 'fields'> {
   readonly own: Own;
-  readonly settings: JsonObject;
+  readonly settings: Settings;
 }
 
 /** The server's defaults count for the options too, so they are applied after the options are laid flat. */
 export function readRequest<const Declared extends f.Table>(
   table: Declared,
   sent: JsonObject,
-  { applyDefaults }: Pick<DialectParts, 'applyDefaults'>,
+  context: DialectParts,
 ): Request<f.Fields<Declared>> {
-  const settings = applyDefaults({ ...sent, ...readOptions(sent.options, 'options') });
-  return { own: f.readFields(table, applyDefaults(sent)), settings };
+  const flat = context.applyDefaults({ ...sent, ...readOptions(sent.options, 'options') });
+  const readBody = sent.raw === true ? readCompletion : readChat;
+  const { fields: own, ...read } = readBody(table, context.applyDefaults(sent), context, flat);
+  return { ...read, own, settings: f.readFields(settingFields, flat) };
 }
 
-export function* decodeChat({ own, settings }: Request<ChatFields>, server: DialectParts): Sliced<ChatRequest> {
-  const parts = chatParts(server, settings);
-  const shared = decodeShared({ own, settings }, parts);
-  const attachments = newAttachments(parts);
+export function* decodeChat(read: Request<ChatFields>, context: DialectParts): Sliced<ChatRequest> {
+  const { own } = read;
+  const attachments = newAttachments(context);
   const messages = yield* decodeMessages(own.messages, attachments);
-  return chatRequest(own, shared, { messages, media: attachments.inline(), tools: decodeTools(own.tools) }, parts);
+  return chatRequest(read, { messages, media: attachments.inline(), tools: decodeTools(own.tools) });
 }
 
 /** All media are sent in base64 in this dialect, none by address. */
-function newAttachments(parts: DialectParts): Attachments {
-  return new Attachments(parts.text.state(), { addresses: false });
+function newAttachments({ text }: Pick<DialectParts, 'text'>): Attachments {
+  return new Attachments(text.state(), { addresses: false });
 }
 
 /** A text to be continued as it is, or an instruction that becomes a chat of one turn. */
@@ -57,13 +59,13 @@ export function hasGap({ suffix, template, raw }: Pick<GenerateFields, 'suffix' 
 
 /** `earlier` is the text of the `context` that the request carries; `marks` are set where it has a gap. */
 export function decodeCompletion(
-  { own, settings }: Request<GenerateFields>,
-  server: DialectParts,
+  read: Request<GenerateFields>,
+  context: DialectParts,
   { earlier, marks }: { readonly earlier: string; readonly marks?: FillMarks | undefined },
 ): Completion {
+  const { own, limits } = read;
   const { prompt, system, suffix, template, raw } = own;
-  const parts = raw ? server : chatParts(server, settings);
-  const attachments = newAttachments(parts);
+  const attachments = newAttachments(context);
   const images = decodeImages(own.images, 'images', attachments);
   const media = attachments.inline();
   if (raw && (system !== '' || template !== '' || earlier !== '')) {
@@ -74,34 +76,30 @@ export function decodeCompletion(
     const instead = 'leave out raw, or send a template with .Suffix along';
     throw new AppError('unsupported', { feature: 'suffix', instead });
   }
-  const shared = decodeShared({ own, settings }, parts);
   if (raw || template !== '' || marks) {
     const values = { System: system, Prompt: prompt, Suffix: suffix };
     const rendered = marks ? gapPrompt(marks, prompt, suffix) : raw ? prompt : renderGoTemplate(template, values);
-    const grammar = plainGrammar(decodeFormat(own, parts), parts) ?? shared.controls.grammar;
+    const { controls, thinking } = decodeShared(read);
+    const grammar = plainGrammar(decodeFormat(own, limits), limits) ?? controls.grammar;
     // Media without a position in the text come before it.
-    const plain = { grammar, media, reasoning: shared.thinking.budget };
-    const request = { ...shared.controls, ...plain, prompt: earlier + rendered, memory: '' };
+    const plain = { grammar, media, reasoning: thinking.budget };
+    const request = { ...controls, ...plain, prompt: earlier + rendered, memory: '' };
     return { type: 'plain', request, returnsContext: !raw };
   }
   const messages = [
     ...(system === '' ? [] : [{ role: 'system' as const, content: text(system) }]),
     { role: 'user' as const, content: [...images, ...text(prompt)] },
   ];
-  const request = chatRequest(own, shared, { messages, media, tools: [] }, parts);
+  const request = chatRequest(read, { messages, media, tools: [] });
   // A prompt alone is no chat in which tools could be called.
   return { type: 'chat', request: { ...request, toolChoice: { type: 'none' }, memory: earlier } };
 }
 
 type SharedFields = Pick<ChatFields, keyof ChatFields & keyof GenerateFields>;
 
-function chatRequest(
-  own: SharedFields,
-  { controls, thinking }: ReturnType<typeof decodeShared>,
-  conversation: ChatRequest['conversation'],
-  parts: DialectParts,
-): ChatRequest {
-  const output = decodeFormat(own, parts);
+function chatRequest(read: Request<SharedFields>, conversation: ChatRequest['conversation']): ChatRequest {
+  const { controls, thinking } = decodeShared(read);
+  const output = decodeFormat(read.own, read.limits);
   const grammar = output.type === 'text' ? controls.grammar : undefined;
   return {
     conversation,
@@ -116,28 +114,26 @@ function chatRequest(
   };
 }
 
-function decodeShared({ own, settings }: Request<SharedFields>, parts: DialectParts) {
-  const base = dialectControls(readControls(settings), parts);
-  const options = f.readFields(settingFields, settings);
+function decodeShared({ own, settings, controls: base, limits }: Request<SharedFields>) {
   const controls: GenerationControls = {
-    ...optionControls(options, base, parts.controlParts()),
+    ...optionControls(settings, base, limits),
     overflow: own.truncate === undefined ? base.overflow : own.truncate ? 'trim' : 'refuse',
     logprobs: own.logprobs ? own.top_logprobs : undefined,
   };
-  return { controls, thinking: decodeThink(own.think, options, base.reasoning) };
+  return { controls, thinking: decodeThink(own.think, settings, base.reasoning) };
 }
 
-function decodeFormat({ format }: SharedFields, parts: DialectParts): OutputFormat {
+function decodeFormat({ format }: SharedFields, { schemaToGrammar }: ControlParts): OutputFormat {
   if (format === undefined) return { type: 'text' };
   if (format === 'json') return { type: 'json' };
-  return schemaOutput(format, 'format', parts.controlParts().schemaToGrammar);
+  return schemaOutput(format, 'format', schemaToGrammar);
 }
 
 /** A prompt without a template has no thinking that the grammar would have to allow. */
-function plainGrammar(output: OutputFormat, parts: DialectParts): GenerationControls['grammar'] {
+function plainGrammar(output: OutputFormat, { schemaToGrammar }: ControlParts): GenerationControls['grammar'] {
   if (output.type === 'text') return undefined;
   const schema = output.type === 'json' ? { type: 'object' } : output.schema;
-  return { gbnf: parts.controlParts().schemaToGrammar(schema), retainState: false };
+  return { gbnf: schemaToGrammar(schema), retainState: false };
 }
 
 /** The conversation of a chat request. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { write } from '../access.ts';
-import { type DialectParts, noticeHeaders } from '../dialect.ts';
+import { type DialectParts, ignoredIn } from '../dialect.ts';
 import {
   answering,
   type EmbeddingParts,
@@ -48,7 +48,7 @@ async function embed(body: JsonObject, call: Call, parts: EmbeddingsParts): Prom
     prompt_eval_count: total(embedded.tokens),
   };
   const text = `{"model":${JSON.stringify(model)},"embeddings":${vectors},${JSON.stringify(figures).slice(1)}`;
-  const headers = { ...noticeHeaders(body, embedFidelity), ...truncatedHeader(embedded.truncated, 'input') };
+  const headers = { ...ignoredIn(body, embedFidelity), ...truncatedHeader(embedded.truncated, 'input') };
   return { ...jsonReply({}, headers), body: text };
 }
 
@@ -63,7 +63,7 @@ function serviceFor(model: string, keepAlive: number | undefined, parts: Embeddi
 async function embedOne(body: JsonObject, call: Call, parts: EmbeddingsParts): Promise<Reply> {
   const { model, prompt, keep_alive: keepAlive, genkey } = readFields(oldEmbedFields, body);
   const service = serviceFor(model, keepAlive, parts);
-  const headers = noticeHeaders(body, embeddingsFidelity);
+  const headers = ignoredIn(body, embeddingsFidelity);
   if (prompt === '') return jsonReply({ embedding: [] }, headers);
   const request = { inputs: [prompt], truncate: true };
   call.watch?.decoded?.(request);

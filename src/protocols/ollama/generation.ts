@@ -9,7 +9,7 @@ import type { Call, Headers, Reply } from '../../http/call.ts';
 import { awaitFirstEvent, keepAliveMs } from '../../http/keep-alive.ts';
 import { ndjsonHeaders } from '../../http/sse.ts';
 import { write } from '../access.ts';
-import { type DialectParts, noticeHeaders, withShortfall, withStartShortfall } from '../dialect.ts';
+import { type DialectParts, withIgnored, withShortfall, withStartShortfall } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { findMarks } from '../fill-marks.ts';
 import { ticketFor } from '../ticket.ts';
@@ -17,7 +17,7 @@ import { chatHeaders } from '../tools.ts';
 import { type Completion, decodeChat, decodeCompletion, hasGap, type Request, readRequest } from './decode.ts';
 import { chatShape, completionShape, encodeStream, encodeWhole, type ReplyFacts, timestamp } from './encode.ts';
 import { jsonReply, ollamaRow, refusal, withBody } from './errors.ts';
-import { type ChatFields, chatFidelity, chatFields, generateFidelity, generateFields } from './fields.ts';
+import { type ChatFields, chatFields, generateFields } from './fields.ts';
 import { loadedModel } from './models.ts';
 
 export interface GenerationParts extends DialectParts {
@@ -53,7 +53,7 @@ async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationPar
   const request = readRequest(generateFields, sent, parts);
   const { own } = request;
   const facts = factsOf(own.model, parts);
-  const work = { call, request, facts, shape: completionShape, headers: noticeHeaders(sent, generateFidelity) };
+  const work = { call, request, facts, shape: completionShape, headers: withIgnored({}, request.notices.ignored) };
   // An image alone is a prompt too.
   if (own.prompt === '' && own.images.length === 0) return answerLoad(work, parts);
   const earlier = own.context.length === 0 ? '' : await parts.text.detokenize(own.context, { renderSpecial: true });
@@ -108,7 +108,7 @@ function closedThinking(prompt: string, reasoning: string): string {
 async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts): Promise<Reply> {
   const request = readRequest(chatFields, sent, parts);
   const facts = factsOf(request.own.model, parts);
-  const work = { call, request, facts, shape: chatShape, headers: noticeHeaders(sent, chatFidelity) };
+  const work = { call, request, facts, shape: chatShape, headers: withIgnored({}, request.notices.ignored) };
   const chat = await inSlices(decodeChat(request, parts), { signal: call.signal });
   call.watch?.decoded?.(chat);
   if (chat.conversation.messages.length === 0) return answerLoad(work, parts);
@@ -119,7 +119,7 @@ async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts):
 
 /** With the headers about what is known of a chat only when it has been read. */
 async function withNotes(work: Work, request: ChatRequest, { chat }: GenerationParts): Promise<Work> {
-  return { ...work, headers: await chatHeaders(work.headers, work.request.settings, request, chat) };
+  return { ...work, headers: await chatHeaders(work.request.notices, request, chat) };
 }
 
 async function reply(

@@ -11,7 +11,7 @@ import { quantizationOf } from '../../gguf/quantization.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { information, legacyOpen } from '../access.ts';
-import { type DialectParts, findModel, modelsByName, noticeHeaders } from '../dialect.ts';
+import { type DialectParts, findModel, ignoredIn, modelsByName } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { timestamp } from './encode.ts';
@@ -157,7 +157,7 @@ async function show(
   // This app shows the base name, and knows its models by the names that it asked for.
   const copilot = String(headers['user-agent']).startsWith('GitHubCopilotChat/');
   const info = copilot ? { ...entry.info, 'general.basename': asked } : entry.info;
-  return jsonReply(shownBody({ ...entry, info }), noticeHeaders(body, showFidelity));
+  return jsonReply(shownBody({ ...entry, info }), ignoredIn(body, showFidelity));
 }
 
 /** Undefined if there is no model of that name. Models with names are not loaded for this; the only one is waited for. */

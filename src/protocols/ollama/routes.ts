@@ -4,7 +4,7 @@ import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { line, ndjsonHeaders } from '../../http/sse.ts';
 import { write } from '../access.ts';
-import { type DialectParts, noticeHeaders } from '../dialect.ts';
+import { type DialectParts, ignoredIn } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { type EmbeddingsParts, embeddingEndpoints } from './embeddings.ts';
@@ -86,7 +86,7 @@ async function pull(
   const name = namedModel(fields);
   if (name === '') return modelRequired;
   const { stream } = fields;
-  const notices = noticeHeaders(body, pullFidelity);
+  const notices = ignoredIn(body, pullFidelity);
   const download = startDownload?.(name, call);
   if (download) return stream ? progressLines(download, notices) : downloaded(download, notices);
   const state = text.state().type;

@@ -1,21 +1,31 @@
 import type { Sampling } from '../../core/sampling-fields.ts';
 import type { TextService } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { limitTokens, readControls } from '../controls/decode.ts';
-import { type DialectParts, dialectControls } from '../dialect.ts';
+import { limitTokens } from '../controls/decode.ts';
 import { clamp } from '../fields.ts';
+import type { ReadBody } from '../read-body.ts';
 import { unsupportedField } from './errors.ts';
 import { type Bias, type GenerationFields, maxBias } from './fields.ts';
 
+/** Native controls without the fields whose names mean something else in this dialect. */
+export function nativeBody(body: JsonObject): JsonObject {
+  return { ...body, logit_bias: null, logprobs: null };
+}
+
+interface ReadControls extends Pick<ReadBody<object>, 'controls' | 'limits'> {
+  readonly fields: GenerationFields;
+}
+
 /** The controls of the dialect over the native ones of the same body, without `logprobs`, which differ per endpoint. */
-export async function decodeOwnControls(fields: GenerationFields, body: JsonObject, parts: DialectParts) {
+export async function decodeOwnControls(
+  { fields, controls: native, limits }: ReadControls,
+  { tokenize }: Pick<TextService, 'tokenize'>,
+) {
   const requested = requestedTokens(fields);
-  const logitBias = await tokenBiases(fields.logit_bias, parts.text.tokenize);
-  // The native fields of these names mean something else.
-  const native = dialectControls(readControls({ ...body, logit_bias: null, logprobs: null }), parts);
+  const logitBias = await tokenBiases(fields.logit_bias, tokenize);
   return {
     ...native,
-    maxTokens: requested === undefined ? native.maxTokens : limitTokens(requested, parts.controlParts()),
+    maxTokens: requested === undefined ? native.maxTokens : limitTokens(requested, limits),
     sampling: { ...native.sampling, ...ownSampling(fields) },
     // A ban by a native field wins.
     logitBias: [...new Map([...logitBias, ...native.logitBias])],

@@ -30,7 +30,7 @@ describe('decode: controls', () => {
     [{ reasoning_effort: 'high', reasoning: { effort: 'none' } }, { reasoning: { type: 'share', share: 0 } }],
     [{ reasoning: { effort: 'low' }, thinking_budget_tokens: 7 }, { reasoning: { type: 'tokens', tokens: 7 } }],
     [{ reasoning: { effort: 'xhigh', summary: 'auto' } }, { reasoning: undefined }],
-  ])('%j', (body, controls) => expect(decoded(body).chat.controls).toMatchObject(controls));
+  ])('%j', (body, controls) => expect(decoded(body).request.controls).toMatchObject(controls));
 
   test.each<[JsonObject, object]>([
     [
@@ -44,7 +44,7 @@ describe('decode: controls', () => {
       { seed: 42, minP: 0.1 },
     ],
   ])('%j is applied to sampling', (body, sampling) =>
-    expect(decoded(body).chat.controls.sampling).toMatchObject(sampling),
+    expect(decoded(body).request.controls.sampling).toMatchObject(sampling),
   );
 });
 
@@ -105,7 +105,11 @@ test('decode: the response returns the settings of the request, or the defaults'
 });
 
 test('decode: instructions are the first system message', () => {
-  const { chat } = decoded({ instructions: 'Be kind.', parallel_tool_calls: false, chat_template_kwargs: { a: 1 } });
+  const { request: chat } = decoded({
+    instructions: 'Be kind.',
+    parallel_tool_calls: false,
+    chat_template_kwargs: { a: 1 },
+  });
   expect(chat.conversation.messages.map(({ role }) => role)).toEqual(['system', 'user']);
   expect(chat).toMatchObject({ parallelToolCalls: false, templateVariables: { a: 1 }, reasoning: { separate: true } });
 });
@@ -122,7 +126,7 @@ test.each<[unknown, object, object]>([
     { type: 'json_schema', name: 'x', description: null, schema, strict: false },
   ],
 ])('decode: text.format %j', (format, output, echo) => {
-  const { chat, response } = decoded({ text: { format } });
+  const { request: chat, response } = decoded({ text: { format } });
   expect([chat.output, response.text.format]).toEqual([output, echo]);
 });
 
@@ -131,7 +135,7 @@ describe('decode: tools', () => {
   const bare = { type: 'function', name: 'wait' };
 
   test('functions are offered, and returned with every key', () => {
-    const { chat, response } = decoded({ tools: [look, bare] });
+    const { request: chat, response } = decoded({ tools: [look, bare] });
     expect(chat.conversation.tools).toEqual([
       { name: 'look', description: 'Looks', parameters: schema },
       { name: 'wait', parameters: { type: 'object', properties: {} } },
@@ -140,14 +144,14 @@ describe('decode: tools', () => {
   });
 
   test('built-in tools are skipped and named', () => {
-    const { chat, response, skipped } = decoded({ tools: [{ type: 'web_search' }, bare, { type: 'mcp' }] });
+    const { request: chat, response, notices } = decoded({ tools: [{ type: 'web_search' }, bare, { type: 'mcp' }] });
     expect(chat.conversation.tools.map(({ name }) => name)).toEqual(['wait']);
-    expect([response.tools.length, skipped]).toEqual([1, ['tools (web_search)', 'tools (mcp)']]);
+    expect([response.tools.length, notices.ignored]).toEqual([1, ['tools (web_search)', 'tools (mcp)']]);
   });
 
   test('members of a namespace get a prefix only if their name is taken', () => {
     const space = { type: 'namespace', name: 'sky', tools: [bare, { ...bare, name: 'rain' }] };
-    const { chat, offered, response } = decoded({ tools: [bare, space] });
+    const { request: chat, offered, response } = decoded({ tools: [bare, space] });
     expect(chat.conversation.tools.map(({ name }) => name)).toEqual(['wait', 'sky__wait', 'rain']);
     expect(offered.map(({ namespace }) => namespace)).toEqual([undefined, 'sky', 'sky']);
     expect(response.tools).toHaveLength(1);
@@ -155,7 +159,9 @@ describe('decode: tools', () => {
 
   test('a custom tool has one argument, and its grammar in the description', () => {
     const format = { type: 'grammar', syntax: 'lark', definition: 'start: "a"' };
-    const { chat } = decoded({ tools: [{ type: 'custom', name: 'patch', description: 'Changes files', format }] });
+    const { request: chat } = decoded({
+      tools: [{ type: 'custom', name: 'patch', description: 'Changes files', format }],
+    });
     expect(chat.conversation.tools).toEqual([
       {
         name: 'patch',
@@ -176,7 +182,7 @@ describe('decode: tools', () => {
       ['wait'],
     ],
   ])('tool_choice %j', (wanted, choice, names) => {
-    const { chat, response } = decoded({ tools: [look, bare], tool_choice: wanted });
+    const { request: chat, response } = decoded({ tools: [look, bare], tool_choice: wanted });
     expect([chat.toolChoice, chat.conversation.tools.map(({ name }) => name)]).toEqual([choice, names]);
     expect(response.tool_choice).toEqual(wanted ?? 'auto');
   });
@@ -195,7 +201,7 @@ describe('decode: previous_response_id', () => {
   store.put({ id: 'resp_c', response: { status: 'in_progress' }, context: [], input: [], output: [] });
 
   test('prepends the earlier conversation, without its instructions', () => {
-    const { chat, context, input, response } = decoded({ previous_response_id: 'resp_b' }, store);
+    const { request: chat, context, input, response } = decoded({ previous_response_id: 'resp_b' }, store);
     expect(chat.conversation.messages.map(({ content: [part] }) => part?.type === 'text' && part.text)).toEqual([
       'One',
       'Two',

@@ -4,11 +4,12 @@ import type { GenerationControls } from '../../core/request.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { OwnResponses, StoredItem } from '../../store/responses.ts';
-import { limitTokens, readControls } from '../controls/decode.ts';
-import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
+import { limitTokens } from '../controls/decode.ts';
+import { type DialectParts, headerEntries, reasoningControl } from '../dialect.ts';
 import * as f from '../fields.ts';
 import { Attachments } from '../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
+import { type ReadBody, readChat } from '../read-body.ts';
 import { type InputItem, readConversation } from './conversation.ts';
 import { type CreateFields, createFields } from './fields.ts';
 import { chooseTools, readTools } from './tools.ts';
@@ -21,26 +22,26 @@ export interface DecodeParts extends DialectParts {
 type Finished<Work> = Work extends Generator<unknown, infer Result> ? Result : never;
 export type DecodedRequest = Finished<ReturnType<typeof decode>>;
 
-export function* decode(body: JsonObject, own: DecodeParts) {
-  const parts = chatParts(own, body);
-  const fields = f.readFields(createFields, body);
+export function* decode(body: JsonObject, parts: DecodeParts) {
+  const read = readChat(createFields, body, parts);
+  const { fields, notices } = read;
   const previous = previousResponse(fields.previous_response_id, parts.store);
   const context = previous ? [...previous.context, ...previous.input, ...previous.output] : [];
-  const read = yield* readInput(fields, { newId: parts.newId, storedItem: (id) => parts.store.item(id) });
+  const sent = yield* readInput(fields, { newId: parts.newId, storedItem: (id) => parts.store.item(id) });
   const toolbox = readTools(fields);
   const { offered, choice, echo: toolChoice } = chooseTools(fields, toolbox.offered);
   const attachments = new Attachments(parts.text.state(), { addresses: true });
   const earlier = context.map((item): InputItem => ({ item, at: 'previous_response_id' }));
-  const { messages, skipped } = yield* readConversation([...earlier, ...read.items], offered, attachments);
+  const { messages, skipped } = yield* readConversation([...earlier, ...sent.items], offered, attachments);
   if (messages.length === 0) throw f.wrong('input', 'a string or items that say something');
 
   const { instructions, reasoning, include } = fields;
   const withLogprobs = include.includes('message.output_text.logprobs');
-  const format = decodeFormat(fields, parts.controlParts().schemaToGrammar);
-  const controls = decodeOwnControls(fields, dialectControls(readControls(body), parts), parts, withLogprobs);
+  const format = decodeFormat(fields, read.limits.schemaToGrammar);
+  const controls = decodeOwnControls(read, withLogprobs);
   const requested = reasoning.effort ?? fields.reasoning_effort;
   const { effort, budget } = reasoningControl(requested, fields.thinking_budget_tokens);
-  const chat: ChatRequest = {
+  const request: ChatRequest = {
     conversation: {
       messages: instructions ? [{ role: 'system', content: text(instructions) }, ...messages] : messages,
       media: [],
@@ -91,23 +92,27 @@ export function* decode(body: JsonObject, own: DecodeParts) {
   } as const;
   return {
     /** Without its media, which may have to be fetched first. */
-    chat,
+    request,
     attachments,
     response,
     offered,
     /** The conversation before this request, and what this request adds to it. */
     context,
-    input: read.items.map(({ item }) => item),
+    input: sent.items.map(({ item }) => item),
     stream: fields.stream,
     genkey: fields.genkey,
     withLogprobs,
     withEncryptedReasoning: include.includes('reasoning.encrypted_content'),
-    /** Parts of the input and tools that have no effect. */
-    skipped: [
-      ...toolbox.skipped.map((kind) => `tools (${kind})`),
-      ...read.missing.map((at) => `${at} (item_reference)`),
-      ...skipped.filter((place) => place.startsWith('input')),
-    ],
+    notices: {
+      ...notices,
+      // Names of types come from the client.
+      ignored: headerEntries([
+        ...notices.ignored,
+        ...toolbox.skipped.map((kind) => `tools (${kind})`),
+        ...sent.missing.map((at) => `${at} (item_reference)`),
+        ...skipped.filter((place) => place.startsWith('input')),
+      ]),
+    },
   };
 }
 
@@ -121,14 +126,13 @@ function previousResponse(id: unknown, store: OwnResponses) {
 
 /** The controls of the dialect over the native ones of the same body. */
 function decodeOwnControls(
-  { max_output_tokens: maxTokens, truncation, stop, top_logprobs: alternatives }: CreateFields,
-  native: GenerationControls,
-  parts: DecodeParts,
+  { fields, controls: native, limits }: ReadBody<typeof createFields>,
   withLogprobs: boolean,
 ): GenerationControls {
+  const { max_output_tokens: maxTokens, truncation, stop, top_logprobs: alternatives } = fields;
   return {
     ...native,
-    maxTokens: maxTokens === undefined ? native.maxTokens : limitTokens(maxTokens, parts.controlParts()),
+    maxTokens: maxTokens === undefined ? native.maxTokens : limitTokens(maxTokens, limits),
     overflow: truncation === undefined ? native.overflow : truncation === 'auto' ? 'trim' : 'refuse',
     stop: stop ?? native.stop,
     logprobs: withLogprobs ? alternatives : native.logprobs,

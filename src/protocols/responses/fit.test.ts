@@ -16,7 +16,7 @@ const words = ({ conversation }: ChatRequest): string[] =>
 
 function request(messages: readonly Message[], truncation = 'auto'): ChatRequest {
   const parts = { ...dialectParts(), store: new ResponseStore().of('') };
-  const { chat } = atOnce(decode({ input: 'Hi', truncation, max_output_tokens: 1000 }, parts));
+  const { request: chat } = atOnce(decode({ input: 'Hi', truncation, max_output_tokens: 1000 }, parts));
   return { ...chat, conversation: { ...chat.conversation, messages } };
 }
 

@@ -1,20 +1,10 @@
 import { AppError } from '../../core/errors.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { ownerOf } from '../../core/owner.ts';
-import { inSlices } from '../../core/slices.ts';
-import type { JsonObject } from '../../http/body.ts';
-import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import type { OwnResponses, StoredItem } from '../../store/responses.ts';
 import { read, write } from '../access.ts';
-import {
-  type DialectParts,
-  eventStream,
-  headerList,
-  ignoredIn,
-  noticeHeaders,
-  streamReply,
-  withShortfall,
-} from '../dialect.ts';
+import { type DialectParts, eventStream, ignoredIn, streamReply, withIgnored, withShortfall } from '../dialect.ts';
 import {
   decodedPath,
   type EndpointShape,
@@ -24,14 +14,15 @@ import {
   withShortPath,
 } from '../endpoint.ts';
 import { type Fields, readFields, wrong } from '../fields.ts';
-import { uncountedHeaders, withMedia } from '../media.ts';
+import { uncountedHeaders } from '../media.ts';
+import { decodeInSlices } from '../read-body.ts';
 import { ticketFor } from '../ticket.ts';
 import { chatHeaders } from '../tools.ts';
 import type { ResponseState } from './background.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
 import { encodeStream, encodeWhole, type Session } from './encode.ts';
 import { responsesFamily } from './errors.ts';
-import { createFidelity, inputItemsFidelity, inputItemsFields, retrieveFidelity, retrieveFields } from './fields.ts';
+import { inputItemsFidelity, inputItemsFields, retrieveFidelity, retrieveFields } from './fields.ts';
 import { fitConversation } from './fit.ts';
 import { type ResponseObject, replay } from './output.ts';
 
@@ -91,13 +82,11 @@ function ownState(call: Call, { store, background }: ResponseState): OwnState {
 
 async function create(call: Call, parts: DialectParts & OwnState): Promise<Reply> {
   const { chat, startTimer } = parts;
-  const body = await requestBody(call, parts);
-  const decoded = await inSlices(decode(body, parts), { signal: call.signal });
-  const complete = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
-  call.watch?.decoded?.(complete);
-  const { request, droppedMessages } = await fitConversation(complete, chat, parts.text.contextSize());
+  const decoded = await decodeInSlices(decode(await requestBody(call, parts), parts), call, parts);
+  call.watch?.decoded?.(decoded.request);
+  const { request, droppedMessages } = await fitConversation(decoded.request, chat, parts.text.contextSize());
   const headers = {
-    ...(await chatHeaders(notices(body, decoded), body, request, chat)),
+    ...(await chatHeaders(decoded.notices, request, chat)),
     ...(droppedMessages > 0 && { 'x-parley-dropped-messages': String(droppedMessages) }),
   };
   const session = newSession(decoded, call, parts);
@@ -120,12 +109,10 @@ async function create(call: Call, parts: DialectParts & OwnState): Promise<Reply
 }
 
 async function countTokens(call: Call, parts: DecodeParts): Promise<Reply> {
-  const body = await requestBody(call, parts);
-  const decoded = await inSlices(decode(body, parts), { signal: call.signal });
+  const { request, notices } = await decodeInSlices(decode(await requestBody(call, parts), parts), call, parts);
   refuseWithoutModel(parts.text.state());
-  const request = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
   const inputTokens = await parts.chat.countTokens(request, call.signal);
-  const headers = { ...notices(body, decoded), ...uncountedHeaders(request) };
+  const headers = { ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
   return json({ object: 'response.input_tokens', input_tokens: inputTokens }, 200, headers);
 }
 
@@ -142,13 +129,6 @@ function newSession(decoded: DecodedRequest, call: Call, { newId, now, store }: 
       return stored ? finished : { ...finished, store: false };
     },
   };
-}
-
-/** The names of types come from the client, so that they have to be made fit for a header. */
-function notices(body: JsonObject, { skipped }: DecodedRequest): Headers {
-  const { 'x-parley-ignored': fields } = noticeHeaders(body, createFidelity);
-  const ignored = headerList([...(fields === undefined ? [] : [fields]), ...skipped]);
-  return ignored === '' ? {} : { 'x-parley-ignored': ignored };
 }
 
 function retrieve(call: Call, state: OwnState): Reply {

@@ -9,7 +9,7 @@ import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { information, keyInQuery, legacyOpen, write } from '../access.ts';
-import { type DialectParts, noticeHeaders } from '../dialect.ts';
+import { type DialectParts, ignoredIn } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { allSound, startedSpeech, streamedSound, wholeSound } from '../spoken-reply.ts';
@@ -64,7 +64,7 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
   async function toAudio(call: Call, parts: XttsContext): Promise<Reply> {
     const body = await bodyOf(call);
     const begun = await speak(call, f.readFields(toAudioFields, body), parts, { speed: settings.speed });
-    return wholeSound(begun, { format: 'wav', name: 'output', headers: noticeHeaders(body, toAudioFidelity) });
+    return wholeSound(begun, { format: 'wav', name: 'output', headers: ignoredIn(body, toAudioFidelity) });
   }
 
   async function asStream(call: Call, parts: XttsContext): Promise<Reply> {
@@ -84,7 +84,7 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
   async function set(call: Call): Promise<Reply> {
     const body = await bodyOf(call);
     settings = withSettings(settings, body);
-    return json({ message: 'Settings successfully applied' }, 200, noticeHeaders(body, settingsFidelity));
+    return json({ message: 'Settings successfully applied' }, 200, ignoredIn(body, settingsFidelity));
   }
 
   return [
@@ -220,7 +220,7 @@ async function vitsSpeech(call: Call, sent: JsonObject, parts: XttsContext): Pro
   const voice = /^\d+$/.test(id) ? String(Number(id) + 1) : id;
   const speed = length > 0 ? f.clamp(1 / length, paces.least, paces.most) : 1;
   const begun = await speak(call, { text, voice, language }, parts, { speed, format });
-  return wholeSound(begun, { format, name: 'output', headers: noticeHeaders(sent, vitsFidelity) });
+  return wholeSound(begun, { format, name: 'output', headers: ignoredIn(sent, vitsFidelity) });
 }
 
 /** A form in one of its two encodings, or JSON. */

@@ -33,7 +33,7 @@ test('decodeChat: defaults', async () => {
     legacyCalls: false,
     offersTools: false,
     serviceTier: false,
-    ignored: [],
+    notices: { ignored: [], thinkingOff: [] },
   });
 });
 
@@ -163,8 +163,11 @@ test.each<[object, Partial<DecodedChat>]>([
   [{ service_tier: 'auto' }, { serviceTier: true }],
   [{ functions: [{ name: 'f' }] }, { legacyCalls: true, offersTools: true }],
   [{ tools: [{ function: { name: 'f' } }], tool_choice: 'none' }, { offersTools: false }],
-  [{ tools: [{ type: 'web_search' }] }, { offersTools: false, ignored: ['tools[0]'] }],
-  [{ messages: [{ role: 'user', name: 'Ann', content: 'Hi' }] }, { ignored: ['messages[].name'] }],
+  [{ tools: [{ type: 'web_search' }] }, { offersTools: false, notices: { ignored: ['tools[0]'], thinkingOff: [] } }],
+  [
+    { messages: [{ role: 'user', name: 'Ann', content: 'Hi' }] },
+    { notices: { ignored: ['messages[].name'], thinkingOff: [] } },
+  ],
 ])('decodeChat delivery: %o', async (body, expected) => {
   expect(await decode(body)).toMatchObject(expected);
 });

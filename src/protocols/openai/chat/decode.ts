@@ -2,12 +2,13 @@ import type { Tool } from '../../../chat/messages.ts';
 import type { ChatRequest, OutputFormat, ToolChoice } from '../../../chat/request.ts';
 import { inSlices } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import { chatParts, type DialectParts, reasoningControl } from '../../dialect.ts';
+import { type DialectParts, reasoningControl } from '../../dialect.ts';
 import * as f from '../../fields.ts';
 import { Attachments, withMedia } from '../../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../../output-schema.ts';
+import { readChat } from '../../read-body.ts';
 import { checkToolNames, freeText, noParameters } from '../../tools.ts';
-import { decodeDelivery, decodeOwnControls, decodePromptLogprobs } from '../controls.ts';
+import { decodeDelivery, decodeOwnControls, decodePromptLogprobs, nativeBody } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
 import { type ChatFields, chatFields } from './fields.ts';
 import { decodeMessages, hasSpeakerNames } from './messages.ts';
@@ -18,16 +19,20 @@ const neverAborted = new AbortController().signal;
 export type DecodedChat = Awaited<ReturnType<typeof decodeChat>>;
 
 /** The neutral request, and how its reply is to be delivered. */
-export async function decodeChat(body: JsonObject, own: DialectParts, signal = neverAborted) {
-  const parts = chatParts(own, body);
-  const fields = f.readFields(chatFields, body);
-  const attachments = new Attachments(parts.text.state(), { addresses: true });
+export async function decodeChat(
+  body: JsonObject,
+  { text, fetchMedia, ...context }: DialectParts,
+  signal = neverAborted,
+) {
+  const read = readChat(chatFields, body, context, nativeBody(body));
+  const { fields, notices } = read;
+  const attachments = new Attachments(text.state(), { addresses: true });
   const messages = await inSlices(decodeMessages(fields.messages, attachments), { signal });
   const { tools, choice, parallel, legacy, skipped } = decodeToolUse(fields);
   const { effort, budget } = decodeReasoning(fields);
   const separate = separatesReasoning(fields);
-  const output = decodeOutput(fields, parts.controlParts().schemaToGrammar);
-  const controls = await decodeOwnControls(fields, body, parts);
+  const output = decodeOutput(fields, read.limits.schemaToGrammar);
+  const controls = await decodeOwnControls(read, text);
   const promptLogprobs = decodePromptLogprobs(fields);
   // With tools the prompt may be a question about them, which the client did not send.
   if (promptLogprobs !== undefined && tools.length > 0) {
@@ -51,14 +56,16 @@ export async function decodeChat(body: JsonObject, own: DialectParts, signal = n
   };
   return {
     ...decodeDelivery(fields),
-    request: await withMedia(request, attachments, { ...parts, signal }),
+    request: await withMedia(request, attachments, { fetchMedia, signal }),
     replies: fields.n,
     legacyCalls: legacy,
     /** Some models send calls late and all at once, so that the wait for them is long. */
     offersTools: tools.length > 0 && choice.type !== 'none',
     serviceTier: fields.service_tier,
-    /** Parts of fields that have no effect. */
-    ignored: [...skipped, ...(hasSpeakerNames(fields.messages) ? ['messages[].name'] : [])],
+    notices: {
+      ...notices,
+      ignored: [...notices.ignored, ...skipped, ...(hasSpeakerNames(fields.messages) ? ['messages[].name'] : [])],
+    },
   };
 }
 

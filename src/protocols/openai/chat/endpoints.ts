@@ -1,7 +1,7 @@
 import { refuseWithoutModel } from '../../../core/model-error.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
 import { read, write } from '../../access.ts';
-import { type DialectParts, noticeHeaders, withIgnored } from '../../dialect.ts';
+import { type DialectParts, withIgnored } from '../../dialect.ts';
 import { requestBody, withShortPath } from '../../endpoint.ts';
 import { uncountedHeaders } from '../../media.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
@@ -11,7 +11,6 @@ import { newEnvelope } from '../encode.ts';
 import { openaiRow } from '../errors.ts';
 import { decodeChat } from './decode.ts';
 import { chatChoice, encodeChat } from './encode.ts';
-import { chatFidelity, inputTokensFidelity } from './fields.ts';
 
 export const chatEndpoints = [
   openaiRow('/v1/chat/completions', 'Answer a conversation, streamed or whole.', answerChat, {
@@ -27,13 +26,11 @@ export const chatEndpoints = [
 ].flatMap(withShortPath);
 
 async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
-  const body = await requestBody(call, parts);
-  const decoded = await decodeChat(body, parts, call.signal);
+  const decoded = await decodeChat(await requestBody(call, parts), parts, call.signal);
   const { request, legacyCalls, stream } = decoded;
   call.watch?.decoded?.(request);
   const ticket = textTicket(call, decoded);
-  const notices = withIgnored(noticeHeaders(body, chatFidelity), decoded.ignored);
-  const headers = await chatHeaders(notices, body, request, parts.chat);
+  const headers = await chatHeaders(decoded.notices, request, parts.chat);
   const replies = parts.chat.replies(request, ticket, decoded.replies).map((reply) => eventsFor(ticket, reply));
   const envelope = newEnvelope(stream ? 'chat.completion.chunk' : 'chat.completion', 'chatcmpl-', parts);
   return answer(
@@ -54,10 +51,9 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
 }
 
 async function countTokens(call: Call, parts: DialectParts): Promise<Reply> {
-  const body = await requestBody(call, parts);
-  const { request, ignored } = await decodeChat(body, parts, call.signal);
+  const { request, notices } = await decodeChat(await requestBody(call, parts), parts, call.signal);
   const tokens = await parts.chat.countTokens(request, call.signal);
   refuseWithoutModel(parts.text.state());
-  const headers = { ...withIgnored(noticeHeaders(body, inputTokensFidelity), ignored), ...uncountedHeaders(request) };
+  const headers = { ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
   return json({ object: 'response.input_tokens', input_tokens: tokens }, 200, headers);
 }

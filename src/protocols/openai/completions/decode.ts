@@ -2,20 +2,22 @@ import { refuseWithoutModel } from '../../../core/model-error.ts';
 import type { TextService } from '../../../core/text-service.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { CompletionParts, DialectParts } from '../../dialect.ts';
-import { readFields, wrong } from '../../fields.ts';
+import { wrong } from '../../fields.ts';
 import { findMarks, gapPrompt } from '../../fill-marks.ts';
 import { nativeMedia } from '../../media.ts';
-import { decodeDelivery, decodeOwnControls, decodePromptLogprobs, requestedTokens } from '../controls.ts';
+import { readCompletion } from '../../read-body.ts';
+import { decodeDelivery, decodeOwnControls, decodePromptLogprobs, nativeBody, requestedTokens } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
 import { type CompletionFields, completionFields, type Prompt } from './fields.ts';
 
 export type DecodedCompletion = Awaited<ReturnType<typeof decodeCompletion>>;
 
 export async function decodeCompletion(body: JsonObject, parts: CompletionParts) {
-  const fields = readFields(completionFields, body);
+  const read = readCompletion(completionFields, body, parts, nativeBody(body));
+  const { fields, notices } = read;
   const { echo, logprobs, memory, n: replies } = fields;
   const prompts = await Promise.all(fields.prompt.map((prompt) => promptText(prompt, parts.text)));
-  const controls = await decodeOwnControls(fields, body, parts);
+  const controls = await decodeOwnControls(read, parts.text);
   const promptLogprobs = decodePromptLogprobs(fields);
   // An echo with logprobs includes those of the prompt.
   const counts = [promptLogprobs, echo ? logprobs : undefined].filter((count) => count !== undefined);
@@ -56,6 +58,7 @@ export async function decodeCompletion(body: JsonObject, parts: CompletionParts)
     /** The number of alternatives for each token of the reply, and of the prompt; undefined reports no logprobs. */
     logprobs,
     promptLogprobs,
+    notices,
   };
 }
 

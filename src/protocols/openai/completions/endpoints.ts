@@ -4,7 +4,7 @@ import type { GenerationRequest } from '../../../core/request.ts';
 import { withReplySeed } from '../../../core/sampling-fields.ts';
 import type { TextService } from '../../../core/text-service.ts';
 import type { Call, Reply } from '../../../http/call.ts';
-import { type CompletionParts, noticeHeaders } from '../../dialect.ts';
+import { type CompletionParts, withIgnored } from '../../dialect.ts';
 import { requestBody, withShortPath } from '../../endpoint.ts';
 import { generateAll } from '../../generate-all.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
@@ -13,15 +13,13 @@ import { newEnvelope } from '../encode.ts';
 import { openaiRow } from '../errors.ts';
 import { decodeCompletion } from './decode.ts';
 import { completionChoice, encodeCompletion } from './encode.ts';
-import { completionFidelity } from './fields.ts';
 
 export const completionEndpoints = withShortPath(
   openaiRow('/v1/completions', 'Continue texts, streamed or whole.', answerCompletion, { replayedAs: 'text' }),
 );
 
 async function answerCompletion(call: Call, parts: CompletionParts): Promise<Reply> {
-  const body = await requestBody(call, parts);
-  const decoded = await decodeCompletion(body, parts);
+  const decoded = await decodeCompletion(await requestBody(call, parts), parts);
   const { requests, echoes, replies, candidates, logprobs, stream } = decoded;
   const ticket = textTicket(call, decoded);
   const wanted = requests.flatMap((request) =>
@@ -37,7 +35,7 @@ async function answerCompletion(call: Call, parts: CompletionParts): Promise<Rep
       ...decoded,
       call,
       ticket,
-      headers: noticeHeaders(body, completionFidelity),
+      headers: withIgnored({}, decoded.notices.ignored),
       envelope: newEnvelope('text_completion', 'cmpl-', parts),
       repliesPerPrompt: replies,
       promptField: 'prompt',

@@ -1,0 +1,101 @@
+import type { ChatRequest } from '../chat/request.ts';
+import type { GenerationControls } from '../core/request.ts';
+import { inSlices, type Sliced } from '../core/slices.ts';
+import type { JsonObject } from '../http/body.ts';
+import type { Call } from '../http/call.ts';
+import { type ControlParts, chatLimits, decodeControls, idleFields, readControls } from './controls/decode.ts';
+import type { Controls } from './controls/table.ts';
+import type { DialectParts } from './dialect.ts';
+import { type Fields, ignoredIn, isObject, readFields, type Table } from './fields.ts';
+import { type Attachments, withMedia } from './media.ts';
+
+/** What a body contains without effect; replies name it in headers. */
+export interface Notices {
+  /** The paths of fields without effect. */
+  readonly ignored: readonly string[];
+  /** The fields that switch thinking off, which have no effect if the chat format of the model cannot do that. */
+  readonly thinkingOff: readonly string[];
+}
+
+/** A body that asks for text, read once. */
+export interface ReadBody<Declared> {
+  /** The fields of the dialect. */
+  readonly fields: Fields<Declared>;
+  /** The native controls beside them: as they were sent, and decoded. The dialect puts its own fields over them. */
+  readonly native: Controls;
+  readonly controls: GenerationControls;
+  readonly limits: ControlParts;
+  readonly notices: Notices;
+}
+
+type Context = Pick<DialectParts, 'controlParts' | 'overflow'>;
+
+/** The body of a chat, which may have its own adapter. `nativeBody`: where native controls are read, if elsewhere. */
+export function readChat<const Declared extends Table>(
+  table: Declared,
+  body: JsonObject,
+  context: Context,
+  nativeBody = body,
+): ReadBody<Declared> {
+  return readBody(table, body, nativeBody, context, chatLimits);
+}
+
+/** The body of a text to be continued. */
+export function readCompletion<const Declared extends Table>(
+  table: Declared,
+  body: JsonObject,
+  context: Context,
+  nativeBody = body,
+): ReadBody<Declared> {
+  return readBody(table, body, nativeBody, context, (_, limits) => limits);
+}
+
+function readBody<const Declared extends Table>(
+  table: Declared,
+  body: JsonObject,
+  nativeBody: JsonObject,
+  { controlParts, overflow }: Context,
+  limitsFor: typeof chatLimits,
+): ReadBody<Declared> {
+  const fields = readFields(table, body);
+  const native = readControls(nativeBody);
+  const limits = limitsFor(native, controlParts());
+  const ignored = [...ignoredIn(table, body), ...idleFields(native)];
+  const thinkingOff = thinkingSwitches.filter((path) => isOff(valueAt(nativeBody, path)));
+  const controls = { ...decodeControls(native, limits), overflow };
+  return { fields, native, controls, limits, notices: { ignored, thinkingOff } };
+}
+
+/** The fields that can switch thinking off, in all dialects. */
+const thinkingSwitches: readonly string[] = [
+  'chat_template_kwargs.enable_thinking',
+  'reasoning_effort',
+  'reasoning.effort',
+  'reasoning.enabled',
+  'thinking',
+  'think',
+];
+
+function valueAt(body: JsonObject, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), body);
+}
+
+function isOff(value: unknown): boolean {
+  return value === false || value === 'none' || value === 'off' || (isObject(value) && value.type === 'disabled');
+}
+
+/** A decoded chat whose media may have to be fetched. */
+interface WithAttachments {
+  readonly request: ChatRequest;
+  readonly attachments: Attachments;
+}
+
+/** Decodes in slices, then fetches the media of the request. */
+export async function decodeInSlices<Decoded extends WithAttachments>(
+  decoding: Sliced<Decoded>,
+  { signal }: Pick<Call, 'signal'>,
+  { fetchMedia }: Pick<DialectParts, 'fetchMedia'>,
+): Promise<Decoded> {
+  const decoded = await inSlices(decoding, { signal });
+  return { ...decoded, request: await withMedia(decoded.request, decoded.attachments, { fetchMedia, signal }) };
+}
