@@ -23,7 +23,7 @@ export function serveWithoutModel({ description, generate, abort }) {
   // As in a real worker, the server decides when it ends.
   for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => {});
   process.on('message', (/** @type {ToWorker} */ message) => {
-    if (message.type === 'load') send({ type: 'loaded', model: modelOf(description) });
+    if (message.type === 'load') send({ type: 'loaded', facts: modelOf(description) });
     else if (message.type === 'generate') generate(message);
     else if (message.type === 'abort') abort?.(message.id);
     else send({ type: 'answer', id: message.id, value: message.type === 'detokenize' ? '' : [] });

@@ -6,7 +6,7 @@ import type { CardNeed } from '../core/card-memory.ts';
 import type { EmbeddingEngine, EmbeddingFacts } from '../core/embedding.ts';
 import { sameName } from '../core/model-names.ts';
 import { EmbeddingHost, type EmbeddingOptions } from '../engines/embedding/host.ts';
-import type { TaskObserver } from '../engines/host/task-engine.ts';
+import type { EngineObserver } from '../engines/host/engine-process.ts';
 import {
   loadOptions,
   type ModelFile,
@@ -123,7 +123,11 @@ function maker(name: string, options: () => EmbeddingOptions, terminal: Terminal
   });
 }
 
-function consoleObserver(name: string, { model }: EmbeddingOptions, terminal: Terminal): TaskObserver<EmbeddingFacts> {
+function consoleObserver(
+  name: string,
+  { model }: EmbeddingOptions,
+  terminal: Terminal,
+): EngineObserver<EmbeddingFacts> {
   const log = new LoadLog(terminal, name, () => performance.now(), 'Embeddings');
   return {
     ...engineConsole('embedding', name, terminal, {

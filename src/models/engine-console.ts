@@ -1,6 +1,6 @@
 import { reportFacts, versionList } from '../core/product.ts';
+import type { EngineObserver } from '../engines/host/engine-process.ts';
 import { type Loss, lossLine } from '../engines/host/engine-state.ts';
-import type { TaskObserver } from '../engines/host/task-engine.ts';
 import { progressBar, type Terminal } from '../observe/terminal.ts';
 import { type EnginePackages, installedVersions } from './engine-packages.ts';
 
@@ -24,7 +24,7 @@ export function engineConsole<Facts>(
   name: string,
   terminal: Pick<Terminal, 'line' | 'status' | 'interactive'>,
   { debug = false, loaded, ...report }: EngineConsoleOptions<Facts>,
-): TaskObserver<Facts> {
+): EngineObserver<Facts> {
   const error = { level: 'error', model: name } as const;
   const loading = `Loading ${name.replace(/^The /, 'the ')}`;
   return {

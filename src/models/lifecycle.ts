@@ -134,7 +134,9 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
 const longestAnswerMs = 2000;
 
 /** What every engine process is started with. */
-type ProcessParts = Required<Pick<EngineProcessParts<never, never>, 'capability' | 'spawn' | 'startTimer' | 'proven'>>;
+type ProcessParts = Required<
+  Pick<EngineProcessParts<never, never, never>, 'capability' | 'spawn' | 'startTimer' | 'proven'>
+>;
 
 /** The lifecycles of one model: the second one knows that the first was loaded. */
 export function lifecycles<Engine extends HostedEngine>(

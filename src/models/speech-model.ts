@@ -5,7 +5,7 @@ import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import type { SpeechEngine, SpeechFacts, SpeechService, Voice } from '../core/speech.ts';
-import type { TaskObserver } from '../engines/host/task-engine.ts';
+import type { EngineObserver } from '../engines/host/engine-process.ts';
 import { fliteVoices, SpeechHost, type SpeechOptions } from '../engines/speech/host.ts';
 import { findVoicesPack, type KokoroFiles } from '../engines/speech/kokoro/pack.ts';
 import { kokoroVoices } from '../engines/speech/kokoro/voices.ts';
@@ -93,7 +93,7 @@ function fliteModel(
   const name = 'flite';
   let untold = hint;
   const lines = speechConsole(name, terminal);
-  const observer: TaskObserver<SpeechFacts> = {
+  const observer: EngineObserver<SpeechFacts> = {
     ...lines,
     loaded: (facts) => {
       lines.loaded?.(facts);
@@ -119,7 +119,7 @@ function voiceModel(settings: Settings, terminal: Terminal): SpeechModel {
   const threads = engineThreads(settings.ttsthreads, settings);
   const { failed: _, ...lines } = speechConsole(name, terminal);
   // The caller that loads a given model reports the failure.
-  const observer: TaskObserver<SpeechFacts> = {
+  const observer: EngineObserver<SpeechFacts> = {
     ...lines,
     loaded: ({ voices }) =>
       terminal.line(`Load TTS Model OK: True (${name}, ${voices.length} ${voices.length === 1 ? 'voice' : 'voices'})`),
@@ -158,7 +158,7 @@ export const speechPackages: EnginePackages = () => [
 
 const entry = fileURLToPath(new URL('../engines/speech/worker/main.js', import.meta.url));
 
-function speechConsole(name: string, terminal: Terminal): TaskObserver<SpeechFacts> {
+function speechConsole(name: string, terminal: Terminal): EngineObserver<SpeechFacts> {
   return engineConsole('speech', `The voice ${name}`, terminal, {
     advice: 'If this goes on, another --ttsmodel may help.',
     packages: speechPackages,

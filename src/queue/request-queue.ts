@@ -1,4 +1,5 @@
 import type { AbortCause } from '../core/abort-cause.ts';
+import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import type { QueuePosition, QueueStatus } from '../core/request.ts';
 import type { TextState } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
@@ -99,6 +100,14 @@ export class RequestQueue {
         place.leave();
       },
     };
+  }
+
+  /** Tells the watch how long an engine took to load, or why it did not. */
+  async loadTimed<Use>(use: Promise<Use>, kind: string, model: string, watch: ExchangeWatch | undefined): Promise<Use> {
+    const askedAt = this.now();
+    const came = (error?: unknown) => watch?.engineCame?.(kind, model, this.now() - askedAt, error);
+    use.then(() => came(), came);
+    return use;
   }
 
   /** For the end of the server: requests that wait, and new ones, get the error `stopping`. */

@@ -113,13 +113,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     let release = (): void => {};
     const useEngine = async (): Promise<TaskRun<Engine>> => {
       const askedAt = requestQueue.now();
-      const came = (thrown?: unknown) =>
-        watch?.engineCame?.(kind.name, source.name, requestQueue.now() - askedAt, thrown);
-      const use = await source.use(signal).catch((thrown: unknown) => {
-        came(thrown);
-        throw thrown;
-      });
-      came();
+      const use = await requestQueue.loadTimed(source.use(signal), kind.name, source.name, watch);
       release = use.release;
       signal.throwIfAborted();
       begunAt = requestQueue.now();

@@ -17,6 +17,7 @@ import type {
 } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
 import type { Ticket } from '../core/ticket.ts';
+import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Sharing } from './batching.ts';
 import type { Job } from './jobs.ts';
 import { type Place, stateWork, textWork } from './queue.ts';
@@ -80,8 +81,7 @@ export function textService({
     const { turn, leave, position } = requestQueue.enter(ticket, options);
     ticket.placed?.(() => queued(position()));
     try {
-      await Promise.race([turn, aborted(ticket.signal)]);
-      ticket.signal.throwIfAborted();
+      await unlessAborted(turn, ticket.signal);
       return await work();
     } finally {
       leave();
@@ -215,23 +215,18 @@ export function textService({
       };
       stop.signal.addEventListener('abort', abortIt, { once: true });
     };
-    void Promise.race([place.turn, aborted(stop.signal)])
-      .then(async () => {
-        if (stop.signal.aborted) return;
-        const askedAt = requestQueue.now();
-        const came = (error?: unknown) =>
-          watch?.engineCame?.('text', modelName(source.state()), requestQueue.now() - askedAt, error);
+    const acquire = async (): Promise<void> => {
+      try {
+        await unlessAborted(place.turn, stop.signal);
+        use = await requestQueue.loadTimed(source.use(stop.signal), 'text', modelName(source.state()), watch);
+      } catch (error) {
         // Stopped before the engine was loaded: nothing is in use.
-        use = await source.use(stop.signal).catch((error: unknown) => {
-          came(error);
-          if (!stop.signal.aborted) throw error;
-          return undefined;
-        });
-        if (use) came();
-      })
-      .finally(() => {
+        if (!stop.signal.aborted) throw error;
+      } finally {
         own.wantsEngine = false;
-      })
+      }
+    };
+    void acquire()
       .then(begin)
       .catch((error: unknown) => event({ type: 'error', error: asAppError(error) }));
     return channel;
@@ -301,10 +296,3 @@ function stopError({ reason }: AbortSignal): GenerationEvent | undefined {
 }
 
 const alone = (): Sharing => ({ type: 'alone', reason: undefined });
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}

@@ -18,7 +18,7 @@ const built = await builtModules(
   ['parent', 'child', 'watchdog'].map((name) => `engines/host/${name}`),
 );
 const entry = join(folder, 'worker.mjs');
-const engines: EngineProcess<Told, Said>[] = [];
+const engines: EngineProcess<Told, Said, undefined>[] = [];
 afterAll(async () => {
   await Promise.all(engines.map((engine) => engine.stop()));
   rmSync(folder, { recursive: true });
@@ -39,7 +39,7 @@ function receive(message, attachments) {
       return;
     }
     parent.watch.serving(1000);
-    parent.send({ type: 'ready' });
+    parent.send({ type: 'loaded' });
   }
   if (type === 'loop') for (;;);
   if (type === 'block') wait(600_000);
@@ -61,7 +61,6 @@ type Told = {
   readonly times?: number;
 };
 type Said =
-  | { readonly type: 'ready' }
   | { readonly type: 'answer'; readonly id: number; readonly value: string }
   | { readonly type: 'counted'; readonly number: number };
 
@@ -73,16 +72,16 @@ interface Answer {
 function startEngine() {
   const counted: { readonly number: number; readonly attachments: readonly Uint8Array[] }[] = [];
   const losses: string[] = [];
-  const engine: EngineProcess<Told, Said> = new EngineProcess<Told, Said>({
+  const engine: EngineProcess<Told, Said, undefined> = new EngineProcess<Told, Said, undefined>({
     capability: 'test',
     spawn: spawnChild,
     entry,
     startTimer: systemTimer,
     opening: () => ({ type: 'open' }),
     closingMs: 1000,
+    loaded: () => undefined,
     receive: (message, attachments) => {
-      if (message.type === 'ready') engine.becameReady();
-      else if (message.type === 'counted') counted.push({ number: message.number, attachments });
+      if (message.type === 'counted') counted.push({ number: message.number, attachments });
       else engine.calls.answer(message.id, { value: message.value, attachments });
     },
     observer: { lost: ({ type }) => losses.push(type) },

@@ -1,32 +1,28 @@
 import { describe, expect, test } from 'vitest';
 import type { AppError } from '../../core/errors.ts';
-import { EngineProcess, type EngineProcessParts } from './engine-process.ts';
+import { EngineProcess, type EngineProcessParts, type LoadMessage } from './engine-process.ts';
 import { lossLine } from './engine-state.ts';
 import { fakeWorkers } from './testing/workers.ts';
 
 type To = { readonly type: 'open' | 'ask' | 'begin' | 'abort'; readonly id?: number };
-type From =
-  | { readonly type: 'ready' }
-  | { readonly type: 'progress'; readonly fraction: number }
-  | { readonly type: 'broken'; readonly reason?: string }
-  | { readonly type: 'answer' | 'end'; readonly id: number; readonly value?: unknown };
+type From = { readonly type: 'answer' | 'end'; readonly id: number; readonly value?: unknown };
+type Parts = EngineProcessParts<To, From, undefined>;
+const loaded = { type: 'loaded', facts: undefined } as const;
 
 /** An engine of messages that mean nothing, whose processes and whose time are those of the test. */
-function world(more: Partial<EngineProcessParts<To, From>> = {}) {
-  const fakes = fakeWorkers<To, From>();
+function world(more: Partial<Parts> = {}) {
+  const fakes = fakeWorkers<To, From | LoadMessage<undefined>>();
   const seen: string[] = [];
-  const engine: EngineProcess<To, From> = new EngineProcess<To, From>({
+  const engine: EngineProcess<To, From, undefined> = new EngineProcess<To, From, undefined>({
     capability: 'speech',
     spawn: fakes.spawn,
     entry: 'worker.js',
     startTimer: fakes.startTimer,
     opening: () => ({ type: 'open' }),
     closingMs: 2000,
+    loaded: () => undefined,
     receive: (message) => {
-      if (message.type === 'ready') engine.becameReady();
-      else if (message.type === 'progress') engine.progressed(message.fraction);
-      else if (message.type === 'broken') engine.couldNotLoad(message.reason);
-      else if (message.type === 'answer') engine.calls.answer(message.id, message.value);
+      if (message.type === 'answer') engine.calls.answer(message.id, message.value);
       else engine.ended(message.id);
     },
     observer: {
@@ -59,15 +55,15 @@ function world(more: Partial<EngineProcessParts<To, From>> = {}) {
   const crashAndReturn = () => {
     fakes.worker().exit();
     fakes.advance(31_000);
-    fakes.worker().say({ type: 'ready' });
+    fakes.worker().say(loaded);
   };
   return { ...fakes, engine, seen, undertake, ask, code, crashAndReturn };
 }
 
-function readyWorld(more: Partial<EngineProcessParts<To, From>> = {}) {
+function readyWorld(more: Partial<Parts> = {}) {
   const all = world(more);
   all.engine.start();
-  all.worker().say({ type: 'ready' });
+  all.worker().say(loaded);
   return all;
 }
 
@@ -86,7 +82,7 @@ test('EngineProcess: a process that cannot be started for lack of files is tried
   });
   expect(seen.some((line) => line.startsWith('failed'))).toBe(false);
   advance(31_000);
-  worker().say({ type: 'ready' });
+  worker().say(loaded);
   expect(engine.state().type).toBe('ready');
   const later = code(ask());
   await Promise.resolve();
@@ -130,7 +126,7 @@ describe('EngineProcess: start', () => {
     expect(engine.pid).toBe(1);
     worker().say({ type: 'progress', fraction: 0.25 });
     expect(engine.state()).toEqual({ type: 'starting', progress: 0.25 });
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     expect(engine.state()).toEqual({ type: 'ready' });
   });
 
@@ -146,7 +142,7 @@ describe('EngineProcess: start', () => {
     const { engine, worker } = world();
     const settled = [engine.settled(), engine.settled()];
     expect(await isOver(settled[0] as Promise<void>)).toBe(false);
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     await Promise.all(settled);
     await engine.settled();
   });
@@ -155,7 +151,7 @@ describe('EngineProcess: start', () => {
     const { engine, worker, undertake, ask, code, seen } = world();
     const settled = engine.settled();
     const [work, question] = [undertake(), code(ask())];
-    worker().say({ type: 'broken', reason: 'no such file' });
+    worker().say({ type: 'load-failed', reason: 'no such file' });
     expect(engine.state().type).toBe('starting');
     worker().exit({ code: 3, signal: null });
     await settled;
@@ -205,7 +201,7 @@ describe('EngineProcess: calls', () => {
     engine.start();
     const answer = ask();
     expect(worker().sent).toHaveLength(1);
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     await engine.settled();
     const id = worker().sent[1]?.id as number;
     worker().say({ type: 'answer', id, value: 42 });
@@ -236,7 +232,7 @@ describe('EngineProcess: calls', () => {
     const { ask, worker, engine } = readyWorld();
     worker().exit();
     const answer = ask();
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     await engine.settled();
     await engine.settled();
     const id = worker().sent.find(({ type }) => type === 'ask')?.id as number;
@@ -271,7 +267,7 @@ describe('EngineProcess: hang', () => {
     worker().exit({ signal: 'SIGKILL' });
     expect(workers).toHaveLength(2);
     expect(seen).toEqual(['starting', 'silent 1, again in 0', 'starting']);
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     expect(engine.state()).toEqual({ type: 'ready' });
   });
 
@@ -305,7 +301,7 @@ describe('EngineProcess: hang', () => {
     worker().lively = false;
     advance(500);
     worker().say({ type: 'end', id });
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     expect(engine.state()).toEqual({ type: 'lost' });
     expect(work.told).toEqual(['begun', 'engine-silent']);
   });
@@ -314,7 +310,7 @@ describe('EngineProcess: hang', () => {
     const { engine, worker, advance } = world();
     engine.start();
     worker().lively = false;
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     advance(600_000);
     expect(worker().killed).toBe(false);
   });
@@ -340,7 +336,7 @@ describe('EngineProcess: tasks', () => {
     const early = world();
     const held = early.undertake();
     expect(held.told).toEqual([]);
-    early.worker().say({ type: 'ready' });
+    early.worker().say(loaded);
     expect([held.told, early.undertake().told]).toEqual([['begun'], ['begun']]);
   });
 
@@ -349,7 +345,7 @@ describe('EngineProcess: tasks', () => {
     const work = undertake();
     work.abort();
     work.abort();
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     expect(work.told).toEqual(['withdrawn']);
     expect(worker().sent).toEqual([{ type: 'open' }]);
   });
@@ -409,7 +405,7 @@ describe('EngineProcess: tasks', () => {
     const held = undertake('b');
     expect([running.told, held.told]).toEqual([['begun', 'engine-lost'], []]);
     expect(engine.state().type).toBe('starting');
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     expect(held.told).toEqual(['begun']);
   });
 });
@@ -420,7 +416,7 @@ describe('EngineProcess: crash', () => {
     for (let death = 0; death < 20; death += 1) {
       worker().exit();
       advance(31_000);
-      worker().say({ type: 'ready' });
+      worker().say(loaded);
     }
     const pauses = seen.filter((line) => line.startsWith('died')).map((line) => Number(line.split(' ').at(-1)));
     expect(pauses).toEqual([0, 500, 1000, 2000, 4000, 8000, 16_000, ...Array(13).fill(30_000)]);
@@ -449,11 +445,11 @@ describe('EngineProcess: crash', () => {
   test('a failed reload is retried with its reason', () => {
     const { worker, advance, seen, engine } = readyWorld();
     worker().exit();
-    worker().say({ type: 'broken', reason: 'the file is gone' });
+    worker().say({ type: 'load-failed', reason: 'the file is gone' });
     worker().exit({ code: 3, signal: null });
     expect(engine.state().type).toBe('lost');
     advance(500);
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     expect(engine.state().type).toBe('ready');
     expect(seen.slice(1)).toEqual(['died 1, again in 0', 'starting', 'not-loaded 2, again in 500', 'starting']);
   });
@@ -473,7 +469,7 @@ describe('EngineProcess: crash', () => {
     const settled = engine.settled();
     advance(500);
     expect(await isOver(settled)).toBe(false);
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     await settled;
   });
 
@@ -498,7 +494,7 @@ describe('EngineProcess: crash', () => {
     expect(engine.state()).toEqual({ type: 'lost' });
     const later = undertake();
     advance(5000);
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     expect(later.told).toEqual(['begun']);
   });
 
@@ -512,7 +508,7 @@ describe('EngineProcess: crash', () => {
     await settled;
     expect(held.told).toEqual(['engine-down']);
     expect(engine.state()).toMatchObject({ type: 'starting', trouble: { retryAfterSeconds: 1 } });
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     expect(undertake().told).toEqual(['begun']);
   });
 
@@ -520,7 +516,7 @@ describe('EngineProcess: crash', () => {
     const { engine, worker, advance } = world();
     engine.start();
     advance(100_000);
-    worker().say({ type: 'ready' });
+    worker().say(loaded);
     worker().exit();
     const settled = engine.settled();
     advance(399_000);
@@ -569,7 +565,7 @@ describe('EngineProcess: request that crashes the engine', () => {
       advance(500);
       worker().exit({ signal: 'SIGKILL' });
       advance(31_000);
-      worker().say({ type: 'ready' });
+      worker().say(loaded);
     }
     expect(undertake('bad').told).toEqual(['request-ends-engine']);
   });

@@ -5,7 +5,7 @@ import { downError, type EngineState, howItDied, type Loss, Recovery } from './e
 import { type Pulse, Stillness, stillMs, tickMs } from './heartbeat.ts';
 import { type InFlightTask, InFlightTasks, PendingCalls } from './in-flight.ts';
 
-export interface EngineProcessParts<Outgoing, Incoming> {
+export interface EngineProcessParts<Outgoing, Incoming, Facts> {
   /** The kind of engine, for error messages: `text`, `speech`, … */
   readonly capability: string;
   readonly spawn: Spawn;
@@ -13,7 +13,9 @@ export interface EngineProcessParts<Outgoing, Incoming> {
   readonly startTimer: StartTimer;
   /** The first message to each process: what to load. */
   readonly opening: () => Outgoing;
-  /** Handles a message by calling `progressed`, `becameReady`, `couldNotLoad`, `ended`, or a method of `calls`. */
+  /** It is loaded; called before any task begins. */
+  readonly loaded: (facts: Facts) => void;
+  /** Handles a message other than those about loading, by calling `ended` or a method of `calls`. */
   readonly receive: (message: Incoming, attachments: Attachments) => void;
   /** How long it may take to stop. */
   readonly closingMs: number;
@@ -23,14 +25,26 @@ export interface EngineProcessParts<Outgoing, Incoming> {
   readonly startsOver?: (exit: ChildExit) => boolean;
   /** Why it could not load, if it did not report a reason. */
   readonly loadReason?: (exit: ChildExit) => string;
-  readonly observer?: EngineObserver;
+  readonly observer?: EngineObserver<Facts>;
 }
+
+/** The messages of every worker about its loading. */
+export type LoadMessage<Facts> =
+  | { readonly type: 'progress'; readonly fraction: number }
+  | { readonly type: 'loaded'; readonly facts: Facts }
+  /** A reason of null: native code has written it to standard error. */
+  | { readonly type: 'load-failed'; readonly reason: string | null }
+  /** A line for the log; no request fails. */
+  | { readonly type: 'note'; readonly text: string };
 
 export type StartTimer = (milliseconds: number, passed: () => void) => { cancel(): void };
 
-export interface EngineObserver {
+export interface EngineObserver<Facts> {
   /** A process starts to load, for the first time or again. */
   starting?(): void;
+  progress?(fraction: number): void;
+  loaded?(facts: Facts): void;
+  note?(text: string): void;
   failed?(reason: string): void;
   /** The process has ended and will be started again. */
   lost?(loss: Loss): void;
@@ -40,8 +54,29 @@ export interface EngineObserver {
 /** A process that has not ended this long after SIGKILL is abandoned. */
 const longestDyingMs = 10_000;
 
+/** An engine as the server sees it: its process, and the messages of its kind. */
+export abstract class EngineHost {
+  protected abstract readonly process: Pick<EngineProcess<never, never, never>, 'start' | 'stop' | 'pid' | 'settled'>;
+
+  start(): void {
+    this.process.start();
+  }
+
+  stop(): Promise<void> {
+    return this.process.stop();
+  }
+
+  get pid(): number | undefined {
+    return this.process.pid;
+  }
+
+  settled(): Promise<void> {
+    return this.process.settled();
+  }
+}
+
 /** One engine process: started on demand, watched, restarted when it crashes or hangs, and stopped. Every caller gets a result. */
-export class EngineProcess<Outgoing, Incoming> {
+export class EngineProcess<Outgoing, Incoming extends { readonly type: string }, Facts> {
   #state: EngineState = { type: 'idle' };
   #child: Child<Outgoing> | undefined;
   #heartbeat = new Heartbeat();
@@ -59,7 +94,7 @@ export class EngineProcess<Outgoing, Incoming> {
   readonly calls: PendingCalls;
   readonly #tasks: InFlightTasks;
 
-  constructor(private readonly parts: EngineProcessParts<Outgoing, Incoming>) {
+  constructor(private readonly parts: EngineProcessParts<Outgoing, Incoming, Facts>) {
     this.#proven = parts.proven ?? false;
     this.calls = new PendingCalls(parts.capability);
     this.#tasks = new InFlightTasks(parts.capability);
@@ -113,24 +148,6 @@ export class EngineProcess<Outgoing, Incoming> {
     return { abort: () => this.#tasks.abort(id) };
   }
 
-  progressed(progress: number): void {
-    if (this.#state.type === 'starting') this.#state = { type: 'starting', progress };
-  }
-
-  becameReady(): void {
-    if (this.#state.type !== 'starting') return;
-    this.#proven = true;
-    this.#state = { type: 'ready' };
-    this.#recovery.ready();
-    this.#settle();
-    this.#tasks.beginHeld();
-  }
-
-  /** The process ends next. Its exit decides, because its last lines may not have arrived yet. */
-  couldNotLoad(reason: string | undefined): void {
-    this.#loadFailure = reason;
-  }
-
   ended(id: number): void {
     this.#recovery.sound();
     this.#tasks.ended(id);
@@ -162,9 +179,9 @@ export class EngineProcess<Outgoing, Incoming> {
     this.#heartbeat = heart;
     const { observer } = this.parts;
     observer?.starting?.();
-    const child: Child<Outgoing> = this.parts.spawn<Outgoing, Incoming>(this.parts.entry, {
+    const child: Child<Outgoing> = this.parts.spawn<Outgoing, Incoming | LoadMessage<Facts>>(this.parts.entry, {
       message: (message, attachments) => {
-        if (this.#child === child) this.parts.receive(message, attachments);
+        if (this.#child === child) this.#receive(message, attachments);
       },
       exit: (exit) => this.#exited(child, exit),
       pulse: (pulse) => heart.pulse(pulse),
@@ -172,6 +189,40 @@ export class EngineProcess<Outgoing, Incoming> {
     });
     this.#child = child;
     child.send(this.parts.opening());
+  }
+
+  #receive(message: Incoming | LoadMessage<Facts>, attachments: Attachments): void {
+    const { observer, loaded, receive } = this.parts;
+    if (!isLoadMessage(message)) {
+      receive(message, attachments);
+      return;
+    }
+    switch (message.type) {
+      case 'progress':
+        if (this.#state.type === 'starting') this.#state = { type: 'starting', progress: message.fraction };
+        observer?.progress?.(message.fraction);
+        return;
+      case 'loaded':
+        loaded(message.facts);
+        observer?.loaded?.(message.facts);
+        this.#becameReady();
+        return;
+      case 'load-failed':
+        // The process ends next. Its exit decides, because its last lines may not have arrived yet.
+        this.#loadFailure = message.reason ?? undefined;
+        return;
+      case 'note':
+        observer?.note?.(message.text);
+    }
+  }
+
+  #becameReady(): void {
+    if (this.#state.type !== 'starting') return;
+    this.#proven = true;
+    this.#state = { type: 'ready' };
+    this.#recovery.ready();
+    this.#settle();
+    this.#tasks.beginHeld();
   }
 
   /** Time is counted in ticks, so that it does not pass while the machine sleeps. */
@@ -273,6 +324,10 @@ export class EngineProcess<Outgoing, Incoming> {
     const stopped = { reason: 'it is being stopped', retryAfterSeconds: 5 };
     return downError(capability, ('trouble' in state && state.trouble) || stopped);
   }
+}
+
+function isLoadMessage<Facts>(message: { readonly type: string }): message is LoadMessage<Facts> {
+  return ['progress', 'loaded', 'load-failed', 'note'].includes(message.type);
 }
 
 /** Heartbeats of one process. */

@@ -3,24 +3,18 @@ import { Channel } from '../../core/channel.ts';
 import { AppError, type PlainError, reviveError } from '../../core/errors.ts';
 import type { Attachments } from './channel.ts';
 import type { ChildExit } from './child.ts';
-import { type EngineObserver, EngineProcess, type EngineProcessParts } from './engine-process.ts';
+import { EngineHost, type EngineObserver, EngineProcess, type EngineProcessParts } from './engine-process.ts';
 import type { EngineState } from './engine-state.ts';
 import { fingerprint } from './in-flight.ts';
-import { closingMs, type FromTaskWorker, type ToTaskWorker } from './task-messages.ts';
+import { closingMs, type TaskMessage, type ToTaskWorker } from './task-messages.ts';
 
 type SharedParts = 'capability' | 'entry' | 'spawn' | 'startTimer' | 'proven' | 'loadReason';
 
-export interface TaskEngineParts<Options, Facts> extends Pick<EngineProcessParts<never, never>, SharedParts> {
+export interface TaskEngineParts<Options, Facts> extends Pick<EngineProcessParts<never, never, never>, SharedParts> {
   readonly options: Options;
   /** Options for another start after this exit; undefined to count a failure. */
   readonly startsOver?: (exit: ChildExit, options: Options) => Options | undefined;
-  readonly observer?: TaskObserver<Facts>;
-}
-
-export interface TaskObserver<Facts> extends EngineObserver {
-  progress?(fraction: number): void;
-  loaded?(facts: Facts): void;
-  note?(text: string): void;
+  readonly observer?: EngineObserver<Facts>;
 }
 
 /** An event of a task, with its bytes. */
@@ -32,18 +26,22 @@ export interface Told<Event> {
 type Item<Event> = Told<Event> | { readonly error: unknown } | 'ended';
 
 /** An engine that does tasks: each starts with a message, sends events, and ends. Every engine but the text engine is one. */
-export class TaskEngine<Options, Facts, Task, Event> {
-  readonly #process: EngineProcess<ToTaskWorker<Options, Task>, FromTaskWorker<Facts, Event>>;
+export class TaskEngine<Options, Facts, Task, Event> extends EngineHost {
+  protected readonly process: EngineProcess<ToTaskWorker<Options, Task>, TaskMessage<Event>, Facts>;
   readonly #running = new Map<number, (item: Item<Event>) => void>();
   #facts: Facts | undefined;
   #options: Options;
 
   constructor(private readonly parts: TaskEngineParts<Options, Facts>) {
+    super();
     this.#options = parts.options;
-    this.#process = new EngineProcess({
+    this.process = new EngineProcess({
       ...parts,
       closingMs,
       opening: () => ({ type: 'load', options: this.#options }),
+      loaded: (facts) => {
+        this.#facts = facts;
+      },
       receive: (message, attachments) => this.#receive(message, attachments),
       startsOver: (exit) => {
         const next = parts.startsOver?.(exit, this.#options);
@@ -53,24 +51,8 @@ export class TaskEngine<Options, Facts, Task, Event> {
     });
   }
 
-  start(): void {
-    this.#process.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#process.stop();
-  }
-
-  get pid(): number | undefined {
-    return this.#process.pid;
-  }
-
   state(): EngineState {
-    return this.#process.state();
-  }
-
-  settled(): Promise<void> {
-    return this.#process.settled();
+    return this.process.state();
   }
 
   facts(): Facts | undefined {
@@ -91,14 +73,14 @@ export class TaskEngine<Options, Facts, Task, Event> {
       items.push(last);
       items.end();
     };
-    work = this.#process.startTask({
+    work = this.process.startTask({
       fingerprint: () => fingerprint({ task, attachments: attachments.map(digest) }),
       begin: (given) => {
         id = given;
         this.#running.set(id, (item) => (item === 'ended' || 'error' in item ? end(item) : items.push(item)));
-        this.#process.send({ type: 'begin', id, task }, attachments);
+        this.process.send({ type: 'begin', id, task }, attachments);
       },
-      abort: (given) => this.#process.send({ type: 'abort', id: given }),
+      abort: (given) => this.process.send({ type: 'abort', id: given }),
       withdrawn: () => end('ended'),
       lost: (error: AppError, given) => {
         this.#running.delete(given);
@@ -108,28 +90,12 @@ export class TaskEngine<Options, Facts, Task, Event> {
     if (signal.aborted) stop();
     return unpacked(items, signal, ({ attachments: bytes }) => {
       const length = bytes.reduce((sum, { byteLength }) => sum + byteLength, 0);
-      if (length > 0 && id !== undefined) this.#process.send({ type: 'taken', id, bytes: length });
+      if (length > 0 && id !== undefined) this.process.send({ type: 'taken', id, bytes: length });
     });
   }
 
-  #receive(message: FromTaskWorker<Facts, Event>, attachments: Attachments): void {
-    const { observer } = this.parts;
+  #receive(message: TaskMessage<Event>, attachments: Attachments): void {
     switch (message.type) {
-      case 'progress':
-        this.#process.progressed(message.fraction);
-        observer?.progress?.(message.fraction);
-        return;
-      case 'loaded':
-        this.#facts = message.facts;
-        observer?.loaded?.(message.facts);
-        this.#process.becameReady();
-        return;
-      case 'load-failed':
-        this.#process.couldNotLoad(message.reason ?? undefined);
-        return;
-      case 'note':
-        observer?.note?.(message.text);
-        return;
       case 'told':
         this.#running.get(message.id)?.({ event: message.told, attachments });
         return;
@@ -154,7 +120,7 @@ export class TaskEngine<Options, Facts, Task, Event> {
     const tell = this.#running.get(id);
     this.#running.delete(id);
     tell?.(last);
-    this.#process.ended(id);
+    this.process.ended(id);
   }
 }
 

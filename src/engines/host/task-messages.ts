@@ -1,4 +1,5 @@
 import type { PlainError } from '../../core/errors.ts';
+import type { LoadMessage } from './engine-process.ts';
 
 /** How long a worker may go on after its channel was closed. */
 export const closingMs = 2000;
@@ -11,12 +12,9 @@ export type ToTaskWorker<Options, Task> =
   /** The reader has taken this many bytes of the events: as many more may follow. */
   | { readonly type: 'taken'; readonly id: number; readonly bytes: number };
 
-export type FromTaskWorker<Facts, Told> =
-  | { readonly type: 'progress'; readonly fraction: number }
-  | { readonly type: 'loaded'; readonly facts: Facts }
-  /** Without a reason if native code wrote it to standard error. */
-  | { readonly type: 'load-failed'; readonly reason: string | null }
-  | { readonly type: 'note'; readonly text: string }
+export type FromTaskWorker<Facts, Told> = LoadMessage<Facts> | TaskMessage<Told>;
+
+export type TaskMessage<Told> =
   | { readonly type: 'told'; readonly id: number; readonly told: Told }
   | { readonly type: 'ended'; readonly id: number }
   | { readonly type: 'failed'; readonly id: number; readonly error: PlainError };

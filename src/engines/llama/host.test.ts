@@ -95,7 +95,7 @@ test('LlamaHost: loading, progress, ready', async () => {
   worker().say({ type: 'progress', fraction: 0.5 });
   expect(host.state()).toEqual({ type: 'loading', name: 'm', progress: 0.5 });
   const settled = host.settled();
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   await settled;
   expect(host.state()).toMatchObject({
     type: 'ready',
@@ -108,7 +108,7 @@ test('LlamaHost: loading, progress, ready', async () => {
 test('contextSize: that of the file until loaded, then unchanged by a restart', () => {
   const { host, worker, advance } = world();
   expect(host.contextSize()).toBe(2048);
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   expect(host.contextSize()).toBe(512);
   worker().exit();
   expect(host.state().type).toBe('loading');
@@ -119,7 +119,7 @@ test('contextSize: that of the file until loaded, then unchanged by a restart', 
 
 test('state: the model as the worker reports it', () => {
   const { host, worker } = world();
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   expect(host.state()).toMatchObject({
     model: { vocabularyType: 2, embeddingLength: 512, specialTokens: { bos: '<s>', eos: '</s>' } },
   });
@@ -127,7 +127,7 @@ test('state: the model as the worker reports it', () => {
 
 test('tokenize: parses special tokens by default; pieces may be bytes', async () => {
   const { host, worker } = world();
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   void host.tokenize('<s>', { addSpecial: false });
   void host.tokenize('<s>', { addSpecial: true, parseSpecial: false });
   const pieces = host.pieces([7, 8]);
@@ -143,7 +143,7 @@ test('tokenize: parses special tokens by default; pieces may be bytes', async ()
 
 test('LlamaHost: pieces of a step become events of their generations', () => {
   const { host, worker } = world();
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   const [first, second] = [generate(host), generate(host)];
   const ids = worker().sent.flatMap((message) => (message.type === 'generate' ? [message.id] : []));
   const [a = 0, b = 0] = ids;
@@ -170,7 +170,7 @@ test('LlamaHost: pieces of a step become events of their generations', () => {
 
 test('LlamaHost: a worker call resolves with its answer or rejects with its error', async () => {
   const { host, worker } = world();
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   const [tokens, text] = [host.tokenize('a', { addSpecial: true }), host.detokenize([1], { renderSpecial: false })];
   await host.settled();
   const [first, second] = worker().sent.slice(1) as { id: number }[];
@@ -183,7 +183,7 @@ test('LlamaHost: a worker call resolves with its answer or rejects with its erro
 test('states: needs a loaded model; each operation is a call to the worker', async () => {
   const { host, worker } = world();
   expect(host.states).toBeUndefined();
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   expect(host.states?.count).toBe(options.savedStates);
   const saved = host.states?.save(3);
   await host.settled();
@@ -195,7 +195,7 @@ test('states: needs a loaded model; each operation is a call to the worker', asy
 
 test.each(['check', 'load', 'clear'] as const)('states: passes %s on to the worker', async (action) => {
   const { host, worker } = world();
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   void host.states?.[action](2);
   await host.settled();
   expect(worker().sent.at(-1)).toMatchObject({ type: 'states', action: { type: action } });
@@ -205,7 +205,7 @@ test('tokenize: during the load, answered after it', async () => {
   const { host, worker } = world();
   const tokens = host.tokenize('a', { addSpecial: false });
   expect(worker().sent).toHaveLength(1);
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   await host.settled();
   const question = worker().sent[1] as ToWorker & { type: 'tokenize' };
   expect(question).toMatchObject({ type: 'tokenize', text: 'a', addSpecial: false });
@@ -217,7 +217,7 @@ test('cacheReport: empty at once without a model', async () => {
   const { host, worker, advance } = world();
   const report = { slots: [{ tokens: 4, busy: false }], memory: null, disk: null, misses: [] };
   expect(await host.cacheReport()).toEqual(emptyCacheReport);
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   const asked = host.cacheReport();
   await host.settled();
   worker().say({ type: 'answer', id: (worker().sent.at(-1) as { id: number }).id, value: report });
@@ -228,7 +228,7 @@ test('cacheReport: empty at once without a model', async () => {
   worker().exit();
   expect([await lost, await host.cacheReport()]).toEqual([emptyCacheReport, emptyCacheReport]);
 
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   const silent = host.cacheReport().catch((error: AppError) => error.code);
   await host.settled();
   advance(121_000);
@@ -237,7 +237,7 @@ test('cacheReport: empty at once without a model', async () => {
 
 test('LlamaHost: after a crash of the worker its requests fail, and it restarts at once', async () => {
   const { host, worker, workers, seen } = world();
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   const { events } = generate(host);
   const asked = host.tokenize('a', { addSpecial: true }).catch((error: AppError) => error.code);
   await host.settled();
@@ -246,14 +246,14 @@ test('LlamaHost: after a crash of the worker its requests fail, and it restarts 
   expect(await asked).toBe('engine-lost');
   expect(host.state()).toEqual({ type: 'loading', name: 'm', progress: 0 });
   expect(host.contextSize()).toBe(512);
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   expect([workers.length, host.state().type]).toEqual([2, 'ready']);
   expect(seen).toEqual(['starting', 'loaded', 'lost: SIGSEGV, 1 in a row', 'starting', 'loaded']);
 });
 
 test('LlamaHost: ends a hanging worker; its requests get engine-silent', () => {
   const { host, worker, advance } = world();
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   const { events } = generate(host);
   advance(1000);
   worker().lively = false;
@@ -265,7 +265,7 @@ test('LlamaHost: ends a hanging worker; its requests get engine-silent', () => {
 test('LlamaHost: restarts a crashing worker without limit; new requests get the reason and Retry-After', () => {
   const { host, worker, advance, seen } = world();
   for (let death = 0; death < 6; death += 1) {
-    worker().say({ type: 'loaded', model });
+    worker().say({ type: 'loaded', facts: model });
     worker().exit({ lastLines: ['ggml: error: something is broken'] });
     if (death < 5) advance(4000);
   }
@@ -276,14 +276,14 @@ test('LlamaHost: restarts a crashing worker without limit; new requests get the 
   expect(generate(host).events).toMatchObject([{ type: 'error', error: { code: 'engine-down' } }]);
   expect(seen.at(-1)).toBe('lost: SIGSEGV, 6 in a row');
   advance(8000);
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   expect(host.state().type).toBe('ready');
 });
 
 test('LlamaHost: a finished generation resets the crash count', () => {
   const { host, worker, seen } = world();
   for (let death = 0; death < 8; death += 1) {
-    worker().say({ type: 'loaded', model });
+    worker().say({ type: 'loaded', facts: model });
     generate(host, `prompt ${death}`);
     worker().say({ type: 'step', pieces: [{ ...finish, id: newestId(worker().sent) }] });
     worker().exit();
@@ -296,12 +296,12 @@ test('LlamaHost: a finished generation resets the crash count', () => {
 test('LlamaHost: rejects a request that crashed the worker twice, with any seed; other requests run', () => {
   const { host, worker, advance } = world();
   for (const seed of [1, 2]) {
-    worker().say({ type: 'loaded', model });
+    worker().say({ type: 'loaded', facts: model });
     expect(generate(host, 'deadly', seed).events).toEqual([]);
     worker().exit();
     advance(1000);
   }
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   expect(generate(host, 'deadly', 3).events).toMatchObject([
     { type: 'error', error: { code: 'request-ends-engine', status: 400 } },
   ]);
@@ -314,7 +314,7 @@ test('LlamaHost: a generation aborted during the load ends as aborted', () => {
   const { events, running } = generate(host);
   running.abort();
   expect(events).toMatchObject([{ type: 'finish', reason: 'aborted', usage: { completionTokens: 0 } }]);
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   expect(worker().sent).toHaveLength(1);
 });
 
@@ -322,7 +322,7 @@ test('LlamaHost: an illegal instruction selects the next lower CPU build, during
   const { host, worker, skipped } = world();
   worker().exit({ signal: 'SIGILL' });
   worker().exit({ signal: 'SIGILL' });
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   worker().exit({ signal: 'SIGILL' });
   expect(skipped()).toEqual([0, 1, 2, 3]);
   expect(host.state().type).toBe('loading');
@@ -382,7 +382,7 @@ test('note: passes notes of the worker on', () => {
 test('threads: starts with all of them, follows the worker, and keeps the count of changes over a restart', () => {
   const { worker, host } = world({}, { threads: 4, batchThreads: 8 });
   expect(host.threads()).toBeUndefined();
-  worker().say({ type: 'loaded', model });
+  worker().say({ type: 'loaded', facts: model });
   expect(host.threads()).toEqual({ decode: 4, prefill: 8, changes: 0 });
   worker().say({ type: 'threads', decode: 3, prefill: 8, changes: 1 });
   worker().say({ type: 'threads', decode: 3, prefill: 4, changes: 2 });
@@ -409,7 +409,7 @@ describe('LlamaHost: unusable GPU', () => {
     worker().exit(death);
     expect(host.state().type).toBe('loading');
     worker().exit({ signal: 'SIGABRT', lastLines: ['what(): vk::DeviceLostError', 'ErrorDeviceLost'] });
-    worker().say({ type: 'loaded', model });
+    worker().say({ type: 'loaded', facts: model });
     expect(host.state().type).toBe('ready');
     expect(failedBuilds(workers)).toEqual([[], ['cuda'], ['cuda', 'vulkan']]);
     expect(seen.filter((line) => line.startsWith('note'))).toEqual([
@@ -455,7 +455,7 @@ describe('LlamaHost: unusable GPU', () => {
 
   test('a build that has worked before is tried again', () => {
     const { worker, workers } = world({ gpuBuilds: ['cuda', 'none'] });
-    worker().say({ type: 'loaded', model });
+    worker().say({ type: 'loaded', facts: model });
     worker().exit(death);
     expect(failedBuilds(workers)).toEqual([[], []]);
   });
@@ -486,7 +486,7 @@ describe('LlamaHost: a GPU without enough memory', () => {
       worker().say({ type: 'load-failed', reason: null });
       worker().exit(full);
     }
-    worker().say({ type: 'loaded', model });
+    worker().say({ type: 'loaded', facts: model });
     expect(host.state().type).toBe('ready');
     expect(layersOf(workers)).toEqual([gpuLayers, 24, 16]);
     expect(seen.filter((line) => line.startsWith('note'))).toEqual([
@@ -505,7 +505,7 @@ describe('LlamaHost: a GPU without enough memory', () => {
   test('during a step: restarts with fewer layers', () => {
     const { worker, workers, seen } = world({ gpuBuilds: ['cuda', 'none'] });
     worker().say({ type: 'placed', gpuLayers: 4 });
-    worker().say({ type: 'loaded', model });
+    worker().say({ type: 'loaded', facts: model });
     worker().exit({ signal: 'SIGABRT', lastLines: ['CUDA error: out of memory', 'ggml-cuda.cu:108: CUDA error'] });
     expect(layersOf(workers)).toEqual(['auto', 3]);
     expect(seen.at(-2)).toContain('going on with 3');

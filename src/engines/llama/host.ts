@@ -17,16 +17,18 @@ import {
   type TokenPiece,
 } from '../../core/text-service.ts';
 import type { ChildExit } from '../host/child.ts';
-import { EngineProcess, type EngineProcessParts } from '../host/engine-process.ts';
+import { EngineHost, type EngineObserver, EngineProcess, type EngineProcessParts } from '../host/engine-process.ts';
 import { howItDied } from '../host/engine-state.ts';
 import { fingerprint } from '../host/in-flight.ts';
-import type { TaskObserver } from '../host/task-engine.ts';
 import { type FailedBuild, failedForGood, type Known, loadReason } from './gpu-failure.ts';
 import { expectedContextSize, type GpuBuild, type LoadedModel, type LoadOptions } from './load-options.ts';
-import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
+import { closingMs, type Piece, type StatesAction, type TextMessage, type ToWorker } from './messages.ts';
 import { failedBuild, startOver } from './start-over.ts';
 
-type ProcessDeps = Pick<EngineProcessParts<ToWorker, FromWorker>, 'spawn' | 'entry' | 'startTimer' | 'proven'>;
+type ProcessDeps = Pick<
+  EngineProcessParts<ToWorker, TextMessage, LoadedModel>,
+  'spawn' | 'entry' | 'startTimer' | 'proven'
+>;
 
 export interface LlamaHostDeps extends ProcessDeps {
   /** The installed builds of the engine. */
@@ -35,11 +37,11 @@ export interface LlamaHostDeps extends ProcessDeps {
   readonly observer?: LlamaObserver;
 }
 
-export type LlamaObserver = TaskObserver<LoadedModel>;
+export type LlamaObserver = EngineObserver<LoadedModel>;
 
 /** The text engine as the server sees it: the messages to a worker process with one model. Its lifecycle is in `EngineProcess`. */
-export class LlamaHost implements TextEngine {
-  readonly #process: EngineProcess<ToWorker, FromWorker>;
+export class LlamaHost extends EngineHost implements TextEngine {
+  protected readonly process: EngineProcess<ToWorker, TextMessage, LoadedModel>;
   readonly #generations = new Map<number, GenerationSink>();
   #model: TextModel | undefined;
   #steps: StepTimes = { steps: 0, rows: 0, computeMs: 0, sampleMs: 0, totalMs: 0 };
@@ -54,8 +56,9 @@ export class LlamaHost implements TextEngine {
     private options: LoadOptions,
     private readonly deps: LlamaHostDeps,
   ) {
+    super();
     const { gpuBuilds: _, canBuild: __, ...process } = deps;
-    this.#process = new EngineProcess<ToWorker, FromWorker>({
+    this.process = new EngineProcess({
       ...process,
       capability: 'text',
       closingMs: options.diskCache ? closingMs.writing : closingMs.plain,
@@ -63,27 +66,16 @@ export class LlamaHost implements TextEngine {
         this.#gpuLayers = undefined;
         return { type: 'load', options: this.options };
       },
+      loaded: (model) => this.#loaded(model),
       receive: (message) => this.#receive(message),
       startsOver: (exit) => this.#startsOver(exit),
       loadReason: (exit) => this.#loadReason(exit),
     });
   }
 
-  start(): void {
-    this.#process.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#process.stop();
-  }
-
-  get pid(): number | undefined {
-    return this.#process.pid;
-  }
-
   state(): TextState {
     const { name } = this.options;
-    const state = this.#process.state();
+    const state = this.process.state();
     if (state.type === 'ready') return { type: 'ready', model: this.#model as TextModel };
     if (state.type === 'failed') return { type: 'failed', name, reason: state.reason };
     const loading = { type: 'loading', name, progress: state.type === 'starting' ? state.progress : 0 } as const;
@@ -97,19 +89,15 @@ export class LlamaHost implements TextEngine {
     return this.#model?.contextSize ?? expectedContextSize(this.options);
   }
 
-  settled(): Promise<void> {
-    return this.#process.settled();
-  }
-
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
-    return this.#process.startTask({
+    return this.process.startTask({
       // A client that sets no seed sends the same request again.
       fingerprint: () => fingerprint({ ...request, sampling: { ...request.sampling, seed: undefined } }),
       begin: (id) => {
         this.#generations.set(id, sink);
-        this.#process.send({ type: 'generate', id, request, seed });
+        this.process.send({ type: 'generate', id, request, seed });
       },
-      abort: (id) => this.#process.send({ type: 'abort', id }),
+      abort: (id) => this.process.send({ type: 'abort', id }),
       withdrawn: () => sink.event(abortedUnstarted),
       lost: (error, id) => {
         this.#generations.delete(id);
@@ -119,24 +107,24 @@ export class LlamaHost implements TextEngine {
   }
 
   tokenize(text: string, { addSpecial, parseSpecial = true }: TokenizeOptions): Promise<readonly number[]> {
-    return this.#process.call((id) => ({ type: 'tokenize', id, text, addSpecial, parseSpecial }));
+    return this.process.call((id) => ({ type: 'tokenize', id, text, addSpecial, parseSpecial }));
   }
 
   pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]> {
-    return this.#process.call((id) => ({ type: 'pieces', id, tokens }));
+    return this.process.call((id) => ({ type: 'pieces', id, tokens }));
   }
 
   detokenize(tokens: readonly number[], { renderSpecial }: { readonly renderSpecial: boolean }): Promise<string> {
-    return this.#process.call((id) => ({ type: 'detokenize', id, tokens, renderSpecial }));
+    return this.process.call((id) => ({ type: 'detokenize', id, tokens, renderSpecial }));
   }
 
   /** Without a loaded model the report is empty; it does not wait for one. */
   async cacheReport(): Promise<CacheReport> {
-    if (this.#process.state().type !== 'ready') return emptyCacheReport;
+    if (this.process.state().type !== 'ready') return emptyCacheReport;
     try {
-      return await this.#process.call<CacheReport>((id) => ({ type: 'cache', id }));
+      return await this.process.call<CacheReport>((id) => ({ type: 'cache', id }));
     } catch (error) {
-      if (this.#process.state().type !== 'ready') return emptyCacheReport;
+      if (this.process.state().type !== 'ready') return emptyCacheReport;
       throw error;
     }
   }
@@ -147,27 +135,27 @@ export class LlamaHost implements TextEngine {
   }
 
   threads(): ThreadUse | undefined {
-    return this.#process.state().type === 'ready' ? this.#threads : undefined;
+    return this.process.state().type === 'ready' ? this.#threads : undefined;
   }
 
   /** The GPUs that the model uses, with their memory when it was loaded. */
   cardUse(): readonly CardUse[] {
-    return this.#process.state().type === 'ready' ? this.#cards : [];
+    return this.process.state().type === 'ready' ? this.#cards : [];
   }
 
   /** The present memory of those GPUs; empty without a loaded model. */
   async cards(): Promise<readonly CardMemory[]> {
     if (this.cardUse().length === 0) return [];
     try {
-      return await this.#process.call<readonly CardMemory[]>((id) => ({ type: 'cards', id }));
+      return await this.process.call<readonly CardMemory[]>((id) => ({ type: 'cards', id }));
     } catch {
       return [];
     }
   }
 
   get states(): SavedStates | undefined {
-    if (this.#process.state().type !== 'ready') return undefined;
-    const call = <Result>(action: StatesAction) => this.#process.call<Result>((id) => ({ type: 'states', id, action }));
+    if (this.process.state().type !== 'ready') return undefined;
+    const call = <Result>(action: StatesAction) => this.process.call<Result>((id) => ({ type: 'states', id, action }));
     return {
       count: this.options.savedStates,
       check: () => call({ type: 'check' }),
@@ -177,34 +165,20 @@ export class LlamaHost implements TextEngine {
     };
   }
 
-  #receive(message: FromWorker): void {
-    const { observer } = this.deps;
+  #loaded({ layers, gpuLayers, devices, cards, cpuVariant, notes, ...facts }: LoadedModel): void {
+    this.#cards = cards;
+    this.#model = { name: this.options.name, path: this.options.model, ...facts };
+    // The count of changes continues after a restart.
+    this.#threads = threadsAtStart(this.options, this.#threads?.changes);
+  }
+
+  #receive(message: TextMessage): void {
     switch (message.type) {
       case 'step':
         for (const piece of message.pieces) this.#piece(piece);
         return;
-      case 'progress':
-        this.#process.progressed(message.fraction);
-        observer?.progress?.(message.fraction);
-        return;
-      case 'loaded': {
-        const { layers, gpuLayers, devices, cards, cpuVariant, notes, ...facts } = message.model;
-        this.#cards = cards;
-        this.#model = { name: this.options.name, path: this.options.model, ...facts };
-        // The count of changes continues after a restart.
-        this.#threads = threadsAtStart(this.options, this.#threads?.changes);
-        observer?.loaded?.(message.model);
-        this.#process.becameReady();
-        return;
-      }
       case 'placed':
         this.#gpuLayers = message.gpuLayers;
-        return;
-      case 'load-failed':
-        this.#process.couldNotLoad(message.reason ?? undefined);
-        return;
-      case 'note':
-        observer?.note?.(message.text);
         return;
       case 'step-times':
         this.#steps = added(this.#steps, message.times);
@@ -215,10 +189,10 @@ export class LlamaHost implements TextEngine {
         return;
       }
       case 'answer':
-        this.#process.calls.answer(message.id, message.value);
+        this.process.calls.answer(message.id, message.value);
         return;
       case 'refused':
-        this.#process.calls.refuse(message.id, reviveError(message.error));
+        this.process.calls.refuse(message.id, reviveError(message.error));
     }
   }
 
@@ -232,7 +206,7 @@ export class LlamaHost implements TextEngine {
     const last = piece.type === 'finish' || piece.type === 'error';
     if (last) this.#generations.delete(id);
     sink.event(piece.type === 'error' ? { type: 'error', error: reviveError(piece.error) } : piece);
-    if (last) this.#process.ended(id);
+    if (last) this.process.ended(id);
   }
 
   #startsOver(exit: ChildExit): boolean {

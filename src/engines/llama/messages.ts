@@ -2,6 +2,7 @@ import type { PlainError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest, PromptProgress } from '../../core/request.ts';
 import type { StepTimes, ThreadUse } from '../../core/text-service.ts';
+import type { LoadMessage } from '../host/engine-process.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 
 /** How long a worker may take to end after its channel was closed: with a disk cache it writes its snapshots. */
@@ -23,16 +24,12 @@ export type StatesAction =
   | { readonly type: 'check' | 'clear' }
   | { readonly type: 'save' | 'load'; readonly index: number };
 
+export type FromWorker = LoadMessage<LoadedModel> | TextMessage;
+
 /** From the worker to the server. All events of a step are in one message, because each message costs time. */
-export type FromWorker =
-  | { readonly type: 'progress'; readonly fraction: number }
+export type TextMessage =
   /** Sent before the weights are read, because loading them may crash the process. */
   | { readonly type: 'placed'; readonly gpuLayers: number }
-  | { readonly type: 'loaded'; readonly model: LoadedModel }
-  /** A reason of null: the library has written it to standard error. */
-  | { readonly type: 'load-failed'; readonly reason: string | null }
-  /** A line for the log; no request fails. */
-  | { readonly type: 'note'; readonly text: string }
   /** Sent after a change; `changes` counts those since the last message. */
   | ({ readonly type: 'threads' } & ThreadUse)
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }

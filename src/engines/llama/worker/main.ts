@@ -33,7 +33,7 @@ async function receive(message: ToWorker): Promise<void> {
       serving = await serve(loaded);
       // Without the server, unfinished writes get this much time.
       parent.watch.serving(closingMs.writing);
-      send({ type: 'loaded', model: loaded.info });
+      send({ type: 'loaded', facts: loaded.info });
     } catch (error) {
       const unexplained = error instanceof NativeLoadError || error instanceof GpuBuildError;
       const reason = unexplained ? null : (error as Error).message;
