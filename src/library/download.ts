@@ -77,11 +77,13 @@ export function mustNotExist(target: string): void {
 
 type Outcome = { readonly type: 'whole' } | { readonly type: 'broken'; readonly reason: string };
 
-async function fetchRest({ url, headers }: Wanted, part: string, parts: DownloadParts): Promise<Outcome> {
+async function fetchRest({ url, headers, expected }: Wanted, part: string, parts: DownloadParts): Promise<Outcome> {
+  const hash = expected?.digest.toString('hex');
   const have = await sizeOf(part);
   const mark = have > 0 ? await readMark(part) : '';
-  // Without an ETag the version is unknown, so the download starts over.
-  const resume: Record<string, string> = mark === '' ? {} : { range: `bytes=${have}-`, 'if-range': mark };
+  // Without an ETag the version is unknown, so the download starts over. Where the hash is known, the storage may have changed its ETag.
+  const isSame: Record<string, string> = mark === hash ? {} : { 'if-range': mark };
+  const resume: Record<string, string> = mark === '' ? {} : { range: `bytes=${have}-`, ...isSame };
   let response: Response;
   try {
     response = await parts.fetch(url, {
@@ -90,6 +92,7 @@ async function fetchRest({ url, headers }: Wanted, part: string, parts: Download
       ...(parts.signal && { signal: parts.signal }),
     });
   } catch (error) {
+    if (error instanceof DownloadError) throw error;
     const reason = `cannot reach ${new URL(url).host}: ${reasonOf(error)}. Check the network connection`;
     return { type: 'broken', reason };
   }
@@ -104,14 +107,14 @@ async function fetchRest({ url, headers }: Wanted, part: string, parts: Download
     throw new DownloadError(explain(response.status, reason));
   }
   const from = response.status === 206 ? have : 0;
+  const etag = response.headers.get('etag') ?? '';
+  await writeMark(part, hash ?? (etag.startsWith('W/') ? '' : etag));
   return receive(response, part, from, parts);
 }
 
 async function receive(response: Response, part: string, from: number, parts: DownloadParts): Promise<Outcome> {
   const length = Number(response.headers.get('content-length') ?? Number.NaN);
   const total = Number.isNaN(length) ? undefined : from + length;
-  const etag = response.headers.get('etag') ?? '';
-  await writeMark(part, etag.startsWith('W/') ? '' : etag);
   const file = await open(part, from > 0 ? 'r+' : 'w');
   let done = from;
   try {
@@ -145,7 +148,7 @@ async function check({ expected, target }: Wanted, part: string): Promise<void> 
   );
 }
 
-/** File with the ETag of the partial download: the ETag alone in version 1, a JSON object since. */
+/** File with the ETag of the partial download, or its expected hash: the ETag alone in version 1, a JSON object since. */
 const markOf = (part: string): string => `${part}.etag`;
 const markVersion = 2;
 

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SystemFolders } from '../../core/data-folder.ts';
+
+/** The hub that the environment names, and the token for it. */
+export interface Hub {
+  /** Without a slash at its end. */
+  readonly base: string;
+  readonly token: string | undefined;
+  /** No requests at all. */
+  readonly offline: boolean;
+}
+
+const publicHub = 'https://huggingface.co';
+
+export function hubOf(system: SystemFolders, readText = textOfFile): Hub {
+  const { environment } = system;
+  return {
+    base: (environment.HF_ENDPOINT || publicHub).replace(/\/+$/, ''),
+    token: environment.HF_TOKEN || environment.HUGGING_FACE_HUB_TOKEN || savedToken(system, readText),
+    offline: isOn(environment.HF_HUB_OFFLINE),
+  };
+}
+
+/** The folder of the hub's own programs. */
+export function hubHome({ environment, home }: SystemFolders): string {
+  return environment.HF_HOME || join(environment.XDG_CACHE_HOME || join(home, '.cache'), 'huggingface');
+}
+
+/** The token that `hf auth login` has saved. */
+function savedToken(system: SystemFolders, readText: typeof textOfFile): string | undefined {
+  const { environment } = system;
+  if (isOn(environment.HF_HUB_DISABLE_IMPLICIT_TOKEN)) return undefined;
+  return readText(environment.HF_TOKEN_PATH || join(hubHome(system), 'token'))?.trim() || undefined;
+}
+
+function isOn(value: string | undefined): boolean {
+  return /^(1|on|yes|true)$/i.test(value ?? '');
+}
+
+function textOfFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

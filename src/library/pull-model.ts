@@ -1,0 +1,94 @@
+import { mkdir, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type DownloadParts, download, readSha256 } from './download.ts';
+import { DownloadError } from './download-error.ts';
+import { type HubFile, type HubRepository, openFile, readRepository } from './hub/repository.ts';
+import type { HubParts } from './hub/request.ts';
+import { chosenVariant, projectorFor, variantsOf } from './variants.ts';
+
+/** A model of the hub, by its repository and what it calls a quantization or a file. */
+export interface HubModelSource {
+  readonly repository: string;
+  readonly revision: string;
+  readonly tag: string | undefined;
+}
+
+export interface PulledModel {
+  /** Of its first part. */
+  readonly path: string;
+  readonly projector: string | undefined;
+  readonly label: string;
+}
+
+/** What is left free on the disk. */
+const reservedBytes = 256 * 2 ** 20;
+
+/** Downloads all that belongs to a model: its parts and its projector. Files that are there already are not downloaded again. */
+export async function pullModel(
+  { repository: id, revision, tag }: HubModelSource,
+  folder: string,
+  parts: HubParts & Omit<DownloadParts, 'fetch'>,
+): Promise<PulledModel> {
+  const repository = await readRepository(id, revision, parts);
+  const variants = variantsOf(repository.files);
+  const variant = chosenVariant(variants, tag);
+  if (!variant) throw new DownloadError(noVariant(id, tag, variants));
+  const projector = projectorFor(repository.files, variant);
+  const target = join(folder, id.replace('/', '--'));
+  const place = (file: HubFile) => join(target, ownName(file, repository));
+  const wanted = [...variant.parts, ...(projector ? [projector] : [])];
+  const missing = [];
+  for (const file of wanted) if ((await sizeOf(place(file))) !== file.bytes) missing.push(file);
+  await mkdir(target, { recursive: true });
+  await checkSpace(target, missing, place);
+  const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0);
+  let done = total - missing.reduce((sum, { bytes }) => sum + bytes, 0);
+  for (const file of missing) {
+    const expected = readSha256(file.sha256 ?? '');
+    const before = done;
+    const progress = (bytes: number) => parts.progress(before + bytes, total);
+    const fetch: typeof globalThis.fetch = (_, init) => openFile(repository, file.path, parts, init ?? {});
+    const url = `${parts.hub.base}/${id}`;
+    await download({ url, target: place(file), expected }, { ...parts, fetch, progress });
+    done += file.bytes;
+  }
+  parts.progress(total, total);
+  const [first] = variant.parts;
+  return {
+    path: first ? place(first) : target,
+    projector: projector && place(projector),
+    label: variant.label,
+  };
+}
+
+/** Without folders, unless two files of the repository have the same name. The parts of a split model stay beside each other. */
+function ownName({ path }: HubFile, { files }: HubRepository): string {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const same = files.filter((file) => file.path === name || file.path.endsWith(`/${name}`));
+  return same.length > 1 ? path.replaceAll('/', '_') : name;
+}
+
+function noVariant(id: string, tag: string | undefined, variants: readonly { readonly label: string }[]): string {
+  if (variants.length === 0) return `${id} has no model file (.gguf). Look for a repository whose name ends with GGUF`;
+  const there = [...new Set(variants.map(({ label }) => label))].join(', ');
+  return tag === undefined ? `${id} has no complete model file` : `${id} has no ${tag}; it has ${there}`;
+}
+
+async function checkSpace(folder: string, files: readonly HubFile[], place: (file: HubFile) => string): Promise<void> {
+  let needed = 0;
+  for (const file of files) needed += file.bytes - (await sizeOf(`${place(file)}.part`));
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  if (files.length === 0 || needed + reservedBytes <= free) return;
+  throw new DownloadError(
+    `it needs ${gigabytes(needed)} on the disk of ${folder}, which has ${gigabytes(free)} free. Delete files there, or choose another folder`,
+  );
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 1e9).toFixed(1)} GB`;
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => undefined))?.size ?? 0;
+}
