@@ -20,6 +20,7 @@ export function helpText(width: number): string {
 const usage = `Usage: parley [model.gguf] [port] [flags]
        parley --config settings.kcpps [flags]
        parley models             list local models
+       parley search WORDS       find models on the hub
        parley pull SOURCE        download a model
        parley pack add NAME      download an engine
        parley pack build cuda    compile an engine

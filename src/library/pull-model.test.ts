@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { readSha256 } from './download.ts';
 import { pullModel } from './pull-model.ts';
 import { testHub } from './testing/hub.ts';
 
@@ -32,12 +33,11 @@ function pulling(base: string) {
 test('pullModel: downloads all parts and the projector into the folder of the model, with one progress', async () => {
   const { base } = await testHub({ [id]: foo });
   const [target, { seen, parts }] = [folder(), pulling(base)];
-  const pulled = await pullModel({ repository: id, revision: 'main', tag: 'q8_0' }, target, parts);
+  const pulled = await pullModel({ repository: id, revision: 'main', tag: 'q8_0' }, { folder: target }, parts);
   const own = join(target, 'acme--Foo-GGUF');
   expect(pulled).toEqual({
     path: join(own, 'Foo-Q8_0-00001-of-00002.gguf'),
     projector: join(own, 'mmproj-F16.gguf'),
-    label: 'Q8_0',
   });
   expect(readdirSync(own)).toEqual(['Foo-Q8_0-00001-of-00002.gguf', 'Foo-Q8_0-00002-of-00002.gguf', 'mmproj-F16.gguf']);
   expect(readFileSync(pulled.path)).toEqual(foo.files['Q8/Foo-Q8_0-00001-of-00002.gguf']);
@@ -47,17 +47,21 @@ test('pullModel: downloads all parts and the projector into the folder of the mo
 
 test('pullModel: without a tag takes the usual quantization', async () => {
   const { base } = await testHub({ [id]: foo });
-  const { label } = await pullModel(
+  const { path } = await pullModel(
     { repository: id, revision: 'main', tag: undefined },
-    folder(),
+    { folder: folder() },
     pulling(base).parts,
   );
-  expect(label).toBe('Q4_K_M');
+  expect(path).toMatch(/Foo-Q4_K_M\.gguf$/);
 });
 
 test('pullModel: continues at the byte after a lost connection, and asks the hub again for the address', async () => {
   const { base, asked, stored } = await testHub({ [id]: foo }, { breakAfter: [60_000, 20_000] });
-  const { path } = await pullModel({ repository: id, revision: 'main', tag: undefined }, folder(), pulling(base).parts);
+  const { path } = await pullModel(
+    { repository: id, revision: 'main', tag: undefined },
+    { folder: folder() },
+    pulling(base).parts,
+  );
   expect(readFileSync(path)).toEqual(foo.files['Foo-Q4_K_M.gguf']);
   const signed = stored.map(({ url }) => url).filter((url) => url.includes('Q4_K_M'));
   expect(new Set(signed).size).toBe(3);
@@ -69,15 +73,19 @@ test('pullModel: what is there already is not downloaded again', async () => {
   const { base, stored } = await testHub({ [id]: foo });
   const target = folder();
   const model = { repository: id, revision: 'main', tag: undefined };
-  await pullModel(model, target, pulling(base).parts);
-  await pullModel(model, target, pulling(base).parts);
+  await pullModel(model, { folder: target }, pulling(base).parts);
+  await pullModel(model, { folder: target }, pulling(base).parts);
   expect(stored).toHaveLength(2);
 });
 
 test('pullModel: a wrong hash leaves no file', async () => {
   const { base } = await testHub({ [id]: foo }, { damages: 'Foo-Q4_K_M.gguf' });
   const target = folder();
-  const pulled = pullModel({ repository: id, revision: 'main', tag: undefined }, target, pulling(base).parts);
+  const pulled = pullModel(
+    { repository: id, revision: 'main', tag: undefined },
+    { folder: target },
+    pulling(base).parts,
+  );
   await expect(pulled).rejects.toThrow(/the sha256 of what came is .*nothing of it is kept/);
   expect(existsSync(join(target, 'acme--Foo-GGUF', 'Foo-Q4_K_M.gguf'))).toBe(false);
 });
@@ -87,7 +95,7 @@ test('pullModel: files of the same name in several folders get their own names',
   const { base } = await testHub({ [id]: { files } });
   const target = folder();
   for (const tag of ['Q8_0', 'Q4_0'])
-    await pullModel({ repository: id, revision: 'main', tag }, target, pulling(base).parts);
+    await pullModel({ repository: id, revision: 'main', tag }, { folder: target }, pulling(base).parts);
   expect(readdirSync(join(target, 'acme--Foo-GGUF'))).toEqual(['Q4_0_model.gguf', 'Q8_0_model.gguf']);
   expect(statSync(join(target, 'acme--Foo-GGUF', 'Q4_0_model.gguf')).size).toBe(20);
 });
@@ -101,6 +109,14 @@ test.each([
   ],
 ])('pullModel: %s that is not there', async (tag, repository, sentence) => {
   const { base } = await testHub({ [id]: repository });
-  const pulled = pullModel({ repository: id, revision: 'main', tag }, folder(), pulling(base).parts);
+  const pulled = pullModel({ repository: id, revision: 'main', tag }, { folder: folder() }, pulling(base).parts);
   await expect(pulled).rejects.toThrow(sentence);
+});
+
+test('pullModel: another hash than that of the hub is refused before the download', async () => {
+  const { base, stored } = await testHub({ [id]: foo });
+  const wanted = { folder: folder(), expected: readSha256('00'.repeat(32)) };
+  const pulled = pullModel({ repository: id, revision: 'main', tag: undefined }, wanted, pulling(base).parts);
+  await expect(pulled).rejects.toThrow(/the hub names another sha256 for Foo-Q4_K_M.gguf .*nothing was downloaded/);
+  expect(stored).toEqual([]);
 });

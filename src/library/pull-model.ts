@@ -1,23 +1,16 @@
-import { mkdir, stat, statfs } from 'node:fs/promises';
+import { mkdir, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DownloadParts, download, readSha256 } from './download.ts';
-import { DownloadError } from './download-error.ts';
+import { readGguf } from '../gguf/gguf.ts';
+import { DownloadError, type DownloadParts, download, type Expected, readSha256 } from './download.ts';
 import { type HubFile, type HubRepository, openFile, readRepository } from './hub/repository.ts';
 import type { HubParts } from './hub/request.ts';
+import type { Source } from './source.ts';
 import { chosenVariant, projectorFor, variantsOf } from './variants.ts';
-
-/** A model of the hub, by its repository and what it calls a quantization or a file. */
-export interface HubModelSource {
-  readonly repository: string;
-  readonly revision: string;
-  readonly tag: string | undefined;
-}
 
 export interface PulledModel {
   /** Of its first part. */
   readonly path: string;
   readonly projector: string | undefined;
-  readonly label: string;
 }
 
 /** What is left free on the disk. */
@@ -25,14 +18,19 @@ const reservedBytes = 256 * 2 ** 20;
 
 /** Downloads all that belongs to a model: its parts and its projector. Files that are there already are not downloaded again. */
 export async function pullModel(
-  { repository: id, revision, tag }: HubModelSource,
-  folder: string,
+  { repository: id, revision, tag }: Omit<Source & { type: 'model' }, 'type'>,
+  { folder, expected }: { readonly folder: string; readonly expected?: Expected | undefined },
   parts: HubParts & Omit<DownloadParts, 'fetch'>,
 ): Promise<PulledModel> {
   const repository = await readRepository(id, revision, parts);
   const variants = variantsOf(repository.files);
   const variant = chosenVariant(variants, tag);
   if (!variant) throw new DownloadError(noVariant(id, tag, variants));
+  const [first] = variant.parts;
+  if (expected && first?.sha256 !== expected.digest.toString('hex'))
+    throw new DownloadError(
+      `the hub names another sha256 for ${first?.path} (${first?.sha256}); nothing was downloaded`,
+    );
   const projector = projectorFor(repository.files, variant);
   const target = join(folder, id.replace('/', '--'));
   const place = (file: HubFile) => join(target, ownName(file, repository));
@@ -44,21 +42,17 @@ export async function pullModel(
   const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0);
   let done = total - missing.reduce((sum, { bytes }) => sum + bytes, 0);
   for (const file of missing) {
-    const expected = readSha256(file.sha256 ?? '');
+    const hash = readSha256(file.sha256 ?? '');
     const before = done;
     const progress = (bytes: number) => parts.progress(before + bytes, total);
     const fetch: typeof globalThis.fetch = (_, init) => openFile(repository, file.path, parts, init ?? {});
     const url = `${parts.hub.base}/${id}`;
-    await download({ url, target: place(file), expected }, { ...parts, fetch, progress });
+    await download({ url, target: place(file), expected: hash }, { ...parts, fetch, progress });
+    if (!hash) await mustBeModel(place(file));
     done += file.bytes;
   }
   parts.progress(total, total);
-  const [first] = variant.parts;
-  return {
-    path: first ? place(first) : target,
-    projector: projector && place(projector),
-    label: variant.label,
-  };
+  return { path: first ? place(first) : target, projector: projector && place(projector) };
 }
 
 /** Without folders, unless two files of the repository have the same name. The parts of a split model stay beside each other. */
@@ -91,4 +85,15 @@ function gigabytes(bytes: number): string {
 
 async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => undefined))?.size ?? 0;
+}
+
+/** Rejects error pages with status 200, and incomplete files. */
+export async function mustBeModel(path: string): Promise<void> {
+  if (!/\.gguf$/i.test(path)) return;
+  try {
+    await readGguf(path);
+  } catch (error) {
+    await rm(path, { force: true });
+    throw new DownloadError(`what came is no model (${(error as Error).message}); nothing of it is kept`);
+  }
 }

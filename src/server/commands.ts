@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
+import { hubOf } from '../library/hub/access.ts';
 import { knownPlaces } from '../library/places.ts';
 import { streamOutput, Terminal } from '../observe/terminal.ts';
 import type { ReachedOutput } from './reached-output.ts';
@@ -20,7 +21,12 @@ const commands = {
   },
   pull: async ({ words, stops }: CommandParts) => {
     const { pullCommand } = await import('./pull-command.ts');
-    return pullCommand({ words, ...downloading(stops), folder: ownFolder('models'), environment: process.env });
+    const hub = hubOf(thisSystem());
+    return pullCommand({ words, ...downloading(stops), hub, folder: ownFolder('models'), environment: process.env });
+  },
+  search: async ({ words, stops }: CommandParts) => {
+    const { searchCommand } = await import('./search-command.ts');
+    return searchCommand({ words, ...downloading(stops), hub: hubOf(thisSystem()) });
   },
   pack: async ({ words, stops }: CommandParts) => {
     const { packCommand } = await import('./pack-command.ts');

@@ -231,7 +231,8 @@ function cardText({ name, freeBytes, totalBytes }: ProbedDevice): string {
 async function models({ models: find }: Machine): Promise<readonly Part[]> {
   const found = await find();
   if (found.length === 0) {
-    const advice = 'parley pull owner/name/file.gguf downloads one; any GGUF file can be given with --model FILE.';
+    const advice =
+      'parley pull OWNER/NAME downloads one (parley search WORDS finds it); any GGUF file can be given with --model FILE.';
     return [missing('Models', 'none besides the built-in ones', advice)];
   }
   const programs = [...new Set(found.map(({ program: from }) => from))];

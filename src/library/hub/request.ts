@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { hideSecrets } from '../../core/hide-secrets.ts';
 import { networkReason } from '../../core/network-error.ts';
 import { product } from '../../core/product.ts';
-import { DownloadError } from '../download-error.ts';
+import { DownloadError } from '../download.ts';
 import type { Hub } from './access.ts';
 
 export interface HubParts {

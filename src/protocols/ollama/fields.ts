@@ -183,7 +183,7 @@ export const showFields = {
 export const pullFields = {
   model: f.approximated(
     f.optionalText,
-    'With `--admin`, `owner/name/file.gguf` on the hub or `https://…/file.gguf` is downloaded. Other names need no download: the loaded model answers to them.',
+    'With `--admin`, `hf.co/owner/name:Q4_K_M` and `owner/name/file.gguf` on the hub and `https://…/file.gguf` are downloaded. Other names need no download: the loaded model answers to them.',
   ),
   name: f.approximated(f.optionalText, 'The old name of model.'),
   stream: f.honoured(f.orElse(f.looseFlag, true)),

@@ -70,7 +70,7 @@ export const texts = {
     none: 'No matching files in this folder.',
     more: (count: number) => `${count} more not shown.`,
     found: 'Models found on this machine',
-    noModels: 'No models found. Download one with: parley pull NAME',
+    noModels: 'No models found. Download one with: parley pull OWNER/NAME',
     searching: 'Searching …',
     damaged: 'not a model',
     tokens: (count: string) => `${count} tokens`,

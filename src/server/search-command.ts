@@ -1,0 +1,99 @@
+import { isPublicAddress } from '../http/address.ts';
+import type { Hub } from '../library/hub/access.ts';
+import { type HubModel, searchHub, searchOrders } from '../library/hub/search.ts';
+import type { Terminal } from '../observe/terminal.ts';
+
+export interface SearchCommand {
+  readonly words: readonly string[];
+  readonly hub: Hub;
+  readonly terminal: Terminal;
+  readonly fetch: typeof fetch;
+  readonly signal?: AbortSignal;
+}
+
+const usage = `parley search WORDS [--sort downloads|likes|date] [--count N] [--json]
+Lists models on the hub with GGUF files. Download one of them with: parley pull OWNER/NAME`;
+const defaultCount = 20;
+const maxCount = 100;
+
+/** `parley search`: resolves to the exit code. */
+export async function searchCommand({ words, hub, terminal, fetch, signal }: SearchCommand): Promise<number> {
+  const options = readOptions(words);
+  if (!options) {
+    terminal.line(usage);
+    return 2;
+  }
+  const { count, order, json } = options;
+  const models: HubModel[] = [];
+  try {
+    const parts = { hub, fetch, allowsAddress: isPublicAddress, ...(signal && { signal }) };
+    for (let cursor: string | undefined; models.length < count; ) {
+      const page = await searchHub({ words: options.words, order, count: count - models.length, cursor }, parts);
+      models.push(...page.models);
+      cursor = page.next;
+      if (cursor === undefined) break;
+    }
+  } catch (error) {
+    terminal.line(`The hub could not be searched: ${(error as Error).message}.`);
+    return 3;
+  }
+  if (json) terminal.line(JSON.stringify(models.slice(0, count), undefined, 2));
+  else for (const line of searchLines(models.slice(0, count))) terminal.line(line);
+  return 0;
+}
+
+/** Undefined if the words are not understood. */
+function readOptions(words: readonly string[]) {
+  const sought: string[] = [];
+  let order: keyof typeof searchOrders = 'downloads';
+  let count = defaultCount;
+  let json = false;
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index] ?? '';
+    const value = words[index + 1] ?? '';
+    if (word === '--json') json = true;
+    else if (word === '--sort' && Object.hasOwn(searchOrders, value)) {
+      order = value as typeof order;
+      index += 1;
+    } else if (word === '--count' && /^[1-9]\d{0,2}$/.test(value)) {
+      count = Math.min(Number(value), maxCount);
+      index += 1;
+    } else if (word.startsWith('-')) return undefined;
+    else sought.push(word);
+  }
+  return sought.length === 0 ? undefined : { words: sought.join(' '), order, count, json };
+}
+
+export function searchLines(models: readonly HubModel[]): readonly string[] {
+  if (models.length === 0) return ['The hub has no models with GGUF files for these words. Try fewer or other words.'];
+  const rows = models.map((model) => [
+    model.id,
+    amount(model.parameters),
+    model.architecture ?? '',
+    model.context === undefined ? '' : `${Math.round(model.context / 1024)}k context`,
+    `${amount(model.downloads) || '0'} downloads`,
+    [
+      ...(model.projector ? ['pictures or sound'] : []),
+      ...(model.tools ? ['tools'] : []),
+      ...(model.thinking ? ['thinking'] : []),
+      ...(model.gated === 'no' ? [] : ['needs consent']),
+      ...(model.licence ? [model.licence] : []),
+    ].join(', '),
+  ]);
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return [...lines, '', `Download one with: parley pull ${models[0]?.id}`];
+}
+
+/** 8.2B, 350M, 12k. */
+function amount(count: number | undefined): string {
+  if (count === undefined) return '';
+  const [divisor, unit] = count >= 1e9 ? [1e9, 'B'] : count >= 1e6 ? [1e6, 'M'] : count >= 1e3 ? [1e3, 'k'] : [1, ''];
+  const scaled = count / divisor;
+  return `${scaled < 10 && unit !== '' ? scaled.toFixed(1).replace(/\.0$/, '') : Math.round(scaled)}${unit}`;
+}
