@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { InstructText } from '../chat/placeholders.ts';
+import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
 import { AppError } from '../core/errors.ts';
 import { type EndpointFidelity, ignoredFields } from '../core/fidelity.ts';
@@ -24,7 +25,7 @@ import { type ControlParts, decodeControls, effortShares } from './controls/deco
 import type { Controls } from './controls/table.ts';
 import type { CallTicket } from './ticket.ts';
 
-/** The model context of a dialect: services, limits and defaults of the model that a request concerns. */
+/** What the handlers of a dialect use of the model that a request concerns, and of the server. */
 export interface DialectParts {
   readonly text: TextService;
   readonly chat: ChatService;
@@ -50,16 +51,31 @@ export interface DialectParts {
   readonly fetchMedia?: FetchMedia;
 }
 
+/** What is the same for all models: the argument of the endpoints of a dialect. */
+export type DialectServices = Pick<
+  DialectParts,
+  'models' | 'alias' | 'now' | 'startedAt' | 'newId' | 'startTimer' | 'fetchMedia'
+>;
+
+/** What a model is to a dialect. */
+export type DialectModel = Omit<DialectParts, keyof DialectServices>;
+
 /** The context of dialects that continue plain texts. */
 export interface CompletionParts extends DialectParts {
   /** Replaces placeholders by the instruct tags of the loaded model. */
   readonly replacePlaceholders: (texts: InstructText) => InstructText;
 }
 
+/** Decodes a chat of the OpenAI dialect, for other dialects that take one. */
+export type ReadChat = (body: JsonObject, model: DialectModel) => Promise<ChatRequest>;
+
 export type FetchMedia = (url: string, signal: AbortSignal) => Promise<Fetched>;
 
 /** The native controls of a request; the dialect puts its own fields over them. */
-export function dialectControls(controls: Controls, parts: DialectParts): GenerationControls {
+export function dialectControls(
+  controls: Controls,
+  parts: Pick<DialectParts, 'controlParts' | 'overflow'>,
+): GenerationControls {
   return { ...decodeControls(controls, parts.controlParts()), overflow: parts.overflow };
 }
 

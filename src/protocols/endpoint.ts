@@ -54,6 +54,17 @@ export interface ModelEndpoint<Context> extends EndpointShape {
 /** An endpoint whose handler needs no model: it fits into every list. */
 export type PlainEndpoint = ModelEndpoint<unknown>;
 
+/** The endpoints as the router calls them: their handlers get the services of the server beside the context of the model. */
+export function withServices<Parts, Services>(
+  endpoints: readonly ModelEndpoint<Parts>[],
+  services: Services,
+): ModelEndpoint<Omit<Parts, keyof Services>>[] {
+  return endpoints.map((endpoint) => ({
+    ...endpoint,
+    handle: (call, context) => endpoint.handle(call, { ...services, ...context } as Parts),
+  }));
+}
+
 /**
  * Builds the rows of an endpoint table: `rule` (the words of `access.ts`) and `defaults` are shared by them, `own` is what differs in a
  * row. A rule of its own replaces the shared one as a whole.

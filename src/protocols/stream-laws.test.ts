@@ -220,7 +220,7 @@ const responses: Dialect = {
   path: '/v1/responses',
   body: { input: 'Hi' },
   replies: randomReply,
-  endpoints: (parts) => bindAll(responsesEndpoints(responseState()), parts),
+  endpoints: (parts) => bindAll(responsesEndpoints(responseState(), parts), parts),
   brokenFails: true,
   read: (stream) => {
     const all = frames(stream).map(({ event, data }) => ({ event, data: JSON.parse(data) }));

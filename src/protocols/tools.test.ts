@@ -27,10 +27,10 @@ function world(events: readonly GenerationEvent[], { thinksAnyway = false, adapt
   const adapter = adapterLength === undefined ? {} : { maxTokens: adapterLength };
   const parts = dialectParts({ chat, controlParts: () => ({ ...controlParts, adapter, schemaToGrammar }) });
   const endpoints: Endpoint[] = [
-    ...bindAll(openaiEndpoints, { ...parts, replacePlaceholders: (texts) => texts }),
-    ...bindAll(responsesEndpoints(responseState()), parts),
+    ...bindAll(openaiEndpoints(parts), { ...parts, replacePlaceholders: (texts) => texts }),
+    ...bindAll(responsesEndpoints(responseState(), parts), parts),
     ...bindAll(messagesEndpoints(parts), parts),
-    ...bindAll(ollamaEndpoints(ollamaParts().parts), { ...ollamaParts().parts, ...parts }),
+    ...bindAll(ollamaEndpoints(ollamaParts().parts, parts), { ...ollamaParts().parts, ...parts }),
   ];
   const ask = async (path: string, body: object): Promise<Reply> => {
     const endpoint = router(endpoints).find('POST', path);

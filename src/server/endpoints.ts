@@ -1,22 +1,28 @@
 import { randomInt } from 'node:crypto';
 import { stat } from 'node:fs/promises';
+import { modelAliases } from '../config/aliases.ts';
 import { ownFolder } from '../core/data-folder.ts';
+import { aliasTarget } from '../core/model-names.ts';
+import type { TextService } from '../core/text-service.ts';
+import { systemTimer } from '../core/timers.ts';
 import { readGguf } from '../gguf/gguf.ts';
-import { kindLabels } from '../models/engine-kinds.ts';
+import { installedEngineVersions, kindLabels, taskCounters } from '../models/engine-kinds.ts';
 import { availableBytes } from '../models/memory-budget.ts';
-import { mayAdminister } from '../protocols/admin/access.ts';
+import { adminLevel, mayAdminister } from '../protocols/admin/access.ts';
 import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
 import { modelStatusEndpoints } from '../protocols/admin/models.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';
-import { randomId } from '../protocols/dialect.ts';
+import { type DialectServices, type ReadChat, randomId } from '../protocols/dialect.ts';
 import { documented, type ModelEndpoint } from '../protocols/endpoint.ts';
 import { fidelityEndpoint, fidelityFamily } from '../protocols/fidelity/fidelity.ts';
 import { answeringBoth, llamacppEndpoints } from '../protocols/llamacpp/routes.ts';
+import { SlotWatch } from '../protocols/llamacpp/status.ts';
 import { mcpEndpoints } from '../protocols/mcp/routes.ts';
 import { messagesEndpoints } from '../protocols/messages/routes.ts';
 import { nativeEndpoints } from '../protocols/native/routes.ts';
 import { answeringProbes, ollamaEndpoints } from '../protocols/ollama/routes.ts';
+import { decodeChat } from '../protocols/openai/chat/decode.ts';
 import { imagesEndpoints } from '../protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from '../protocols/openai/routes.ts';
 import { openapiEndpoint, openapiReplies } from '../protocols/openapi/routes.ts';
@@ -35,33 +41,55 @@ import type { ServerServices } from './services.ts';
 /** Every endpoint of the server, built once. A handler gets the context of the model that its call concerns. */
 export function modelEndpoints(services: ServerServices): readonly ModelEndpoint<ModelContext>[] {
   const { settings, product, shutdown, warn, models, clients, tools, admin, keys, usage, memory, library } = services;
+  const { editor, drawings, metrics } = services;
+  const aliases = modelAliases(settings.modelalias);
+  const server: DialectServices = {
+    models,
+    alias: (asked) => aliasTarget(aliases, asked),
+    now: () => Date.now(),
+    startedAt: services.startedAt,
+    newId: randomId,
+    startTimer: systemTimer,
+  };
+  const readChat: ReadChat = async (body, model) => (await decodeChat(body, { ...server, ...model })).request;
+  const slotsOf = (text: TextService) => services.slots.get(text) ?? new SlotWatch();
+  const pictures = { ...server, product, editor, drawings, randomSeed: () => randomInt(100_000, 1_000_000) };
   const endpoints: readonly ModelEndpoint<ModelContext>[] = forAdministrators(
     withSharedPaths<ModelContext>([
       ...nativeEndpoints({
+        ...server,
         ...clients,
+        product,
+        engineVersions: installedEngineVersions,
+        counters: () => taskCounters(services.requestQueue),
+        serverFeatures: () => serverFeatures(services),
+        readChat,
         warn,
         streams: services.streams,
         newSeed: () => randomInt(1, 1_000_000),
         ...(settings.singleinstance ? { shutdown } : {}),
       }),
-      ...openaiEndpoints,
+      ...openaiEndpoints(server),
       ...xttsEndpoints({ outputFolder: ownFolder('output') }),
       ...realtimeEndpoints,
-      ...responsesEndpoints(services.responses),
-      ...messagesEndpoints({ newId: randomId }),
-      ...ollamaEndpoints({
-        modelFile: describeModelFile,
-        now: () => performance.now(),
-        download: (name, call) => (mayAdminister(admin, call) ? library?.download(name, call.signal) : undefined),
-      }),
-      ...llamacppEndpoints,
-      ...imagesEndpoints,
-      ...comfyEndpoints({ prompts: services.comfy, editor: services.editor, product }),
-      ...sdapiEndpoints(services.lastDrawings),
+      ...responsesEndpoints(services.responses, server),
+      ...messagesEndpoints(server),
+      ...ollamaEndpoints(
+        {
+          modelFile: describeModelFile,
+          now: () => performance.now(),
+          download: (name, call) => (mayAdminister(admin, call) ? library?.download(name, call.signal) : undefined),
+        },
+        server,
+      ),
+      ...llamacppEndpoints({ ...server, product, memory, metrics, slotsOf, readChat }),
+      ...imagesEndpoints(pictures),
+      ...comfyEndpoints({ ...pictures, prompts: services.comfy }),
+      ...sdapiEndpoints({ ...pictures, readChat, last: services.lastDrawings }),
       ...adminEndpoints({ access: admin, swap: models?.swap, keys, usage }),
       ...modelStatusEndpoints({
         access: admin,
-        swap: models?.swap,
+        models,
         memory,
         library,
         hasKeyFile: keys !== undefined,
@@ -69,7 +97,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         availableBytes,
         kindLabels,
       }),
-      ...requestEndpoints(services, fieldTables),
+      ...requestEndpoints(services, server, fieldTables),
       ...mcpEndpoints({ tools, product }),
       ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),
       ...aboutEndpoints({ product, endpoints: () => endpoints }),
@@ -77,6 +105,18 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
     admin,
   );
   return endpoints;
+}
+
+function serverFeatures({ settings, admin, models, tools, clients = {} }: ServerServices) {
+  return {
+    protected: Boolean(settings.password || settings.keyfile),
+    admin: adminLevel(admin),
+    router: models?.byName ?? false,
+    mcp: tools !== undefined && (tools.catalog?.servers().length ?? 1) > 0,
+    savedata: Boolean(clients.slots),
+    multiplayer: Boolean(clients.story),
+    websearch: Boolean(clients.search),
+  };
 }
 
 /** Loaded on first use: few clients read about the API. */
@@ -105,7 +145,7 @@ function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'en
   return [
     fidelityEndpoint(fieldTables),
     openapiEndpoint(apiDocument, fidelityFamily),
-    ...noscriptEndpoints,
+    ...noscriptEndpoints({ startTimer: systemTimer }),
     ...pages.map((page) => (page.path === '/' ? answeringProbes(page) : page)),
   ];
 }

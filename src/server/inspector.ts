@@ -1,22 +1,25 @@
 import { flagKeys, flagOf, type Settings } from '../config/flags.ts';
 import type { EndpointFidelity } from '../core/fidelity.ts';
 import { inspectorEndpoints } from '../inspector/routes.ts';
-import type { ModelEndpoint } from '../protocols/endpoint.ts';
+import type { DialectServices } from '../protocols/dialect.ts';
+import { type ModelEndpoint, withServices } from '../protocols/endpoint.ts';
 import type { ModelContext } from './model-context.ts';
 import type { ServerServices } from './services.ts';
 
 /** The endpoints of the translation inspector. */
 export function requestEndpoints(
   { settings, admin, inspected }: Pick<ServerServices, 'settings' | 'admin' | 'inspected'>,
+  server: DialectServices,
   fidelities: () => Promise<readonly EndpointFidelity[]>,
 ): ModelEndpoint<ModelContext>[] {
-  return inspectorEndpoints({
+  const endpoints = inspectorEndpoints({
     store: inspected,
     access: admin,
-    dialects: async () => (await import('./replay-dialects.ts')).replayDialects(),
+    dialects: async () => (await import('./replay-dialects.ts')).replayDialects(server),
     fidelities,
     secrets: secretsOf(settings, process.env),
   });
+  return withServices(endpoints, server);
 }
 
 /** Passwords, and the keys of remote backends, which are in environment variables. */

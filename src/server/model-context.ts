@@ -2,36 +2,22 @@ import { randomInt } from 'node:crypto';
 import { tagsWithoutThinking } from '../chat/adapters/adapter.ts';
 import { type InstructText, replacePlaceholders } from '../chat/placeholders.ts';
 import { type ChatService, chatService } from '../chat/service.ts';
-import { modelAliases } from '../config/aliases.ts';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
-import { aliasTarget } from '../core/model-names.ts';
 import { emptyCacheReport, type TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
-import type { JsonObject } from '../http/body.ts';
-import {
-  createTaskServices,
-  type EngineServices,
-  installedEngineVersions,
-  taskCapacities,
-  taskCounters,
-  taskFeatures,
-} from '../models/engine-kinds.ts';
+import { createTaskServices, type EngineServices, taskCapacities, taskFeatures } from '../models/engine-kinds.ts';
 import { modelName, namingOf } from '../models/model-name.ts';
 import { batchingSettings } from '../models/text-engine.ts';
 import { printable } from '../observe/printable.ts';
-import { adminLevel } from '../protocols/admin/access.ts';
-import type { ModelStatusContext } from '../protocols/admin/models.ts';
 import type { AdminContext } from '../protocols/admin/routes.ts';
 import type { ControlParts } from '../protocols/controls/decode.ts';
-import { type CompletionParts, type DialectParts, randomId } from '../protocols/dialect.ts';
-import type { LlamacppContext } from '../protocols/llamacpp/routes.ts';
+import { type CompletionParts, type DialectModel, randomId } from '../protocols/dialect.ts';
+import type { LlamacppParts } from '../protocols/llamacpp/routes.ts';
 import { SlotWatch } from '../protocols/llamacpp/status.ts';
-import type { NativeContext } from '../protocols/native/routes.ts';
-import type { OllamaContext } from '../protocols/ollama/routes.ts';
-import { decodeChat } from '../protocols/openai/chat/decode.ts';
-import type { NoscriptParts } from '../protocols/pages/noscript.ts';
-import type { SdapiContext } from '../protocols/sdapi/routes.ts';
+import type { NativeParts } from '../protocols/native/routes.ts';
+import type { OllamaParts } from '../protocols/ollama/routes.ts';
+import type { PictureParts } from '../protocols/pictures/request.ts';
 import type { XttsContext } from '../protocols/xtts/routes.ts';
 import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
@@ -41,20 +27,22 @@ import { preloadedStory } from './preloaded-story.ts';
 import type { ServerServices } from './services.ts';
 
 /** What a handler gets with each call: the services, settings and defaults of the model that the call concerns. */
-export type ModelContext = NativeContext &
-  CompletionParts &
-  OllamaContext &
-  LlamacppContext &
-  SdapiContext &
-  XttsContext &
-  AdminContext &
-  ModelStatusContext &
-  NoscriptParts & {
-    readonly name: string;
-    readonly taskServices: EngineServices;
-    /** Of its text model in the queue. */
-    readonly lane: string;
-  };
+export interface ModelContext
+  extends DialectModel,
+    AdminContext,
+    XttsContext,
+    Pick<CompletionParts, 'replacePlaceholders'>,
+    Pick<NativeParts, 'features' | 'advertised' | 'quiet' | 'preloadStory' | 'cacheReport'>,
+    Pick<OllamaParts, 'keepAlive' | 'expiresAt' | 'loaded' | 'chatTemplate'>,
+    Pick<LlamacppParts, 'loras'>,
+    Pick<PictureParts, 'sizes' | 'imageDefaults'> {
+  readonly text: TextService;
+  /** In the registry. */
+  readonly name: string;
+  readonly taskServices: EngineServices;
+  /** Of its text model in the queue. */
+  readonly lane: string;
+}
 
 /** Outside of `modelContext`, so that the queue does not hold the whole context. */
 const fixedCapacity = (parallelRequests: number) => () => Math.max(1, parallelRequests);
@@ -62,7 +50,7 @@ const fixedCapacity = (parallelRequests: number) => () => Math.max(1, parallelRe
 /** Registers the model with the queue and the metrics, and builds its context. */
 export function modelContext(parts: ModelParts, services: ServerServices): ModelContext {
   const { name = '', settings, source, remote, format } = parts;
-  const { product, models, requestQueue, clients = {}, tools, capacities, admin, drawings } = services;
+  const { requestQueue, capacities, drawings } = services;
   // A model that is swapped in may have the name of the one that is swapped out, and must not share its lane.
   const lane = randomId(`${name}\u0000`);
   const capacity = remote?.capacity ?? fixedCapacity(settings.parallelrequests);
@@ -77,6 +65,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     randomSeed: () => randomInt(1, 1_000_000),
     observer: together([services.observer, services.metrics.watch(name, () => text), slots]),
   });
+  services.slots.set(text, slots);
   const chat = modelChat(parts, services, text);
   const observer = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
   const taskServices = createTaskServices(parts.taskSources ?? {}, { requestQueue, observer, drawings });
@@ -93,7 +82,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     adapter: adapter.defaults,
     schemaToGrammar,
   });
-  const dialect: DialectParts = {
+  return {
     text,
     chat,
     taskServices,
@@ -101,46 +90,16 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     applyDefaults: (body) => applyDefaults(body, ownDefaults, settings.gendefaultsoverwrite),
     overflow: settings.contextoverflow,
     modelName: () => modelName(text.state(), naming),
-    models,
-    alias: (asked) => aliasTarget(modelAliases(settings.modelalias), asked),
-    now: () => Date.now(),
-    startedAt: services.startedAt,
-    newId: randomId,
-    startTimer: systemTimer,
-  };
-  return {
-    ...dialect,
-    taskServices,
     name,
     lane,
-    memory: services.memory,
-    product,
-    engineVersions: installedEngineVersions,
     sizes: { longestSide: settings.sdclamped, areaSide: settings.sdclampedsoft },
     imageDefaults: (body) => applyDefaults(body, defaults, settings.gendefaultsoverwrite),
-    randomSeed: () => randomInt(100_000, 1_000_000),
-    editor: services.editor,
-    drawings,
     replacePlaceholders: (texts: InstructText) => replacePlaceholders(texts, adapter.tags),
-    renderChat: async (messages: readonly unknown[]) => {
-      const { request } = await decodeChat({ messages }, dialect);
-      const { memory, prompt } = await chat.render(request);
-      return memory + prompt;
-    },
-    schemaToGrammar,
     features: () => ({
-      protected: Boolean(settings.password || settings.keyfile),
       guidance: settings.enableguidance,
       jinja: settings.jinja,
-      admin: adminLevel(admin),
-      router: models?.byName ?? false,
-      mcp: tools !== undefined && (tools.catalog?.servers().length ?? 1) > 0,
       engines: taskFeatures(parts.taskSources ?? {}),
-      savedata: Boolean(clients.slots),
-      multiplayer: Boolean(clients.story),
-      websearch: Boolean(clients.search),
     }),
-    counters: () => taskCounters(requestQueue),
     advertised: { maxLength: settings.hordegenlen, maxContext: settings.hordemaxctx },
     quiet: settings.quiet && settings.debugmode !== 1,
     preloadStory: preloadedStory(settings.preloadstory),
@@ -149,11 +108,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     ...(source.keepFor
       ? { keepAlive: source.keepFor, expiresAt: source.expiresAt, loaded: () => source.peek() !== undefined }
       : {}),
-    slots,
-    metrics: { exposition: () => services.metrics.exposition(text) },
     loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
-    readChat: async (body: JsonObject) => (await decodeChat(body, dialect)).request,
-    router: models?.byName ?? false,
     sampleFolder: settings.ttsdir,
     states: () => source.peek()?.states,
   };

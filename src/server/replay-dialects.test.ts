@@ -6,6 +6,7 @@ import { chatRequest } from '../chat/testing/scripted-text.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import { differences } from '../inspector/difference.ts';
 import type { ReplayDialect, ReplayTarget } from '../inspector/replay.ts';
+import type { DialectServices } from '../protocols/dialect.ts';
 import {
   callOf,
   dialectParts,
@@ -23,13 +24,18 @@ const script = [startEvent(), finishEvent()];
 const context = {
   ...dialectParts({ text: scriptedText(script, { state: () => seeing() }).text, chat: scriptedChat(script).chat }),
   replacePlaceholders: (texts: object) => texts,
-} as unknown as ModelContext;
+} as unknown as ModelContext & DialectServices;
 
-const dialects = replayDialects();
-const dialectOf = (name: string) => dialects.find((one) => one.name === name) as ReplayDialect<ModelContext>;
+const dialects = replayDialects(context);
+const dialectOf = (name: string) =>
+  dialects.find((one) => one.name === name) as ReplayDialect<ModelContext & DialectServices>;
 
 /** What the dialect reads in the body that it writes for a request. */
-async function readBack<Request>(target: ReplayTarget<ModelContext, Request>, request: Request, stream: boolean) {
+async function readBack<Request>(
+  target: ReplayTarget<ModelContext & DialectServices, Request>,
+  request: Request,
+  stream: boolean,
+) {
   const usual = target.usual(context);
   const body = target.encode(request, { model: 'mini', stream, usual, replies: 1 });
   let decoded: unknown;
@@ -65,7 +71,10 @@ test('replayDialects: has each dialect with all its paths', () => {
     ['native', ['/api/v1/generate', '/api/latest/generate', '/api/extra/generate/stream']],
     ['llamacpp', ['/completion']],
   ]);
-  const { whole, streamed } = dialectOf('native').text as ReplayTarget<ModelContext, GenerationRequest>;
+  const { whole, streamed } = dialectOf('native').text as ReplayTarget<
+    ModelContext & DialectServices,
+    GenerationRequest
+  >;
   expect([whole.path, streamed.path]).toEqual(['/api/v1/generate', '/api/extra/generate/stream']);
 });
 
@@ -157,7 +166,7 @@ describe('request encoders', () => {
     ]);
   });
 
-  function chatWith({ usual }: ReplayTarget<ModelContext, ChatRequest>): ChatRequest {
+  function chatWith({ usual }: ReplayTarget<ModelContext & DialectServices, ChatRequest>): ChatRequest {
     return chatRequest('Hi', { controls: usual(context) });
   }
 });

@@ -1,6 +1,6 @@
 import type { EndpointPair, ReplayDialect } from '../inspector/replay.ts';
 import { decodeControls, readControls } from '../protocols/controls/decode.ts';
-import { dialectControls, randomId } from '../protocols/dialect.ts';
+import { type DialectServices, dialectControls } from '../protocols/dialect.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
 import { completionEndpoints as llamacppCompletions } from '../protocols/llamacpp/completion.ts';
 import * as llamacpp from '../protocols/llamacpp/encode-request.ts';
@@ -18,7 +18,7 @@ import * as responses from '../protocols/responses/encode-request.ts';
 import { responsesEndpoints } from '../protocols/responses/routes.ts';
 import type { ModelContext } from './model-context.ts';
 
-type Context = ModelContext;
+type Context = ModelContext & DialectServices;
 type Endpoints = readonly ModelEndpoint<Context>[];
 
 const usual = (context: Context) => dialectControls(readControls(context.applyDefaults({})), context);
@@ -33,11 +33,11 @@ function replayed(endpoints: Endpoints, kind: 'chat' | 'text') {
 }
 
 /** The dialects in which the inspector shows a request. Its endpoints are their own: what they store is thrown away. */
-export function replayDialects(): readonly ReplayDialect<Context>[] {
+export function replayDialects(server: DialectServices): readonly ReplayDialect<Context>[] {
   const chat = replayed(chatEndpoints, 'chat');
   const completions = replayed(completionEndpoints, 'text');
-  const message = replayed(messagesEndpoints({ newId: randomId }), 'chat');
-  const response = replayed(responsesEndpoints(responseState()), 'chat');
+  const message = replayed(messagesEndpoints(server), 'chat');
+  const response = replayed(responsesEndpoints(responseState(), server), 'chat');
   const ollamaChat = replayed(generationEndpoints, 'chat');
   const ollamaGenerate = replayed(generationEndpoints, 'text');
   const generate = replayed(generateEndpoints, 'text');

@@ -5,6 +5,7 @@ import type { ExchangeHead, WatchExchange } from '../core/exchange-watch.ts';
 import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.ts';
 import type { PictureEditor } from '../core/pictures.ts';
 import type { Product } from '../core/product.ts';
+import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
 import type { ToolServerEditor, ToolServers } from '../core/tool-servers.ts';
 import { ResumableStreams } from '../http/resumable-streams.ts';
@@ -18,6 +19,7 @@ import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { Tracer } from '../observe/trace/tracer.ts';
 import type { AdminAccess } from '../protocols/admin/access.ts';
 import { ComfyQueue } from '../protocols/comfy/queue.ts';
+import type { SlotWatch } from '../protocols/llamacpp/status.ts';
 import { type ResponseState, responseState } from '../protocols/responses/background.ts';
 import { LastDrawings } from '../protocols/sdapi/progress.ts';
 import { RunningDrawings } from '../queue/image.ts';
@@ -67,6 +69,8 @@ export interface ServerServices extends ServiceParts {
   /** How many requests may run at once, by lane. */
   readonly capacities: Map<string, () => number>;
   readonly metrics: Metrics;
+  /** What the slots of each text model do. */
+  readonly slots: WeakMap<TextService, SlotWatch>;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly admin: AdminAccess;
@@ -115,6 +119,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
     }),
     startedAt,
     metrics,
+    slots: new WeakMap(),
     admin: adminAccess(settings, warn),
     editor: parts.editor ?? pictureEditor,
     responses: responseState(),

@@ -30,11 +30,11 @@ async function ask(path: string, world: World = {}, authorization?: string) {
     name: 'mini',
     text: { state: () => state } as ModelStatusContext['text'],
     modelName: () => (state.type === 'failed' ? 'inactive' : 'koboldcpp/mini'),
-    models: listed && { list: async () => listed, swap: undefined, byName },
     loaded: () => loaded,
   };
   const endpoints = modelStatusEndpoints({
     access: { enabled: true, password: 'key' },
+    models: listed && { list: async () => listed, swap: undefined, byName },
     memory: { list: () => list },
     hasKeyFile: false,
     fileFacts: async () => facts,
@@ -149,7 +149,11 @@ describe('/api/extra/models', () => {
   test('says what the key may change, and why the last swap failed', async () => {
     const failure = { name: 'b', reason: 'it is damaged' };
     const swap = { options: async () => [], reload: async () => false, failure: () => failure };
-    const answer = await ask(path, { services: { swap } }, 'Bearer key');
+    const answer = await ask(
+      path,
+      { services: { models: { list: async () => [], swap, byName: false } } },
+      'Bearer key',
+    );
     expect(answer).toMatchObject({ admin: { enabled: true, allowed: true }, last_failure: failure });
   });
 

@@ -6,7 +6,7 @@ import type {
   ModelFileFacts,
   ModelLibrary,
   ModelMemory,
-  ModelSwap,
+  ModelsView,
 } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json } from '../../http/call.ts';
@@ -16,7 +16,7 @@ import type { ModelEndpoint } from '../endpoint.ts';
 import { type AdminAccess, adminReadRow, mayAdminister } from './access.ts';
 
 /** The default text model. */
-export interface ModelStatusContext extends Pick<DialectParts, 'text' | 'modelName' | 'models'> {
+export interface ModelStatusContext extends Pick<DialectParts, 'text' | 'modelName'> {
   readonly name: string;
   /** Whether the text model is in memory; without this it is once it is ready. */
   readonly loaded?: () => boolean;
@@ -24,7 +24,7 @@ export interface ModelStatusContext extends Pick<DialectParts, 'text' | 'modelNa
 
 export interface ModelStatusServices {
   readonly access: AdminAccess;
-  readonly swap?: ModelSwap | undefined;
+  readonly models?: ModelsView | undefined;
   readonly memory?: Pick<ModelMemory, 'list'> | undefined;
   readonly library?: Pick<ModelLibrary, 'list'> | undefined;
   /** Whether the server has a key file (`--keyfile`), which may be empty. */
@@ -59,7 +59,7 @@ interface ModelStatus {
 }
 
 export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoint<ModelStatusContext>[] {
-  const { access, swap, library, hasKeyFile, availableBytes, kindLabels } = services;
+  const { access, models, library, hasKeyFile, availableBytes, kindLabels } = services;
   return [
     adminReadRow(
       '/api/extra/models',
@@ -68,9 +68,9 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
         json({
           models: labelled([...(await textModels(context, services)), ...taskModels(services)], kindLabels),
           available_bytes: availableBytes(),
-          router: context.models?.byName ?? false,
+          router: models?.byName ?? false,
           admin: { enabled: access.enabled, allowed: mayAdminister(access, call), key_file: hasKeyFile },
-          last_failure: swap?.failure?.() ?? null,
+          last_failure: models?.swap?.failure?.() ?? null,
         }),
       read(),
     ),
@@ -95,7 +95,8 @@ function labelled(models: readonly Unlabelled[], labels: Readonly<Record<string,
 }
 
 async function textModels(context: ModelStatusContext, services: ModelStatusServices): Promise<Unlabelled[]> {
-  const { text, name, models, modelName } = context;
+  const { text, name, modelName } = context;
+  const { models } = services;
   const held = (services.memory?.list() ?? []).filter(({ kind }) => kind === 'text');
   const now = text.state();
   const listed: readonly ListedModel[] | undefined = await models?.list();

@@ -7,19 +7,20 @@ import { type AccessRule, type Call, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { information, legacyOpen, read, write } from '../access.ts';
 import { ignoredIn } from '../dialect.ts';
-import { atPaths, bodyOf, decodedPath, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { atPaths, bodyOf, decodedPath, endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
-import { factsFor, networksOf, type PictureParts } from '../pictures/request.ts';
+import { factsFor, networksOf, type PictureParts, type PictureServices } from '../pictures/request.ts';
 import { comfyFamily } from './errors.ts';
 import { dropFields, freeFidelity, interruptFields } from './fields.ts';
 import { upload, view } from './files.ts';
 import { type ComfyQueue, features } from './queue.ts';
 
 type Own = ModelEndpoint<PictureParts>;
-type Services = Pick<PictureParts, 'editor' | 'product'> & { readonly prompts: ComfyQueue };
+type Services = PictureServices & { readonly prompts: ComfyQueue };
 
 /** Every path exists below `/api` too. Only prompts are queued: all other calls are answered at once. */
-export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
+export function comfyEndpoints({ prompts, ...server }: Services) {
+  const { editor, product } = server;
   const limited = atMost(mostEdits, editor);
   const storeOf = (call: Call) => ({ files: prompts.files.of(ownerOf(call)), editor: limited });
   const row = endpointRow(legacyOpen(write('images')), {
@@ -102,10 +103,11 @@ export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
       get(`/models/${folder}`, 'Names of models.', (_, facts) => (facts ? names(facts) : [])),
     ),
   ];
-  return [
+  const all = [
     ...endpoints.flatMap((own) => atPaths(own, `/api${own.path}`)),
     get('/api/models', 'The kinds of models.', () => [...modelFolders.keys()]),
   ];
+  return withServices(all, server);
 }
 
 /** These do not wait in the queue, so that their number has its own limit. */

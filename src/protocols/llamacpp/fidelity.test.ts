@@ -44,7 +44,7 @@ function world() {
   const embedding = scriptedOthers();
   const parts = llamacppParts({
     ...dialectParts({ text, chat, taskServices: embedding.taskServices, now: () => (clock += 10) }),
-    readChat: (body: JsonObject): ChatRequest => ({
+    readChat: async (body: JsonObject): Promise<ChatRequest> => ({
       conversation: { messages: body.messages as never, media: [], tools: (body.tools as never) ?? [] },
       continueAssistantTurn: false,
       toolChoice: { type: 'auto' },
@@ -57,7 +57,7 @@ function world() {
     }),
   });
   return {
-    endpoints: bindAll(llamacppEndpoints, parts),
+    endpoints: bindAll(llamacppEndpoints(parts), parts),
     get asked() {
       return [...asked, ...rendered, ...embedding.asked];
     },

@@ -8,7 +8,7 @@ import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { llamacppFamily } from './errors.ts';
 
-export interface ModelMemoryContext extends Pick<DialectParts, 'modelName'> {
+export interface ModelMemoryParts extends Pick<DialectParts, 'modelName'> {
   /** The text model of the call. */
   readonly name: string;
   readonly memory?: ModelMemory | undefined;
@@ -29,14 +29,14 @@ const modelFields = {
 export const modelMemoryFidelity = f.fidelityOf('llama.cpp server', 'POST /models/load, /models/unload', modelFields);
 
 /** Load and unload by name. Both answer at once; `GET /api/extra/models` shows the state. */
-export const modelMemoryEndpoints: readonly ModelEndpoint<ModelMemoryContext>[] = [
+export const modelMemoryEndpoints: readonly ModelEndpoint<ModelMemoryParts>[] = [
   row('/models/load', 'Load a model.', (call, context) => change(call, context, 'load')),
   row('/models/unload', 'Unload a model; the next request for it loads it again.', (call, context) =>
     change(call, context, 'unload'),
   ),
 ];
 
-async function change(call: Call, context: ModelMemoryContext, action: 'load' | 'unload'): Promise<Reply> {
+async function change(call: Call, context: ModelMemoryParts, action: 'load' | 'unload'): Promise<Reply> {
   const { model } = f.readFields(modelFields, await bodyOf(call));
   const found = findHeld(model, context);
   if (!found) throw new AppError('model-not-found', { model });
@@ -46,7 +46,7 @@ async function change(call: Call, context: ModelMemoryContext, action: 'load' | 
 }
 
 /** The text model of the call, or one of another kind. */
-function findHeld(asked: string, { name, modelName, memory }: ModelMemoryContext): HeldModel | undefined {
+function findHeld(asked: string, { name, modelName, memory }: ModelMemoryParts): HeldModel | undefined {
   const held = memory?.list() ?? [];
   const isText = sameName(asked, modelName()) || sameName(asked, name);
   const text = held.find((one) => one.kind === 'text' && one.name === name);

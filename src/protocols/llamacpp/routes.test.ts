@@ -152,7 +152,7 @@ test('slots: figures of the running task, no texts', async () => {
   slots.begun({ ...request, stop: ['a secret'] }, job);
   slots.event(startEvent({ promptTokens: 7, cachedTokens: 3, maxTokens: 10 }), job);
   slots.promptProgress({ done: 2, total: 4 });
-  const parts = llamacppParts({ slots });
+  const parts = llamacppParts({ slotsOf: () => slots });
   expect(await jsonOf(await ask(parts, get('/slots')))).toMatchObject([
     { is_processing: true, id_task: 0, n_prompt_tokens: 7, n_prompt_tokens_processed: 2, n_prompt_tokens_cache: 3 },
   ]);
@@ -193,9 +193,9 @@ test('slots: requests in parallel have a slot each, and free ones are reused', (
 test('slots: fail_on_no_slot fails if all are busy', async () => {
   const slots = new SlotWatch();
   const query = new URLSearchParams('fail_on_no_slot=1');
-  expect((await ask(llamacppParts({ slots }), get('/slots', { query }))).status).toBe(200);
+  expect((await ask(llamacppParts({ slotsOf: () => slots }), get('/slots', { query }))).status).toBe(200);
   slots.begun(request, {});
-  expect((await ask(llamacppParts({ slots }), get('/slots', { query }))).status).toBe(503);
+  expect((await ask(llamacppParts({ slotsOf: () => slots }), get('/slots', { query }))).status).toBe(503);
 });
 
 test('metrics: text, with the start time of the process in a header', async () => {

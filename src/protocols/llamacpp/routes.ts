@@ -2,20 +2,26 @@ import { asAppError } from '../../core/errors.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read, write } from '../access.ts';
 import type { EmbeddingParts } from '../embedding.ts';
-import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint, type SharedPath } from '../endpoint.ts';
+import {
+  bodyOf,
+  endpointRow,
+  type ModelEndpoint,
+  type PlainEndpoint,
+  type SharedPath,
+  withServices,
+} from '../endpoint.ts';
 import { isAbsent } from '../fields.ts';
 import { completionEndpoints } from './completion.ts';
 import { embeddingEndpoints } from './embedding.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
-import { type ModelMemoryContext, modelMemoryEndpoints } from './models.ts';
-import { type StatusParts, statusEndpoints } from './status.ts';
+import { type ModelMemoryParts, modelMemoryEndpoints } from './models.ts';
+import { type StatusParts, type StatusServices, statusEndpoints } from './status.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
-export interface LlamacppContext
-  extends StatusParts,
-    EmbeddingParts,
-    ModelMemoryContext,
-    Pick<TokenParts, 'readChat'> {}
+export interface LlamacppParts extends StatusParts, EmbeddingParts, ModelMemoryParts, Pick<TokenParts, 'readChat'> {}
+
+/** What is the same for all models. */
+export interface LlamacppServices extends StatusServices, Pick<LlamacppParts, 'memory' | 'readChat'> {}
 
 const row = endpointRow(write('admin'), { method: 'POST', match: 'exact', queued: false, family: llamacppFamily });
 const unsupported = (sentence: string) => (): Reply => json(errorBody(501, sentence), 501);
@@ -49,7 +55,7 @@ const refusedEndpoints: readonly PlainEndpoint[] = [
   row('/cors-proxy', 'Not there: fetching for a page.', disabled, { ...read('tools'), method: 'GET' }),
 ];
 
-export const llamacppEndpoints: readonly ModelEndpoint<LlamacppContext>[] = [
+const endpoints: readonly ModelEndpoint<LlamacppParts>[] = [
   ...statusEndpoints,
   ...completionEndpoints,
   ...tokenEndpoints,
@@ -57,6 +63,8 @@ export const llamacppEndpoints: readonly ModelEndpoint<LlamacppContext>[] = [
   ...modelMemoryEndpoints,
   ...refusedEndpoints,
 ];
+
+export const llamacppEndpoints = (server: LlamacppServices) => withServices(endpoints, server);
 
 /** For a path of two dialects: requests with fields of this one are answered in its form. Unexpected errors are thrown. */
 export function answeringBoth<Context>(

@@ -5,6 +5,7 @@ import type { PlainEndpoint } from '../endpoint.ts';
 import { callOf } from '../testing/doubles.ts';
 import { jsonOf } from '../testing/reply-text.ts';
 import { answeringBoth, llamacppEndpoints } from './routes.ts';
+import { llamacppParts } from './testing/world.ts';
 
 const endpoint = (path: string, own: Partial<PlainEndpoint>): PlainEndpoint => ({
   method: 'POST',
@@ -20,7 +21,7 @@ const endpoint = (path: string, own: Partial<PlainEndpoint>): PlainEndpoint => (
 
 /** The row of the llama.cpp server, with another handler. */
 function ownRow(path: string): PlainEndpoint {
-  const row = llamacppEndpoints.find((one) => one.path === path);
+  const row = llamacppEndpoints(llamacppParts()).find((one) => one.path === path);
   return endpoint(path, { ...row, summary: '', handle: () => json(path) });
 }
 

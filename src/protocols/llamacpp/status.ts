@@ -2,24 +2,31 @@ import { basename } from 'node:path';
 import type { GenerationEvent } from '../../core/events.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { GenerationRequest, PromptProgress } from '../../core/request.ts';
+import type { TextService } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { information, legacyOpen, read } from '../access.ts';
 import { readControls } from '../controls/decode.ts';
-import { type DialectParts, dialectControls, modalities } from '../dialect.ts';
+import { type DialectParts, type DialectServices, dialectControls, modalities } from '../dialect.ts';
 import { atPaths, endpointRow, type ModelEndpoint, modelInQuery } from '../endpoint.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
 import { mediaMarker } from './prompts.ts';
 import { settingsBody } from './samplers.ts';
 
-export interface StatusParts extends DialectParts {
-  readonly slots: SlotWatch;
+/** What is the same for all models. */
+export interface StatusServices extends DialectServices {
   readonly product: { readonly name: string; readonly version: string };
+  readonly metrics: {
+    exposition(text: TextService): Promise<{ readonly contentType: string; readonly text: string }>;
+  };
+  /** What the slots of a model do. */
+  readonly slotsOf: (text: TextService) => SlotWatch;
+}
+
+export interface StatusParts extends DialectParts, StatusServices {
   /** What the loaded model can take, where it is not known from the model itself. */
   readonly modalities?: () => { readonly vision: boolean; readonly audio: boolean };
   /** The chat template, where it is not that of the model. */
   readonly chatTemplate?: string | undefined;
-  readonly router?: boolean;
-  readonly metrics: { exposition(): Promise<{ readonly contentType: string; readonly text: string }> };
   readonly loras: readonly { readonly path: string; readonly scale: number }[];
 }
 
@@ -60,7 +67,8 @@ function healthReply({ authorized }: Call, { text }: StatusParts): Reply {
 }
 
 /** Load balancers ask for a failure if no slot is free. */
-function slotsReply({ query }: Call, { slots, text }: StatusParts): Reply {
+function slotsReply({ query }: Call, { slotsOf, text }: StatusParts): Reply {
+  const slots = slotsOf(text);
   const wanted = query.get('fail_on_no_slot');
   if (wanted !== null && wanted !== '0' && slots.allBusy) return json(errorBody(503, 'no slot available'), 503);
   return json(slots.report(text.contextSize()));
@@ -72,8 +80,8 @@ function loraReply(_: Call, { loras }: StatusParts): Reply {
   return json(entries.map((entry) => ({ ...entry, task_name: '', prompt_prefix: '' })));
 }
 
-async function metricsReply(_: Call, { metrics, startedAt }: StatusParts): Promise<Reply> {
-  const { contentType, text } = await metrics.exposition();
+async function metricsReply(_: Call, { metrics, text: model, startedAt }: StatusParts): Promise<Reply> {
+  const { contentType, text } = await metrics.exposition(model);
   const headers = { 'content-type': contentType, 'process-start-time-unix': String(Math.floor(startedAt / 1000)) };
   return { status: 200, headers, body: text };
 }
@@ -89,7 +97,7 @@ function propsReply({ authorized }: Call, parts: StatusParts): Reply {
       params: settingsBody(dialectControls(readControls(parts.applyDefaults({})), parts)),
       n_ctx: contextSize,
     },
-    total_slots: parts.slots.count,
+    total_slots: parts.slotsOf(parts.text).count,
     model_alias: authorized ? parts.modelName() : hiddenModelName,
     // Without the folder, which is private.
     model_path: model && authorized ? basename(model.path) : '',
@@ -109,7 +117,7 @@ function propsReply({ authorized }: Call, parts: StatusParts): Reply {
     build_info: `${parts.product.name} ${parts.product.version}`,
     cors_proxy_enabled: false,
     is_sleeping: false,
-    ...(parts.router ? { role: 'router' } : {}),
+    ...(parts.models?.byName ? { role: 'router' } : {}),
     id: 0,
     id_task: -1,
     n_ctx: contextSize,

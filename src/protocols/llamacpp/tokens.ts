@@ -1,17 +1,14 @@
-import type { ChatRequest } from '../../chat/request.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
-import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read } from '../access.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectModel, ReadChat } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { honoured, isTokenId, looseFlag, orElse, reader, readFields, tokenNumbers } from '../fields.ts';
 import { llamacppFamily } from './errors.ts';
 import { readPieces } from './prompts.ts';
 
-export interface TokenParts extends Pick<DialectParts, 'text' | 'chat' | 'applyDefaults'> {
-  /** Reads the body of a chat completion. */
-  readonly readChat: (body: JsonObject) => ChatRequest | Promise<ChatRequest>;
+export interface TokenParts extends DialectModel {
+  readonly readChat: ReadChat;
 }
 
 export const tokenizeFields = {
@@ -64,7 +61,8 @@ async function detokenize(call: Call, { text }: TokenParts): Promise<Reply> {
   return json({ content });
 }
 
-async function applyTemplate(call: Call, { chat, applyDefaults, readChat }: TokenParts): Promise<Reply> {
-  const { prompt, memory } = await chat.render(await readChat(applyDefaults(await bodyOf(call))));
+async function applyTemplate(call: Call, parts: TokenParts): Promise<Reply> {
+  const { chat, applyDefaults, readChat } = parts;
+  const { prompt, memory } = await chat.render(await readChat(applyDefaults(await bodyOf(call)), parts));
   return json({ prompt: memory + prompt });
 }

@@ -2,8 +2,15 @@ import { AppError } from '../../core/errors.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { information, read, write } from '../access.ts';
-import { type DialectParts, keepAliveComment, streamReply, withIgnored, withShortfall } from '../dialect.ts';
-import { endpointRow, type ModelEndpoint, requestBody, withShortPath } from '../endpoint.ts';
+import {
+  type DialectParts,
+  type DialectServices,
+  keepAliveComment,
+  streamReply,
+  withIgnored,
+  withShortfall,
+} from '../dialect.ts';
+import { endpointRow, requestBody, withServices, withShortPath } from '../endpoint.ts';
 import { uncountedHeaders } from '../media.ts';
 import { decodeInSlices } from '../read-body.ts';
 import { ticketFor } from '../ticket.ts';
@@ -13,10 +20,10 @@ import { encodeStream, foldReply, ping } from './encode.ts';
 import { messagesFamily } from './errors.ts';
 import { countFields } from './fields.ts';
 
-export function messagesEndpoints({ newId }: Pick<DialectParts, 'newId'>): ModelEndpoint<DialectParts>[] {
-  const family = messagesFamily(newId);
+export function messagesEndpoints(server: DialectServices) {
+  const family = messagesFamily(server.newId);
   const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, family });
-  return [
+  const endpoints = [
     ...withShortPath(
       row('/v1/messages', 'Answer a conversation; streamed with stream: true.', answer, {
         queued: true,
@@ -32,6 +39,7 @@ export function messagesEndpoints({ newId }: Pick<DialectParts, 'newId'>): Model
       }),
     ),
   ];
+  return withServices<DialectParts, DialectServices>(endpoints, server);
 }
 
 function refuse({ method, path }: Call): never {

@@ -32,12 +32,19 @@ type Features = { readonly [Name in (typeof switchNames)[number]]?: boolean } & 
   readonly engines: Readonly<Record<string, boolean>>;
 };
 
-export interface InfoParts extends Pick<DialectParts, 'text' | 'modelName'> {
+type ModelFeatures = Pick<Features, 'guidance' | 'jinja' | 'engines'>;
+
+/** What is the same for all models. */
+export interface InfoServices {
   readonly product: Product & { readonly homepage?: string };
   readonly engineVersions: () => EngineVersions;
-  readonly features: () => Features;
+  readonly serverFeatures: () => Omit<Features, keyof ModelFeatures>;
   /** How many tasks of other kinds were done, by their names in the performance reply. */
   readonly counters: () => Readonly<Record<string, number>>;
+}
+
+export interface InfoParts extends InfoServices, Pick<DialectParts, 'text' | 'modelName'> {
+  readonly features: () => ModelFeatures;
   /** Limits that clients read, but that are not enforced; 0 means none. */
   readonly advertised: { readonly maxLength: number; readonly maxContext: number };
   readonly quiet: boolean;
@@ -80,10 +87,10 @@ export const infoEndpoints: readonly ModelEndpoint<InfoParts>[] = [
   row('/api/extra/preloadstory', 'The story that clients open at first.', story, { match: 'exact' }),
 ];
 
-function versionBody(_: Call, { text, product, engineVersions, features }: InfoParts): object {
+function versionBody(_: Call, { text, product, engineVersions, features, serverFeatures }: InfoParts): object {
   const { name, version, commit } = product;
   const state = text.state();
-  const on = { ...modalities(state), ...features() };
+  const on = { ...modalities(state), ...serverFeatures(), ...features() };
   return {
     result: 'KoboldCpp',
     version: koboldVersion,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ChatRequest } from '../../chat/request.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
@@ -9,9 +10,9 @@ import type { Call, Reply } from '../../http/call.ts';
 import { ResumableStreams } from '../../http/resumable-streams.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
-import { idlePerformance, readyState } from '../testing/doubles.ts';
+import { controlParts, dialectParts, idlePerformance, readyState, scriptedChat } from '../testing/doubles.ts';
 import { jsonOf, textOf } from '../testing/reply-text.ts';
-import { type NativeContext, type NativeServices, nativeEndpoints } from './routes.ts';
+import { type NativeParts as HandlerParts, type NativeServices, nativeEndpoints } from './routes.ts';
 
 const ready = readyState();
 const lastFigures: Performance = {
@@ -78,31 +79,19 @@ function fakeService(own: Partial<TextService> & { readonly events?: readonly Ge
   return { service, seen };
 }
 
-type NativeParts = NativeContext & NativeServices;
-
-const schemaToGrammar = (schema: unknown) => `root ::= ${Object.keys(schema as object).join(' ')}`;
+type NativeParts = HandlerParts & NativeServices;
 
 function parts(service: TextService, own: Partial<NativeParts> = {}): NativeParts {
   return {
-    text: service,
-    controlParts: () => ({
-      defaultMaxTokens: 2048,
-      maxTokensLimit: 0,
-      contextSize: 4096,
-      guidance: false,
-      adapter: {},
-      schemaToGrammar,
-    }),
-    applyDefaults: (body) => body,
+    ...dialectParts({ text: service, modelName: () => 'koboldcpp/mini' }),
     replacePlaceholders: (texts) => texts,
-    schemaToGrammar,
-    startTimer: () => ({ restart: () => undefined, cancel: () => undefined }),
+    readChat: async ({ messages }) => ({ messages }) as unknown as ChatRequest,
     streams: new ResumableStreams({ startTimer: () => ({ restart: () => undefined, cancel: () => undefined }) }),
     engineVersions: () => ({}),
     product: { name: 'Parley', version: '0.1.0' },
-    modelName: () => 'koboldcpp/mini',
     newSeed: () => 1,
-    features: () => ({ protected: false, engines: {} }),
+    serverFeatures: () => ({ protected: false }),
+    features: () => ({ engines: {} }),
     counters: () => ({ total_img_gens: 0, total_tts_gens: 0, total_transcribe_gens: 0 }),
     advertised: { maxLength: 0, maxContext: 0 },
     quiet: false,
@@ -320,12 +309,17 @@ test('last_logprobs: null until there are some', async () => {
   });
 });
 
-const withChat = parts(fakeService({}).service, { renderChat: (messages) => `<${messages.length}>` });
+const { chat } = scriptedChat([], {
+  render: async (request) => {
+    const { messages } = request as unknown as { readonly messages: readonly unknown[] };
+    return { by: 'adapter', memory: '<', prompt: `${messages.length}>`, stop: [], warnings: [] };
+  },
+});
+const withChat = parts(fakeService({}).service, { chat });
 test.each<[NativeParts, string, unknown, number, unknown]>([
   [withChat, 'tokencount', { prompt: 'A' }, 200, { value: 2, ids: [1, 65], prompt: 'A' }],
   [withChat, 'tokenize', { prompt: 'A', special: false }, 200, { value: 1, ids: [65], prompt: 'A' }],
   [withChat, 'tokencount', { messages: [{}], special: false }, 200, { value: 3, ids: [60, 49, 62], prompt: '<1>' }],
-  [parts(fakeService({}).service), 'tokencount', { messages: [{}] }, 400, { value: -1 }],
   [withChat, 'tokencount', { prompt: 5 }, 400, { value: -1 }],
   [withChat, 'tokencount', '{broken', 400, { value: -1 }],
   [withChat, 'detokenize', { ids: [72, 105] }, 200, { result: 'Hi', success: true }],
@@ -348,7 +342,7 @@ test('json_to_grammar: no success, with the reason, for a schema that cannot be 
     throw new Error('no such type');
   };
   const reply = await ask(
-    parts(fakeService({}).service, { schemaToGrammar }),
+    parts(fakeService({}).service, { controlParts: () => ({ ...controlParts, schemaToGrammar }) }),
     'POST',
     '/api/extra/json_to_grammar',
     {},
@@ -368,7 +362,7 @@ test.each([
   [{ multipleOf: 0.5 }],
 ])('json_to_grammar: refuses %j', async (body) => {
   const reply = await ask(
-    parts(fakeService({}).service, { schemaToGrammar: convert }),
+    parts(fakeService({}).service, { controlParts: () => ({ ...controlParts, schemaToGrammar: convert }) }),
     'POST',
     '/api/extra/json_to_grammar',
     body,

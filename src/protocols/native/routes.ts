@@ -3,12 +3,12 @@ import type { WebSearch } from '../../core/web-search.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { write } from '../access.ts';
 import { answerList, type EmbeddingParts, listFields } from '../embedding.ts';
-import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint, withServices } from '../endpoint.ts';
 import { fidelityOf, honoured, readFields, readText } from '../fields.ts';
 import { noteHeaders } from '../spoken-reply.ts';
 import { nativeFamily, readInput } from './errors.ts';
 import { type GenerateParts, generateEndpoints, generateFidelity, taskEndpoints } from './generate.ts';
-import { type CacheParts, cacheEndpoint, type InfoParts, infoEndpoints } from './info.ts';
+import { type CacheParts, cacheEndpoint, type InfoParts, type InfoServices, infoEndpoints } from './info.ts';
 import { musicEndpoints, musicFidelity } from './music.ts';
 import { nativeSpeechEndpoint, nativeSpeechFidelity, type SpeechParts, transcribeEndpoint } from './speech.ts';
 import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
@@ -16,11 +16,13 @@ import { type StreamParts, streamEndpoints } from './streams.ts';
 import { type SyncParts, syncEndpoints } from './synced-records.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
-/** What depends on the model that a call concerns. */
-export interface NativeContext extends GenerateParts, InfoParts, TokenParts, EmbeddingParts, SpeechParts, CacheParts {}
+export interface NativeParts extends GenerateParts, InfoParts, TokenParts, EmbeddingParts, SpeechParts, CacheParts {}
+
+/** What the handlers get beside the context of the model. */
+interface HandlerServices extends InfoServices, Pick<NativeParts, 'startTimer' | 'alias' | 'readChat'> {}
 
 /** What the server has, whichever model answers. */
-export interface NativeServices extends StoryParts, SyncParts, StreamParts {
+export interface NativeServices extends HandlerServices, StoryParts, SyncParts, StreamParts {
   /** With `--websearch` only. */
   readonly search?: WebSearch | undefined;
   /** With `--singleinstance` only. */
@@ -28,16 +30,11 @@ export interface NativeServices extends StoryParts, SyncParts, StreamParts {
   readonly newSeed: () => number;
 }
 
-export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeContext>[] {
+export function nativeEndpoints(services: NativeServices): ModelEndpoint<Omit<NativeParts, keyof HandlerServices>>[] {
+  const { product, engineVersions, serverFeatures, counters, startTimer, alias, readChat } = services;
+  const handlers = { product, engineVersions, serverFeatures, counters, startTimer, alias, readChat };
   return [
-    ...generateEndpoints,
-    ...taskEndpoints,
-    embeddingsEndpoint,
-    ...tokenEndpoints,
-    ...infoEndpoints,
-    cacheEndpoint,
-    nativeSpeechEndpoint,
-    transcribeEndpoint,
+    ...withServices<NativeParts, HandlerServices>(modelEndpoints, handlers),
     ...musicEndpoints({ family: nativeFamily, newSeed: services.newSeed }),
     ...saveSlotEndpoints(services),
     ...syncEndpoints(services),
@@ -63,6 +60,17 @@ export const embeddingsEndpoint: ModelEndpoint<EmbeddingParts> = row(
   (call, parts) => answerList(call, embeddingsFields, embeddingsFidelity, parts),
   { ...write('embeddings'), queued: true, modelSelection: 'own-name' },
 );
+
+const modelEndpoints: readonly ModelEndpoint<NativeParts>[] = [
+  ...generateEndpoints,
+  ...taskEndpoints,
+  embeddingsEndpoint,
+  ...tokenEndpoints,
+  ...infoEndpoints,
+  cacheEndpoint,
+  nativeSpeechEndpoint,
+  transcribeEndpoint,
+];
 
 /** For a new instance that needs the port. `shutdown` must leave time for this reply. */
 export function shutdownEndpoint(shutdown: (() => void) | undefined): PlainEndpoint {

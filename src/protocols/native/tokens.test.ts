@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest';
+import type { ChatRequest } from '../../chat/request.ts';
+import type { JsonObject } from '../../http/body.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
-import { callOf, scriptedText } from '../testing/doubles.ts';
+import { callOf, controlParts, dialectParts, scriptedChat, scriptedText } from '../testing/doubles.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
 async function ask(path: string, body: unknown, own: Partial<TokenParts> = {}) {
-  const parts: TokenParts = { text: scriptedText([]).text, schemaToGrammar: () => 'root ::= "a"', ...own };
+  const readChat = async (sent: JsonObject) => sent as unknown as ChatRequest;
+  const parts: TokenParts = { ...dialectParts(), readChat, ...own };
   const endpoint = router(bindAll(tokenEndpoints, parts)).find('POST', path);
   const reply = await endpoint?.handle(callOf(path, body));
   if (!reply || !('body' in reply)) throw new Error('no reply');
@@ -26,12 +29,16 @@ test.each(['', '{', '[]', { prompt: 5 }, { prompt: 'x', special: 'maybe' }])(
 );
 
 test('tokencount: counts a chat as its prompt, unless there is a prompt', async () => {
-  const renderChat = async (messages: readonly unknown[]) => `${messages.length} turns`;
+  const { chat } = scriptedChat([], {
+    render: async (request) => {
+      const { messages } = request as unknown as { readonly messages: readonly unknown[] };
+      return { by: 'adapter', memory: `${messages.length} `, prompt: 'turns', stop: [], warnings: [] };
+    },
+  });
   const messages = [{ role: 'user', content: 'Hi' }];
-  const [status, body] = await ask('/api/extra/tokencount', { messages }, { renderChat });
+  const [status, body] = await ask('/api/extra/tokencount', { messages }, { chat });
   expect([status, body.prompt, body.value]).toEqual([200, '1 turns', 8]);
-  expect((await ask('/api/extra/tokencount', { messages, prompt: 'x' }, { renderChat }))[1].prompt).toBe('x');
-  expect(await ask('/api/extra/tokencount', { messages })).toEqual([400, { value: -1 }]);
+  expect((await ask('/api/extra/tokencount', { messages, prompt: 'x' }, { chat }))[1].prompt).toBe('x');
 });
 
 test('detokenize: returns the text', async () => {
@@ -53,28 +60,31 @@ test.each([
 
 test('json_to_grammar: the schema is in its field, or is the body', async () => {
   const seen: unknown[] = [];
-  const schemaToGrammar = (schema: unknown) => {
+  const grammarOf = (schema: unknown) => {
     seen.push(schema);
     return 'root ::= "a"';
   };
   const path = '/api/extra/json_to_grammar';
-  expect(await ask(path, { schema: { a: 1 } }, { schemaToGrammar })).toEqual([
-    200,
-    { result: 'root ::= "a"', success: true },
-  ]);
-  await ask(path, { type: 'object' }, { schemaToGrammar });
+  expect(
+    await ask(path, { schema: { a: 1 } }, { controlParts: () => ({ ...controlParts, schemaToGrammar: grammarOf }) }),
+  ).toEqual([200, { result: 'root ::= "a"', success: true }]);
+  await ask(path, { type: 'object' }, { controlParts: () => ({ ...controlParts, schemaToGrammar: grammarOf }) });
   expect(seen).toEqual([{ a: 1 }, { type: 'object' }]);
-  expect(await ask(path, '{', { schemaToGrammar })).toEqual([400, { result: '', success: false }]);
+  expect(await ask(path, '{', { controlParts: () => ({ ...controlParts, schemaToGrammar: grammarOf }) })).toEqual([
+    400,
+    { result: '', success: false },
+  ]);
 });
 
 test.each([['[]'], ['"text"'], [`${'{"items":'.repeat(200)}{}${'}'.repeat(200)}`]])(
   'json_to_grammar: JSON that is no schema to convert is 200 without success',
   async (body) => {
-    const schemaToGrammar = () => 'root ::= "a"';
-    expect(await ask('/api/extra/json_to_grammar', body, { schemaToGrammar })).toEqual([
-      200,
-      { result: '', success: false, error: expect.stringContaining('schema must be') },
-    ]);
+    const grammarOf = () => 'root ::= "a"';
+    expect(
+      await ask('/api/extra/json_to_grammar', body, {
+        controlParts: () => ({ ...controlParts, schemaToGrammar: grammarOf }),
+      }),
+    ).toEqual([200, { result: '', success: false, error: expect.stringContaining('schema must be') }]);
   },
 );
 

@@ -1,16 +1,14 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { tryParseJson } from '../../core/json.ts';
-import type { TextService } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read } from '../access.ts';
+import type { DialectModel, ReadChat } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { nativeFamily, readInput } from './errors.ts';
 
-export interface TokenParts {
-  readonly text: TextService;
-  readonly schemaToGrammar: (schema: unknown) => string;
-  readonly renderChat?: (messages: readonly unknown[]) => string | Promise<string>;
+export interface TokenParts extends DialectModel {
+  readonly readChat: ReadChat;
 }
 
 const dialect = 'Native text API';
@@ -49,16 +47,18 @@ export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
   row('/api/extra/json_to_grammar', 'A GBNF grammar that only lets through what fits a JSON schema.', makeGrammar),
 ];
 
-async function countTokens(call: Call, { text, renderChat }: TokenParts): Promise<Reply> {
+async function countTokens(call: Call, parts: TokenParts): Promise<Reply> {
   const input = await readInput(call, countFields);
-  const refused = json({ value: -1 }, 400);
-  if (!input) return refused;
+  if (!input) return json({ value: -1 }, 400);
   const { special: addSpecial, messages } = input;
-  const chat = input.prompt === '' && messages !== undefined;
-  if (chat && !renderChat) return refused;
-  const prompt = chat && renderChat ? await renderChat(messages) : input.prompt;
-  const ids = await text.tokenize(prompt, { addSpecial });
+  const prompt = input.prompt === '' && messages ? await promptOf(messages, parts) : input.prompt;
+  const ids = await parts.text.tokenize(prompt, { addSpecial });
   return json({ value: ids.length, ids, prompt });
+}
+
+async function promptOf(messages: readonly unknown[], parts: TokenParts): Promise<string> {
+  const { memory, prompt } = await parts.chat.render(await parts.readChat({ messages }, parts));
+  return memory + prompt;
 }
 
 async function joinTokens(call: Call, { text }: TokenParts): Promise<Reply> {
@@ -68,14 +68,14 @@ async function joinTokens(call: Call, { text }: TokenParts): Promise<Reply> {
   return json({ result, success: true });
 }
 
-async function makeGrammar(call: Call, { schemaToGrammar }: TokenParts): Promise<Reply> {
+async function makeGrammar(call: Call, { controlParts }: TokenParts): Promise<Reply> {
   const body = await bodyOf(call).catch(() => undefined);
   if (!body && tryParseJson(call.body.toString('utf8')) === undefined) return json({ result: '', success: false }, 400);
   const schema = body && Object.hasOwn(body, 'schema') ? body.schema : body;
   try {
     // What is JSON and yet cannot be read here is no object, or nested too deeply to be followed.
     if (!body) throw new Error('The schema must be an object of at most 128 levels.');
-    return json({ result: schemaToGrammar(schema), success: true });
+    return json({ result: controlParts().schemaToGrammar(schema), success: true });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return json({ result: '', success: false, error: reason });

@@ -33,7 +33,7 @@ function world() {
       return { ...file, header: header({ metadata }) };
     },
   };
-  const endpoints = bindAll(ollamaEndpoints(parts), parts);
+  const endpoints = bindAll(ollamaEndpoints(parts, parts), parts);
   return {
     endpoints,
     get asked() {

@@ -14,7 +14,7 @@ import { answeringProbes, ollamaEndpoints } from './routes.ts';
 import { file, header, model, type OllamaParts, ollamaParts } from './testing/parts.ts';
 
 async function ask(parts: OllamaParts, method: string, path: string, body: unknown = {}, own: Partial<Call> = {}) {
-  const endpoint = router(bindAll(ollamaEndpoints(parts), parts)).find(method, path);
+  const endpoint = router(bindAll(ollamaEndpoints(parts, parts), parts)).find(method, path);
   if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
   const reply = await Promise.resolve(endpoint.handle(callOf(path, body, own))).catch((error: unknown) =>
     endpoint.family.errorReply(asAppError(error)),
@@ -189,7 +189,7 @@ test('/api/show: reads the file once, and again for verbose', async () => {
       return file;
     },
   });
-  const find = router(bindAll(ollamaEndpoints(parts), parts)).find;
+  const find = router(bindAll(ollamaEndpoints(parts, parts), parts)).find;
   await find('GET', '/api/tags')?.handle(callOf('/api/tags', ''));
   await find('GET', '/api/ps')?.handle(callOf('/api/ps', ''));
   await find('POST', '/api/show')?.handle(callOf('/api/show', { name: 'm' }));
@@ -233,7 +233,7 @@ test.each([
   ['*/*', 'Ollama is running'],
   [undefined, 'Ollama is running'],
 ])('start page: accept %j gives %s', async (accept, expected) => {
-  const [some] = ollamaEndpoints(ollamaParts().parts);
+  const [some] = ollamaEndpoints(ollamaParts().parts, ollamaParts().parts);
   if (!some) throw new Error('there are endpoints');
   const page = answeringProbes({ ...some, handle: () => ({ status: 200, body: 'page' }) });
   const headers = accept === undefined ? {} : { accept };
@@ -309,7 +309,7 @@ describe('with several models by name', () => {
 
   test('/api/tags: does not read files again', async () => {
     const { parts, read } = several([present, big]);
-    const endpoint = router(bindAll(ollamaEndpoints(parts), parts)).find('GET', '/api/tags');
+    const endpoint = router(bindAll(ollamaEndpoints(parts, parts), parts)).find('GET', '/api/tags');
     await endpoint?.handle(callOf('/api/tags', ''));
     await endpoint?.handle(callOf('/api/tags', ''));
     expect(read).toEqual(['/models/mini.gguf', '/models/big.gguf']);

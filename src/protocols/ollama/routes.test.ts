@@ -16,7 +16,7 @@ const figures =
   '"total_duration":0,"load_duration":0,"prompt_eval_count":7,"prompt_eval_duration":0,"eval_count":5,"eval_duration":0';
 
 async function ask(parts: OllamaParts, method: string, path: string, body?: unknown, own: Partial<Call> = {}) {
-  const endpoint = router(bindAll(ollamaEndpoints(parts), parts)).find(method, path);
+  const endpoint = router(bindAll(ollamaEndpoints(parts, parts), parts)).find(method, path);
   if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
   try {
     return await endpoint.handle(callOf(path, body ?? '', own));
@@ -55,7 +55,9 @@ test.each([
     { method: 'GET', match: 'ending', path: '/api/extra/version' },
     { method: 'GET', match: 'ending', path: '/api/v1/info/version' },
   ];
-  expect(router<Route>([...ollamaEndpoints(ollamaParts().parts), ...native]).find(method, path)?.path).toBe(expected);
+  expect(
+    router<Route>([...ollamaEndpoints(ollamaParts().parts, ollamaParts().parts), ...native]).find(method, path)?.path,
+  ).toBe(expected);
 });
 
 test('/api/generate: streams by default, with context', async () => {

@@ -4,8 +4,8 @@ import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { line, ndjsonHeaders } from '../../http/sse.ts';
 import { write } from '../access.ts';
-import { type DialectParts, ignoredIn } from '../dialect.ts';
-import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import { type DialectParts, type DialectServices, ignoredIn } from '../dialect.ts';
+import { endpointRow, type ModelEndpoint, type PlainEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { type EmbeddingsParts, embeddingEndpoints } from './embeddings.ts';
 import { jsonReply, modelNotFound, modelRequired, namedModel, ollamaFamily, refusal, withBody } from './errors.ts';
@@ -13,25 +13,26 @@ import { copyFields, createFields, deleteFields, pullFidelity, pullFields, pushF
 import { type GenerationParts, generationEndpoints } from './generation.ts';
 import { type ModelFileParts, type ModelParts, modelEndpoints } from './models.ts';
 
-export interface OllamaContext extends GenerationParts, ModelParts, EmbeddingsParts {}
+export interface OllamaParts extends GenerationParts, ModelParts, EmbeddingsParts {}
 
 export interface OllamaServices extends ModelFileParts {
   /** The download of a model file for a client that may do so; undefined for other names and clients. */
   readonly download?: (name: string, call: Call) => ModelDownload | undefined;
 }
 
-export function ollamaEndpoints(server: OllamaServices): ModelEndpoint<OllamaContext>[] {
-  return [
+export function ollamaEndpoints(files: OllamaServices, server: DialectServices) {
+  const endpoints = [
     ...generationEndpoints,
     ...embeddingEndpoints,
-    ...modelEndpoints(server),
+    ...modelEndpoints(files),
     row(
       '/api/pull',
       'With --admin, downloads the model file that the name is the address of. Else says whether the name can be used.',
-      withBody((body, call, parts: ManagementParts) => pull(body, call, parts, server.download)),
+      withBody((body, call, parts: ManagementParts) => pull(body, call, parts, files.download)),
     ),
     ...managementEndpoints,
   ];
+  return withServices<OllamaParts, DialectServices>(endpoints, server);
 }
 
 type ManagementParts = Pick<DialectParts, 'text' | 'modelName'>;

@@ -17,7 +17,7 @@ async function world(scripts: Scripts) {
   const kept: number[] = [];
   const endpoints = ({ text, chat }: DialectParts) => {
     const { parts } = ollamaParts([], { text, chat, keepAlive: (milliseconds) => kept.push(milliseconds) });
-    return bindAll(ollamaEndpoints(parts), parts);
+    return bindAll(ollamaEndpoints(parts, parts), parts);
   };
   const text = { state: () => readyState(model) };
   const { base, asked, errors } = await sdkWorld(scripts, endpoints, { template, text });

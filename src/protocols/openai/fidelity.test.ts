@@ -41,7 +41,7 @@ function world() {
   const embedding = scriptedOthers();
   const parts = { ...dialectParts({ text, chat, taskServices: embedding.taskServices }), replacePlaceholders };
   return {
-    endpoints: bindAll(openaiEndpoints, parts),
+    endpoints: bindAll(openaiEndpoints(parts), parts),
     get asked() {
       return [...asked, ...chats, ...counted, ...embedding.asked];
     },

@@ -5,7 +5,10 @@ import { bindAll } from '../testing/bind.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { openaiEndpoints } from './routes.ts';
 
-const endpoints = bindAll(openaiEndpoints, { ...dialectParts(), replacePlaceholders: (texts) => texts });
+const endpoints = bindAll(openaiEndpoints(dialectParts()), {
+  ...dialectParts(),
+  replacePlaceholders: (texts) => texts,
+});
 
 test('OpenAI endpoints: generating paths are guarded, lists are open', () => {
   const shown = endpoints.map(({ method, match, path, access, rateLimited }) =>
@@ -48,7 +51,10 @@ async function world() {
     family,
     handle: () => ({ status: 200, body: '' }),
   };
-  return serve([other, ...bindAll(openaiEndpoints, { ...dialectParts(), replacePlaceholders: (texts) => texts })]);
+  return serve([
+    other,
+    ...bindAll(openaiEndpoints(dialectParts()), { ...dialectParts(), replacePlaceholders: (texts) => texts }),
+  ]);
 }
 
 test.each([

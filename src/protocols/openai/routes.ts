@@ -3,9 +3,9 @@ import type { Call, Reply } from '../../http/call.ts';
 import { notFoundPage } from '../../http/pages.ts';
 import { methods } from '../../http/router.ts';
 import { information, write } from '../access.ts';
-import type { CompletionParts } from '../dialect.ts';
+import type { CompletionParts, DialectServices } from '../dialect.ts';
 import { answerList, type EmbeddingParts, listFields } from '../embedding.ts';
-import { type ModelEndpoint, withShortPath } from '../endpoint.ts';
+import { type ModelEndpoint, withServices, withShortPath } from '../endpoint.ts';
 import { fidelityOf } from '../fields.ts';
 import { speechEndpoints } from './audio/speech.ts';
 import { transcriptionEndpoints } from './audio/transcription.ts';
@@ -57,7 +57,7 @@ function unknownPath({ method, path, headers }: Call): Reply {
   return { ...page, headers: { ...page.headers, vary: 'accept' } };
 }
 
-export const openaiEndpoints: readonly ModelEndpoint<CompletionParts>[] = [
+const endpoints: readonly ModelEndpoint<CompletionParts>[] = [
   ...chatEndpoints,
   ...completionEndpoints,
   ...embeddingsEndpoints,
@@ -66,5 +66,7 @@ export const openaiEndpoints: readonly ModelEndpoint<CompletionParts>[] = [
   ...transcriptionEndpoints,
   ...unknownEndpoints,
 ];
+
+export const openaiEndpoints = (server: DialectServices) => withServices(endpoints, server);
 
 export const openaiFidelity = [chatFidelity, completionFidelity, inputTokensFidelity, embeddingsFidelity];

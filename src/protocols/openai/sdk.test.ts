@@ -21,7 +21,11 @@ const { tags } = turns(['<system>', '</system>'], ['<user>', '</user>'], ['<assi
 
 async function world(scripts: Scripts, options: SdkOptions = {}) {
   const endpoints = (parts: DialectParts) =>
-    bindAll(openaiEndpoints, { ...parts, modelName: () => 'koboldcpp/mini', replacePlaceholders: (texts) => texts });
+    bindAll(openaiEndpoints(parts), {
+      ...parts,
+      modelName: () => 'koboldcpp/mini',
+      replacePlaceholders: (texts) => texts,
+    });
   const { base, asked } = await sdkWorld(scripts, endpoints, { tags, ...options });
   return { client: new OpenAI({ baseURL: `${base}/v1`, apiKey: 'none', maxRetries: 0 }), asked };
 }

@@ -10,7 +10,9 @@ const fresh = readForm(new URLSearchParams());
 
 function world(script: Script = [startEvent(), { type: 'text-delta', text: 'Hi <b>!' }, finishEvent()], own = {}) {
   const { text, asked } = scriptedText(script, own);
-  const find = router(bindAll(noscriptEndpoints, { ...dialectParts({ text }), replacePlaceholders: (texts) => texts }));
+  const find = router(
+    bindAll(noscriptEndpoints(dialectParts()), { ...dialectParts({ text }), replacePlaceholders: (texts) => texts }),
+  );
   return {
     asked,
     endpoint: (method: string) => {

@@ -6,12 +6,12 @@ import { escapeHtml } from '../../http/pages.ts';
 import { information, write } from '../access.ts';
 import { decodeControls, readControls } from '../controls/decode.ts';
 import { type CompletionParts, streamReply } from '../dialect.ts';
-import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { clamp } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { formPageHeaders, html, type Markup, pageEnd, pageStart, pagesFamily } from './page.ts';
 
-export type NoscriptParts = Pick<
+type NoscriptParts = Pick<
   CompletionParts,
   'text' | 'controlParts' | 'applyDefaults' | 'startTimer' | 'replacePlaceholders'
 >;
@@ -29,7 +29,7 @@ const family: Family = {
 const row = endpointRow(information, { method: 'GET', match: 'exact', queued: false, recorded: false, family });
 
 /** A form and its answer, for browsers that run no scripts. */
-export const noscriptEndpoints: readonly ModelEndpoint<NoscriptParts>[] = [
+const endpoints: readonly ModelEndpoint<NoscriptParts>[] = [
   row('/noscript', 'A form to try the model, for browsers without scripts.', () => formPage(defaults)),
   row('/noscript', 'The answer to that form, as a page that grows while it is written.', answer, {
     ...write('text'),
@@ -37,6 +37,8 @@ export const noscriptEndpoints: readonly ModelEndpoint<NoscriptParts>[] = [
     queued: true,
   }),
 ];
+
+export const noscriptEndpoints = (server: Pick<NoscriptParts, 'startTimer'>) => withServices(endpoints, server);
 
 const title = 'Parley without scripts';
 

@@ -9,7 +9,7 @@ import type { DialectParts } from '../dialect.ts';
 import { clamp } from '../fields.ts';
 import { chosenSampler } from './sampler-names.ts';
 
-/** The part of the context that all image dialects use. */
+/** What the handlers of all image dialects use. */
 export interface PictureParts extends Pick<DialectParts, 'taskServices' | 'now' | 'startTimer'> {
   readonly sizes: SizeLimits;
   /** `--gendefaults`, those of the image fields included. */
@@ -20,6 +20,12 @@ export interface PictureParts extends Pick<DialectParts, 'taskServices' | 'now' 
   /** The running drawings of the whole server. */
   readonly drawings: Drawings;
 }
+
+/** What is the same for all models. */
+export type PictureServices = Pick<
+  PictureParts,
+  'now' | 'startTimer' | 'randomSeed' | 'product' | 'editor' | 'drawings'
+>;
 
 type Optional<Values> = { readonly [Name in keyof Values]?: Values[Name] | undefined };
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { asAppError } from '../../core/errors.ts';
 import type { Ticket } from '../../core/ticket.ts';
 import type { LiveSocket, SocketCall, SocketWork, WorkOptions } from '../../http/web-socket.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectModel } from '../dialect.ts';
 import { transcriptionOf } from '../recording.ts';
 import { clientOf } from '../ticket.ts';
 import { decodeEvent, type Envelope, readEnvelope } from './decode.ts';
@@ -15,7 +15,7 @@ import { initialSettings, type SessionSettings } from './settings.ts';
 
 /** A model that is in use until it is released. */
 export interface ModelUse {
-  readonly context: DialectParts;
+  readonly context: DialectModel;
   release(): void;
 }
 

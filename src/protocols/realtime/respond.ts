@@ -10,7 +10,7 @@ import type { SpeechService } from '../../core/speech.ts';
 import type { Ticket } from '../../core/ticket.ts';
 import type { SocketWork } from '../../http/web-socket.ts';
 import { limitTokens, readControls } from '../controls/decode.ts';
-import { type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
+import { type DialectModel, dialectControls, reasoningControl } from '../dialect.ts';
 import { chooseVoice, speechOf } from '../spoken-text.ts';
 import { type AudioFormat, pcmRate } from './audio-buffer.ts';
 import { messagesOf, withoutOldest } from './conversation.ts';
@@ -20,7 +20,7 @@ import type { ResponseJob } from './session.ts';
 import type { ResponseSettings } from './settings.ts';
 
 export interface RespondParts {
-  readonly context: DialectParts;
+  readonly context: DialectModel;
   readonly work: SocketWork;
   readonly ticket: Ticket;
   readonly splitSentences: SplitSentences;
@@ -124,7 +124,7 @@ function endOf({ reason }: Extract<GenerationEvent, { type: 'finish' }>): Respon
   return reason === 'aborted' ? { type: 'cancelled', reason: 'client_cancelled' } : { type: 'completed' };
 }
 
-function chatRequest(settings: ResponseSettings, messages: readonly Message[], context: DialectParts): ChatRequest {
+function chatRequest(settings: ResponseSettings, messages: readonly Message[], context: DialectModel): ChatRequest {
   const { temperature, maxTokens } = settings;
   const sent = context.applyDefaults(temperature === undefined ? {} : { temperature });
   const native = dialectControls(readControls(sent), context);

@@ -56,7 +56,7 @@ function world() {
   };
   store.of = () => ({ ...own, put });
   return {
-    endpoints: bindAll(responsesEndpoints(responseState(store)), dialectParts({ text, chat })),
+    endpoints: bindAll(responsesEndpoints(responseState(store), dialectParts()), dialectParts({ text, chat })),
     get asked() {
       return [...kept, ...asked, ...(counted.length > 0 && asked.length === 0 ? counted : [])];
     },

@@ -25,7 +25,8 @@ import { responsesEndpoints } from './routes.ts';
 function world(script: Script = [], own: Partial<DialectParts> & { readonly store?: ResponseStore } = {}) {
   const { chat, asked } = scriptedChat(script);
   const store = own.store ?? new ResponseStore();
-  const { find } = router(bindAll(responsesEndpoints(responseState(store)), dialectParts({ chat, ...own })));
+  const parts = dialectParts({ chat, ...own });
+  const { find } = router(bindAll(responsesEndpoints(responseState(store), parts), parts));
   const ask = async (method: string, target: string, body: unknown = '', more: Partial<Call> = {}): Promise<Reply> => {
     const { pathname, searchParams } = new URL(target, 'http://localhost');
     const endpoint = find(method, pathname);
@@ -114,12 +115,12 @@ describe('responses: paths', () => {
   });
 
   test('there is no list of responses', () => {
-    const { find, methods } = router(responsesEndpoints(responseState()));
+    const { find, methods } = router(responsesEndpoints(responseState(), dialectParts()));
     expect([find('GET', '/v1/responses'), methods('/v1/responses')]).toEqual([undefined, ['POST']]);
   });
 
   test('only create is queued', () => {
-    for (const { queued, path } of responsesEndpoints(responseState())) {
+    for (const { queued, path } of responsesEndpoints(responseState(), dialectParts())) {
       expect([path, queued]).toEqual([path, path === '/v1/responses' || path === '/responses']);
     }
   });

@@ -4,13 +4,22 @@ import { ownerOf } from '../../core/owner.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import type { OwnResponses, StoredItem } from '../../store/responses.ts';
 import { read, write } from '../access.ts';
-import { type DialectParts, eventStream, ignoredIn, streamReply, withIgnored, withShortfall } from '../dialect.ts';
+import {
+  type DialectParts,
+  type DialectServices,
+  eventStream,
+  ignoredIn,
+  streamReply,
+  withIgnored,
+  withShortfall,
+} from '../dialect.ts';
 import {
   decodedPath,
   type EndpointShape,
   endpointRow,
   type ModelEndpoint,
   requestBody,
+  withServices,
   withShortPath,
 } from '../endpoint.ts';
 import { type Fields, readFields, wrong } from '../fields.ts';
@@ -27,7 +36,7 @@ import { fitConversation } from './fit.ts';
 import { type ResponseObject, replay } from './output.ts';
 
 /** A path that matches by its beginning has one handler per method, which looks at the rest of the path itself. */
-export function responsesEndpoints(state: ResponseState): ModelEndpoint<DialectParts>[] {
+export function responsesEndpoints(state: ResponseState, server: DialectServices) {
   const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, family: responsesFamily });
   const below = (path: string): ModelEndpoint<DialectParts>[] => {
     const stored = (
@@ -49,7 +58,7 @@ export function responsesEndpoints(state: ResponseState): ModelEndpoint<DialectP
       stored('POST', `Stop a response in the background (${path}/{id}/cancel).`, cancel, '{id}/cancel'),
     ];
   };
-  return [
+  const endpoints = [
     ...withShortPath(
       row(
         '/v1/responses',
@@ -69,6 +78,7 @@ export function responsesEndpoints(state: ResponseState): ModelEndpoint<DialectP
     ...below('/v1/responses'),
     ...below('/responses'),
   ];
+  return withServices<DialectParts, DialectServices>(endpoints, server);
 }
 
 /** What one client sees of the stored responses. */

@@ -14,7 +14,7 @@ import { responsesEndpoints } from './routes.ts';
 
 async function world(scripts: Scripts, text: Partial<TextService> = {}) {
   const store = new ResponseStore();
-  const endpoints = (parts: DialectParts) => bindAll(responsesEndpoints(responseState(store)), parts);
+  const endpoints = (parts: DialectParts) => bindAll(responsesEndpoints(responseState(store), parts), parts);
   const { base, asked } = await sdkWorld(scripts, endpoints, { template: chatmlWithTools, text });
   return { client: new OpenAI({ baseURL: `${base}/v1`, apiKey: 'secret', maxRetries: 0 }), asked, store };
 }

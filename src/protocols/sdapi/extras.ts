@@ -1,12 +1,8 @@
-import type { ChatRequest } from '../../chat/request.ts';
-import type { ChatService } from '../../chat/service.ts';
 import { AppError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
 import type { ImageFacts } from '../../core/image.ts';
-import type { TextService } from '../../core/text-service.ts';
-import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { ignoredIn } from '../dialect.ts';
+import { type DialectModel, ignoredIn, type ReadChat } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
 import { readFields, wrong } from '../fields.ts';
 import { mediaInputs } from '../media.ts';
@@ -81,17 +77,15 @@ function describe({ picture, upscaler, size, cut }: ReturnType<typeof planOf>): 
   return `<p>${picture.width}x${picture.height} to ${width}x${height}, upscaler: ${upscaler}</p>`;
 }
 
-export interface InterrogateParts {
-  readonly text: Pick<TextService, 'state'>;
-  readonly chat: Pick<ChatService, 'reply'>;
-  /** Decodes a chat of the OpenAI dialect. */
-  readonly readChat: (body: JsonObject) => Promise<ChatRequest>;
+export interface InterrogateParts extends DialectModel {
+  readonly readChat: ReadChat;
 }
 
 const instruction = 'Describe this picture in a single sentence, as its caption. Write nothing but the caption.';
 const longestCaption = 150;
 
-export async function interrogate(call: Call, { text, chat, readChat }: InterrogateParts): Promise<Reply> {
+export async function interrogate(call: Call, parts: InterrogateParts): Promise<Reply> {
+  const { text, chat, readChat } = parts;
   const body = await bodyOf(call);
   const { image, genkey } = readFields(interrogateFields, body);
   const state = text.state();
@@ -100,7 +94,7 @@ export async function interrogate(call: Call, { text, chat, readChat }: Interrog
   }
   const asked = { messages: [question(image)], max_tokens: longestCaption, reasoning_effort: 'none' };
   // Without tools, including those of the server.
-  const request = { ...(await readChat(asked)), toolChoice: { type: 'none' } as const };
+  const request = { ...(await readChat(asked, parts)), toolChoice: { type: 'none' } as const };
   const caption = wholeSentences((await fold(chat.reply(request, ticketFor(call, genkey)))).text);
   return json({ caption }, 200, ignoredIn(body, interrogateFidelity));
 }

@@ -3,10 +3,10 @@ import { AppError } from '../../core/errors.ts';
 import type { ImageFacts } from '../../core/image.ts';
 import { type AccessRule, type Call, json, type Reply } from '../../http/call.ts';
 import { information, legacyOpen, read, write } from '../access.ts';
-import { atPaths, bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { atPaths, bodyOf, endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { modelHash } from '../pictures/infotext.ts';
-import { factsFor, isResampler, type PictureParts } from '../pictures/request.ts';
+import { factsFor, isResampler, type PictureParts, type PictureServices } from '../pictures/request.ts';
 import { samplerAliases, samplerDisplay } from '../pictures/sampler-names.ts';
 import { clientOf } from '../ticket.ts';
 import { draw } from './draw.ts';
@@ -15,13 +15,16 @@ import { type InterrogateParts, interrogate, pngInfo, upscaleMany, upscaleOne } 
 import { optionFields } from './fields.ts';
 import { keyOf, type LastDrawings, lastDrawing, progressReply } from './progress.ts';
 
-/** Per-model part of the context. */
-export interface SdapiContext extends PictureParts, InterrogateParts {}
+interface SdapiContext extends PictureParts, InterrogateParts {}
+
+export interface SdapiServices extends PictureServices, Pick<InterrogateParts, 'readChat'> {
+  readonly last: LastDrawings;
+}
 
 type Own = ModelEndpoint<SdapiContext>;
 
 /** Only drawing, enlarging and captions wait in the queue: a request to stop a drawing must not wait for its end. */
-export function sdapiEndpoints(last: LastDrawings): Own[] {
+export function sdapiEndpoints({ last, ...server }: SdapiServices) {
   const row = endpointRow(legacyOpen(write('images')), {
     method: 'POST',
     match: 'ending',
@@ -42,7 +45,7 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
   const post = (path: string, summary: string, handle: Own['handle'], queued = false): Own =>
     row(`/sdapi/v1/${path}`, summary, handle, { queued, modelSelection: 'any-name' });
   const work = (path: string, summary: string, handle: Own['handle']): Own => post(path, summary, handle, true);
-  return [
+  const endpoints = [
     work('txt2img', 'A picture from a prompt.', (call, parts) => draw(call, 'txt2img', { ...parts, last })),
     work('img2img', 'A picture from a prompt and a picture.', (call, parts) =>
       draw(call, 'img2img', { ...parts, last }),
@@ -76,6 +79,7 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
       get(information, path, summary, (call, { taskServices }) => of(factsFor(call, taskServices?.image?.facts))),
     ),
   ];
+  return withServices(endpoints, server);
 }
 
 type List = readonly [summary: string, of: (facts?: ImageFacts) => unknown];

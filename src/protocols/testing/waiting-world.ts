@@ -54,11 +54,11 @@ export async function world() {
   const parts = dialectParts({ text, chat, startTimer: time.startTimer });
   const endpoints: Endpoint[] = [
     ...bindAll(generateEndpoints, { ...parts, replacePlaceholders: (texts) => texts }),
-    ...bindAll(openaiEndpoints, { ...parts, replacePlaceholders: (texts) => texts }),
-    ...bindAll(responsesEndpoints(responseState()), parts),
+    ...bindAll(openaiEndpoints(parts), { ...parts, replacePlaceholders: (texts) => texts }),
+    ...bindAll(responsesEndpoints(responseState(), parts), parts),
     ...bindAll(messagesEndpoints(parts), parts),
     ...bindAll(completionEndpoints, parts),
-    ...bindAll(ollamaEndpoints(ollamaParts().parts), { ...ollamaParts().parts, ...parts }),
+    ...bindAll(ollamaEndpoints(ollamaParts().parts, parts), { ...ollamaParts().parts, ...parts }),
   ];
   const { port } = await serve(endpoints, { startTimer: time.startTimer });
 

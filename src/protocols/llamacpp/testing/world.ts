@@ -2,20 +2,21 @@ import { defaultControls, type GenerationControls } from '../../../core/request.
 import type { Call, Endpoint, Reply } from '../../../http/call.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { dialectParts, type Script, scriptedText } from '../../testing/doubles.ts';
-import { type LlamacppContext as LlamacppParts, llamacppEndpoints } from '../routes.ts';
+import { type LlamacppParts, llamacppEndpoints } from '../routes.ts';
 import { SlotWatch } from '../status.ts';
 
 /** Test doubles: the parts of this dialect around a text service that plays a script. */
 export function llamacppParts(own: Partial<LlamacppParts> = {}): LlamacppParts {
+  const slots = new SlotWatch();
   return {
     ...dialectParts(),
     product: { name: 'Parley', version: '1.2.3' },
     name: 'mini',
-    slots: new SlotWatch(),
+    slotsOf: () => slots,
     metrics: { exposition: async () => ({ contentType: 'text/plain', text: 'figures' }) },
     startedAt: 1_700_000_000_123,
     loras: [],
-    readChat: (body) => {
+    readChat: async (body) => {
       const controls = { ...plainControls, stop: [String(body.messages)] };
       return {
         conversation: { messages: [], media: [], tools: [] },
@@ -36,7 +37,7 @@ export function llamacppParts(own: Partial<LlamacppParts> = {}): LlamacppParts {
 export const plainControls: GenerationControls = { ...defaultControls, maxTokens: 16, overflow: 'refuse' };
 
 export function find(parts: LlamacppParts, method: string, path: string): Endpoint {
-  const endpoint = bindAll(llamacppEndpoints, parts).find(
+  const endpoint = bindAll(llamacppEndpoints(parts), parts).find(
     (each) => each.method === method && (each.match === 'prefix' ? path.startsWith(each.path) : each.path === path),
   );
   if (!endpoint) throw new Error(`no ${method} ${path}`);

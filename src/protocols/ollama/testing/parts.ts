@@ -2,9 +2,9 @@ import type { TextModel } from '../../../core/text-service.ts';
 import type { GgufEntry, GgufHeader, GgufTensor } from '../../../gguf/gguf.ts';
 import { dialectParts, type Script, scriptedChat, scriptedText } from '../../testing/doubles.ts';
 import type { ModelFile, ModelFileParts } from '../models.ts';
-import type { OllamaContext } from '../routes.ts';
+import type { OllamaParts as HandlerParts } from '../routes.ts';
 
-export type OllamaParts = OllamaContext & ModelFileParts;
+export type OllamaParts = HandlerParts & ModelFileParts;
 
 export const model: TextModel = {
   name: 'mini',

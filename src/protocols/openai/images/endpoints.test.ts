@@ -22,7 +22,8 @@ import { imagesEndpoints } from './endpoints.ts';
 
 function world(options: FakeImageOptions = {}, own: Partial<PictureParts> = {}) {
   const fake = fakeImage(options);
-  const endpoints = bindAll(imagesEndpoints, pictureParts(fake, own));
+  const parts = pictureParts(fake, own);
+  const endpoints = bindAll(imagesEndpoints(parts), parts);
   const post = (path: string, body: unknown, call: Partial<Call> = {}) => asked(endpoints, 'POST', path, body, call);
   return {
     fake,
@@ -159,7 +160,7 @@ describe('POST /v1/images/generations', () => {
 
   test('fails with 503 without an image model', async () => {
     const { status, json } = await asked(
-      bindAll(imagesEndpoints, pictureParts(undefined)),
+      bindAll(imagesEndpoints(pictureParts(undefined)), pictureParts(undefined)),
       'POST',
       '/v1/images/generations',
       {

@@ -6,9 +6,9 @@ import { requestsPadding } from '../../../http/keep-alive.ts';
 import { dataFrame, namedFrame } from '../../../http/sse.ts';
 import { legacyOpen, write } from '../../access.ts';
 import { ignoredIn, listHeader, streamReply } from '../../dialect.ts';
-import { type ModelEndpoint, withShortPath } from '../../endpoint.ts';
+import { withServices, withShortPath } from '../../endpoint.ts';
 import { drawingTicket } from '../../pictures/fields.ts';
-import { collectDrawn, type Drawn, imageOf, type PictureParts } from '../../pictures/request.ts';
+import { collectDrawn, type Drawn, imageOf, type PictureParts, type PictureServices } from '../../pictures/request.ts';
 import { encodedAs } from '../../pictures/sent-picture.ts';
 import { formOrBody } from '../../recording.ts';
 import { wordCount } from '../../spoken-text.ts';
@@ -17,7 +17,7 @@ import { errorBody, openaiRow } from '../errors.ts';
 import { type DecodedImages, decodeImages } from './decode.ts';
 import { type ImageKind, imageKinds } from './fields.ts';
 
-export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = Object.values(imageKinds).flatMap((kind) =>
+const endpoints = Object.values(imageKinds).flatMap((kind) =>
   withShortPath<PictureParts>(
     openaiRow(kind.path, kind.summary, (call, parts) => answer(call, kind, parts), {
       ...legacyOpen(write('images')),
@@ -27,6 +27,8 @@ export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = Object.va
     }),
   ),
 );
+
+export const imagesEndpoints = (server: PictureServices) => withServices(endpoints, server);
 
 async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise<Reply> {
   const { editor, startTimer, now } = parts;

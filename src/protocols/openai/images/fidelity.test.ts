@@ -9,7 +9,7 @@ import { imageKinds } from './fields.ts';
 
 function world() {
   const fake = fakeImage({ facts: { loras: [{ name: 'film', file: 'film.safetensors' }] } });
-  return { endpoints: bindAll(imagesEndpoints, pictureParts(fake)), asked: fake.asked };
+  return { endpoints: bindAll(imagesEndpoints(pictureParts(fake)), pictureParts(fake)), asked: fake.asked };
 }
 
 const picture = base64Of(pngOf(64, 64));

@@ -4,7 +4,7 @@ import type { TextState } from '../../../core/text-service.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { PictureParts } from '../../pictures/request.ts';
 import { bindAll } from '../../testing/bind.ts';
-import { finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../../testing/doubles.ts';
+import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../../testing/doubles.ts';
 import { type FakeImage, pictureParts } from '../../testing/pictures.ts';
 import { LastDrawings } from '../progress.ts';
 import { sdapiEndpoints } from '../routes.ts';
@@ -26,8 +26,9 @@ export function sdapiWorld(fake: FakeImage | undefined, options: SdapiOptions = 
     read.push(body);
     return { read: body } as unknown as ChatRequest;
   };
+  const parts = { ...dialectParts(), ...pictureParts(fake, own), text, chat, readChat };
   return {
-    endpoints: bindAll(sdapiEndpoints(new LastDrawings()), { ...pictureParts(fake, own), text, chat, readChat }),
+    endpoints: bindAll(sdapiEndpoints({ ...parts, last: new LastDrawings() }), parts),
     chats,
     read,
   };
