@@ -9,13 +9,13 @@ const withStatus = <Sentences extends Readonly<Record<string, (details: never) =
     readonly [Code in keyof Sentences]: { readonly status: number; readonly sentence: Sentences[Code] };
   };
 
+/** `day`: the next one, such as 2026-11-19. */
+type KeyTokensUsed = { tokens: number; day: string; retryAfterSeconds: number };
+
 /**
  * Every way a request can fail: status and sentence. A protocol turns the code into its own body; nothing else writes an error
  * to a client.
  */
-/** `day`: the next one, such as 2026-11-19. */
-type KeyTokensUsed = { tokens: number; day: string; retryAfterSeconds: number };
-
 const catalogue = {
   ...withStatus(400, {
     'request-broken': ({ reason }: Texts<'reason'>) => `The request could not be read: ${reason}.`,
