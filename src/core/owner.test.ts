@@ -1,9 +1,28 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { entryToDrop, noKey, ownerOf } from './owner.ts';
+import { entryToDrop, Libraries, libraryOf, noKey, ownerOf } from './owner.ts';
 
 test('ownerOf: a key of the key file is an owner by its name, and everybody else is one owner', () => {
   expect([ownerOf({ key: { name: 'phone' } }), ownerOf({})]).toEqual(['key phone', noKey]);
+});
+
+test.each([
+  [{}, noKey],
+  [{ key: { name: 'old' } }, noKey],
+  [{ key: { name: 'phone', shared: true } }, noKey],
+  [{ key: { name: 'phone', shared: false } }, 'key phone'],
+])('libraryOf: %j uses the library %s', (sender, library) => expect(libraryOf(sender)).toBe(library));
+
+test('Libraries: makes one store for each library, on first use', () => {
+  const made: string[] = [];
+  const libraries = new Libraries((library) => {
+    made.push(library);
+    return { library };
+  });
+  const phone = { key: { name: 'phone', shared: false } };
+  expect([libraries.of(phone), libraries.of({})]).toEqual([{ library: 'key phone' }, { library: noKey }]);
+  expect(libraries.of(phone)).toBe(libraries.of(phone));
+  expect(made).toEqual(['key phone', noKey]);
 });
 
 describe('entryToDrop', () => {

@@ -11,6 +11,32 @@ export function ownerOf({ key }: { readonly key?: { readonly name: string } | un
   return key ? `key ${key.name}` : noKey;
 }
 
+interface Sender {
+  readonly key?: { readonly name: string; readonly shared?: boolean } | undefined;
+}
+
+/**
+ * Whose library (saved stories, chats, settings) a request uses: its key's own, or the common one, that of requests without a key and of
+ * shared keys. Keys that were made before there was a choice use the common one, as they did then.
+ */
+export function libraryOf({ key }: Sender): Owner {
+  return key?.shared === false ? ownerOf({ key }) : noKey;
+}
+
+/** A store for each library, made on first use. */
+export class Libraries<Store> {
+  readonly #stores = new Map<Owner, Store>();
+
+  constructor(private readonly make: (library: Owner) => Store) {}
+
+  of(sender: Sender): Store {
+    const library = libraryOf(sender);
+    const store = this.#stores.get(library) ?? this.make(library);
+    this.#stores.set(library, store);
+    return store;
+  }
+}
+
 /** An entry of a store that several owners share. */
 export interface OwnedEntry {
   readonly owner: Owner;

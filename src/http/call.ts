@@ -32,6 +32,7 @@ export interface ClientKey {
   readonly scopes: readonly string[];
   readonly weight: number;
   readonly tokensPerDay?: number;
+  readonly shared?: boolean;
 }
 
 export type Reply =

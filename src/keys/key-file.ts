@@ -12,6 +12,8 @@ export interface KeyRules {
   readonly rate?: number;
   /** Tokens per day, read and written; unlimited without. */
   readonly tokensPerDay?: number;
+  /** Uses the common library of stories, chats and settings, instead of its own; so does a key of an earlier version, without it. */
+  readonly shared?: boolean;
   /** Share of the queue; a key of weight 2 gets twice the turns of one of weight 1. */
   readonly weight: number;
   /** Milliseconds since 1970. */

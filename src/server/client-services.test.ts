@@ -28,11 +28,11 @@ describe('openClientServices: save slots', () => {
     const folder = freshFolder();
     const { slots } = await open({ savedatafile: join(folder, name) });
     expect(readdirSync(folder)).toEqual([]);
-    await slots?.save(0, story);
+    await slots?.of({}).save(0, story);
     expect(readdirSync(folder)).toEqual(['saves.jsondb']);
-    expect((await open({ savedatafile: join(folder, 'saves') }).then(({ slots: again }) => again?.titles()))?.[0]).toBe(
-      'A',
-    );
+    expect(
+      (await open({ savedatafile: join(folder, 'saves') }).then(({ slots: again }) => again?.of({}).titles()))?.[0],
+    ).toBe('A');
   });
 
   test('a damaged file is reported at once and kept', async () => {
@@ -75,6 +75,30 @@ describe('openClientServices: shared story', () => {
     await expect(open({ multiplayer: true }, join(file, 'stories'))).rejects.toThrow(
       /^--multiplayer: .* cannot be used: /,
     );
+  });
+});
+
+describe('openClientServices: libraries of keys', () => {
+  const sender = (name: string, shared = false) => ({ key: { name, shared } });
+
+  test('are beside the common files, and names that differ in their case have two', async () => {
+    const folder = freshFolder();
+    const own = { savedatafile: join(folder, 'saves'), keyfile: 'keys.json' };
+    const { slots, records } = await open(own);
+    await slots?.of({}).save(0, story);
+    for (const name of ['phone', 'Phone']) await slots?.of(sender(name)).save(0, { ...story, title: name });
+    await records?.of(sender('phone')).save({ kind: 'chats', id: 'a' }, 0, '{}');
+    const again = (await open(own)).slots;
+    const titles = [sender('phone'), sender('Phone'), sender('new'), sender('new', true)].map(
+      async (one) => (await again?.of(one).titles())?.[0],
+    );
+    expect(await Promise.all(titles)).toEqual(['phone', 'Phone', '', 'A']);
+    expect(readdirSync(folder).sort()).toEqual(['saves.jsondb', 'saves.keys']);
+    expect(
+      readdirSync(join(folder, 'saves.keys'))
+        .map((name) => name.replace(/-[0-9a-f]{8}/, '-#'))
+        .sort(),
+    ).toEqual([...['phone-#.jsondb', 'phone-#.jsondb', 'phone-#.records']]);
   });
 });
 

@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, extname, join, resolve } from 'node:path';
 import type { Settings } from '../config/flags.ts';
+import { Libraries, noKey, type Owner } from '../core/owner.ts';
 import type { WebSearch } from '../core/web-search.ts';
 import { makeFolder } from '../engines/llama/cache-folder.ts';
 import { jsonObject } from '../http/body.ts';
@@ -12,23 +14,23 @@ import { SyncedRecords } from '../store/synced-records.ts';
 
 /** Services for clients beside generation; absent ones are not enabled. */
 export interface ClientServices {
-  readonly slots?: SaveSlots;
-  readonly records?: SyncedRecords;
+  readonly slots?: Libraries<SaveSlots>;
+  readonly records?: Libraries<SyncedRecords>;
   readonly story?: SharedStory;
   readonly search?: WebSearch;
 }
 
-type Wanted = Pick<Settings, 'savedatafile' | 'multiplayer' | 'websearch' | 'websearchurl' | 'port'>;
+type Wanted = Pick<Settings, 'savedatafile' | 'multiplayer' | 'websearch' | 'websearchurl' | 'port' | 'keyfile'>;
 
 /** `folder` is the default folder of stories. Throws a clear sentence at the start if a file cannot be used. */
 export async function openClientServices(
   settings: Wanted,
   { folder, warn }: { readonly folder: string; readonly warn: (sentence: string) => void },
 ): Promise<ClientServices> {
-  const { savedatafile, multiplayer, websearch, websearchurl, port } = settings;
+  const { savedatafile, multiplayer, websearch, websearchurl, port, keyfile } = settings;
   const common = { warn, now: () => new Date(), parse };
   return {
-    ...(savedatafile === '' ? {} : await openSaves(savedatafile, common)),
+    ...(savedatafile === '' ? {} : await openSaves(savedatafile, common, keyfile !== '')),
     ...(multiplayer ? { story: await openStory(folder, port, common) } : {}),
     ...(websearch ? { search: webSearch({ url: websearchurl, warn }) } : {}),
   };
@@ -39,13 +41,20 @@ type Common = Pick<SaveSlotsParts, 'warn' | 'now' | 'parse'>;
 const parse: Common['parse'] = (bytes) => jsonObject(bytes, { empty: 'refuse' });
 
 /** The file of the slots, and beside it a folder for the records of the pages, which is made when one is saved. */
-async function openSaves(flag: string, common: Common): Promise<Pick<ClientServices, 'slots' | 'records'>> {
+async function openSaves(
+  flag: string,
+  common: Common,
+  hasKeys: boolean,
+): Promise<Pick<ClientServices, 'slots' | 'records'>> {
   const path = resolve(flag.endsWith('.jsondb') ? flag : `${flag}.jsondb`);
-  const slots = new SaveSlots({ ...common, path });
-  const records = new SyncedRecords({ folder: path.replace(/\.jsondb$/, '.records'), parse });
+  const slots = new Libraries((library) => new SaveSlots({ ...common, path: pathIn(path, library) }));
+  const records = new Libraries(
+    (library) => new SyncedRecords({ folder: pathIn(path, library).replace(/\.jsondb$/, '.records'), parse }),
+  );
   await usable(`--savedatafile: ${path}`, async () => {
     await access(dirname(path), constants.W_OK);
-    await slots.titles();
+    await slots.of({}).titles();
+    if (hasKeys) await makeFolder(keyFolder(path));
   });
   return { slots, records };
 }
@@ -60,6 +69,19 @@ async function openStory(folder: string, port: number, common: Common): Promise<
     await story.turn();
   });
   return story;
+}
+
+/** For the libraries of keys, beside the file of the common one: `saves.keys` for `saves.jsondb`. */
+function keyFolder(path: string): string {
+  return `${path.slice(0, -extname(path).length)}.keys`;
+}
+
+/** The hash tells names apart that differ only in their case, where the file system does not, and no name is reserved with it. */
+function pathIn(path: string, library: Owner): string {
+  if (library === noKey) return path;
+  const name = library.replace(/^key /, '');
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  return join(keyFolder(path), `${name.toLowerCase()}-${hash}${extname(path)}`);
 }
 
 async function usable(what: string, tried: () => Promise<void>): Promise<void> {

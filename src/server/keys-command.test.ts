@@ -35,6 +35,15 @@ test('keys add: without scopes a key may do everything but administer', async ()
   expect(await run('add', 'phone')).toBe(2);
 });
 
+test('keys add --shared: the key uses the common library', async () => {
+  const { run, lines, stored } = commands();
+  await run('add', 'own');
+  await run('add', 'family', '--shared');
+  expect((await stored()).map(({ shared }) => shared)).toEqual([false, true]);
+  await run('list');
+  expect(lines.map((line) => line.endsWith('no rate  shared'))).toEqual([false, true]);
+});
+
 test.each([
   ['2M/day', 2_000_000],
   ['1.5k', 1500],

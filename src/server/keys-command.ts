@@ -22,6 +22,7 @@ parley keys revoke NAME      delete one
   --rate N/min               requests per minute; no limit without
   --tokens N/day             tokens per day, read and written, such as 500k/day or 2M/day; no limit without
   --weight N                 share of the queue: 2 gets twice the turns of 1
+  --shared                   use the common library of saved stories and chats, instead of one of its own
   --expires DATE             last day, such as 2027-01-31
   --keyfile FILE             the file; start the server with the same flag`;
 
@@ -30,6 +31,7 @@ const options = {
   rate: { type: 'string' },
   tokens: { type: 'string' },
   weight: { type: 'string' },
+  shared: { type: 'boolean' },
   expires: { type: 'string' },
   keyfile: { type: 'string' },
 } as const;
@@ -71,7 +73,7 @@ function parsed(words: readonly string[]) {
   }
 }
 
-function rulesOf(name: string, values: Partial<Record<keyof typeof options, string>>): KeyRules {
+function rulesOf(name: string, values: ReturnType<typeof parsed>['values']): KeyRules {
   if (!isKeyName(name))
     throw new BadWord('A name has up to 64 letters, digits and . _ @ -, and begins with a letter or digit.');
   const scopes = values.scopes?.split(',').map((scope) => scope.trim());
@@ -88,6 +90,7 @@ function rulesOf(name: string, values: Partial<Record<keyof typeof options, stri
     name,
     scopes: scopes?.filter(isScope) ?? keyScopes.filter((scope) => scope !== 'admin'),
     weight,
+    shared: values.shared === true,
     ...(rate === undefined ? {} : { rate }),
     ...(tokensPerDay === undefined ? {} : { tokensPerDay }),
     ...(expires === undefined ? {} : { expires }),
@@ -121,12 +124,13 @@ async function list(file: KeyFile, path: string, terminal: KeysCommand['terminal
   return 0;
 }
 
-function keyLine({ name, scopes, rate, tokensPerDay, weight, expires }: StoredKey, now: number): string {
+function keyLine({ name, scopes, rate, tokensPerDay, weight, shared, expires }: StoredKey, now: number): string {
   const limits = [
     scopes.join(',') || 'no scope',
     rate === undefined ? 'no rate' : `${rate}/min`,
     ...(tokensPerDay === undefined ? [] : [`${tokensPerDay} tokens/day`]),
     ...(weight === 1 ? [] : [`weight ${weight}`]),
+    ...(shared === false ? [] : ['shared']),
     ...(expires === undefined
       ? []
       : [`${expires <= now ? 'EXPIRED' : 'expires'} ${new Date(expires - 1).toLocaleDateString('sv')}`]),

@@ -49,6 +49,7 @@ const key = a.object({
   tokens_per_day: a.orNull(a.count),
   tokens_today: a.count,
   weight: a.number,
+  shared: a.flag,
   requests: a.count,
   refused: a.count,
   created: a.orNull(a.moment),

@@ -39,6 +39,7 @@ interface ListedKey {
   readonly scopes: readonly string[];
   readonly rate?: number;
   readonly tokensPerDay?: number;
+  readonly shared?: boolean;
   readonly weight: number;
   readonly expires?: number;
   readonly created: number;
@@ -141,10 +142,10 @@ export function adminEndpoints({ access, swap, keys, usage }: AdminServices): Mo
 
 /** Hash and salt are left out. */
 function shownKey(key: ListedKey, usage: Usage | undefined): object {
-  const { name, scopes, rate, tokensPerDay, weight, expires, created, requests, refused, lastSeen } = key;
+  const { name, scopes, rate, tokensPerDay, weight, shared, expires, created, requests, refused, lastSeen } = key;
   const times = { created: day(created), expires: day(expires), last_seen: day(lastSeen) };
   const tokens = { tokens_per_day: tokensPerDay ?? null, tokens_today: usage?.tokensToday(name) ?? 0 };
-  return { name, scopes, rate: rate ?? null, ...tokens, weight, requests, refused, ...times };
+  return { name, scopes, rate: rate ?? null, ...tokens, weight, shared: shared !== false, requests, refused, ...times };
 }
 
 function daysOf({ query }: Call): number {

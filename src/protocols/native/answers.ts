@@ -165,6 +165,7 @@ const stories: Readonly<Record<string, a.Answer>> = {
       a.object({
         revision: a.count,
         records: a.list(a.open({ kind: a.text, id: a.text, revision: a.count })),
+        'library?': a.text,
       }),
     ),
     notKept,

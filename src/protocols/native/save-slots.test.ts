@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { Libraries } from '../../core/owner.ts';
 import { router } from '../../http/router.ts';
 import { SaveSlots } from '../../store/save-slots.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
@@ -15,7 +16,7 @@ function saves(limits = { characters: 200, bytes: 500 }) {
   const warn = (sentence: string) => void warnings.push(sentence);
   const parse = async (bytes: Buffer) => JSON.parse(bytes.toString());
   const slots = new SaveSlots({ path, parse, warn, now: () => new Date(0), limits });
-  return { path, warnings, ask: asking({ slots, warn }) };
+  return { path, warnings, ask: asking({ slots: new Libraries(() => slots), warn }) };
 }
 
 function asking(parts: StoryParts) {

@@ -1,3 +1,4 @@
+import type { Libraries } from '../../core/owner.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { FileFull } from '../../store/atomic-file.ts';
 import { isSlot, type SaveSlots, StoryTooLong } from '../../store/save-slots.ts';
@@ -10,8 +11,8 @@ import { nativeFamily, readInput } from './errors.ts';
 
 export interface StoryParts {
   /** With `--savedatafile` only. */
-  readonly slots?: SaveSlots | undefined;
-  /** With `--multiplayer` only. */
+  readonly slots?: Libraries<SaveSlots> | undefined;
+  /** With `--multiplayer` only, for all keys: the flag is there to write together. */
   readonly story?: SharedStory | undefined;
   readonly warn: (sentence: string) => void;
 }
@@ -43,11 +44,13 @@ export function saveSlotEndpoints({ slots, warn }: StoryParts): PlainEndpoint[] 
     row(
       '/api/extra/data/list',
       'The titles of the stories that are saved on the server, by slot (--savedatafile).',
-      async () => json((await slots?.titles()) ?? []),
+      async (call) => json((await slots?.of(call).titles()) ?? []),
       read('text'),
     ),
-    row('/api/extra/data/load', 'The story in a slot.', (call) => load(call, slots), read('text')),
-    row('/api/extra/data/save', 'Save a story in a slot; empty data erase it.', (call) => save(call, slots, warnOnce)),
+    row('/api/extra/data/load', 'The story in a slot.', (call) => load(call, slots?.of(call)), read('text')),
+    row('/api/extra/data/save', 'Save a story in a slot; empty data erase it.', (call) =>
+      save(call, slots?.of(call), warnOnce),
+    ),
   ];
 }
 

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Libraries } from '../../core/owner.ts';
+import type { ClientKey } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { SyncedRecords } from '../../store/synced-records.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
@@ -12,15 +14,16 @@ const freshFolder = freshFolders();
 function synced(limits = { records: 2, characters: 100 }) {
   const folder = freshFolder();
   const warnings: string[] = [];
-  const records = new SyncedRecords({ folder, parse: async (bytes) => JSON.parse(bytes.toString()), limits });
+  const parse = async (bytes: Buffer) => JSON.parse(bytes.toString());
+  const records = new Libraries((library) => new SyncedRecords({ folder: join(folder, library), parse, limits }));
   return { folder, warnings, ask: asking({ records, warn: (sentence) => void warnings.push(sentence) }) };
 }
 
 function asking(parts: SyncParts) {
   const endpoints = router(syncEndpoints(parts));
-  return async (what: 'list' | 'load' | 'save', body: unknown = {}) => {
+  return async (what: 'list' | 'load' | 'save', body: unknown = {}, key?: ClientKey) => {
     const path = `/api/extra/sync/${what}`;
-    const reply = await endpoints.find('POST', path)?.handle(callOf(path, body), undefined);
+    const reply = await endpoints.find('POST', path)?.handle(callOf(path, body, { ...(key && { key }) }), undefined);
     if (!reply || !('body' in reply)) throw new Error('no whole reply');
     return [reply.status, JSON.parse(Buffer.from(reply.body).toString())];
   };
@@ -41,6 +44,23 @@ test('sync: saves, lists, loads and deletes records', async () => {
     { revision: 2, records: [{ ...chat, revision: 2, deleted: true }] },
   ]);
   expect(await ask('load', chat)).toEqual([404, { success: false, error: 'There is no such record.' }]);
+});
+
+test('sync: a key has records of its own, a shared key those of everybody', async () => {
+  const { ask } = synced();
+  const phone: ClientKey = { name: 'phone', scopes: ['chat'], weight: 1, shared: false };
+  const [desk, family] = [
+    { ...phone, name: 'desk' },
+    { ...phone, shared: true },
+  ];
+  await ask('save', { ...chat, data: 'of all' });
+  await ask('save', { ...chat, data: 'of phone' }, phone);
+  const data = async (key?: ClientKey) => (await ask('load', chat, key))[1].record?.data;
+  expect([await data(), await data(family), await data(phone), await data(desk)]).toEqual([
+    ...['of all', 'of all', 'of phone', undefined],
+  ]);
+  expect((await ask('list', {}, phone))[1]).toMatchObject({ library: 'key phone', records: [chat] });
+  expect((await ask('list', {}, family))[1]).not.toHaveProperty('library');
 });
 
 test('sync: answers 409 with the stored revision if that is newer', async () => {
@@ -71,7 +91,7 @@ test('sync: reports a folder that cannot be used', async () => {
   const { folder, warnings } = synced();
   const file = join(folder, 'file');
   writeFileSync(file, '');
-  const records = new SyncedRecords({ folder: file, parse: async () => ({}) });
+  const records = new Libraries(() => new SyncedRecords({ folder: file, parse: async () => ({}) }));
   const ask = asking({ records, warn: (sentence) => void warnings.push(sentence) });
   expect((await ask('list'))[0]).toBe(500);
   expect(warnings).toHaveLength(1);

@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import { type Libraries, libraryOf, noKey } from '../../core/owner.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import {
   type RecordName,
@@ -14,7 +15,7 @@ import { nativeFamily } from './errors.ts';
 
 export interface SyncParts {
   /** With `--savedatafile` only. */
-  readonly records?: SyncedRecords | undefined;
+  readonly records?: Libraries<SyncedRecords> | undefined;
   readonly warn: (sentence: string) => void;
 }
 
@@ -35,7 +36,7 @@ export function syncEndpoints({ records, warn }: SyncParts): PlainEndpoint[] {
   const handling = (handle: (call: Call, records: SyncedRecords) => Promise<Reply>) => async (call: Call) => {
     if (!records) return failed('Nothing is kept on this server. Start it with --savedatafile FILE.');
     try {
-      return await handle(call, records);
+      return await handle(call, records.of(call));
     } catch (error) {
       if (error instanceof AppError) throw error;
       const sentence = `A record could not be read or saved: ${error instanceof Error ? error.message : String(error)}.`;
@@ -47,7 +48,7 @@ export function syncEndpoints({ records, warn }: SyncParts): PlainEndpoint[] {
     row(
       '/api/extra/sync/list',
       'The chats, stories and characters of the pages that changed on the server since a revision (--savedatafile).',
-      handling(async (call, kept) => json(await kept.list(readFields(listFields, await bodyOf(call, 'object')).since))),
+      handling(list),
     ),
     row('/api/extra/sync/load', 'One of these records.', handling(load)),
     row(
@@ -57,6 +58,13 @@ export function syncEndpoints({ records, warn }: SyncParts): PlainEndpoint[] {
       write('chat'),
     ),
   ];
+}
+
+/** `library`: whose they are, so that a page that is used with another key begins anew; missing for the common ones. */
+async function list(call: Call, records: SyncedRecords): Promise<Reply> {
+  const { since } = readFields(listFields, await bodyOf(call, 'object'));
+  const library = libraryOf(call);
+  return json({ ...(await records.list(since)), ...(library !== noKey && { library }) });
 }
 
 async function load(call: Call, records: SyncedRecords): Promise<Reply> {

@@ -81,6 +81,16 @@ describe('SillyTavern', () => {
     expect((await get('/get_tts_settings')).json()).toMatchObject({ temperature: 0.3, speed: 1 });
   });
 
+  test('set_tts_settings: a key of the key file sets its own sliders', async () => {
+    const { get, post, asked } = world();
+    const phone = { key: { name: 'phone', scopes: ['audio'], weight: 1, shared: false } };
+    await post('/set_tts_settings', { speed: 1.5 }, phone);
+    expect((await get('/get_tts_settings', '', phone)).json()).toMatchObject({ speed: 1.5 });
+    expect((await get('/get_tts_settings')).json()).toMatchObject({ speed: 1 });
+    for (const own of [{}, phone]) await post('/tts_to_audio', { text: 'Hello.' }, own);
+    expect(asked.map(({ request }) => request.speed)).toEqual([1, 1.5]);
+  });
+
   test('names sliders without effect in a header', async () => {
     const { headers } = await world().post('/set_tts_settings', { temperature: 1, speed: 1 });
     expect(headers['x-parley-ignored']).toBe('temperature');

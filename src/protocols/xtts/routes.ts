@@ -3,6 +3,7 @@ import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../core/errors.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
+import { Libraries } from '../../core/owner.ts';
 import type { SpeechFormat, SpeechRequest, Voice } from '../../core/speech.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
@@ -56,34 +57,36 @@ export const vitsFamily: Family = {
 
 /**
  * The endpoints of xtts-api-server, and those of vits-simple-api, which front ends with speech call. Settings of
- * /set_tts_settings apply to all clients. `outputFolder` is the only folder in which clients can have files written.
+ * /set_tts_settings apply to all clients of a library. `outputFolder` is the only folder in which clients can have files written.
  */
 export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string }): ModelEndpoint<XttsContext>[] {
-  let settings = defaultSettings;
+  const settings = new Libraries(() => ({ current: defaultSettings }));
+  const speedFor = (call: Call): number => settings.of(call).current.speed;
 
   async function toAudio(call: Call, parts: XttsContext): Promise<Reply> {
     const body = await bodyOf(call);
-    const begun = await speak(call, f.readFields(toAudioFields, body), parts, { speed: settings.speed });
+    const begun = await speak(call, f.readFields(toAudioFields, body), parts, { speed: speedFor(call) });
     return wholeSound(begun, { format: 'wav', name: 'output', headers: ignoredIn(body, toAudioFidelity) });
   }
 
   async function asStream(call: Call, parts: XttsContext): Promise<Reply> {
     const fields = f.readFields(streamFields, Object.fromEntries(call.query));
-    const begun = await speak(call, fields, parts, { speed: settings.speed, streamed: true });
+    const begun = await speak(call, fields, parts, { speed: speedFor(call), streamed: true });
     return streamedSound(begun, { format: 'wav', name: 'output', headers: { 'content-type': 'audio/x-wav' } });
   }
 
   async function toFile(call: Call, parts: XttsContext): Promise<Reply> {
     const body = await bodyOf(call);
     const name = outputName(f.orElse(f.readText, '')(body.file_name_or_path, 'file_name_or_path'));
-    const { events } = await speak(call, f.readFields(toAudioFields, body), parts, { speed: settings.speed });
+    const { events } = await speak(call, f.readFields(toAudioFields, body), parts, { speed: speedFor(call) });
     await saveSound(outputFolder, name, await allSound(events));
     return json({ message: 'The audio was successfully made and stored.', output_path: name });
   }
 
   async function set(call: Call): Promise<Reply> {
     const body = await bodyOf(call);
-    settings = withSettings(settings, body);
+    const own = settings.of(call);
+    own.current = withSettings(own.current, body);
     return json({ message: 'Settings successfully applied' }, 200, ignoredIn(body, settingsFidelity));
   }
 
@@ -102,7 +105,7 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
     ),
     get('/speakers', 'The voices as objects.', speakers),
     get('/languages', 'Codes of languages by their names.', () => json({ languages })),
-    get('/get_tts_settings', 'The settings of /set_tts_settings.', () => json(settings)),
+    get('/get_tts_settings', 'The settings of /set_tts_settings.', (call) => json(settings.of(call).current)),
     post('/set_tts_settings', 'The speed, for all later requests; other settings are stored without effect.', set),
     get('/get_models_list', 'The voice model.', ({ authorized }, { taskServices }) => {
       const service = taskServices?.speech;

@@ -9,6 +9,7 @@ const key: ListedKey = {
   tokens_per_day: null,
   tokens_today: 0,
   weight: 2,
+  shared: false,
   requests: 0,
   refused: 0,
   created: null,
@@ -22,6 +23,7 @@ const endOf = (year: number, month: number, day: number) => new Date(year, month
 test('rulesLine: scopes, rate, weight, and the last day if there is one', () => {
   expect(rulesLine(key)).toBe('chat, images · 30 per minute · weight 2');
   expect(rulesLine({ ...key, scopes: [], rate: null, weight: 1 })).toBe('no scopes · no rate limit · weight 1');
+  expect(rulesLine({ ...key, shared: true })).toMatch(/ · shared library$/);
   expect(rulesLine({ ...key, expires: endOf(2027, 1, 31) })).toMatch(/ · until Jan 31, 2027$/);
 });
 

@@ -8,6 +8,8 @@ export interface ListedKey {
   readonly tokens_per_day: number | null;
   readonly tokens_today: number;
   readonly weight: number;
+  /** Uses the common library. */
+  readonly shared: boolean;
   readonly requests: number;
   readonly refused: number;
   readonly created: string | null;

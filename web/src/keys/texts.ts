@@ -52,6 +52,7 @@ export const texts = {
     share: (tokens: number, perDay: number) =>
       `${count(tokens)} tokens today (${Math.round((100 * tokens) / perDay)} %)`,
     weight: (weight: number) => `weight ${weight}`,
+    shared: 'shared library',
     expires: (day: string) => `until ${day}`,
     requests: (requests: number) => (requests === 1 ? '1 request' : `${count(requests)} requests`),
     refused: (refused: number) => `${count(refused)} over the rate`,
@@ -61,13 +62,14 @@ export const texts = {
 } as const;
 
 /** What the key may do: scopes, rate, weight and expiry. */
-export function rulesLine({ scopes, rate, tokens_per_day, weight, expires }: ListedKey): string {
+export function rulesLine({ scopes, rate, tokens_per_day, weight, shared, expires }: ListedKey): string {
   const { facts } = texts;
   const found = [
     scopes.length === 0 ? facts.noScopes : scopes.join(', '),
     rate === null ? facts.noRate : facts.rate(rate),
     tokens_per_day === null ? undefined : facts.tokens(tokens_per_day),
     facts.weight(weight),
+    shared ? facts.shared : undefined,
     expires === null ? undefined : facts.expires(dayOf(expires)),
   ];
   return found.filter((fact) => fact !== undefined).join(' · ');

@@ -172,6 +172,35 @@ test('ServerSync: gives another server everything', async () => {
   expect(second.stored.get('chats.a')?.record?.lines).toEqual(['1']);
 });
 
+test('ServerSync: with another key, gives its library everything and loses nothing', async () => {
+  const [common, own] = [fakeServer(), fakeServer()];
+  const other = browser(own.server);
+  for (const line of ['x', 'y', 'z']) {
+    other.put(note('theirs', line));
+    await other.sync.round();
+  }
+  other.put(note('a', '1'));
+  await other.sync.round();
+  let used = common.server;
+  const desk = browser({
+    list: async (since) => ({ ...(await used.list(since)), ...(used === own.server && { library: 'key phone' }) }),
+    load: (kind, id) => used.load(kind, id),
+    save: (...what) => used.save(...what),
+  });
+  desk.put(note('a', '1', '2'));
+  for (let round = 0; round < 2; round += 1) await desk.sync.round();
+  used = own.server;
+  for (let round = 0; round < 2; round += 1) await desk.sync.round();
+  expect(desk.notes.get('a')?.lines).toEqual(['1', '2']);
+  expect(own.stored.get('chats.a')?.record?.lines).toEqual(['1', '2']);
+  expect(desk.notes.get('theirs')?.lines).toEqual(['z']);
+  expect(desk.state().library).toBe('key phone');
+  used = common.server;
+  await desk.sync.round();
+  expect(desk.state()).not.toHaveProperty('library');
+  expect(common.stored.get('chats.theirs')?.record?.lines).toEqual(['z']);
+});
+
 test('ServerSync: keeps changes for the next round if the server cannot be reached', async () => {
   const { server, stored } = fakeServer();
   let reachable = false;

@@ -38,7 +38,10 @@ export class RecordRefused extends Error {}
 
 /** The records of the server. Loading and saving throws `RecordRefused`. */
 export interface RecordServer {
-  list(since: number): Promise<{ readonly revision: number; readonly records: readonly RecordHead[] }>;
+  /** `library`: whose the records are, with a key that has its own. */
+  list(
+    since: number,
+  ): Promise<{ readonly revision: number; readonly records: readonly RecordHead[]; readonly library?: string }>;
   load(kind: string, id: string): Promise<{ readonly revision: number; readonly record: SyncedRecord } | undefined>;
   /** `saved` is false if the server has a newer record; without a record it is deleted. */
   save(
@@ -57,6 +60,8 @@ interface KnownRecord {
 
 /** What this browser knows of the server. Kept in the browser. */
 export interface SyncState {
+  /** That of the last list. */
+  readonly library?: string;
   /** Last revision that was listed. */
   readonly revision: number;
   /** By `kind.id`. */
@@ -98,15 +103,25 @@ export class ServerSync {
 
   async #fetchAndSave(): Promise<void> {
     const { server, collections } = this.#parts;
-    const { revision: before, known } = this.#state;
+    const { revision: before, known, library } = this.#state;
     this.#keepBases();
     const listed = await server.list(before);
-    // Revisions only grow: this is another server, or one that has lost its records.
-    const restarted = before > listed.revision || Object.values(known).some((one) => one.server > listed.revision);
-    if (restarted) this.#parts.state.write(unsynced);
+    // Revisions only grow: otherwise this is another server, or one that has lost its records. Another key may have another library.
+    const restarted =
+      before > listed.revision ||
+      listed.library !== library ||
+      Object.values(known).some((one) => one.server > listed.revision);
+    if (restarted) {
+      this.#parts.state.write(unsynced);
+      this.#bases.clear();
+    }
     const { revision, records } = restarted ? await server.list(0) : listed;
     for (const head of records) await this.#take(head);
-    this.#update((state) => ({ ...state, revision: Math.max(state.revision, revision) }));
+    this.#update((state) => ({
+      ...state,
+      revision: Math.max(state.revision, revision),
+      ...(listed.library !== undefined && { library: listed.library }),
+    }));
     for (const collection of collections) await this.#saveChanged(collection);
   }
 
