@@ -4,7 +4,6 @@ import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { busyBench } from './busy.ts';
 import { cacheBench } from './cache.ts';
-import { clusterBench } from './cluster.ts';
 import { composerBench } from './composer.ts';
 import { type Figures, figuresFile, figureTable, fillFigures, speedPlot } from './document.ts';
 import { embeddingsBench } from './embeddings.ts';
@@ -46,7 +45,6 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   leaks: leaksBench,
   embeddings: embeddingsBench,
   remote: remoteBench,
-  cluster: clusterBench,
   gpu: gpuBench,
   pages: pagesBench,
   composer: composerBench,

@@ -44,7 +44,7 @@ describe('decodeWav: samples', () => {
   });
 
   test.each([
-    ['mu-law', 7, [0xff, 0x7f, 0x80, 0x00, 0xef], [0, -0, 32_124, -32_124, 132]],
+    ['mu-law', 7, [0xff, 0x7f, 0x80, 0x00, 0xef], [0, 0, 32_124, -32_124, 132]],
     ['A-law', 6, [0xd5, 0x55, 0xaa, 0x2a, 0x80], [8, -8, 32_256, -32_256, 5504]],
   ] as const)('of %s are read as telephones mean them', (_, kind, bytes, values) => {
     const file = wavFile([Float32Array.from(bytes)], 8000, { kind, bits: 8 });

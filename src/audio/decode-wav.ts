@@ -1,4 +1,5 @@
 import { type AudioChunk, ascii, type DurationLimit, undecodable, unreadable } from './decoder.ts';
+import { g711Reader } from './g711.ts';
 
 const framesPerChunk = 32_768;
 
@@ -70,6 +71,8 @@ type ReadSample = (view: DataView, place: number) => number;
 
 const integer = 1;
 
+const [aLaw, muLaw] = [g711Reader('alaw'), g711Reader('ulaw')];
+
 /** Readers by format tag and bits: PCM, float, A-law and mu-law. */
 const readers: Readonly<Record<string, (little: boolean) => ReadSample>> = {
   '1 8': () => (view, place) => (view.getUint8(place) - 128) / 128,
@@ -89,19 +92,4 @@ const readers: Readonly<Record<string, (little: boolean) => ReadSample>> = {
 /** A single NaN would spread through the filters to the whole recording. */
 function finite(sample: number): number {
   return Number.isFinite(sample) ? sample : 0;
-}
-
-/** G.711: a sign bit, three bits of exponent, four bits of mantissa. */
-function muLaw(byte: number): number {
-  const value = ~byte & 0xff;
-  const size = ((((value & 0x0f) << 3) + 0x84) << ((value & 0x70) >> 4)) - 0x84;
-  return ((value & 0x80) !== 0 ? -size : size) / 32_768;
-}
-
-function aLaw(byte: number): number {
-  const value = byte ^ 0x55;
-  const exponent = (value & 0x70) >> 4;
-  const rest = (value & 0x0f) << 4;
-  const size = exponent === 0 ? rest + 8 : (rest + 0x108) << (exponent - 1);
-  return ((value & 0x80) !== 0 ? size : -size) / 32_768;
 }

@@ -8,6 +8,12 @@ export function decodeG711(law: G711Law, bytes: Uint8Array): Int16Array {
   return Int16Array.from(bytes, (byte) => table[byte] as number);
 }
 
+/** A function of one byte, with a result between -1 and 1. */
+export function g711Reader(law: G711Law): (byte: number) => number {
+  const table = law === 'ulaw' ? ulawSamples : alawSamples;
+  return (byte) => (table[byte] as number) / 32_768;
+}
+
 export function encodeG711(law: G711Law, samples: Int16Array): Uint8Array {
   return Uint8Array.from(samples, law === 'ulaw' ? ulawByte : alawByte);
 }

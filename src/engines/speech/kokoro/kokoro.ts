@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { concat } from '../../../audio/resample.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { SpeechRequest } from '../../../core/speech.ts';
 import { OnnxSession } from '../../onnx/session.ts';
@@ -51,7 +52,7 @@ export async function openKokoro({ model, voices, espeak, threads }: KokoroOptio
       if (!waveform) throw failed('the model gives no waveform');
       pieces.push(withPause(waveform.data, rate, pauseAfter(part) / speed));
     }
-    return { samples: joined(pieces), rate };
+    return { samples: concat(...pieces), rate };
   };
 
   return {
@@ -91,16 +92,6 @@ function unheeded({ language, instruction, voice }: SpeechRequest): readonly str
 function pauseAfter(phonemes: string): number {
   if (/[.!?…][\s"”)]*$/.test(phonemes)) return pauses.sentence;
   return /[;:,—][\s"”)]*$/.test(phonemes) ? pauses.clause : pauses.none;
-}
-
-function joined(pieces: readonly Float32Array[]): Float32Array {
-  const samples = new Float32Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    samples.set(piece, at);
-    at += piece.length;
-  }
-  return samples;
 }
 
 function failed(reason: string): AppError {
