@@ -15,11 +15,9 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const small = { layers: 2, width: 64, heads: 2, kvHeads: 1, feedForward: 96, vocabulary: 2000 };
 const fingerprint = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
-test('the default model has at least 100 million weights and is written quickly', async () => {
+test('the default model has at least 100 million weights', async () => {
   const path = join(folder, 'default.gguf');
-  const start = performance.now();
   const { parameters, bytes } = await writeRandomModel(path);
-  expect(performance.now() - start).toBeLessThan(20_000);
   expect(parameters).toBeGreaterThan(100e6);
   const header = await readGguf(path);
   expect(header).toMatchObject({ architecture: 'llama', fileSize: bytes });

@@ -143,6 +143,7 @@ async function connect(
   };
   try {
     await client.connect(transport, { signal, timeout: longestMs });
+    progressFirst(transport);
   } catch (error) {
     await close();
     throw error;
@@ -298,6 +299,15 @@ function startReason(error: unknown, { command, folder }: ServerConfig & { type:
   return error instanceof Error ? message : String(error);
 }
 
+/** Handles a response after the notifications before it: the library handles these later, and forgets with the response who waits for progress. */
+function progressFirst(transport: Transport): void {
+  const handle = transport.onmessage;
+  transport.onmessage = (message, extra) => {
+    if ('method' in message) handle?.(message, extra);
+    else setImmediate(() => handle?.(message, extra));
+  };
+}
+
 /** Answers a request with an error if its stream ends before the answer: the client library would wait for ever. */
 function answeringCutStreams<Own extends Transport>(transport: Own): Own {
   const open = new Set<unknown>();
@@ -310,10 +320,12 @@ function answeringCutStreams<Own extends Transport>(transport: Own): Own {
     const id = 'method' in message && 'id' in message ? message.id : undefined;
     if (id === undefined) return send(message, options);
     open.add(id);
-    const onRequestStreamEnd = (): void => {
+    const answerIfOpen = (): void => {
       const error = { code: cutCode, message: 'it hung up before it answered' };
       if (open.delete(id)) transport.onmessage?.({ jsonrpc: '2.0', id, error });
     };
+    // After the responses that came before the end.
+    const onRequestStreamEnd = (): void => void setImmediate(answerIfOpen);
     try {
       await send(message, { ...options, onRequestStreamEnd });
     } catch (error) {

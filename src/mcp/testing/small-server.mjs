@@ -8,7 +8,9 @@ const tools = [
   { name: 'get_time', description: 'Get the current time in a city', inputSchema: object(city) },
   ...['wait', 'die', 'grow', 'fail', 'env', 'progress'].map((name) => ({ name, inputSchema: object() })),
 ];
-const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+/** Messages that are sent together also arrive together. */
+const send = (...messages) =>
+  process.stdout.write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''));
 const text = (words) => ({ content: [{ type: 'text', text: words }] });
 const wanted = process.argv[2]?.split(',');
 
@@ -35,10 +37,11 @@ const called = {
   },
   grown: () => text('grown'),
   env: () => text(JSON.stringify(process.env)),
-  progress: ({ _meta }) => {
+  progress: ({ _meta }, id) => {
     const params = (progress) => ({ progressToken: _meta?.progressToken, progress, total: 2 });
-    for (const step of [1, 2]) send({ method: 'notifications/progress', params: params(step) });
-    return text('done');
+    const steps = [1, 2].map((step) => ({ method: 'notifications/progress', params: params(step) }));
+    send(...steps, { id, result: text('done') });
+    return undefined;
   },
 };
 
@@ -55,14 +58,13 @@ const methods = {
     const next = Number(cursor) + 1;
     return { tools: shown.slice(next - 1, next), ...(next < shown.length ? { nextCursor: String(next) } : {}) };
   },
-  'tools/call': (params) => called[params.name]?.(params),
+  'tools/call': (params, id) => called[params.name]?.(params, id),
 };
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params = {} } = JSON.parse(line);
   if (id === undefined) return;
   if (params.name === 'fail') return send({ id, error: { code: -32042, message: 'not today', data: { why: 'rain' } } });
-  const result = methods[method]?.(params);
-  // The library forgets whoever waits for progress as soon as the result is there: they must not come together.
-  if (result) setTimeout(() => send({ id, result }), params.name === 'progress' ? 50 : 0);
+  const result = methods[method]?.(params, id);
+  if (result) send({ id, result });
 });
