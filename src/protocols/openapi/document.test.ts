@@ -82,8 +82,9 @@ test('operation: refers to the schema of its field table', () => {
   expect(operation?.description).toBe('Requests wait in the queue. Also works below any path prefix.');
 });
 
-test('operation: an alias has the same body', () => {
+test('operation: an alias has the same body, and names its original', () => {
   const { paths } = documentOf(endpoint({ path: '/other', aliasOf: '/some' }));
+  expect(paths['/other']?.post).toMatchObject({ 'x-parley-alias-of': '/some' });
   expect(paths['/other']?.post?.requestBody?.content['application/json']?.schema).toEqual({
     $ref: '#/components/schemas/Some',
   });

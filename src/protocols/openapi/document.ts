@@ -95,7 +95,7 @@ function operationOf(
   sent: SentSchema | undefined,
   example: object | undefined,
 ): object {
-  const { method, match, access, family, summary, queued } = endpoint;
+  const { method, match, access, family, summary, queued, aliasOf } = endpoint;
   const parameters = [...pathParameters(path), ...(method === 'GET' && sent ? queryParameters(sent.schema) : [])];
   const notes = [queued && 'Requests wait in the queue.', match === 'ending' && 'Also works below any path prefix.'];
   const description = notes.filter(Boolean).join(' ');
@@ -104,6 +104,7 @@ function operationOf(
     tags: [family.name],
     summary,
     ...(description && { description }),
+    ...(aliasOf !== undefined && { 'x-parley-alias-of': aliasOf }),
     ...(parameters.length > 0 && { parameters }),
     ...(method === 'POST' && { requestBody: requestBody(endpoint, sent, example) }),
     // An empty entry needs no key: whether one is needed depends on how the server was started.

@@ -172,6 +172,11 @@ describe('found', () => {
   });
 });
 
+test.each(['Approximated', 'Ignored', 'Refused'])('rowsOf: leaves out the handling %s before a description', (word) => {
+  const [row] = rowsOf({ properties: { thread: { description: `${word}. Send all messages.` } } });
+  expect(row?.description).toBe('Send all messages.');
+});
+
 test('rowsOf: separates notes about nested fields', () => {
   const [row] = rowsOf({
     properties: {
@@ -192,7 +197,7 @@ test('rowsOf: separates notes about nested fields', () => {
 });
 
 test('withoutAliases: removes aliases', () => {
-  const alias = { '/other': { post: { tags: ['native'], summary: 'Another name for /generate.' } } };
+  const alias = { '/other': { post: { tags: ['native'], 'x-parley-alias-of': '/generate' } } };
   const { groups } = described({ ...document, paths: { ...document.paths, ...alias } });
   expect(groups[0]?.operations.map(({ original }) => original)).toEqual([undefined, undefined, '/generate']);
   expect(withoutAliases(groups)[0]?.operations.map(({ path }) => path)).toEqual(['/generate', '/models/{id}']);

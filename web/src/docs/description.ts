@@ -105,7 +105,7 @@ function operationOf(method: string, path: string, operation: Fields, schemas: F
     failures: responses
       .filter(([status]) => /^[45]/.test(status))
       .map(([status, one]) => failureOf(status, fieldsOf(one))),
-    original: /^Another name for (\/\S*[^\s.])\./.exec(String(operation.summary ?? ''))?.[1],
+    original: operation['x-parley-alias-of'] as string | undefined,
     needsKey: ((operation.security ?? []) as readonly Fields[]).some((one) => 'key' in one),
   };
 }
@@ -158,7 +158,7 @@ export function rowsOf(schema: Fields, before = ''): readonly FieldRow[] {
 
 /** Splits a description into its own text and notes about nested fields, such as `place`: honoured. */
 function saidOf(text: string): Pick<FieldRow, 'description' | 'places'> {
-  const paragraphs = text.replace(/^(Approximated|Ignored|LauncherError)\.\s*/, '').split('\n\n');
+  const paragraphs = text.replace(/^(Approximated|Ignored|Refused)\.\s*/, '').split('\n\n');
   const places = paragraphs.flatMap((paragraph) => {
     const [, place, handling, note = ''] = /^`([^`]+)`: (\w+)\.\s*(.*)$/s.exec(paragraph) ?? [];
     return place === undefined || handling === undefined ? [] : [{ place, handling, note }];
