@@ -17,7 +17,7 @@ import { LastModel } from '../src/store/last-model.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
 import { SharedStory } from '../src/store/shared-story.ts';
 import { SyncedRecords } from '../src/store/synced-records.ts';
-import { importedChats } from '../web/src/conversations/sharing.ts';
+import { chatsOf } from '../web/src/conversations/sharing.ts';
 
 // Updates lose nothing: what each version of Parley has stored is read by the present one. `fixtures/VERSION` has the files as
 // that version wrote them. They are never changed; a new format gets a new file, in the folder of the version that writes it.
@@ -131,7 +131,7 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
   },
   'chats.json': async (path) => {
     const parts = { toDataUrl: never, toBlob: never, newId: () => 'new', now: 0 };
-    const [chat] = importedChats(readFileSync(path, 'utf8'), parts);
+    const [chat] = chatsOf(JSON.parse(readFileSync(path, 'utf8')), parts);
     expect(chat).toMatchObject({
       title: 'Animals',
       folder: 'Home',

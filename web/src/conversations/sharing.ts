@@ -73,20 +73,6 @@ export function markdownFile(chat: Chat): string {
   return `${[`# ${chat.title || 'Chat'}`, ...turns].join('\n\n')}\n`;
 }
 
-/** Reads chats from any supported format; throws an error for people if there are none. */
-export function importedChats(text: string, parts: SharingParts): Chat[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // JSON Lines: one conversation per line.
-    value = text.trim().split('\n').map(parsedLine);
-  }
-  const chats = chatsOf(value, parts);
-  if (chats.length === 0) throw new Error('No chats found in this file.');
-  return chats;
-}
-
 /** A Parley file, ShareGPT or OpenAI messages. */
 export function hasChats(value: unknown): boolean {
   if (isObject(value) && value.format === format) return true;
@@ -100,14 +86,6 @@ export function hasChats(value: unknown): boolean {
 /** The chats of a parsed file; none if it has no known format. */
 export function chatsOf(value: unknown, parts: SharingParts): Chat[] {
   return isObject(value) && value.format === format ? ownChats(value, parts) : foreignChats(value, parts);
-}
-
-function parsedLine(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    throw new Error('This file is not JSON. Use a Parley or ShareGPT file.');
-  }
 }
 
 function ownChats({ chats, version: found }: Record<string, unknown>, parts: SharingParts): Chat[] {

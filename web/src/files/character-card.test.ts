@@ -1,15 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { textOf } from '../story/story.ts';
 import { counting } from '../story/testing/stories.ts';
-import {
-  cardOf,
-  cardOfPng,
-  characterOfCard,
-  isCard,
-  pictureOfPng,
-  pngWithCard,
-  storyOfCard,
-} from './character-card.ts';
+import { cardOf, cardOfPng, characterOfCard, isCard, pictureOfPng, pngWithCard } from './character-card.ts';
 import { pngTexts } from './png-text.ts';
 import { base64, packed, pngOf, textChunk } from './testing/png.ts';
 
@@ -46,66 +37,6 @@ const second = {
   },
 };
 
-const storyFrom = (card: unknown) => storyOfCard(card, counting(), 3);
-
-describe('storyOfCard: version 1', () => {
-  test('returns a chat with the greeting', () => {
-    const story = storyFrom(first);
-    expect(story).toMatchObject({ title: 'Ada', mode: 'chat', them: 'Ada', me: 'You', oneLine: true, changed: 3 });
-    expect(story.passages.map(textOf)).toEqual(['Come in, You.']);
-    expect(story.passages[0]?.by).toBe('model');
-  });
-
-  test('puts the description into memory, with names filled in', () => {
-    expect(storyFrom(first).memory).toBe(
-      "Ada mends engines.\n\nAda's personality: dry\n\nScenario: You visits Ada.\n\nExample dialogue:\n***\nYou: Hi.\nAda: Hm.\n***",
-    );
-  });
-
-  test('accepts cards without a greeting or a name', () => {
-    const story = storyFrom({ name: ' ', description: 'x' });
-    expect(story).toMatchObject({ passages: [], them: 'Character', memory: 'x' });
-  });
-});
-
-describe('storyOfCard: version 2 and 3', () => {
-  const story = storyFrom(second);
-
-  test('has alternate greetings as branches', () => {
-    expect(story.passages[0]?.branches.map(({ text }) => text)).toEqual([
-      'Come in, You.',
-      'Who is it?',
-      'You again,\n\nYou.',
-    ]);
-    expect(story.oneLine).toBe(false);
-  });
-
-  test('has its lorebook as world info', () => {
-    expect(story.world).toMatchObject([
-      {
-        keys: ['engine'],
-        secondaryKeys: ['steam'],
-        content: 'Ada built it.',
-        selective: true,
-        order: 5,
-        enabled: true,
-      },
-      { keys: ['x'], constant: true, enabled: false, comment: 'Named' },
-      { keys: [], content: '' },
-    ]);
-  });
-
-  test('keeps the system prompt and post-history instructions', () => {
-    expect(story.memory.startsWith('Stay in the scene.\n\nAda mends')).toBe(true);
-    expect(story.note).toMatchObject({ text: 'Be brief, Ada.' });
-  });
-
-  test('uses the nickname of version 3', () => {
-    const third = { spec: 'chara_card_v3', data: { ...first, nickname: 'Addie' } };
-    expect(storyFrom(third)).toMatchObject({ title: 'Ada', them: 'Addie' });
-  });
-});
-
 test.each([
   [first, true],
   [second, true],
@@ -119,6 +50,39 @@ test.each([
 });
 
 describe('characterOfCard', () => {
+  test('reads a card of version 1', () => {
+    expect(characterOfCard(first, counting(), 3)).toMatchObject({
+      name: 'Ada',
+      personality: 'dry',
+      greetings: ['Come in, {{user}}.'],
+    });
+  });
+
+  test('accepts cards without a greeting or a name', () => {
+    const card = { name: ' ', description: 'x' };
+    expect(characterOfCard(card, counting(), 3)).toMatchObject({ greetings: [], name: 'Character', description: 'x' });
+  });
+
+  test('has its lorebook as world info', () => {
+    expect(characterOfCard(second, counting(), 3).world).toMatchObject([
+      {
+        keys: ['engine'],
+        secondaryKeys: ['steam'],
+        content: '{{char}} built it.',
+        selective: true,
+        order: 5,
+        enabled: true,
+      },
+      { keys: ['x'], constant: true, enabled: false, comment: 'Named' },
+      { keys: [], content: '' },
+    ]);
+  });
+
+  test('has the nickname of version 3', () => {
+    const third = { spec: 'chara_card_v3', data: { ...first, nickname: 'Addie' } };
+    expect(characterOfCard(third, counting(), 3)).toMatchObject({ name: 'Ada', nickname: 'Addie' });
+  });
+
   test('keeps macros and reads all fields of version 2', () => {
     const card = {
       ...second,

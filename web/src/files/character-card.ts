@@ -1,6 +1,5 @@
 import { type Fields, fieldsOf, numberIn, textIn, textsIn } from '../api/loose.ts';
-import { type Character, calledName, type DepthPrompt, newCharacter } from '../conversations/character.ts';
-import { newPassage, newStory, type Passage, type Story } from '../story/story.ts';
+import { type Character, type DepthPrompt, newCharacter } from '../conversations/character.ts';
 import { blobOf } from './data-url.ts';
 import { bookOf, isLorebook, lorebookOf } from './lorebook.ts';
 import { pngTexts, withPngTexts } from './png-text.ts';
@@ -156,62 +155,4 @@ export function cardOf(character: Character): Record<string, unknown> {
       ...(world.length > 0 ? { character_book: bookOf(world, worldOptions) } : {}),
     },
   };
-}
-
-/** A story of the kind `chat` with the character. Its greetings are branches of the first message. */
-export function storyOfCard(value: unknown, id: () => string, changed: number): Story {
-  const character = characterOfCard(value, id, changed);
-  const name = calledName(character);
-  const me = 'You';
-  const named = (text: string): string => withNames(text, name, me);
-  const greetings = character.greetings.map((greeting) => named(greeting).trim());
-  const note = named(character.afterMessages).trim();
-  return newStory({
-    id: id(),
-    changed,
-    title: character.name,
-    mode: 'chat',
-    me,
-    them: name,
-    // Greetings have several paragraphs, and replies follow their example.
-    oneLine: !greetings.some((greeting) => greeting.includes('\n')),
-    memory: named(memoryOf(character)),
-    passages: greetingPassage(greetings, id),
-    world: character.world.map((entry) => ({
-      ...entry,
-      keys: entry.keys.map(named),
-      secondaryKeys: entry.secondaryKeys.map(named),
-      content: named(entry.content),
-    })),
-    ...(note === '' ? {} : { note: { text: note, template: '[<|>]', depth: 80 } }),
-  });
-}
-
-function greetingPassage([first, ...others]: readonly string[], id: () => string): Passage[] {
-  if (first === undefined) return [];
-  const passage = newPassage(id(), 'model', first);
-  return [{ ...passage, branches: [...passage.branches, ...others.map((text) => ({ text }))] }];
-}
-
-function memoryOf(character: Character): string {
-  const example = character.examples.replace(/<START>/gi, '***').trim();
-  const parts = [
-    character.system.replace(/\{\{original\}\}/gi, ''),
-    character.description,
-    labelled(`${character.name}'s personality`, character.personality),
-    labelled('Scenario', character.scenario),
-    example === '' ? '' : `Example dialogue:\n${example}\n***`,
-  ];
-  return parts
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
-    .join('\n\n');
-}
-
-function labelled(label: string, text: string): string {
-  return text.trim() === '' ? '' : `${label}: ${text.trim()}`;
-}
-
-function withNames(text: string, them: string, me: string): string {
-  return text.replace(/\{\{char\}\}|<BOT>|<CHAR>/gi, () => them).replace(/\{\{user\}\}|<USER>/gi, () => me);
 }

@@ -1,75 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Story, textOf } from '../story/story.ts';
+import { textOf } from '../story/story.ts';
 import { counting, storyOfTexts } from '../story/testing/stories.ts';
 import { exported, plainText } from './export-file.ts';
-import { contentOf, type Found, storyOf } from './open-file.ts';
+import { contentOf, type Found, storyOfText } from './open-file.ts';
 import { packed, pngOf, textChunk } from './testing/png.ts';
 import { zipOf } from './testing/zip.ts';
 import { Unreadable } from './unreadable.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const open = (name: string, content: Uint8Array | string): Story =>
-  storyOf({ name, bytes: typeof content === 'string' ? bytes(content) : content }, counting(), 1);
-const whole = ({ passages }: Story): string => passages.map(textOf).join('');
+const found = (name: string, content: Uint8Array | string): Promise<Found> =>
+  contentOf({ name, bytes: typeof content === 'string' ? bytes(content) : content }, { newId: counting(), now: 1 });
 
-describe('storyOf', () => {
-  test('detects the format by content', () => {
-    expect(open('x.txt', JSON.stringify({ name: 'Ada', first_mes: 'Hi.' }))).toMatchObject({
-      mode: 'chat',
-      title: 'Ada',
-    });
-    expect(open('card.json', pngOf(textChunk('chara', packed({ name: 'Bo', description: '' }))))).toMatchObject({
-      title: 'Bo',
-    });
-    expect(open('fox.json', JSON.stringify({ gamestarted: true, prompt: 'A fox.', actions: [] }))).toMatchObject({
-      title: 'fox',
-    });
-  });
-
-  test('reads plain text with the file name as title', () => {
-    const story = open('My tale.v2.txt', 'One.\r\n\r\nTwo.');
-    expect(story).toMatchObject({ title: 'My tale.v2', mode: 'story' });
-    expect(whole(story)).toBe('One.\n\nTwo.');
-    expect(story.passages[0]?.by).toBe('person');
-  });
-
-  test('reads text that starts with a bracket', () => {
-    expect(whole(open('note.txt', '[Chapter one]\nIt rained.'))).toBe('[Chapter one]\nIt rained.');
-  });
-
-  test.each([
-    ['a.json', '', "Can't open a.json: the file is empty."],
-    ['a.json', '{"parley": "story", ', "Can't open a.json: the JSON is not valid."],
-    ['a.json', '{"some": "thing"}', "Can't open a.json: unknown format."],
-    ['a.json', '[1]', "Can't open a.json: unknown format."],
-    ['a.bin', Uint8Array.of(0xff, 0xfe, 0x00), "Can't open a.bin: unknown format."],
-    ['a.txt', 'zero\0byte', "Can't open a.txt: unknown format."],
-  ])('rejects %s with content %j', (name, content, sentence) => {
-    expect(() => open(name, content)).toThrow(sentence);
-  });
-
-  test('rejects a too large file without reading it', () => {
-    expect(() => open('a.txt', new Uint8Array(64 * 1_048_576 + 1))).toThrow('the limit is 64 MB');
-  });
-
-  test('returns a story or throws a readable error for any bytes', () => {
-    const file = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json().map(bytes), fc.string().map(bytes));
-    fc.assert(
-      fc.property(file, (content) => {
-        try {
-          expect(open('x.json', content).mode).toBeDefined();
-        } catch (thrown) {
-          expect(thrown).toBeInstanceOf(Unreadable);
-        }
-      }),
-    );
-  });
+test('storyOfText: is one text of the person', () => {
+  const { mode, passages } = storyOfText('One.\n\nTwo.', counting(), 1);
+  expect(mode).toBe('story');
+  expect(passages.map(textOf).join('')).toBe('One.\n\nTwo.');
+  expect(passages[0]?.by).toBe('person');
 });
 
 describe('contentOf', () => {
-  const found = (name: string, content: Uint8Array | string): Promise<Found> =>
-    contentOf({ name, bytes: typeof content === 'string' ? bytes(content) : content }, { newId: counting(), now: 1 });
   const card = { spec: 'chara_card_v3', data: { name: 'Ada', first_mes: 'Hi.' } };
 
   test.each([
@@ -105,6 +55,9 @@ describe('contentOf', () => {
     ['Parley story', 's.json', JSON.stringify({ parley: 'story', story: { title: 'S' } }), { story: { title: 'S' } }],
     ['preset', 'p.json', JSON.stringify({ temp: 1, top_p: 0.9, rep_pen: 1.1 }), { kind: 'preset' }],
     ['text', 'a.md', '# Hi', { kind: 'text', text: '# Hi' }],
+    ['text with a bracket first', 'a.txt', '[One]\r\nIt rained.', { kind: 'text', text: '[One]\nIt rained.' }],
+    ['text with a zero byte', 'a.txt', 'zero\0byte', { kind: 'other' }],
+    ['a list of numbers', 'a.json', '[1]', { kind: 'text' }],
     ['unknown JSON', 'a.json', '{"a":1}', { kind: 'text' }],
     ['picture without card', 'a.png', pngOf(), { kind: 'other' }],
     ['binary', 'a.bin', Uint8Array.of(0xff, 0), { kind: 'other' }],
@@ -126,6 +79,7 @@ describe('contentOf', () => {
   });
 
   test('rejects damaged JSON by its name', async () => {
+    await expect(found('a.json', '')).rejects.toThrow('the JSON is not valid');
     await expect(found('a.json', '{"name": ')).rejects.toThrow('the JSON is not valid');
     expect(await found('a.txt', '{"name": ')).toMatchObject({ kind: 'text' });
   });
@@ -147,12 +101,13 @@ describe('contentOf', () => {
 describe('exported', () => {
   const story = storyOfTexts(['Begin.', 'me:Go!', 'Next.'], { mode: 'adventure', title: 'Down/there: “now” 2' });
 
-  test.each(['parley', 'lite'] as const)('as %s can be opened again', (format) => {
+  test.each(['parley', 'lite'] as const)('as %s can be opened again', async (format) => {
     const { name, content, type } = exported(story, format);
     expect(type).toBe('application/json');
-    const again = open(name, content);
-    expect(again).toMatchObject({ mode: 'adventure', title: story.title });
-    expect(again.passages.map((passage) => [passage.by, textOf(passage)])).toEqual([
+    const again = await found(name, content);
+    expect(again).toMatchObject({ kind: 'story', story: { mode: 'adventure', title: story.title } });
+    const { passages } = again.kind === 'story' ? again.story : story;
+    expect(passages.map((passage) => [passage.by, textOf(passage)])).toEqual([
       ['model', 'Begin.'],
       ['person', 'Go!'],
       ['model', 'Next.'],

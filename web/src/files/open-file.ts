@@ -4,7 +4,7 @@ import type { Chat } from '../conversations/conversation.ts';
 import { chatsOf, hasChats } from '../conversations/sharing.ts';
 import { split } from '../story/passages.ts';
 import { newStory, type Story } from '../story/story.ts';
-import { cardOfPng, characterOfCard, isCard, pictureOfPng, storyOfCard } from './character-card.ts';
+import { cardOfPng, characterOfCard, isCard, pictureOfPng } from './character-card.ts';
 import { characterOfCharx } from './charx.ts';
 import { type Cast, castOfFile } from './chat-cast.ts';
 import { blobOf, dataUrlOf } from './data-url.ts';
@@ -118,35 +118,8 @@ function titleOf(name: string): string {
   return name.replace(/\.[^.]*$/, '');
 }
 
-/** Reads a story from any supported file: plain text is one too. */
-export function storyOf({ name, bytes }: FoundFile, id: () => string, changed: number): Story {
-  if (bytes.length === 0) throw new Unreadable(texts.open.empty(name));
-  if (bytes.length > largestFile) throw new Unreadable(texts.open.tooLarge(name, largestFile / megabyte));
-  const story = storyIn({ name, bytes }, id, changed);
-  return story.title.trim() === '' ? { ...story, title: titleOf(name) } : story;
-}
-
-function storyIn({ name, bytes }: FoundFile, id: () => string, changed: number): Story {
-  const card = isPng(bytes) ? cardOfPng(bytes) : undefined;
-  if (card !== undefined) return storyOfCard(card, id, changed);
-  const text = plainText(bytes);
-  if (text === undefined) throw new Unreadable(texts.open.unknown(name));
-  if (!/^\s*[{[]/.test(text) || !looksLikeJson(name, text)) return storyOfText(text, id, changed);
-  const value = parsed(text);
-  if (value === undefined) throw new Unreadable(texts.open.unreadable(name, texts.open.damagedJson));
-  if (isOwn(value)) return storyOfFile(value, id, changed);
-  if (isCard(value)) return storyOfCard(value, id, changed);
-  if (isSave(value)) return storyOfSave(value, id, changed);
-  throw new Unreadable(texts.open.unknown(name));
-}
-
 export function storyOfText(text: string, id: () => string, changed: number): Story {
   return newStory({ id: id(), changed, mode: 'story', passages: split(text, 'person', id) });
-}
-
-/** Plain text may also start with a bracket. */
-function looksLikeJson(name: string, text: string): boolean {
-  return /\.json$/i.test(name) || /^\s*[{[]\s*["{[\]}]/.test(text);
 }
 
 /** Undefined for binary files. */

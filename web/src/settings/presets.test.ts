@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { differs, fileOfPresets, freeName, type Preset, presetOf, presetsOf } from './presets.ts';
+import { differs, fileOfPresets, freeName, type Preset, presetsOf } from './presets.ts';
 import { defaultPromptValues, defaultSamplerValues, type SamplerValues } from './values.ts';
+
+const presetOf = (json: unknown, name: string) => presetsOf(json, name)[0];
 
 const own: Preset = {
   id: 'a',

@@ -39,12 +39,7 @@ export function fileOfPresets(presets: readonly Preset[]): object {
   };
 }
 
-/** The preset of a file of Parley, KoboldAI Lite or SillyTavern; undefined if it is something else. */
-export function presetOf(json: unknown, name: string): Preset | undefined {
-  return presetsOf(json, name)[0];
-}
-
-/** All presets of a file. `name` is used for those without one. */
+/** All presets of a file of Parley, KoboldAI Lite or SillyTavern; none if it is something else. `name` is used for those without one. */
 export function presetsOf(json: unknown, name: string): Preset[] {
   const fields = fieldsOf(json);
   const found =
