@@ -57,12 +57,8 @@ const load = ['test/load/*-load.test.ts'];
 /** Those that mostly wait until a silent engine counts as hanging: beside each other, but not beside those that compute. */
 const hangs = ['test/faults/hang.test.ts', 'test/faults/engine-process.test.ts'];
 
-/** Those that measure who waits for whom, or end processes: nobody else may be at work beside them. */
-const alone = [
-  'test/faults/short.test.ts',
-  ...load,
-  ...['many-models', 'queue', 'swaps'].map((name) => `test/live/${name}.test.ts`),
-];
+/** Those that measure time and memory: nobody else may be at work beside them. */
+const alone = ['test/faults/short.test.ts', ...load];
 
 export default defineConfig({
   test: {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { stillMs, tickMs } from '../../src/engines/host/heartbeat.ts';
 import { isAlive } from '../live/alive.ts';
 import { type NativeClient, nativeClient, neverEnding, readFrames } from '../live/client.ts';
@@ -8,23 +8,18 @@ const startServer = liveServers();
 const endless = { prompt: 'Once upon a time', max_length: 1600, ban_eos_token: true, temperature: 0 };
 const short = { prompt: 'Once upon a time', max_length: 4 };
 
-describe('engine hang', () => {
-  let server: LiveServer;
-  let client: NativeClient;
-  beforeAll(async () => {
-    server = await startServer(['--parallelrequests', '2']);
-    client = nativeClient(server.base);
-  });
+/** One for each test, because they mostly wait: all of them at once. */
+async function started(flags: readonly string[] = []): Promise<{ server: LiveServer; client: NativeClient }> {
+  const server = await startServer(flags);
+  return { server, client: nativeClient(server.base) };
+}
 
-  async function writing(genkey: string): Promise<void> {
-    let text = '';
-    while (text === '') text = await client.check(genkey);
-  }
-
+describe.concurrent('engine hang', () => {
   test('is ended and replaced: running requests fail in the form of their dialect, the next one is answered', async () => {
+    const { server, client } = await started(['--parallelrequests', '2']);
     const worker = server.worker() as number;
     const stream = client.post('/api/extra/generate/stream', { ...endless, genkey: 'stream' });
-    await writing('stream');
+    await client.begun('stream');
     const messages = [{ role: 'user', content: 'Tell me a story.' }];
     const chat = client.post('/v1/chat/completions', { messages, max_tokens: 1500, ...neverEnding });
     await client.performanceWhere(({ queue }) => queue === 0);
@@ -49,6 +44,7 @@ describe('engine hang', () => {
   });
 
   test('is not assumed after the whole process group was stopped', async () => {
+    const { server, client } = await started();
     await client.generate(short);
     const worker = server.worker() as number;
     for (const pid of [server.pid, worker]) process.kill(pid, 'SIGSTOP');
@@ -62,6 +58,7 @@ describe('engine hang', () => {
   });
 
   test('cache report during a reload: is empty and returns at once', async () => {
+    const { server, client } = await started();
     process.kill(server.worker() as number, 'SIGKILL');
     await client.performanceWhere(({ loading }) => loading !== null);
     expect((await client.get('/api/extra/cache')).json()).toMatchObject({ slots: [], memory: null, disk: null });
@@ -69,10 +66,11 @@ describe('engine hang', () => {
   });
 
   test('a request that ends it twice is refused the third time, with any seed; others are served', async () => {
+    const { server, client } = await started();
     const deadly = { ...endless, prompt: 'The end of the engine' };
     for (const sampler_seed of [1, 2]) {
       const reply = client.post('/api/v1/generate', { ...deadly, sampler_seed, genkey: `deadly ${sampler_seed}` });
-      await writing(`deadly ${sampler_seed}`);
+      await client.begun(`deadly ${sampler_seed}`);
       process.kill(server.worker() as number, 'SIGKILL');
       expect((await reply).status).toBe(500);
     }
@@ -83,9 +81,8 @@ describe('engine hang', () => {
   });
 });
 
-test('engine that crashes six times: restarts after pauses; requests in a long one get the reason and Retry-After', async () => {
-  const server = await startServer();
-  const client = nativeClient(server.base);
+test.concurrent('engine that crashes six times: restarts after pauses; requests in a long one get the reason and Retry-After', async () => {
+  const { server, client } = await started();
   for (let death = 1; death <= 6; death += 1) {
     await client.performanceWhere(({ loading }) => loading === null);
     process.kill(server.worker() as number, 'SIGKILL');
@@ -101,7 +98,7 @@ test('engine that crashes six times: restarts after pauses; requests in a long o
   await server.says('If this goes on: --debugmode');
 });
 
-test('server killed during a load: the engine ends too', async () => {
+test.concurrent('server killed during a load: the engine ends too', async () => {
   // A context of several gigabytes takes seconds to make, in one native call.
   const flags = ['--contextsize', '262144', '--parallelrequests', '4', '--debugmode'];
   const server = await startServer(flags, { until: 'constructing llama_context' });

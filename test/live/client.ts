@@ -74,6 +74,10 @@ export function nativeClient(base: string, headers: Record<string, string> = {})
     const answer = await post('/api/extra/generate/check', genkey === undefined ? {} : { genkey });
     return (JSON.parse(answer.text) as { results: [{ text: string }] }).results[0].text;
   }
+  /** Resolves when the text of this key has begun. */
+  async function begun(genkey: string): Promise<void> {
+    while ((await check(genkey)) === '') await wait(5);
+  }
   async function performance(): Promise<Record<string, number>> {
     return JSON.parse((await get('/api/extra/perf')).text);
   }
@@ -87,7 +91,7 @@ export function nativeClient(base: string, headers: Record<string, string> = {})
       await wait(5);
     }
   }
-  return { call, get, post, generate, stream, check, performance, performanceWhere };
+  return { call, get, post, generate, stream, check, begun, performance, performanceWhere };
 }
 
 export type NativeClient = ReturnType<typeof nativeClient>;

@@ -51,7 +51,7 @@ test('console: reports why a request ended early, with its number while several 
   const client = nativeClient(server.base);
   const running = async (genkey: string) => {
     const request = openRequest(server.base, '/api/v1/generate', { ...endless, genkey });
-    while ((await client.check(genkey)) === '') await client.performance();
+    await client.begun(genkey);
     return request;
   };
   const first = await running('first');

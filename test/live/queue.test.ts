@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { testTls } from '../../src/http/testing/certificate.ts';
+import { fakeEngineCommand } from '../load/servers.ts';
 import { type NativeClient, nativeClient, openRequest } from './client.ts';
 import { type LiveServer, liveServers } from './server.ts';
 
@@ -12,18 +13,26 @@ const busy = {
 };
 const endless = { prompt: 'Once upon a time', max_length: 1600, ban_eos_token: true, temperature: 0 };
 
+/** A server whose engine ends no reply to `asked` before `letRun`. */
+async function heldServer(flags: readonly string[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-queue-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const gate = join(folder, 'gate');
+  const server = await startServer(flags, { command: fakeEngineCommand });
+  return { server, asked: { prompt: `[gate ${gate}]`, max_length: 20 }, letRun: () => writeFileSync(gate, '') };
+}
+
 describe.each([
   { flags: [], accepted: 4 },
   { flags: ['--multiuser', '2'], accepted: 2 },
   { flags: ['--multiuser', '0'], accepted: 1 },
 ])('four requests at once with $flags', ({ flags, accepted }) => {
   test(`${accepted} are accepted and finish in order of arrival`, async () => {
-    const server = await startServer(flags);
+    const { server, asked, letRun } = await heldServer(flags);
     const client = nativeClient(server.base);
     const finished: number[] = [];
     const replies: Promise<{ status: number; body: unknown }>[] = [];
     for (let index = 0; index < 4; index += 1) {
-      const asked = { prompt: 'Once upon a time', max_length: 120, ban_eos_token: true };
       const reply = client.post('/api/v1/generate', asked).then((answer) => {
         if (answer.status === 200) finished.push(index);
         return { status: answer.status, body: answer.json() };
@@ -34,6 +43,7 @@ describe.each([
       await client.performanceWhere(({ idle, queue }) => idle === 0 && queue === inLine);
       if (index >= accepted) await reply;
     }
+    letRun();
     const answers = await Promise.all(replies);
     expect(answers.map(({ status }) => status)).toEqual([0, 1, 2, 3].map((index) => (index < accepted ? 200 : 503)));
     for (const { body } of answers.slice(accepted)) expect(body).toEqual(busy);
@@ -44,15 +54,15 @@ describe.each([
 });
 
 test('--multiuser 0: one request may wait once a built-in embeddings model is in memory', async () => {
-  const server = await startServer(['--multiuser', '0']);
+  const { server, asked, letRun } = await heldServer(['--multiuser', '0']);
   const client = nativeClient(server.base);
   expect((await client.post('/api/embed', { model: 'any', input: 'Hello' })).status).toBe(200);
-  const asked = { prompt: 'Once upon a time', max_length: 120, ban_eos_token: true };
   const first = client.post('/api/v1/generate', asked);
   await client.performanceWhere(({ idle }) => idle === 0);
   const second = client.post('/api/v1/generate', asked);
   await client.performanceWhere(({ queue }) => queue === 1);
   expect((await client.post('/api/v1/generate', asked)).status).toBe(503);
+  letRun();
   expect((await Promise.all([first, second])).map(({ status }) => status)).toEqual([200, 200]);
   await server.stop();
 });
@@ -83,8 +93,7 @@ describe.each(['http', 'https'])('disconnect over %s', (scheme) => {
     'during generation: frees the engine (%s)',
     async (path) => {
       const request = openRequest(server.base, path, { ...endless, genkey: path });
-      let text = '';
-      while (text === '') text = await client.check(path);
+      await client.begun(path);
       request.hangUp();
       const figures = await idle();
       expect(figures.last_token_count).toBeLessThan(1600);

@@ -58,12 +58,13 @@ describe('saved states', () => {
 test('save_state: waits for the running generation and saves its result', async () => {
   const { base } = await start(['--quiet', '--contextsize', '1024', '--admin']);
   const client = nativeClient(base);
-  const writing = client.generate({ prompt: story('clouds'), max_length: 150, ban_eos_token: true });
-  await client.performanceWhere(({ idle }) => idle === 0);
+  const writing = client.generate({ prompt: story('clouds'), max_length: 700, ban_eos_token: true, genkey: 'clouds' });
+  await client.begun('clouds');
   const saving = client.post('/api/admin/save_state', {});
   await client.performanceWhere(({ queue }) => queue === 1);
   // A look needs no turn.
   expect((await client.post('/api/admin/check_state')).json()).toMatchObject({ success: true });
+  await client.post('/api/extra/abort', { genkey: 'clouds' });
   const { prompt_tokens: read, completion_tokens: written } = await writing;
   const saved = (await saving).json() as Report;
   expect(saved.success).toBe(true);

@@ -66,7 +66,7 @@ const contextOf = async (client: NativeClient) =>
 async function swapped(live: LiveServer, client: NativeClient, filename: string, more: object = {}): Promise<void> {
   const before = switchesOf(live);
   expect(await reload(client, filename, more)).toBe(true);
-  while (switchesOf(live) === before) await client.get('/ping');
+  await expect.poll(() => switchesOf(live)).toBeGreaterThan(before);
 }
 
 /** The lines of the console about switches. It also shows replies, which may end in "now." themselves. */
@@ -201,7 +201,7 @@ describe('--routermode --maxmodels 2', () => {
     const client = nativeClient(live.base);
     await client.generate({ prompt: 'Once', max_length: 1, model: 'plain' });
     const path = '/api/extra/generate/stream';
-    const long = { prompt: 'Once', max_length: 400, ban_eos_token: true };
+    const long = { prompt: 'Once', max_length: 900, ban_eos_token: true };
     const stream = openRequest(live.base, path, { ...long, model: 'parley-mini' });
     await stream.begun;
     // The long one still runs: this one did not wait for it.
@@ -256,9 +256,25 @@ describe('--admin', () => {
     expect((await client.generate({ prompt: 'Once', max_length: 2 })).text).not.toBe('');
   });
 
+  /** A stream that runs as long as a test needs it. */
+  async function longStream() {
+    const long = { prompt: 'Once', max_length: 900, ban_eos_token: true };
+    const stream = openRequest(live.base, '/api/extra/generate/stream', long);
+    await stream.begun;
+    return stream;
+  }
+
+  /** A long stream, and a swap that has to wait for its end. */
+  async function swapBehindStream(filename: string) {
+    const stream = await longStream();
+    expect(await reload(client, filename)).toBe(true);
+    return stream;
+  }
+
   test('swap under load: every request is answered, later ones by the new model', async () => {
     const [openai, anthropic, ollama] = [openaiClient(live.base), anthropicClient(live.base), ollamaClient(live.base)];
     const model = 'any';
+    const holder = await longStream();
     const early = [
       client.stream({ prompt: 'Once', max_length: 60, ban_eos_token: true }).then(({ frames }) => frames.length),
       collected(
@@ -273,26 +289,18 @@ describe('--admin', () => {
         .generate({ prompt: 'Twice', max_length: 60, ban_eos_token: true })
         .then((reply) => reply.completion_tokens),
     ];
-    await client.performanceWhere(({ queue = 0, idle }) => idle === 0 && queue >= 4);
+    await client.performanceWhere(({ queue }) => queue === early.length);
     const before = switchesOf(live);
     expect(await reload(client, 'small.kcpps')).toBe(true);
-    const late = await client.generate({ prompt: 'Once', max_length: 60, ban_eos_token: true });
-    expect(late.completion_tokens).toBe(5);
+    const late = client.generate({ prompt: 'Once', max_length: 60, ban_eos_token: true });
+    holder.hangUp();
+    expect((await late).completion_tokens).toBe(5);
     const pieces = await Promise.all(early);
     for (const count of pieces) expect(count).toBeGreaterThan(0);
     expect(pieces[5]).toBe(60);
     expect(switchesOf(live)).toBe(before + 1);
     await swapped(live, client, 'initial_model');
   });
-
-  /** A long stream, and a swap that has to wait for its end. */
-  async function swapBehindStream(filename: string) {
-    const long = { prompt: 'Once', max_length: 900, ban_eos_token: true };
-    const stream = openRequest(live.base, '/api/extra/generate/stream', long);
-    await stream.begun;
-    expect(await reload(client, filename)).toBe(true);
-    return stream;
-  }
 
   test('swap: a new stream reports that the model is loading', async () => {
     const running = await swapBehindStream('small.kcpps');
@@ -319,8 +327,8 @@ describe('--admin', () => {
   });
 
   test('unload: a running stream finishes', async () => {
-    const streamed = client.stream({ prompt: 'Once', max_length: 80, ban_eos_token: true });
-    await client.performanceWhere(({ idle }) => idle === 0);
+    const streamed = client.stream({ prompt: 'Once', max_length: 80, ban_eos_token: true, genkey: 'unloaded' });
+    await client.begun('unloaded');
     await swapped(live, client, 'unload_model');
     const { frames } = await streamed;
     expect(frames.at(-1)?.data.finish_reason).toBe('length');
@@ -328,8 +336,8 @@ describe('--admin', () => {
   });
 
   test('a request between two swaps waits for the second one', async () => {
-    const running = client.stream({ prompt: 'Once', max_length: 40, ban_eos_token: true });
-    await client.performanceWhere(({ idle }) => idle === 0);
+    const running = client.stream({ prompt: 'Once', max_length: 40, ban_eos_token: true, genkey: 'between' });
+    await client.begun('between');
     const before = switchesOf(live);
     expect(await reload(client, 'unload_model')).toBe(true);
     expect(await reload(client, 'small.kcpps')).toBe(true);
@@ -341,7 +349,7 @@ describe('--admin', () => {
     // That is the limit of the second one.
     expect(tokens).toBe(5);
     await running;
-    while (switchesOf(live) < before + 2) await client.get('/ping');
+    await expect.poll(() => switchesOf(live)).toBe(before + 2);
     await swapped(live, client, 'initial_model');
   });
 
@@ -350,13 +358,7 @@ describe('--admin', () => {
   });
 
   test('swap: a disconnected client does not delay it', async () => {
-    const stream = openRequest(live.base, '/api/extra/generate/stream', {
-      prompt: 'Once',
-      max_length: 900,
-      ban_eos_token: true,
-    });
-    await stream.begun;
-    expect(await reload(client, 'small.kcpps')).toBe(true);
+    const stream = await swapBehindStream('small.kcpps');
     const waiting = openRequest(live.base, '/api/v1/generate', { prompt: 'Once' });
     await client.get('/ping');
     waiting.hangUp();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fakePage } from '../testing/page.ts';
+import { fakePage, skipPauses } from '../testing/page.ts';
 import type { SavedImage } from './gallery.svelte.ts';
 import { defaultSettings } from './image-request.ts';
 
@@ -123,6 +123,7 @@ describe('draw', () => {
   });
 
   test('fetches the images by key if the connection is lost', async () => {
+    skipPauses();
     const page = fakePage({
       'sdapi/v1/txt2img': () => Promise.reject(new TypeError('network error')),
       'sdapi/v1/get_last.json': () => ({ images: ['AAAA'], info }),
@@ -134,6 +135,7 @@ describe('draw', () => {
   });
 
   test('does not ask for images that the server does not have yet', async () => {
+    skipPauses();
     let looks = 0;
     const page = fakePage({
       'sdapi/v1/get_last.json': () => ({ images: ['AAAA'], info }),
@@ -152,6 +154,7 @@ describe('draw', () => {
   });
 
   test('saves the images of a drawing that was running before the page was reloaded', async () => {
+    skipPauses();
     const page = fakePage({
       'sdapi/v1/get_last.json': () => ({ images: ['AAAA'], info }),
       'sdapi/v1/progress': () => ({ progress: 0, state: { sampling_step: 0, sampling_steps: 0 }, current_image: null }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Chat, Turn } from '../conversations/conversation.ts';
 import { emptyChat, leafOf, withTurn } from '../conversations/tree.ts';
-import { fakePage, fakeStream } from '../testing/page.ts';
+import { fakePage, fakeStream, skipPauses } from '../testing/page.ts';
 
 const completions = 'v1/chat/completions';
 const streams = 'api/extra/stream/';
@@ -112,6 +112,7 @@ test('continueReply: sends the text so far and appends to it', async () => {
 });
 
 test('requestReply: polls if streaming is switched off', async () => {
+  skipPauses();
   const { page, reply, requestReply } = await opened({
     [completions]: () => new Response('data: a proxy holds it back until its end'),
     [streams]: () => new Response(frame(chunk('Whole', 'stop'))),

@@ -35,6 +35,14 @@ export interface FakePage {
   setVisible(visible: boolean): void;
 }
 
+/** For a test in which a module waits: its pauses take no time. */
+export function skipPauses(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }).setTimerTickMode('nextTimerAsync');
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+}
+
 const idle: Record<string, Respond> = {
   'api/extra/version': () => ({ result: 'KoboldCpp', version: '1', protected: false }),
   'api/v1/model': () => ({ result: 'koboldcpp/mini' }),
