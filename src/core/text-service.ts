@@ -127,6 +127,16 @@ export interface TextService extends Pick<TextEngine, 'tokenize' | 'detokenize' 
   abort(genkey: string, client?: string): AbortOutcome;
   lastLogprobs(genkey: string, client?: string): readonly TokenLogprob[] | undefined;
   performance(): Performance;
+  /** Empty without a loaded engine, and in engines without a prompt cache. */
+  cacheReport(): Promise<CacheReport>;
+  /** Undefined while no model is loaded whose state could be saved. */
+  states(): SavedStates | undefined;
+  /** Whether the model is in memory; without this it is once it is ready. An unloaded one still looks ready. */
+  loaded?(): boolean;
+  /** How long the model stays loaded after its last request; 0 unloads it, infinity never. */
+  keepFor?(milliseconds: number): void;
+  /** When the model will be unloaded, in milliseconds since 1970; infinity or nothing means never. */
+  expiresAt?(): number;
 }
 
 export interface GenerationSink {

@@ -42,6 +42,7 @@ export function playedContext<Context extends DialectParts>(context: Context, re
     generate,
     reserve: () => place,
     room: () => 0,
+    keepFor: () => undefined,
     // A model that is not loaded stays so: a reply has then no tokens where its dialect adds some.
     ...(!isReady && { tokenize: async () => [], detokenize: async () => '' }),
   };
@@ -65,6 +66,5 @@ export function playedContext<Context extends DialectParts>(context: Context, re
       return `${prefix}${stem}${ids > 1 ? String(ids) : ''}`;
     },
     startTimer: neverFires,
-    keepAlive: undefined,
   };
 }

@@ -6,14 +6,15 @@ import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/even
 import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import { refuseWithoutModel } from '../core/model-error.ts';
 import type { GenerationRequest, PromptProgress, SharingTraits } from '../core/request.ts';
-import type {
-  AbortOutcome,
-  GenerateBy,
-  Performance,
-  Reservation,
-  RunningGeneration,
-  TextEngine,
-  TextService,
+import {
+  type AbortOutcome,
+  emptyCacheReport,
+  type GenerateBy,
+  type Performance,
+  type Reservation,
+  type RunningGeneration,
+  type TextEngine,
+  type TextService,
 } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
 import type { Ticket } from '../core/ticket.ts';
@@ -287,6 +288,11 @@ export function textService({
       const engine = source.peek();
       return { ...report, steps: engine?.steps?.(), threads: engine?.threads?.() };
     },
+    cacheReport: async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport,
+    states: () => source.peek()?.states,
+    ...(source.keepFor
+      ? { keepFor: source.keepFor, expiresAt: source.expiresAt, loaded: () => source.peek() !== undefined }
+      : {}),
   };
 }
 

@@ -2,23 +2,21 @@ import { randomInt } from 'node:crypto';
 import { tagsWithoutThinking } from '../chat/adapters/adapter.ts';
 import { type InstructText, replacePlaceholders } from '../chat/placeholders.ts';
 import { type ChatService, chatService } from '../chat/service.ts';
+import type { Settings } from '../config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
-import { emptyCacheReport, type TextService } from '../core/text-service.ts';
+import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import { createTaskServices, type EngineServices, taskCapacities, taskFeatures } from '../models/engine-kinds.ts';
 import { modelName, namingOf } from '../models/model-name.ts';
 import { batchingSettings } from '../models/text-engine.ts';
 import { printable } from '../observe/printable.ts';
-import type { AdminContext } from '../protocols/admin/routes.ts';
 import type { ControlParts } from '../protocols/controls/decode.ts';
 import { type CompletionParts, type DialectModel, randomId } from '../protocols/dialect.ts';
-import type { LlamacppParts } from '../protocols/llamacpp/routes.ts';
 import { SlotWatch } from '../protocols/llamacpp/status.ts';
 import type { NativeParts } from '../protocols/native/routes.ts';
 import type { OllamaParts } from '../protocols/ollama/routes.ts';
 import type { PictureParts } from '../protocols/pictures/request.ts';
-import type { XttsContext } from '../protocols/xtts/routes.ts';
 import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
 import { textService } from '../queue/text.ts';
@@ -29,14 +27,11 @@ import type { ServerServices } from './services.ts';
 /** What a handler gets with each call: the services, settings and defaults of the model that the call concerns. */
 export interface ModelContext
   extends DialectModel,
-    AdminContext,
-    XttsContext,
     Pick<CompletionParts, 'replacePlaceholders'>,
-    Pick<NativeParts, 'features' | 'advertised' | 'quiet' | 'preloadStory' | 'cacheReport'>,
-    Pick<OllamaParts, 'keepAlive' | 'expiresAt' | 'loaded' | 'chatTemplate'>,
-    Pick<LlamacppParts, 'loras'>,
-    Pick<PictureParts, 'sizes' | 'imageDefaults'> {
-  readonly text: TextService;
+    Pick<NativeParts, 'engineFeatures' | 'preloadStory'>,
+    Pick<OllamaParts, 'chatTemplate'>,
+    Pick<PictureParts, 'imageDefaults'> {
+  readonly settings: Settings;
   /** In the registry. */
   readonly name: string;
   readonly taskServices: EngineServices;
@@ -92,25 +87,12 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     modelName: () => modelName(text.state(), naming),
     name,
     lane,
-    sizes: { longestSide: settings.sdclamped, areaSide: settings.sdclampedsoft },
     imageDefaults: (body) => applyDefaults(body, defaults, settings.gendefaultsoverwrite),
     replacePlaceholders: (texts: InstructText) => replacePlaceholders(texts, adapter.tags),
-    features: () => ({
-      guidance: settings.enableguidance,
-      jinja: settings.jinja,
-      engines: taskFeatures(parts.taskSources ?? {}),
-    }),
-    advertised: { maxLength: settings.hordegenlen, maxContext: settings.hordemaxctx },
-    quiet: settings.quiet && settings.debugmode !== 1,
+    engineFeatures: () => taskFeatures(parts.taskSources ?? {}),
     preloadStory: preloadedStory(settings.preloadstory),
-    cacheReport: async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport,
     chatTemplate: format.templateText,
-    ...(source.keepFor
-      ? { keepAlive: source.keepFor, expiresAt: source.expiresAt, loaded: () => source.peek() !== undefined }
-      : {}),
-    loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
-    sampleFolder: settings.ttsdir,
-    states: () => source.peek()?.states,
+    settings,
   };
 }
 

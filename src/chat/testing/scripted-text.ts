@@ -1,6 +1,6 @@
 import type { GenerationEvent } from '../../core/events.ts';
 import { defaultControls, type GenerationRequest } from '../../core/request.ts';
-import type { Reservation, TextService } from '../../core/text-service.ts';
+import { emptyCacheReport, type Reservation, type TextService } from '../../core/text-service.ts';
 import { type Tool, text } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
 
@@ -46,6 +46,8 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
     performance: () => {
       throw new Error('not part of the script');
     },
+    cacheReport: async () => emptyCacheReport,
+    states: () => undefined,
   };
   return { service, asked, released: () => released, passed: () => passed, rested: () => rested, stop };
 }

@@ -28,9 +28,8 @@ async function ask(path: string, world: World = {}, authorization?: string) {
   const { state = ready, list = [], listed, byName = false, loaded = true } = world;
   const context: ModelStatusContext = {
     name: 'mini',
-    text: { state: () => state } as ModelStatusContext['text'],
+    text: { state: () => state, loaded: () => loaded } as ModelStatusContext['text'],
     modelName: () => (state.type === 'failed' ? 'inactive' : 'koboldcpp/mini'),
-    loaded: () => loaded,
   };
   const endpoints = modelStatusEndpoints({
     access: { enabled: true, password: 'key' },

@@ -18,8 +18,6 @@ import { type AdminAccess, adminReadRow, mayAdminister } from './access.ts';
 /** The default text model. */
 export interface ModelStatusContext extends Pick<DialectParts, 'text' | 'modelName'> {
   readonly name: string;
-  /** Whether the text model is in memory; without this it is once it is ready. */
-  readonly loaded?: () => boolean;
 }
 
 export interface ModelStatusServices {
@@ -118,7 +116,7 @@ async function textModels(context: ModelStatusContext, services: ModelStatusServ
   if (now.type === 'none') return [];
   const known = now.type === 'ready' ? now.model : undefined;
   const file = known?.path ? await services.fileFacts(known.path) : undefined;
-  const loaded = now.type === 'ready' && context.loaded?.() !== false;
+  const loaded = now.type === 'ready' && text.loaded?.() !== false;
   const entry = {
     name: shortName(modelName(), name),
     present: true,

@@ -5,7 +5,7 @@ import type { SavedStates, TextService } from '../../core/text-service.ts';
 import type { Call, Endpoint } from '../../http/call.ts';
 import { bindAll } from '../testing/bind.ts';
 import { type AdminAccess, adminLevel } from './access.ts';
-import { type AdminContext, type AdminServices, adminEndpoints } from './routes.ts';
+import { type AdminServices, adminEndpoints } from './routes.ts';
 
 /** Two slots; the present state grows with each save. */
 function memory(): SavedStates {
@@ -27,8 +27,12 @@ function memory(): SavedStates {
   };
 }
 
-function boundEndpoints(parts: AdminServices & AdminContext): Endpoint[] {
-  return bindAll(adminEndpoints(parts), parts);
+interface Bound extends AdminServices, Pick<TextService, 'states'> {
+  readonly text: Pick<TextService, 'exclusively'>;
+}
+
+function boundEndpoints({ states, text, ...services }: Bound): Endpoint[] {
+  return bindAll(adminEndpoints(services), { text: { ...text, states } });
 }
 
 /** Records exclusive work, and runs it unless the queue is full. */

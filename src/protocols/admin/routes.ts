@@ -12,9 +12,7 @@ import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './acces
 
 /** Per-model part of the context. */
 export interface AdminContext {
-  /** Undefined while no model is loaded whose state could be saved. */
-  readonly states: () => SavedStates | undefined;
-  readonly text: Pick<TextService, 'exclusively'>;
+  readonly text: Pick<TextService, 'exclusively' | 'states'>;
 }
 
 export interface AdminServices {
@@ -74,13 +72,13 @@ export function adminEndpoints({ access, swap, keys, usage }: AdminServices): Mo
     adminRow(
       `/api/admin/${name}`,
       summary,
-      async (call, { states, text }: AdminContext) => {
-        const present = mayAdminister(access, call) ? states() : undefined;
+      async (call, { text }: AdminContext) => {
+        const present = mayAdminister(access, call) ? text.states() : undefined;
         if (!present) return json({ success: false, ...refused });
         const slot = exclusive ? await slotOf(call, present.count) : 0;
         const work = async () => {
           // The model may have been swapped or unloaded meanwhile.
-          const now = states();
+          const now = text.states();
           return now && answer(now, slot);
         };
         const answered = await (exclusive ? text.exclusively(ticketFor(call, ''), work) : work());

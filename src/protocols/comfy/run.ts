@@ -16,7 +16,7 @@ import { annotatedName, type OwnFiles, outputName } from './files.ts';
 import type { MaskPlan, Output, Plan, Step } from './nodes.ts';
 import type { ComfyQueue, Outputs, Running } from './queue.ts';
 
-interface RunParts extends Pick<PictureParts, 'sizes' | 'randomSeed' | 'product' | 'now' | 'editor'> {
+interface RunParts extends Pick<PictureParts, 'settings' | 'randomSeed' | 'product' | 'now' | 'editor'> {
   readonly image: Pick<ImageService, 'facts'>;
   /** All steps of a prompt run in one turn of the queue. */
   readonly turn: ImageTurn;

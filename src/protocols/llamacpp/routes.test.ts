@@ -207,7 +207,7 @@ test('metrics: text, with the start time of the process in a header', async () =
 });
 
 test('lora-adapters: listed without their folder', async () => {
-  const parts = llamacppParts({ loras: [{ path: '/home/somebody/style.gguf', scale: 0.5 }] });
+  const parts = llamacppParts({ settings: { lora: ['/home/somebody/style.gguf'], loramult: 0.5 } });
   expect(await jsonOf(await ask(parts, get('/lora-adapters')))).toEqual([
     { id: 0, path: 'style.gguf', scale: 0.5, task_name: '', prompt_prefix: '' },
   ]);

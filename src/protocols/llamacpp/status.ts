@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import type { Settings } from '../../config/flags.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { GenerationRequest, PromptProgress } from '../../core/request.ts';
@@ -27,7 +28,7 @@ export interface StatusParts extends DialectParts, StatusServices {
   readonly modalities?: () => { readonly vision: boolean; readonly audio: boolean };
   /** The chat template, where it is not that of the model. */
   readonly chatTemplate?: string | undefined;
-  readonly loras: readonly { readonly path: string; readonly scale: number }[];
+  readonly settings: Pick<Settings, 'lora' | 'loramult'>;
 }
 
 const row = endpointRow(information, { method: 'GET', match: 'exact', queued: false, family: llamacppFamily });
@@ -75,8 +76,8 @@ function slotsReply({ query }: Call, { slotsOf, text }: StatusParts): Reply {
 }
 
 /** Without the folder, which is private. */
-function loraReply(_: Call, { loras }: StatusParts): Reply {
-  const entries = loras.map(({ path, scale }, id) => ({ id, path: basename(path), scale }));
+function loraReply(_: Call, { settings }: StatusParts): Reply {
+  const entries = (settings.lora ?? []).map((path, id) => ({ id, path: basename(path), scale: settings.loramult }));
   return json(entries.map((entry) => ({ ...entry, task_name: '', prompt_prefix: '' })));
 }
 

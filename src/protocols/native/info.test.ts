@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defaultSettings } from '../../config/flags.ts';
 import type { Performance, TextService, TextState } from '../../core/text-service.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
@@ -17,10 +18,9 @@ function parts(state: TextState, own: Partial<InfoParts> = {}, performance = bef
     engineVersions: () => ({ text: { llama: '3' } }),
     modelName: () => 'koboldcpp/mini',
     serverFeatures: () => ({ protected: true, admin: 2 }),
-    features: () => ({ jinja: true, engines: { txt2img: true, tts: false } }),
+    engineFeatures: () => ({ txt2img: true, tts: false }),
     counters: () => ({ total_img_gens: 1, total_tts_gens: 2, total_transcribe_gens: 3 }),
-    advertised: { maxLength: 0, maxContext: 0 },
-    quiet: false,
+    settings: { ...defaultSettings, jinja: true },
     ...own,
   };
 }
@@ -51,10 +51,10 @@ test.each<[string, unknown]>([
 });
 
 test('advertised limits: never more context than there is', async () => {
-  const limited = parts(none, { advertised: { maxLength: 300, maxContext: 2048 } });
+  const limited = parts(none, { settings: { ...defaultSettings, hordegenlen: 300, hordemaxctx: 2048 } });
   expect(await get(limited, '/api/v1/config/max_length')).toEqual({ value: 300 });
   expect(await get(limited, '/api/v1/config/max_context_length')).toEqual({ value: 2048 });
-  const generous = parts(none, { advertised: { maxLength: 0, maxContext: 99_999 } });
+  const generous = parts(none, { settings: { ...defaultSettings, hordemaxctx: 99_999 } });
   expect(await get(generous, '/api/v1/config/max_context_length')).toEqual({ value: 8192 });
 });
 
@@ -185,7 +185,7 @@ test('cache: guarded, with the names of this dialect', async () => {
     disk: { snapshots: 2, bytes: 99, health: { otherBytes: 7, failures: 1, lastFailure: 'The disk is full' } },
     misses: [{ time: 0, partedAt: 5, promptTokens: 9, reusedTokens: 4, before: 'a', kept: 'b', wanted: 'c' }],
   });
-  const reply = await cacheEndpoint.handle(callOf('/api/extra/cache', {}), { cacheReport });
+  const reply = await cacheEndpoint.handle(callOf('/api/extra/cache', {}), { text: { cacheReport } });
   expect(JSON.parse(String('body' in reply ? reply.body : ''))).toEqual({
     slots: [
       { tokens: 12, busy: false },

@@ -1,6 +1,7 @@
+import type { Settings } from '../../config/flags.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { EngineVersions, Product } from '../../core/product.ts';
-import type { CacheReport, Performance, SnapshotFigures, TextState } from '../../core/text-service.ts';
+import type { CacheReport, Performance, SnapshotFigures, TextService, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { information, read } from '../access.ts';
 import { type DialectParts, modalities } from '../dialect.ts';
@@ -32,22 +33,19 @@ type Features = { readonly [Name in (typeof switchNames)[number]]?: boolean } & 
   readonly engines: Readonly<Record<string, boolean>>;
 };
 
-type ModelFeatures = Pick<Features, 'guidance' | 'jinja' | 'engines'>;
-
 /** What is the same for all models. */
 export interface InfoServices {
   readonly product: Product & { readonly homepage?: string };
   readonly engineVersions: () => EngineVersions;
-  readonly serverFeatures: () => Omit<Features, keyof ModelFeatures>;
+  readonly serverFeatures: () => Omit<Features, 'guidance' | 'jinja' | 'engines'>;
   /** How many tasks of other kinds were done, by their names in the performance reply. */
   readonly counters: () => Readonly<Record<string, number>>;
 }
 
 export interface InfoParts extends InfoServices, Pick<DialectParts, 'text' | 'modelName'> {
-  readonly features: () => ModelFeatures;
-  /** Limits that clients read, but that are not enforced; 0 means none. */
-  readonly advertised: { readonly maxLength: number; readonly maxContext: number };
-  readonly quiet: boolean;
+  readonly engineFeatures: () => Features['engines'];
+  /** `--hordegenlen` and `--hordemaxctx` are limits that clients read, but that are not enforced; 0 means none. */
+  readonly settings: Pick<Settings, 'hordegenlen' | 'hordemaxctx' | 'quiet' | 'debugmode' | 'enableguidance' | 'jinja'>;
   /** The content of the story file, as JSON. */
   readonly preloadStory?: string | Uint8Array | undefined;
 }
@@ -68,11 +66,11 @@ export const infoEndpoints: readonly ModelEndpoint<InfoParts>[] = [
   ...twice('model', 'The name of the text model.', ({ authorized }, { modelName }) => ({
     result: authorized ? modelName() : hiddenModelName,
   })),
-  ...twice('config/max_length', 'The longest reply that is advertised.', (_, { advertised }) => ({
-    value: advertised.maxLength || 1024,
+  ...twice('config/max_length', 'The longest reply that is advertised.', (_, { settings }) => ({
+    value: settings.hordegenlen || 1024,
   })),
-  ...twice('config/max_context_length', 'The context that is advertised.', (_, { text, advertised }) => ({
-    value: Math.min(text.contextSize(), advertised.maxContext || Number.POSITIVE_INFINITY),
+  ...twice('config/max_context_length', 'The context that is advertised.', (_, { text, settings }) => ({
+    value: Math.min(text.contextSize(), settings.hordemaxctx || Number.POSITIVE_INFINITY),
   })),
   ...twice('config/soft_prompt', 'Soft prompts are a thing of the past: always empty.', () => ({ value: '' })),
   ...twice('config/soft_prompts_list', 'Always empty.', () => ({ values: [] })),
@@ -87,19 +85,21 @@ export const infoEndpoints: readonly ModelEndpoint<InfoParts>[] = [
   row('/api/extra/preloadstory', 'The story that clients open at first.', story, { match: 'exact' }),
 ];
 
-function versionBody(_: Call, { text, product, engineVersions, features, serverFeatures }: InfoParts): object {
-  const { name, version, commit } = product;
-  const state = text.state();
-  const on = { ...modalities(state), ...serverFeatures(), ...features() };
+function versionBody(_: Call, parts: InfoParts): object {
+  const { settings, engineFeatures } = parts;
+  const { name, version, commit } = parts.product;
+  const state = parts.text.state();
+  const own = { guidance: settings.enableguidance, jinja: settings.jinja };
+  const on = { ...modalities(state), ...parts.serverFeatures(), ...own };
   return {
     result: 'KoboldCpp',
     version: koboldVersion,
     protected: on.protected,
     llm: state.type === 'ready' || state.type === 'loading',
-    ...on.engines,
+    ...engineFeatures(),
     ...Object.fromEntries(switchNames.map((name) => [name, on[name] ?? false])),
     admin: on.admin ?? 0,
-    parley: { name, version, ...(commit && { commit }), engines: engineVersions() },
+    parley: { name, version, ...(commit && { commit }), engines: parts.engineVersions() },
   };
 }
 
@@ -138,7 +138,7 @@ function performanceBody({ authorized }: Call, parts: InfoParts): object {
     hordeexitcounter: -1,
     uptime: figures.uptimeSeconds,
     idletime: figures.idleSeconds,
-    quiet: parts.quiet,
+    quiet: parts.settings.quiet && parts.settings.debugmode !== 1,
     loading: state.type === 'loading' && !state.asleep ? { name: state.name, progress: state.progress } : null,
     ...(state.type === 'failed' ? { failed: { name: state.name, reason: state.reason } } : {}),
   };
@@ -173,15 +173,11 @@ function story({ authorized }: Call, { preloadStory }: InfoParts): Reply {
   return jsonText(authorized && preloadStory !== undefined ? preloadStory : '{}');
 }
 
-export interface CacheParts {
-  readonly cacheReport: () => Promise<CacheReport>;
-}
-
 /** Guarded: it shows pieces of prompts. */
 export const cacheEndpoint = row(
   '/api/extra/cache',
   'What is kept of earlier prompts, and where the last prompts parted from it.',
-  async (_, { cacheReport }: CacheParts) => json(cacheBody(await cacheReport())),
+  async (_, { text }: { readonly text: Pick<TextService, 'cacheReport'> }) => json(cacheBody(await text.cacheReport())),
   read('text'),
 );
 

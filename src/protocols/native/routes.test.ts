@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ChatRequest } from '../../chat/request.ts';
+import { defaultSettings } from '../../config/flags.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
@@ -74,6 +75,8 @@ function fakeService(own: Partial<TextService> & { readonly events?: readonly Ge
     state: () => ready,
     contextSize: () => 4096,
     performance: () => lastFigures,
+    cacheReport: async () => emptyCacheReport,
+    states: () => undefined,
     ...own,
   };
   return { service, seen };
@@ -91,11 +94,9 @@ function parts(service: TextService, own: Partial<NativeParts> = {}): NativePart
     product: { name: 'Parley', version: '0.1.0' },
     newSeed: () => 1,
     serverFeatures: () => ({ protected: false }),
-    features: () => ({ engines: {} }),
+    engineFeatures: () => ({}),
     counters: () => ({ total_img_gens: 0, total_tts_gens: 0, total_transcribe_gens: 0 }),
-    advertised: { maxLength: 0, maxContext: 0 },
-    quiet: false,
-    cacheReport: async () => emptyCacheReport,
+    settings: defaultSettings,
     warn: () => undefined,
     ...own,
   };

@@ -8,7 +8,7 @@ import { fidelityOf, honoured, readFields, readText } from '../fields.ts';
 import { noteHeaders } from '../spoken-reply.ts';
 import { nativeFamily, readInput } from './errors.ts';
 import { type GenerateParts, generateEndpoints, generateFidelity, taskEndpoints } from './generate.ts';
-import { type CacheParts, cacheEndpoint, type InfoParts, type InfoServices, infoEndpoints } from './info.ts';
+import { cacheEndpoint, type InfoParts, type InfoServices, infoEndpoints } from './info.ts';
 import { musicEndpoints, musicFidelity } from './music.ts';
 import { nativeSpeechEndpoint, nativeSpeechFidelity, type SpeechParts, transcribeEndpoint } from './speech.ts';
 import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
@@ -16,7 +16,7 @@ import { type StreamParts, streamEndpoints } from './streams.ts';
 import { type SyncParts, syncEndpoints } from './synced-records.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
-export interface NativeParts extends GenerateParts, InfoParts, TokenParts, EmbeddingParts, SpeechParts, CacheParts {}
+export interface NativeParts extends GenerateParts, InfoParts, TokenParts, EmbeddingParts, SpeechParts {}
 
 /** What the handlers get beside the context of the model. */
 interface HandlerServices extends InfoServices, Pick<NativeParts, 'startTimer' | 'alias' | 'readChat'> {}

@@ -20,12 +20,14 @@ const script = [startEvent(), { type: 'text-delta', text: 'H', logprobs: [token]
 
 function world() {
   const kept: { kept: number }[] = [];
-  const { text, asked } = scriptedText(script, { state: () => seeing() });
+  const { text, asked } = scriptedText(script, {
+    state: () => seeing(),
+    keepFor: (milliseconds) => void kept.push({ kept: milliseconds }),
+  });
   const { chat, asked: chats } = scriptedChat(script);
   const embedding = scriptedOthers();
   const parts: OllamaParts = {
     ...dialectParts({ text, chat, taskServices: embedding.taskServices }),
-    keepAlive: (milliseconds) => kept.push({ kept: milliseconds }),
     modelFile: async (_, { longArrays }) => {
       if (!longArrays) return file;
       const metadata = new Map(header().metadata);

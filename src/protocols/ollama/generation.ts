@@ -20,12 +20,7 @@ import { jsonReply, ollamaRow, refusal, withBody } from './errors.ts';
 import { type ChatFields, chatFields, generateFields } from './fields.ts';
 import { loadedModel } from './models.ts';
 
-export interface GenerationParts extends DialectParts {
-  /** Called at the end of a request with `keep_alive`: how long the model stays loaded. 0 unloads it, infinity never. */
-  readonly keepAlive?: (milliseconds: number) => void;
-}
-
-export const generationEndpoints: readonly ModelEndpoint<GenerationParts>[] = [
+export const generationEndpoints: readonly ModelEndpoint<DialectParts>[] = [
   ollamaRow(
     '/api/generate',
     'Answer a prompt; streams lines of JSON by default. An empty prompt loads the model.',
@@ -49,7 +44,7 @@ interface Work {
   readonly headers: Headers;
 }
 
-async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationParts): Promise<Reply> {
+async function answerGenerate(sent: JsonObject, call: Call, parts: DialectParts): Promise<Reply> {
   const request = readRequest(generateFields, sent, parts);
   const { own } = request;
   const facts = factsOf(own.model, parts);
@@ -83,11 +78,11 @@ async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationPar
 }
 
 /** Without a name the default model answers, under its own. */
-function factsOf(asked: string, { now, modelName }: GenerationParts): ReplyFacts {
+function factsOf(asked: string, { now, modelName }: DialectParts): ReplyFacts {
   return { model: asked || modelName(), now, startedAt: now() };
 }
 
-async function renderedPrompt(request: ChatRequest, { chat }: GenerationParts): Promise<string> {
+async function renderedPrompt(request: ChatRequest, { chat }: DialectParts): Promise<string> {
   const { memory, prompt } = await chat.render(request);
   return memory + prompt;
 }
@@ -105,7 +100,7 @@ function closedThinking(prompt: string, reasoning: string): string {
   return tags ? reasoning + (tags.ends[0]?.text ?? '') : '';
 }
 
-async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts): Promise<Reply> {
+async function answerChat(sent: JsonObject, call: Call, parts: DialectParts): Promise<Reply> {
   const request = readRequest(chatFields, sent, parts);
   const facts = factsOf(request.own.model, parts);
   const work = { call, request, facts, shape: chatShape, headers: withIgnored({}, request.notices.ignored) };
@@ -118,18 +113,18 @@ async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts):
 }
 
 /** With the headers about what is known of a chat only when it has been read. */
-async function withNotes(work: Work, request: ChatRequest, { chat }: GenerationParts): Promise<Work> {
+async function withNotes(work: Work, request: ChatRequest, { chat }: DialectParts): Promise<Work> {
   return { ...work, headers: await chatHeaders(work.request.notices, request, chat) };
 }
 
 async function reply(
   events: AsyncIterable<GenerationEvent>,
   { request, shape, facts, headers }: Work,
-  parts: GenerationParts,
+  parts: DialectParts,
 ): Promise<Reply> {
   const { keep_alive: keptMs, stream } = request.own;
   const over = (): void => {
-    if (keptMs !== undefined) parts.keepAlive?.(keptMs);
+    if (keptMs !== undefined) parts.text.keepFor?.(keptMs);
   };
   if (stream) {
     const begun = await awaitFirstEvent(events, parts.startTimer).catch((error: unknown) => {
@@ -170,10 +165,10 @@ function ending(stream: AsyncGenerator<string>, over: () => void): AsyncIterable
 }
 
 /** A request without a prompt only loads the model, or unloads it. Never a stream. */
-async function answerLoad(work: Work, parts: GenerationParts): Promise<Reply> {
+async function answerLoad(work: Work, parts: DialectParts): Promise<Reply> {
   const keptMs = work.request.own.keep_alive;
   if (keptMs !== 0) await loadedModel(parts.text);
-  if (keptMs !== undefined) parts.keepAlive?.(keptMs);
+  if (keptMs !== undefined) parts.text.keepFor?.(keptMs);
   return jsonReply({ ...emptyBody(work), done_reason: keptMs === 0 ? 'unload' : 'load' }, work.headers);
 }
 

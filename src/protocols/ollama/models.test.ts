@@ -22,6 +22,7 @@ async function ask(parts: OllamaParts, method: string, path: string, body: unkno
   return { ...reply, value: JSON.parse('body' in reply ? String(reply.body) : 'null') };
 }
 
+const textWith = (own: Partial<TextService>): TextService => ({ ...ollamaParts().parts.text, ...own });
 const withState = (state: TextService['state']): Partial<OllamaParts> => ({ text: scriptedText([], { state }).text });
 
 const details = {
@@ -81,7 +82,7 @@ test('/api/ps: expiry and size of the model', async () => {
     details,
   });
   expect(forever).not.toHaveProperty('modified_at');
-  const { parts } = ollamaParts([], { expiresAt: () => Date.UTC(2026, 0, 2), gpuBytes: () => 77 });
+  const { parts } = ollamaParts([], { text: textWith({ expiresAt: () => Date.UTC(2026, 0, 2) }), gpuBytes: () => 77 });
   expect((await ask(parts, 'GET', '/api/ps')).value.models[0]).toMatchObject({
     expires_at: '2026-01-02T00:00:00.000Z',
     size_vram: 77,
@@ -89,7 +90,7 @@ test('/api/ps: expiry and size of the model', async () => {
 });
 
 test('/api/ps: without an unloaded model, which /api/tags still lists', async () => {
-  const { parts } = ollamaParts([], { loaded: () => false });
+  const { parts } = ollamaParts([], { text: textWith({ loaded: () => false }) });
   expect((await ask(parts, 'GET', '/api/ps')).value).toEqual({ models: [] });
   expect((await ask(parts, 'GET', '/api/tags')).value.models).toHaveLength(1);
 });

@@ -30,10 +30,6 @@ export interface ModelFileParts {
 }
 
 export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'models' | 'alias' | 'taskServices'> {
-  /** Whether the model is in memory; without this it is once it is ready. An unloaded one still looks ready. */
-  readonly loaded?: () => boolean;
-  /** When the model will be unloaded, in milliseconds since 1970; infinity or nothing means never. */
-  readonly expiresAt?: () => number;
   /** The chat template, where it is not that of the model. */
   readonly chatTemplate?: string | undefined;
   /** How much of the model is in GPU memory. */
@@ -90,7 +86,7 @@ async function listedModels(parts: ModelParts): Promise<readonly ListedModel[]> 
   if (named || state.type === 'none' || state.type === 'failed') return named ?? [];
   const name = parts.modelName();
   const model = state.type === 'ready' ? state.model : undefined;
-  const inMemory = model !== undefined && parts.loaded?.() !== false;
+  const inMemory = model !== undefined && parts.text.loaded?.() !== false;
   return [
     {
       name,
@@ -99,7 +95,7 @@ async function listedModels(parts: ModelParts): Promise<readonly ListedModel[]> 
       path: model?.path,
       known: model,
       state: inMemory ? 'ready' : 'unloaded',
-      expiresAt: parts.expiresAt?.() ?? never,
+      expiresAt: parts.text.expiresAt?.() ?? never,
     },
   ];
 }
@@ -139,8 +135,8 @@ function hiddenTags({ text }: ModelParts): readonly object[] {
   return text.state().type === 'none' ? [] : [tagBody(hiddenEntry)];
 }
 
-function hiddenRunning({ text, loaded }: ModelParts): readonly object[] {
-  return text.state().type === 'ready' && loaded?.() !== false ? [runningBody(hiddenEntry, never)] : [];
+function hiddenRunning({ text }: ModelParts): readonly object[] {
+  return text.state().type === 'ready' && text.loaded?.() !== false ? [runningBody(hiddenEntry, never)] : [];
 }
 
 async function show(

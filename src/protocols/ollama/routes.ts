@@ -10,10 +10,10 @@ import { readFields } from '../fields.ts';
 import { type EmbeddingsParts, embeddingEndpoints } from './embeddings.ts';
 import { jsonReply, modelNotFound, modelRequired, namedModel, ollamaFamily, refusal, withBody } from './errors.ts';
 import { copyFields, createFields, deleteFields, pullFidelity, pullFields, pushFields } from './fields.ts';
-import { type GenerationParts, generationEndpoints } from './generation.ts';
+import { generationEndpoints } from './generation.ts';
 import { type ModelFileParts, type ModelParts, modelEndpoints } from './models.ts';
 
-export interface OllamaParts extends GenerationParts, ModelParts, EmbeddingsParts {}
+export interface OllamaParts extends DialectParts, ModelParts, EmbeddingsParts {}
 
 export interface OllamaServices extends ModelFileParts {
   /** The download of a model file for a client that may do so; undefined for other names and clients. */

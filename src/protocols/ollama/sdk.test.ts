@@ -16,10 +16,10 @@ const said = (...pieces: readonly string[]) => [...begun(...pieces), finishEvent
 async function world(scripts: Scripts) {
   const kept: number[] = [];
   const endpoints = ({ text, chat }: DialectParts) => {
-    const { parts } = ollamaParts([], { text, chat, keepAlive: (milliseconds) => kept.push(milliseconds) });
+    const { parts } = ollamaParts([], { text, chat });
     return bindAll(ollamaEndpoints(parts, parts), parts);
   };
-  const text = { state: () => readyState(model) };
+  const text = { state: () => readyState(model), keepFor: (milliseconds: number) => void kept.push(milliseconds) };
   const { base, asked, errors } = await sdkWorld(scripts, endpoints, { template, text });
   onTestFinished(() => expect(errors).toEqual([]));
   return { client: new Ollama({ host: base }), asked, kept };

@@ -1,3 +1,4 @@
+import type { Settings } from '../../config/flags.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { AskedLora, Drawings, ImageEvent, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
@@ -11,7 +12,7 @@ import { chosenSampler } from './sampler-names.ts';
 
 /** What the handlers of all image dialects use. */
 export interface PictureParts extends Pick<DialectParts, 'taskServices' | 'now' | 'startTimer'> {
-  readonly sizes: SizeLimits;
+  readonly settings: Pick<Settings, 'sdclamped' | 'sdclampedsoft'>;
   /** `--gendefaults`, those of the image fields included. */
   readonly imageDefaults: (body: JsonObject) => JsonObject;
   readonly randomSeed: () => number;
@@ -65,14 +66,14 @@ export function factsFor(
 export function imageRequest(
   asked: AskedPicture,
   facts: ImageFacts,
-  { sizes, randomSeed }: Pick<PictureParts, 'sizes' | 'randomSeed'>,
+  { settings, randomSeed }: Pick<PictureParts, 'settings' | 'randomSeed'>,
 ): ImageRequest {
   const { defaults } = facts;
   const size = { width: asked.width ?? defaults.size, height: asked.height ?? defaults.size };
   return {
     prompt: cutText(asked.prompt, longestPrompt),
     negativePrompt: cutText(asked.negativePrompt ?? '', longestPrompt),
-    ...drawnSize(size, sizes, facts),
+    ...drawnSize(size, { longestSide: settings.sdclamped, areaSide: settings.sdclampedsoft }, facts),
     steps: Math.round(clamp(asked.steps ?? defaults.steps, 1, clamp(asked.mostSteps ?? mostSteps, 1, mostSteps))),
     guidance: clamp(asked.guidance ?? defaults.guidance, 1, clamp(asked.mostGuidance ?? mostGuidance, 1, mostGuidance)),
     ...chosenSampler(asked.sampler ?? '', asked.scheduler ?? '', facts),

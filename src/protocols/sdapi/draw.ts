@@ -69,7 +69,7 @@ function decodeDrawing(
   fields: DrawFields,
   facts: ImageFacts,
   needsInitial: boolean,
-  parts: Pick<PictureParts, 'sizes' | 'randomSeed'>,
+  parts: Pick<PictureParts, 'settings' | 'randomSeed'>,
 ): Plan {
   const { adapter, extra_images: extras, steps, denoising_strength: strength } = fields;
   const initial = fields.init_images[0] ?? (extras.length === 1 && !fields.mask ? extras[0] : undefined);

@@ -2,7 +2,14 @@ import type { ChatRequest } from '../../chat/request.ts';
 import type { ChatService } from '../../chat/service.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { Performance, Reservation, TextModel, TextService, TextState } from '../../core/text-service.ts';
+import {
+  emptyCacheReport,
+  type Performance,
+  type Reservation,
+  type TextModel,
+  type TextService,
+  type TextState,
+} from '../../core/text-service.ts';
 import type { Ticket } from '../../core/ticket.ts';
 import type { TranscriptionEvent, TranscriptionRequest, TranscriptionService } from '../../core/transcription.ts';
 import type { Call } from '../../http/call.ts';
@@ -118,6 +125,8 @@ export function scriptedText(script: Script, own: Partial<TextService> = {}) {
     state: () => ({ type: 'ready', model }),
     contextSize: () => model.contextSize,
     performance: () => idlePerformance,
+    cacheReport: async () => emptyCacheReport,
+    states: () => undefined,
     ...own,
   };
   return { text, asked };

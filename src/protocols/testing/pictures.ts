@@ -1,4 +1,5 @@
 import { deflateSync } from 'node:zlib';
+import { defaultSettings } from '../../config/flags.ts';
 import { AppError } from '../../core/errors.ts';
 import type {
   Drawings,
@@ -185,7 +186,7 @@ export async function* stoppedAfterOne(request: ImageRequest): AsyncGenerator<Im
 export function pictureParts(fake: FakeImage | undefined, own: Partial<PictureParts> = {}): PictureParts {
   return {
     ...dialectParts(fake ? { taskServices: { image: fake.image } } : {}),
-    sizes: { longestSide: 0, areaSide: 0 },
+    settings: defaultSettings,
     imageDefaults: (body) => body,
     randomSeed: () => 417_203,
     product: { name: 'Parley', version: '0.1.0' },

@@ -6,7 +6,7 @@ import { settingsFidelity, streamFidelity, toAudioFidelity, vitsFidelity, xttsEn
 
 function world() {
   const { speech, asked } = scriptedSpeech();
-  const parts = { taskServices: { speech }, outputFolder: '', sampleFolder: '' };
+  const parts = { taskServices: { speech }, outputFolder: '', settings: { ttsdir: '' } };
   return { endpoints: bindAll(xttsEndpoints(parts), parts), asked };
 }
 

@@ -23,7 +23,7 @@ function world(script: SpokenScript | 'none' = {}) {
   const outputFolder = join(folder, 'out');
   const endpoints = bindAll(xttsEndpoints({ outputFolder }), {
     taskServices: script === 'none' ? {} : { speech },
-    sampleFolder: folder,
+    settings: { ttsdir: folder },
   });
   /** Sends a request target unchanged, as the server does. */
   const ask = async (method: string, target: string, body: unknown = '', own: Partial<Call> = {}) => {

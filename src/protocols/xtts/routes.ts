@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Settings } from '../../config/flags.ts';
 import { AppError } from '../../core/errors.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
 import { Libraries } from '../../core/owner.ts';
@@ -27,8 +28,7 @@ import { ticketFor } from '../ticket.ts';
 
 /** Per-model part of the context. */
 export interface XttsContext extends Pick<DialectParts, 'taskServices'> {
-  /** The recordings of `--ttsdir`; empty for none. */
-  readonly sampleFolder: string;
+  readonly settings: Pick<Settings, 'ttsdir'>;
 }
 
 /** As in the original, `detail` is a sentence, or a list if a field is wrong. */
@@ -196,7 +196,7 @@ async function switchModel(call: Call, parts: XttsContext): Promise<Reply> {
 async function sample({ method, path, headers }: Call, parts: XttsContext): Promise<Reply> {
   const sent = path.slice('/sample/'.length);
   const listed = (await voicesOf(parts)).some((voice) => voice.sample && encodeURIComponent(voice.name) === sent);
-  const reply = listed ? await fileReply({ folder: parts.sampleFolder }, { path: sent, headers }) : undefined;
+  const reply = listed ? await fileReply({ folder: parts.settings.ttsdir }, { path: sent, headers }) : undefined;
   if (!reply) throw new AppError('not-found', { method, path });
   return reply;
 }

@@ -55,13 +55,15 @@ export const file: ModelFile = { header: header(), modifiedAt: Date.UTC(2026, 10
 /** Test doubles around one script: what the endpoints are built on, and notes of what they asked for. */
 export function ollamaParts(script: Script = [], own: Partial<OllamaParts> = {}) {
   const kept: number[] = [];
-  const { text, asked: askedText } = scriptedText(script, { state: () => ({ type: 'ready', model }) });
+  const { text, asked: askedText } = scriptedText(script, {
+    state: () => ({ type: 'ready', model }),
+    keepFor: (milliseconds) => void kept.push(milliseconds),
+  });
   const { chat, asked: askedChat } = scriptedChat(script, {
     render: async ({ memory }) => ({ by: 'adapter', prompt: '<p>', memory, stop: [], warnings: [] }),
   });
   const parts: OllamaParts = {
     ...dialectParts({ text, chat, modelName: () => 'koboldcpp/mini' }),
-    keepAlive: (milliseconds) => kept.push(milliseconds),
     modelFile: async () => file,
     ...own,
   };

@@ -26,7 +26,7 @@ const absentFields = {
 
 export type DecodedImages = Awaited<ReturnType<typeof decodeImages>>;
 
-type DecodeParts = Pick<PictureParts, 'sizes' | 'randomSeed'> & { readonly facts: ImageFacts };
+type DecodeParts = Pick<PictureParts, 'settings' | 'randomSeed'> & { readonly facts: ImageFacts };
 
 export async function decodeImages(call: Call, body: JsonObject, kind: ImageKind, { facts, ...parts }: DecodeParts) {
   const { fields: table, input } = kind;
