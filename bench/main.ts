@@ -20,6 +20,7 @@ import { remoteBench } from './remote.ts';
 import { type Row, table } from './report.ts';
 import { roundTripBench } from './round-trip.ts';
 import { samplingBench } from './sampling.ts';
+import { schedulingBench } from './scheduling.ts';
 import { serveBench } from './serve.ts';
 import { speechBench } from './speech.ts';
 import { startBench } from './start.ts';
@@ -34,6 +35,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   start: startBench,
   sampling: samplingBench,
   serve: serveBench,
+  scheduling: schedulingBench,
   fair: fairBench,
   busy: busyBench,
   cache: cacheBench,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   afterDraft,
+  type BegunStep,
   type DraftState,
   decide,
   draftLength,
@@ -56,7 +57,16 @@ test('decide: all generations in decode share a batch, and idle slots between th
 test('decide: a prompt gets the whole batch alone, and a chunk beside others that decode', () => {
   expect(step([running(1, 900)]).prefill?.rows).toEqual([[1, 512, 0]]);
   expect(step([running(1, 900), running(2)]).prefill?.rows).toEqual([[1, 128, 0]]);
-  expect(step([running(1, 900)], { busy: true }).prefill?.rows).toEqual([[1, 128, 0]]);
+});
+
+test('decide: a begun step continues with prefill until a prompt is unfinished or its time is over', () => {
+  const generations = [running(1), running(2, 900)];
+  const next = (begun: BegunStep) => step(generations, { begun });
+  const begun = { busy: true, unfinished: false, prefillMs: 0 };
+  expect(next(begun)).toMatchObject({ decode: [], prefill: { rows: [[2, 128, 0]] } });
+  expect(next({ ...begun, busy: false }).prefill?.rows).toEqual([[2, 512, 0]]);
+  expect(next({ ...begun, unfinished: true }).prefill).toBeUndefined();
+  expect(next({ ...begun, prefillMs: batching.maxPrefillMs }).prefill).toBeUndefined();
 });
 
 test('decide: isolated, each generation has a batch of its own without padding', () => {

@@ -1,4 +1,7 @@
-import { batching, drafts, padding } from './scheduling.ts';
+import { batching, drafts, heuristics, padding, type Switches } from './scheduling.ts';
+
+const { targetStepMs, minChunk, maxPrefillMs } = batching;
+const { minTokensPerSequence, maxPauseSteps, maxRejectedInARow, maxInheritedRejections } = drafts;
 
 /** A sequence of the context, and how much of it is computed. */
 export interface SequenceState {
@@ -32,8 +35,17 @@ export interface SchedulingState<Running extends RunningState> {
   readonly chunk: number;
   /** How many prefills were decided so far. */
   readonly prefills: number;
-  /** Whether sequences decode; by default those of the state. */
-  readonly busy?: boolean;
+  /** Undefined at the start of a step. Later only a further prefill is decided. */
+  readonly begun?: BegunStep;
+}
+
+export interface BegunStep {
+  /** Whether sequences have decoded in it. */
+  readonly busy: boolean;
+  /** 0 before its first prefill. */
+  readonly prefillMs: number;
+  /** The last prompt has not been prefilled to its end. */
+  readonly unfinished: boolean;
 }
 
 export interface Batch<Running extends RunningState> {
@@ -48,57 +60,46 @@ export interface Step<Running extends RunningState> {
   readonly prefill: Batch<Running> | undefined;
 }
 
-/** The policy, whose values the simulator changes (`npm run bench -- scheduling`). */
-export interface Policy {
-  readonly batching: Widened<typeof batching>;
-  readonly padding: Widened<typeof padding>;
-  readonly drafts: Widened<typeof drafts>;
-}
-
-type Widened<Values> = {
-  readonly [Name in keyof Values]: Values[Name] extends number ? number : Widened<Values[Name]>;
-};
-
-export const defaultPolicy: Policy = { batching, padding, drafts };
-
 /** The next step: first one token for each generation in decode, then prefill: whole batches if nothing decodes, otherwise a short chunk. */
 export function decide<Running extends RunningState>(
   state: SchedulingState<Running>,
-  policy: Policy = defaultPolicy,
+  on: Switches = heuristics,
 ): Step<Running> {
-  const { running, slots, batchCapacity, isolated, onGpu } = state;
-  const decoding = running.filter(({ inPrefill }) => !inPrefill);
-  const prompts = running.filter(({ inPrefill }) => inPrefill);
-  const limit = (state.busy ?? decoding.length > 0) ? state.chunk : batchCapacity;
-  const prompt = nextPrefill(prompts, state.prefills);
-  const together = prompt && (isolated ? [prompt] : prefillTogether(prompt, prompts, limit));
+  const { running, slots, batchCapacity, isolated, onGpu, begun } = state;
+  const decoding = begun ? [] : running.filter(({ inPrefill }) => !inPrefill);
+  const hasTime =
+    !begun || (!begun.unfinished && (on.severalPrefills ? begun.prefillMs < maxPrefillMs : begun.prefillMs === 0));
+  const prompts = hasTime ? running.filter(({ inPrefill }) => inPrefill) : [];
+  const limit = on.shortChunks && (begun?.busy ?? decoding.length > 0) ? state.chunk : batchCapacity;
+  const prompt = nextPrefill(prompts, on.shortestPrompt ? state.prefills : 0);
+  const together = prompt && (isolated || !on.sharedPrefill ? [prompt] : prefillTogether(prompt, prompts, limit));
   const active = decoding.map(({ slot }) => slot);
-  const padded = isolated ? [] : paddingSlots(active, slots, policy.padding.maxGap[onGpu ? 'gpu' : 'cpu']);
+  const padded = isolated || !on.padding ? [] : paddingSlots(active, slots, padding.maxGap[onGpu ? 'gpu' : 'cpu']);
   const groups = isolated ? decoding.map((one) => [one]) : decoding.length > 0 ? [decoding] : [];
   return {
-    decode: groups.map((group) => batchOf(group, padded, batchCapacity, batchCapacity, policy)),
-    prefill: together && batchOf(together, [], batchCapacity, limit, policy),
+    decode: groups.map((group) => batchOf(group, padded, batchCapacity, batchCapacity, on)),
+    prefill: together && batchOf(together, [], batchCapacity, limit, on),
   };
 }
 
 /** A batch with equal shares of its capacity. */
 export function batchOf<Running extends RunningState>(
   generations: readonly Running[],
-  padding: readonly Running['slot'][],
+  padded: readonly Running['slot'][],
   batchCapacity: number,
   limit: number,
-  policy = defaultPolicy,
+  on: Switches = heuristics,
 ): Batch<Running> {
-  const share = Math.min(limit, Math.floor(batchCapacity / (generations.length + padding.length)));
+  const share = Math.min(limit, Math.floor(batchCapacity / (generations.length + padded.length)));
   const rows = generations.map((generation) => {
     const { draft, inPrefill } = generation;
     return {
       generation,
       limit: share,
-      draft: draft && !inPrefill ? draftLength(draft, generations.length, policy) : 0,
+      draft: draft && !inPrefill ? draftLength(draft, generations.length, on) : 0,
     };
   });
-  return { rows, padding };
+  return { rows, padding: padded };
 }
 
 /** The prompt to continue with: alternately the oldest and the shortest, so that neither kind waits for the other. */
@@ -132,9 +133,9 @@ export function prefillTogether<One extends Prefill>(
 }
 
 /** The next prefill chunk while other sequences decode: approaches the target by a factor of at most two. */
-export function nextChunk(chunk: number, stepMs: number, max: number, { batching } = defaultPolicy): number {
-  const factor = Math.min(2, Math.max(0.5, batching.targetStepMs / Math.max(1, stepMs)));
-  return Math.min(max, Math.max(batching.minChunk, Math.round(chunk * factor)));
+export function nextChunk(chunk: number, stepMs: number, max: number): number {
+  const factor = Math.min(2, Math.max(0.5, targetStepMs / Math.max(1, stepMs)));
+  return Math.min(max, Math.max(minChunk, Math.round(chunk * factor)));
 }
 
 /**
@@ -179,11 +180,11 @@ export function firstDraft(
   max: number,
   blockRows: number,
   rejectedBefore: number,
-  { drafts } = defaultPolicy,
+  on: Switches = heuristics,
 ): DraftState {
-  const rejectedInARow = Math.min(rejectedBefore, drafts.maxInheritedRejections);
+  const rejectedInARow = on.draftHistory ? Math.min(rejectedBefore, maxInheritedRejections) : 0;
   const length = Math.max(1, max >> rejectedInARow);
-  return { max, blockRows, length, rejectedInARow, pause: pauseAfter(rejectedInARow, drafts) };
+  return { max, blockRows, length, rejectedInARow, pause: pauseAfter(rejectedInARow) };
 }
 
 /**
@@ -193,22 +194,18 @@ export function firstDraft(
 export function draftLength(
   { max, blockRows, length, pause }: DraftState,
   sequences: number,
-  { drafts } = defaultPolicy,
+  on: Switches = heuristics,
 ): number {
-  if (pause > 0 || (sequences > 1 && sequences * drafts.minTokensPerSequence > max)) return 0;
+  if (on.draftPauses && pause > 0) return 0;
+  if (on.fewDraftingSequences && sequences > 1 && sequences * minTokensPerSequence > max) return 0;
   // For a single sequence, the token before the draft is in the same pass.
-  if (sequences === 1) return wholeBlocks(length + 1, max + 1, blockRows) - 1;
-  return wholeBlocks(Math.max(length, sequences), max, blockRows);
+  const rows = on.draftBlocks ? blockRows : 1;
+  if (sequences === 1) return wholeBlocks(length + 1, max + 1, rows) - 1;
+  return wholeBlocks(on.minDraft ? Math.max(length, sequences) : length, max, rows);
 }
 
 /** After a step with this many sequences, in which so many drafted tokens were accepted and rejected. */
-export function afterDraft(
-  state: DraftState,
-  sequences: number,
-  accepted: number,
-  rejected: number,
-  { drafts } = defaultPolicy,
-): DraftState {
+export function afterDraft(state: DraftState, sequences: number, accepted: number, rejected: number): DraftState {
   const { max, length } = state;
   if (accepted + rejected === 0) return state.pause > 0 ? { ...state, pause: state.pause - 1 } : state;
   if (accepted >= sequences) {
@@ -217,7 +214,7 @@ export function afterDraft(
   }
   // Every sequence of the batch has waited for the rejected draft.
   const rejectedInARow = state.rejectedInARow + sequences;
-  return { ...state, rejectedInARow, length: Math.max(1, length >> 1), pause: pauseAfter(rejectedInARow, drafts) };
+  return { ...state, rejectedInARow, length: Math.max(1, length >> 1), pause: pauseAfter(rejectedInARow) };
 }
 
 /** Rounds to whole blocks of rows; one or two rows stay as they are. */
@@ -227,6 +224,6 @@ function wholeBlocks(rows: number, max: number, blockRows: number): number {
   return Math.max(1, blocks) * blockRows;
 }
 
-function pauseAfter(rejectedInARow: number, { maxRejectedInARow, maxPauseSteps }: Policy['drafts']): number {
+function pauseAfter(rejectedInARow: number): number {
   return rejectedInARow > maxRejectedInARow ? Math.min(2 ** (rejectedInARow - maxRejectedInARow), maxPauseSteps) : 0;
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, asAppError, plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
-import { type Batch, batchOf, decide, nextChunk, type Step } from './decide.ts';
+import { type Batch, type BegunStep, batchOf, decide, nextChunk, type Step } from './decide.ts';
 import type { Generation } from './generation.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
@@ -10,7 +10,7 @@ import { batching } from './scheduling.ts';
 import { StepClock } from './step-times.ts';
 import type { StepThreads } from './threads/step-threads.ts';
 
-const { maxInlineBatch, maxFlushDelayMs, maxPrefillMs } = batching;
+const { maxInlineBatch, maxFlushDelayMs } = batching;
 
 export interface LoopOptions {
   readonly context: Context;
@@ -127,24 +127,25 @@ export class BatchLoop {
     await this.#prefill(decode.length > 0);
   }
 
-  #decide(busy?: boolean): Step<Generation> {
+  #decide(begun?: BegunStep): Step<Generation> {
     const { context, slots, isolated = false, onGpu = false } = this.options;
     const running = [...this.#active].filter(({ aborted }) => !aborted);
     const { batchCapacity } = context;
     const state = { running, slots, batchCapacity, isolated, onGpu, chunk: this.#chunk, prefills: this.#prefills };
-    return decide(busy === undefined ? state : { ...state, busy });
+    return decide(begun ? { ...state, begun } : state);
   }
 
   /** Prefills several short prompts in one step: generations that start together share all further batches. */
   async #prefill(busy: boolean): Promise<void> {
-    const startedAt = this.options.now();
-    for (;;) {
-      const { prefill } = this.#decide(busy);
+    const { now } = this.options;
+    const startedAt = now();
+    for (let begun: BegunStep = { busy, unfinished: false, prefillMs: 0 }; ; ) {
+      const { prefill } = this.#decide(begun);
       const prompt = prefill?.rows[0]?.generation;
-      this.#prefills += 1;
       if (!prompt) return;
+      this.#prefills += 1;
       await this.#prefillOne(prefill, prompt, busy);
-      if (prompt.inPrefill || this.options.now() - startedAt >= maxPrefillMs) return;
+      begun = { busy, unfinished: prompt.inPrefill, prefillMs: now() - startedAt };
     }
   }
 

@@ -18,6 +18,29 @@
  * measured with a random model, which shows only their cost, and two other changes lowered the share of sampling too.
  */
 
+export const heuristics = {
+  severalPrefills: true,
+  shortChunks: true,
+  shortestPrompt: true,
+  sharedPrefill: true,
+  padding: true,
+  draftPauses: true,
+  draftHistory: true,
+  fewDraftingSequences: true,
+  draftBlocks: true,
+  minDraft: true,
+  editedChats: true,
+  copiedPrefix: true,
+  adjacentSlots: true,
+  joinedRuns: true,
+  longestRun: true,
+  recentSlots: true,
+  fewSlots: true,
+  shortTexts: true,
+} as const;
+
+export type Switches = Readonly<Record<keyof typeof heuristics, boolean>>;
+
 export const batching = {
   /**
    * The largest batch that is decoded on the main thread: a thread switch would take longer than computing it. On a GPU the call only

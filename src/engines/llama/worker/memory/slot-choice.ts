@@ -1,4 +1,4 @@
-import { slots as policy } from '../scheduling.ts';
+import { heuristics, slots as policy, type Switches } from '../scheduling.ts';
 import { commonPrefix, longestContinuation } from './snapshot.ts';
 
 /** A cached sequence: a prompt of `promptLength` tokens and its reply. */
@@ -30,11 +30,13 @@ export function relationOf(
   prompt: Int32Array,
   common: number,
   isControl: IsControl,
+  on: Switches = heuristics,
 ): Relation {
   if (common === 0) return 'other';
   if (cached.length - common <= maxDiscarded) return 'continues';
   const end = Math.min(promptLength, cached.length);
   if (common >= minOverlap * end) return 'continues';
+  if (!on.editedChats) return 'other';
   const start = common + Math.floor((end - common - minPassage) / 2);
   if (start < common) return 'other';
   const { length } = longestContinuation(prompt.subarray(common), cached.subarray(start, end));
@@ -62,20 +64,24 @@ export interface SlotRequest {
  * an empty or long unused slot and copies the common prefix (`copyFrom`), which is far faster than computing it. A chat that the prompt
  * quotes stays cached while another slot is free. `reusable` is the number of prompt tokens that need no computing then.
  */
-export function chooseSlot<View extends SlotView>(slots: readonly View[], { prompt, canCopy, isControl }: SlotRequest) {
+export function chooseSlot<View extends SlotView>(
+  slots: readonly View[],
+  { prompt, canCopy, isControl }: SlotRequest,
+  on: Switches = heuristics,
+) {
   const measured = slots.map((slot, index) => {
     const common = commonPrefix(slot.cached, prompt);
-    const relation = slot.busy ? undefined : relationOf(slot, prompt, common, isControl);
+    const relation = slot.busy ? undefined : relationOf(slot, prompt, common, isControl, on);
     return { slot, index, relation, reused: slot.reach(Math.min(common, prompt.length - 1)) };
   });
   const free = measured.filter(({ slot }) => !slot.busy);
   const own = mostReused(free.filter(({ relation }) => relation === 'continues' || relation === 'edits'));
-  const source = canCopy ? mostReused(measured) : undefined;
+  const source = canCopy && on.copiedPrefix ? mostReused(measured) : undefined;
   if (own && (!source || own.reused >= source.reused))
     return { slot: own.slot, copyFrom: undefined, reusable: own.reused };
   const busy = measured.filter(({ slot }) => slot.busy).map(({ index }) => index);
   const unquoted = free.filter(({ relation }) => relation !== 'quotes');
-  const replaced = slotToReplace(unquoted.length > 0 ? unquoted : free, busy);
+  const replaced = slotToReplace(unquoted.length > 0 ? unquoted : free, busy, on);
   if (!replaced) return undefined;
   const copied = source && source.slot !== replaced.slot && source.reused >= Math.max(minCopy, replaced.reused + 1);
   return copied
@@ -92,17 +98,22 @@ interface IndexedSlot {
  * The free slot to evict: an old one, and one that keeps active sequences consecutive, since those are computed in one pass. That is the
  * slot nearest to an active one; without active slots it is the start of the longest run of old slots, for the requests that follow.
  */
-function slotToReplace<One extends IndexedSlot>(free: readonly One[], busy: readonly number[]): One | undefined {
+function slotToReplace<One extends IndexedSlot>(
+  free: readonly One[],
+  busy: readonly number[],
+  on: Switches,
+): One | undefined {
   const oldestFirst = byAge(free);
-  const isFew = free.length + busy.length <= maxFewSlots;
-  const evictable = oldestFirst.slice(0, isFew ? 1 : Math.ceil(free.length * evictableShare));
-  if (busy.length === 0) return isFew ? evictable[0] : startOfLongestRun(evictable);
+  if (!on.adjacentSlots) return oldestFirst[0];
+  const isFew = on.fewSlots && free.length + busy.length <= maxFewSlots;
+  const evictable = oldestFirst.slice(0, isFew ? 1 : Math.ceil(free.length * (on.recentSlots ? evictableShare : 1)));
+  if (busy.length === 0) return isFew || !on.longestRun ? evictable[0] : startOfLongestRun(evictable);
   const distance = ({ index }: One) => Math.min(...busy.map((other) => Math.abs(other - index)));
   const joins = ({ index }: One) => busy.includes(index - 1) && busy.includes(index + 1);
   const hasEmpty = oldestFirst[0]?.slot.cached.length === 0;
-  const maxEvicted = isFew && hasEmpty ? 0 : maxRecompute;
+  const maxEvicted = !on.shortTexts || (isFew && hasEmpty) ? 0 : maxRecompute;
   const candidates = oldestFirst.filter((one) => evictable.includes(one) || one.slot.cached.length <= maxEvicted);
-  return lowest(candidates, (one) => (joins(one) ? 0 : distance(one)));
+  return lowest(candidates, (one) => (on.joinedRuns && joins(one) ? 0 : distance(one)));
 }
 
 /** Empty slots first, then the least recently used. */

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { type Machine, simulate, type Trace } from './scheduling-simulation.ts';
+
+const machine: Machine = {
+  name: 'even',
+  onGpu: false,
+  passMs: [
+    [1, 10],
+    [11, 20],
+  ],
+  cellsMs: 0,
+};
+const chat = (added: number, reply: number, predictable = 0) => ({
+  system: 0,
+  predictable,
+  turns: [{ afterMs: 0, added, reply }],
+});
+const trace = (changes: Partial<Trace>): Trace => ({ name: 'test', slots: 4, draft: 0, chats: [], ...changes });
+
+test('simulate: one request takes a pass for its prompt and one for each further token', () => {
+  const figures = simulate(trace({ chats: [chat(21, 11)] }), machine);
+  expect(figures).toMatchObject({ firstTokenMs: 30, prefilled: 21 });
+  expect(figures.gapMs).toBeCloseTo(10);
+  expect(figures.tokensPerSecond).toBeCloseTo((11 * 1000) / (30 + 10 * 10));
+});
+
+test('simulate: the same figures each time', () => {
+  const drafting = trace({ draft: 8, chats: [chat(30, 200, 0.5), chat(40, 200, 0.2)] });
+  expect(simulate(drafting, machine)).toEqual(simulate(drafting, machine));
+});
+
+test('simulate: the next turn of a chat prefills only what is new', () => {
+  const turns = [100, 7].map((added) => ({ afterMs: 50, added, reply: 5 }));
+  // The last token of a reply is not computed.
+  expect(simulate(trace({ chats: [{ system: 0, predictable: 0, turns }] }), machine).prefilled).toBe(108);
+});
+
+test('simulate: without pauses, rejected drafts cost time', () => {
+  const rejected = trace({ draft: 8, chats: [chat(30, 300)] });
+  const [paused, eager] = [simulate(rejected, machine), simulate(rejected, machine, ['draftPauses'])];
+  expect(paused.tokensPerSecond).toBeGreaterThan(eager.tokensPerSecond * 1.05);
+});
+
+test('simulate: without short chunks, a long prompt stops a stream for a whole batch', () => {
+  const beside = trace({
+    chats: [chat(10, 60), { ...chat(2000, 1), turns: [{ afterMs: 100, added: 2000, reply: 1 }] }],
+  });
+  const [short, whole] = [simulate(beside, machine), simulate(beside, machine, ['shortChunks'])];
+  expect(short.gapMs).toBeLessThan(whole.gapMs / 2);
+});
