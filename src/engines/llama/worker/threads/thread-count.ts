@@ -1,8 +1,8 @@
 import { threads as policy } from '../scheduling.ts';
 import { Trial, type Verdict } from './trial.ts';
 
-const { minSteps, pauseMs, pauseShare, slowRatio, debtDecay, reliefRatio, baselineGain, baselineDrift } = policy;
-const { retrySteps, retryMs, watchedSteps, firstTrialMs, failureWindowMs, waitPerLoss, minWaitMs, maxWaitMs } = policy;
+const { minSteps, pauseMs, pauseShare, slowRatio, reliefRatio, baselineGain, baselineDrift } = policy;
+const { retryMs, watchedSteps, firstTrialMs, waitPerLoss, minWaitMs, maxWaitMs } = policy;
 
 /**
  * Finds the number of threads with which steps are fastest, by measuring the steps.
@@ -32,7 +32,6 @@ export class ThreadCount {
   #debt = 0;
   readonly #down: Direction = { at: 0, failures: 0 };
   readonly #up: Direction = { at: 0, failures: 0 };
-  #raisedAt = Number.NEGATIVE_INFINITY;
   #lastStepAt = Number.NEGATIVE_INFINITY;
   /** The clock for planning trials: step time plus a small part of the pauses, so that trials cost the same share of few steps as of many. */
   #clock = 0;
@@ -41,9 +40,8 @@ export class ThreadCount {
   /** By width class, in milliseconds per token: the last three steps, and the baseline of undisturbed steps. */
   readonly #recent = new Float64Array(widthClasses * 3);
   readonly #baseline = new Float64Array(widthClasses);
-  /** Steps with the current number of threads since the last long pause. */
+  /** Steps with the current number of threads. */
   readonly #steps = new Float64Array(widthClasses);
-  readonly #lastSeenAt = new Float64Array(widthClasses);
 
   /**
    * `growing`: steps of one width may take longer and longer, as the chunks of a long prompt do, so the baseline follows quickly.
@@ -86,7 +84,7 @@ export class ThreadCount {
       0,
       this.#levels.findLastIndex((count) => count <= maxThreads),
     );
-    if (level !== this.#level) this.#setLevel(level, this.#retryMs);
+    if (level !== this.#level) this.#setLevel(level);
   }
 
   /** The number for the next step, which computes `width` tokens. */
@@ -94,7 +92,6 @@ export class ThreadCount {
     const ownClass = widthClass(width);
     this.#stepClass = ownClass;
     this.#stepWidth = width;
-    if (now - (this.#lastSeenAt[ownClass] as number) > pauseMs) this.#steps[ownClass] = 0;
     if (this.#trial?.widthClass !== ownClass) this.#trial = undefined;
     if (now > this.#lastStepAt && this.#lastStepAt >= 0) this.#clock += (now - this.#lastStepAt) * pauseShare;
     this.#lastStepAt = now;
@@ -110,11 +107,10 @@ export class ThreadCount {
     this.#clock += milliseconds;
     const trial = this.#trial;
     if (trial && !trial.isComparing) {
-      this.#lastSeenAt[trial.widthClass] = now;
       this.#judge(trial, trial.tried(time, this.#typical(trial.widthClass), this.#stepWidth));
     } else {
-      this.#record(time, now);
-      if (trial) this.#judge(trial, trial.compared(time, this.#stepWidth, this.#clock));
+      this.#record(time);
+      if (trial) this.#judge(trial, trial.compared(time, this.#stepWidth));
     }
   }
 
@@ -132,16 +128,14 @@ export class ThreadCount {
       return;
     }
     const level = this.#levels.findLastIndex((count) => count <= Math.max(1, free));
-    this.#lowered(milliseconds);
-    this.#setLevel(Math.min(level, this.#level), this.#retryMs);
+    this.#setLevel(Math.min(level, this.#level));
   }
 
   #startTrial(ownClass: number): Trial | undefined {
     const level = this.#levelToTry(ownClass);
     if (level === undefined) return undefined;
     this.#hasTried = true;
-    const [isDown, startedAt] = [level < this.#level, this.#clock];
-    return new Trial({ level, widthClass: ownClass, isDown, watched: this.#watched, startedAt });
+    return new Trial(level, ownClass, level < this.#level);
   }
 
   #levelToTry(ownClass: number): number | undefined {
@@ -171,10 +165,9 @@ export class ThreadCount {
     return 2 ** Math.min(1 + this.#down.failures, 5) * loss * step;
   }
 
-  #record(time: number, now: number): void {
+  #record(time: number): void {
     const ownClass = this.#stepClass;
     const [steps, baseline] = [this.#steps[ownClass] as number, this.#baseline[ownClass] as number];
-    this.#lastSeenAt[ownClass] = now;
     this.#steps[ownClass] = steps + 1;
     if (steps === 0) this.#fillRecent(ownClass, time);
     else this.#recent[ownClass * 3 + (steps % 3)] = time;
@@ -182,9 +175,8 @@ export class ThreadCount {
       this.#baseline[ownClass] = time;
       return;
     }
-    const wasSlow = time > baseline * slowRatio;
-    if (wasSlow) this.#debt += (time - baseline) * this.#stepWidth;
-    else this.#debt *= debtDecay;
+    // An undisturbed step ends a disturbance: rare interruptions never add up to a trial.
+    this.#debt = time > baseline * slowRatio ? this.#debt + (time - baseline) * this.#stepWidth : 0;
     if (this.#toWatch > 0) this.#watchedStepEnded();
     const typical = this.#typical(ownClass);
     // Cores may be free again: more threads are tried at once, but only once.
@@ -231,44 +223,24 @@ export class ThreadCount {
   }
 
   #accept({ isDown, level, widthClass: ownClass, meanTime, steps }: Trial): void {
-    const pause = Math.max(retrySteps * meanTime * this.#stepWidth, this.#retryMs);
-    if (isDown) this.#lowered(this.#debt);
-    else this.#raised();
-    this.#setLevel(level, pause);
+    this.#setLevel(level);
     if (!isDown && this.#watched) this.#toWatch = watchedSteps;
     this.#fillRecent(ownClass, meanTime);
     this.#baseline[ownClass] = meanTime;
     this.#steps[ownClass] = steps;
   }
 
-  #raised(): void {
-    this.#up.failures = 0;
-    this.#up.at = 0;
-    this.#raisedAt = this.#clock;
-  }
-
-  #lowered(loss: number): void {
-    if (this.#clock - this.#raisedAt < failureWindowMs) {
-      // Raising the number was a mistake, with this loss.
-      this.#up.failures += 1;
-      this.#up.at = this.#clock + waitAfter(loss, this.#up.failures);
-    } else {
-      // A single slow step may be noise, so more threads may be tried again at once.
-      this.#up.failures = 0;
-      this.#up.at = 0;
-    }
-  }
-
   /** Changes the level. Times with another number of threads are not comparable, so all statistics are reset. */
-  #setLevel(level: number, delayMs: number): void {
-    const nextTrialAt = this.#clock + delayMs;
+  #setLevel(level: number): void {
+    const nextTrialAt = this.#clock + this.#retryMs;
     this.#level = level;
     this.#trial = undefined;
     this.#jumps = false;
     this.#debt = 0;
     this.#down.failures = 0;
     this.#down.at = nextTrialAt;
-    this.#up.at = Math.max(this.#up.at, nextTrialAt);
+    this.#up.failures = 0;
+    this.#up.at = nextTrialAt;
     this.#toWatch = 0;
     this.#wereSlow = false;
     this.#steps.fill(0);
