@@ -167,7 +167,7 @@ describe.skipIf(withoutBrowser)('models', () => {
     await page.getByText('parley keys add NAME', { exact: true }).waitFor();
 
     const keys = new KeyFile({ path, warn: expect.fail, now: () => new Date() });
-    const phone = await keys.add({ name: 'phone', scopes: ['chat', 'images'], rate: 1, weight: 2 }, 0);
+    const phone = await keys.add({ name: 'phone', scopes: ['chat', 'images'], rate: 1, weight: 2, shared: false }, 0);
     await keys.add({ name: 'guest', scopes: ['text'], weight: 1, expires: 1000 }, 0);
     const look = () => fetch(`${server.base}/metrics`, { headers: { authorization: `Bearer ${phone}` } });
     await expect.poll(async () => (await look()).status, { timeout: 20_000 }).toBe(200);
@@ -181,9 +181,19 @@ describe.skipIf(withoutBrowser)('models', () => {
     await expect.poll(() => listed('guest'), { timeout: 20_000 }).toBe(1);
     await keyOf('phone').getByText('chat, images · 1 per minute · weight 2', { exact: true }).waitFor();
     await keyOf('phone').getByText('1 request · 1 over the rate · last seen just now', { exact: true }).waitFor();
+    await keyOf('guest')
+      .getByText(/^text · no rate limit · weight 1 · shared library · until /)
+      .waitFor();
     await keyOf('guest').getByText('Expired', { exact: true }).waitFor();
     await keyOf('guest').getByText('Not used since the server was started', { exact: true }).waitFor();
     expect(await barriers(page)).toEqual([]);
+
+    const headers = { authorization: 'Bearer sesame', 'content-type': 'application/json' };
+    await fetch(`${server.base}/v1/embeddings`, { method: 'POST', headers, body: '{"input":"Hello"}' });
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await keyOf('Password')
+      .getByText(/^1 request · \d+ tokens read$/)
+      .waitFor();
 
     await keys.revoke('guest');
     await expect.poll(() => listed('guest'), { timeout: 20_000 }).toBe(0);

@@ -38,7 +38,7 @@ export const texts = {
   commands: 'From the command line',
   add: 'Make a key; it is shown once:',
   addLabel: 'Command that makes a key',
-  addCommand: 'parley keys add NAME --scopes chat --tokens 2M/day',
+  addCommand: 'parley keys add NAME --scopes chat',
   addShort: 'parley keys add NAME',
   revoke: 'Delete one; the server refuses it within a second:',
   revokeLabel: 'Command that deletes a key',
