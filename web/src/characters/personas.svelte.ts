@@ -1,4 +1,4 @@
-import type { Persona } from '../conversations/character.ts';
+import { type Changes, changed, type Persona } from '../conversations/character.ts';
 import { newId } from '../saved/id.ts';
 import { personas, preferences } from './library.svelte.ts';
 import { texts } from './texts.ts';
@@ -18,10 +18,8 @@ export function discardBegun(): void {
   begun = undefined;
 }
 
-type Changes = { readonly [Name in keyof Persona]?: Persona[Name] | undefined };
-
 /** The first persona that is saved becomes the one of new chats. */
-export function changePersona(id: string, changes: Changes): void {
+export function changePersona(id: string, changes: Changes<Persona>): void {
   const isBegun = begun?.id === id;
   if (begun && isBegun) {
     const filled = changed(begun, changes);
@@ -31,11 +29,6 @@ export function changePersona(id: string, changes: Changes): void {
     personas.put(named(filled));
     if (personas.all.length === 1) preferences.persona = id;
   } else personas.change(id, (now) => named(changed(now, changes)));
-}
-
-function changed(persona: Persona, changes: Changes): Persona {
-  const fields = Object.entries({ ...persona, ...changes, changedAt: Date.now() });
-  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as unknown as Persona;
 }
 
 function named(persona: Persona): Persona {

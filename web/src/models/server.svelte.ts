@@ -30,16 +30,12 @@ export interface Features {
   readonly admin: number;
   readonly router: boolean;
   readonly savedata: boolean;
-  readonly jinja: boolean;
   readonly parley: About;
 }
 
 export interface Performance {
   readonly queue: number;
   readonly idle: number;
-  readonly last_eval_speed?: number;
-  readonly last_process_speed?: number;
-  readonly last_token_count?: number;
   readonly loading?: { readonly name: string; readonly progress: number } | null;
   readonly failed?: { readonly name: string; readonly reason: string } | null;
 }
