@@ -33,12 +33,13 @@ const write = (name, text) => {
   console.log(`Written: ${name}`);
 };
 write('docs/configuration.md', configurationDocument());
-write('docs/security.md', fillPaths(read('docs/security.md'), accessTable(await builtApp())));
+const app = await builtApp();
+write('docs/security.md', fillPaths(read('docs/security.md'), accessTable(app)));
 write('docs/monitoring.md', fillMetrics(read('docs/monitoring.md')));
 const figures = JSON.parse(read('bench/figures.json'));
 write('docs/performance.md', fillFigures(read('docs/performance.md'), figures));
 write('docs/performance.svg', speedPlot(figures.serve));
-for (const [page, endpoints] of Object.entries(fidelityByPage)) {
+for (const [page, endpoints] of Object.entries(fidelityByPage(app.modelEndpoints))) {
   const name = `docs/apis/${page}.md`;
   write(name, fillFields(read(name), endpoints));
 }

@@ -15,17 +15,7 @@ export interface EndpointFidelity {
   readonly schema?: () => JsonSchema;
 }
 
-/** The fields of this request that have no effect, for a response header. A dot in a name separates the levels of an object. */
-export function ignoredFields(
-  body: Readonly<Record<string, unknown>>,
-  { fields }: EndpointFidelity,
-): readonly string[] {
-  return fields
-    .filter(({ field, handling }) => handling === 'ignored' && isSent(body, field.split('.')))
-    .map(({ field }) => field);
-}
-
-/** The fields of the table that this request has. */
+/** The fields of the table that this request has. A dot in a name separates the levels of an object. */
 export function sentFields(
   body: Readonly<Record<string, unknown>>,
   { fields }: EndpointFidelity,

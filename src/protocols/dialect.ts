@@ -3,7 +3,6 @@ import type { InstructText } from '../chat/placeholders.ts';
 import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
 import { AppError } from '../core/errors.ts';
-import { type EndpointFidelity, ignoredFields } from '../core/fidelity.ts';
 import { findExactly, findNamed } from '../core/model-names.ts';
 import type { ListedModel, ModelsView } from '../core/models-view.ts';
 import type { GenerationControls, QueueStatus, ReasoningBudget } from '../core/request.ts';
@@ -23,6 +22,7 @@ import type { Fetched } from '../http/outgoing.ts';
 import { commentFrame, sseHeaders } from '../http/sse.ts';
 import { type ControlParts, decodeControls, effortShares } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';
+import { ignoredIn, type Table } from './fields.ts';
 import type { CallTicket } from './ticket.ts';
 
 /** What the handlers of a dialect use of the model that a request concerns, and of the server. */
@@ -103,8 +103,8 @@ export function refuseMedia(kind: 'image' | 'audio', field: string): AppError {
 }
 
 /** The header that names the fields without effect. */
-export function ignoredIn(body: JsonObject, fidelity: EndpointFidelity): Headers {
-  return withIgnored({}, ignoredFields(body, fidelity));
+export function ignoredHeader(table: Table, body: JsonObject): Headers {
+  return withIgnored({}, ignoredIn(table, body));
 }
 
 /** A header with a list of texts; no header for an empty list. */

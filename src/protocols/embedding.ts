@@ -1,12 +1,11 @@
 import type { Embedded, EmbeddingInput, EmbeddingService } from '../core/embedding.ts';
 import { AppError } from '../core/errors.ts';
-import type { EndpointFidelity } from '../core/fidelity.ts';
 import { equalName, modelId, sameName } from '../core/model-names.ts';
 import { inSlices, type Sliced } from '../core/slices.ts';
 import { normalised, shortened } from '../core/vectors.ts';
 import type { Call, Headers, Reply } from '../http/call.ts';
 import { readGenkey } from './controls/table.ts';
-import { type DialectParts, ignoredIn, listHeader } from './dialect.ts';
+import { type DialectParts, ignoredHeader, listHeader } from './dialect.ts';
 import { bodyOf, jsonText } from './endpoint.ts';
 import * as f from './fields.ts';
 import { ticketFor } from './ticket.ts';
@@ -161,7 +160,6 @@ export function listFields({ truncate }: { readonly truncate: boolean }) {
 export async function answerList(
   call: Call,
   table: ReturnType<typeof listFields>,
-  fidelity: EndpointFidelity,
   parts: EmbeddingParts,
 ): Promise<Reply> {
   const body = await bodyOf(call);
@@ -180,5 +178,5 @@ export async function answerList(
   const tokens = total(embedded.tokens);
   const usage = { prompt_tokens: tokens, total_tokens: tokens };
   const text = `{"object":"list","model":${JSON.stringify(model)},"data":${data},"usage":${JSON.stringify(usage)}}`;
-  return jsonText(text, { ...ignoredIn(body, fidelity), ...truncatedHeader(embedded.truncated, 'input') });
+  return jsonText(text, { ...ignoredHeader(table, body), ...truncatedHeader(embedded.truncated, 'input') });
 }

@@ -2,9 +2,12 @@ import type { ModelSelection } from '../core/models-view.ts';
 import { isBlankBody, type JsonObject, jsonObject } from '../http/body.ts';
 import type { AccessRule, Call, EndpointInfo, Headers, Reply } from '../http/call.ts';
 import type { DialectParts } from './dialect.ts';
+import type { Table } from './fields.ts';
 
 /** An endpoint of a dialect without its handler. `queued` ones also count against `--ratelimit`. */
 export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'>, ModelSelection {
+  /** The table of its body or query. */
+  readonly fields?: Table;
   /** Where a call names its model. Default: `modelInBody`. */
   readonly modelNamed?: ModelNamed;
   /** The inspector shows its requests in other dialects, as chats or as texts to be continued. */

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
-import { ignoredFields } from '../core/fidelity.ts';
 import * as f from './fields.ts';
 
 test.each<[unknown, number]>([
@@ -241,8 +240,8 @@ describe('fidelityOf', () => {
 
   test('finds ignored fields at any depth', () => {
     const body = { prompt: 'Hi', user: 'me', options: { numa: true, num_ctx: 5 } };
-    expect(ignoredFields(body, fidelity)).toEqual(['user', 'options.numa']);
-    expect(ignoredFields({ prompt: 'Hi', user: null, options: null }, fidelity)).toEqual([]);
+    expect(f.ignoredIn(table, body)).toEqual(['user', 'options.numa']);
+    expect(f.ignoredIn(table, { prompt: 'Hi', user: null, options: null })).toEqual([]);
   });
 });
 

@@ -14,7 +14,7 @@ import { modelStatusEndpoints } from '../protocols/admin/models.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';
 import { type DialectServices, type ReadChat, randomId } from '../protocols/dialect.ts';
-import { documented, type ModelEndpoint } from '../protocols/endpoint.ts';
+import { documented, type EndpointShape, type ModelEndpoint } from '../protocols/endpoint.ts';
 import { fidelityEndpoint, fidelityFamily } from '../protocols/fidelity/fidelity.ts';
 import { answeringBoth, llamacppEndpoints } from '../protocols/llamacpp/routes.ts';
 import { SlotWatch } from '../protocols/llamacpp/status.ts';
@@ -97,7 +97,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         availableBytes,
         kindLabels,
       }),
-      ...requestEndpoints(services, server, fieldTables),
+      ...requestEndpoints(services, server, () => fieldTables(endpoints)),
       ...mcpEndpoints({ tools, product }),
       ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),
       ...aboutEndpoints({ product, endpoints: () => endpoints }),
@@ -120,9 +120,9 @@ function serverFeatures({ settings, admin, models, tools, clients = {} }: Server
 }
 
 /** Loaded on first use: few clients read about the API. */
-async function fieldTables() {
+async function fieldTables(endpoints: readonly EndpointShape[]) {
   const { fidelityByPage } = await import('./fidelity.ts');
-  return Object.values(fidelityByPage).flat();
+  return Object.values(fidelityByPage(endpoints)).flat();
 }
 
 /** Documentation of the API and the pages, generated from the tables of endpoints and fields. */
@@ -132,7 +132,7 @@ function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'en
       import('../protocols/openapi/document.ts'),
       import('./answers.ts'),
       import('./fidelity.ts'),
-      fieldTables(),
+      fieldTables(endpoints()),
     ]);
     return openapiDocument({
       product,
@@ -143,7 +143,7 @@ function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'en
   });
   const pages = pagesEndpoints({ product, endpoints, apiDocument: (call) => apiDocument('.', call) });
   return [
-    fidelityEndpoint(fieldTables),
+    fidelityEndpoint(() => fieldTables(endpoints())),
     openapiEndpoint(apiDocument, fidelityFamily),
     ...noscriptEndpoints({ startTimer: systemTimer }),
     ...pages.map((page) => (page.path === '/' ? answeringProbes(page) : page)),

@@ -36,7 +36,7 @@ export const dropFields = { clear: f.honoured(flag), delete: f.honoured(ids) };
 export const interruptFields = { prompt_id: f.honoured(f.optional(readId), 'Stops only this prompt.') };
 
 const freeNote = 'Models are loaded and unloaded automatically.';
-const freeFields = f.each(['unload_models', 'free_memory'], f.ignored(freeNote));
+export const freeFields = f.each(['unload_models', 'free_memory'], f.ignored(freeNote));
 
 const types = ['input', 'temp', 'output'] as const;
 const readType: f.Read<(typeof types)[number]> = f.described(
@@ -67,12 +67,10 @@ export const originalFields = {
   type: f.honoured(readType),
 };
 
-export const freeFidelity = f.fidelityOf(dialect, 'POST /free', freeFields);
-
 export const comfyFidelity: readonly EndpointFidelity[] = [
   f.fidelityOf(dialect, 'POST /prompt', promptFields),
   f.fidelityOf(dialect, 'POST /queue, POST /history', dropFields),
   f.fidelityOf(dialect, 'POST /interrupt', interruptFields),
-  freeFidelity,
+  f.fidelityOf(dialect, 'POST /free', freeFields),
   f.fidelityOf(dialect, 'POST /upload/image, POST /upload/mask', uploadFields),
 ];

@@ -6,12 +6,12 @@ import type { PictureEditor } from '../../core/pictures.ts';
 import { type AccessRule, type Call, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { information, legacyOpen, read, write } from '../access.ts';
-import { ignoredIn } from '../dialect.ts';
+import { ignoredHeader } from '../dialect.ts';
 import { atPaths, bodyOf, decodedPath, endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { factsFor, networksOf, type PictureParts, type PictureServices } from '../pictures/request.ts';
 import { comfyFamily } from './errors.ts';
-import { dropFields, freeFidelity, interruptFields } from './fields.ts';
+import { dropFields, freeFields, interruptFields } from './fields.ts';
 import { upload, view } from './files.ts';
 import { type ComfyQueue, features } from './queue.ts';
 
@@ -79,7 +79,7 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
       return json({});
     }),
     post('/free', 'Accepted: models are loaded and unloaded automatically.', async (call) =>
-      json({}, 200, ignoredIn(await bodyOf(call, 'object'), freeFidelity)),
+      json({}, 200, ignoredHeader(freeFields, await bodyOf(call, 'object'))),
     ),
     post('/view', 'A picture by its name.', (call) => view(call, storeOf(call)), {
       ...legacyOpen(read('images')),

@@ -2,7 +2,8 @@ import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidel
 import { fillPage } from '../../core/fill-page.ts';
 import { type Family, json } from '../../http/call.ts';
 import { information } from '../access.ts';
-import { endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import { type EndpointShape, endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import { fidelityOf, type Table } from '../fields.ts';
 
 export const fidelityFamily: Family = {
   name: 'fidelity',
@@ -24,6 +25,18 @@ export function fidelityEndpoint(tables: () => Promise<readonly EndpointFidelity
   const summary = 'Which fields of each API are honoured, approximated, ignored or refused.';
   const get = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family: fidelityFamily });
   return get('/api/extra/fidelity', summary, async () => json({ handling: handlings, endpoints: await tables() }));
+}
+
+/** The field tables of endpoints. Those with the same table are listed together: `POST /a, /b`. */
+export function fieldTablesOf(dialect: string, endpoints: readonly EndpointShape[]): readonly EndpointFidelity[] {
+  const operations = new Map<Table, string>();
+  for (const { method, path, fields, aliasOf } of endpoints) {
+    if (!fields || aliasOf !== undefined) continue;
+    const earlier = operations.get(fields);
+    const own = earlier?.startsWith(`${method} `) ? path : `${method} ${path}`;
+    operations.set(fields, earlier === undefined ? own : `${earlier}, ${own}`);
+  }
+  return [...operations].map(([table, heading]) => fidelityOf(dialect, heading, table));
 }
 
 /** Replaces everything between the two markers of a documentation page by the tables of its endpoints. */

@@ -26,6 +26,7 @@ const row = endpointRow(write('text'), { method: 'POST', match: 'exact', queued:
 export const completionEndpoints: readonly ModelEndpoint<DialectParts>[] = [
   // An exact path: as an ending it would match the completions of other dialects.
   row('/completion', 'Continue a text, in the form of the llama.cpp server.', answerCompletion, {
+    fields: completionFields,
     replayedAs: 'text',
     shared: {
       path: '/completions',
@@ -33,7 +34,10 @@ export const completionEndpoints: readonly ModelEndpoint<DialectParts>[] = [
       foreign: ['model', 'max_tokens'],
     },
   }),
-  row('/infill', 'Fill in the middle between two pieces of code.', fillIn, { match: 'ending' }),
+  row('/infill', 'Fill in the middle between two pieces of code.', fillIn, {
+    match: 'ending',
+    fields: infillFields,
+  }),
 ];
 
 async function answerCompletion(call: Call, parts: DialectParts): Promise<Reply> {

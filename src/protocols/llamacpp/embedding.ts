@@ -16,7 +16,7 @@ import * as f from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { llamacppFamily } from './errors.ts';
 
-export const embeddingFields = {
+const embeddingFields = {
   content: f.honoured(f.optional(readInputs), 'a text or several, also as token numbers of this model'),
   input: f.honoured(f.optional(readInputs), 'another name of content, which wins'),
   embd_normalize: f.honoured(
@@ -48,7 +48,7 @@ const readDocuments: f.Read<readonly string[]> = f.described(
   },
 );
 
-export const rerankFields = {
+const rerankFields = {
   query: f.honoured(f.readName, 'a text that fits the model beside a document'),
   documents: f.honoured(f.optional(readDocuments), 'texts, or objects with a text'),
   texts: f.honoured(f.optional(readDocuments), 'instead of documents: the reply is a bare array of index and score'),
@@ -76,10 +76,13 @@ const row = endpointRow(write('embeddings'), {
 
 export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingParts>[] = [
   row('/embedding', 'Vectors of texts, in the form of the llama.cpp server.', answerEmbedding, {
+    fields: embeddingFields,
     shared: { path: '/embeddings', own: ['content'], foreign: ['input', 'encoding_format'] },
   }),
   ...atPaths(
-    row('/v1/rerank', 'How well documents answer a query, the best first.', answerRerank),
+    row('/v1/rerank', 'How well documents answer a query, the best first.', answerRerank, {
+      fields: rerankFields,
+    }),
     ...['/rerank', '/v1/reranking', '/reranking'],
   ),
 ];

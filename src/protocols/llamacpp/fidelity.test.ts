@@ -2,11 +2,11 @@ import { expect } from 'vitest';
 import type { ChatRequest } from '../../chat/request.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
+import { fieldTablesOf } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { llamacppFidelity } from './fields.ts';
 import { llamacppEndpoints } from './routes.ts';
 import { llamacppParts, plainControls } from './testing/world.ts';
 
@@ -211,7 +211,7 @@ const bases: Readonly<Record<string, JsonObject>> = {
   'POST /v1/rerank': { query: 'q', documents: ['a', 'bcd'] },
 };
 
-for (const table of llamacppFidelity) prove(table);
+for (const table of fieldTablesOf('llama.cpp server', llamacppEndpoints(llamacppParts()))) prove(table);
 
 function prove(table: EndpointFidelity): void {
   const [method = '', path = ''] = table.endpoint.split(' ');

@@ -1,13 +1,8 @@
 import { AppError } from '../../core/errors.ts';
-import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { samplersOfApi } from '../../core/sampling-fields.ts';
 import { asControls, readGenkey, readStop } from '../controls/table.ts';
 import * as f from '../fields.ts';
-import { embeddingFields, rerankFields } from './embedding.ts';
 import { readLogitBias, readSamplers } from './samplers.ts';
-import { detokenizeFields, tokenizeFields } from './tokens.ts';
-
-const dialect = 'llama.cpp server';
 
 const mostReplies = 32;
 
@@ -137,7 +132,7 @@ export const gapFields = {
 };
 
 /** Read as the body of a chat completion. */
-const templateFields = {
+export const templateFields = {
   messages: f.withSchema(f.messagesSchema, f.aside('honoured')),
   tools: f.withSchema(f.objectsSchema, f.aside('honoured', 'where the template is trusted with them')),
   chat_template_kwargs: f.withSchema(f.objectSchema, f.aside('honoured', 'where the model’s template is used')),
@@ -145,13 +140,3 @@ const templateFields = {
 
 export const completionFields = { ...promptFields, ...optionFields };
 export const infillFields = { ...gapFields, ...optionFields };
-
-export const llamacppFidelity: readonly EndpointFidelity[] = [
-  f.fidelityOf(dialect, 'POST /completion', completionFields),
-  f.fidelityOf(dialect, 'POST /infill', infillFields),
-  f.fidelityOf(dialect, 'POST /tokenize', tokenizeFields),
-  f.fidelityOf(dialect, 'POST /detokenize', detokenizeFields),
-  f.fidelityOf(dialect, 'POST /apply-template', templateFields),
-  f.fidelityOf(dialect, 'POST /embedding', embeddingFields),
-  f.fidelityOf(dialect, 'POST /v1/rerank', rerankFields),
-];

@@ -5,13 +5,14 @@ import type { DialectModel, ReadChat } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { honoured, isTokenId, looseFlag, orElse, reader, readFields, tokenNumbers } from '../fields.ts';
 import { llamacppFamily } from './errors.ts';
+import { templateFields } from './fields.ts';
 import { readPieces } from './prompts.ts';
 
 export interface TokenParts extends DialectModel {
   readonly readChat: ReadChat;
 }
 
-export const tokenizeFields = {
+const tokenizeFields = {
   content: honoured(orElse(readPieces, [])),
   add_special: honoured(orElse(looseFlag, false)),
   parse_special: honoured(orElse(looseFlag, true)),
@@ -24,14 +25,16 @@ const readTokens = reader<readonly number[]>(
   tokenNumbers,
 );
 
-export const detokenizeFields = { tokens: honoured(orElse(readTokens, [])) };
+const detokenizeFields = { tokens: honoured(orElse(readTokens, [])) };
 
 const row = endpointRow(read(), { method: 'POST', match: 'ending', queued: false, family: llamacppFamily });
 
 export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
-  row('/tokenize', 'The tokens of a text, with their pieces if requested.', tokenize),
-  row('/detokenize', 'The text of a list of tokens.', detokenize),
-  row('/apply-template', 'The prompt that a chat would become.', applyTemplate),
+  row('/tokenize', 'The tokens of a text, with their pieces if requested.', tokenize, {
+    fields: tokenizeFields,
+  }),
+  row('/detokenize', 'The text of a list of tokens.', detokenize, { fields: detokenizeFields }),
+  row('/apply-template', 'The prompt that a chat would become.', applyTemplate, { fields: templateFields }),
 ];
 
 async function tokenize(call: Call, { text }: TokenParts): Promise<Reply> {

@@ -3,8 +3,6 @@ import * as f from '../fields.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
 import { blockKinds } from './conversation.ts';
 
-const dialect = 'Messages';
-
 const mostStops = 256;
 const readTexts = f.listOf(f.readText);
 
@@ -100,8 +98,3 @@ export const countFields = {
   thread,
   ...f.each(['compaction', 'max_tokens'], f.ignored()),
 };
-
-export const messagesFidelity = [
-  f.fidelityOf(dialect, 'POST /v1/messages', createFields),
-  f.fidelityOf(dialect, 'POST /v1/messages/count_tokens', countFields),
-];

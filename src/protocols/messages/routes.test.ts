@@ -3,6 +3,7 @@ import { AppError, asAppError } from '../../core/errors.ts';
 import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import type { DialectParts } from '../dialect.ts';
+import { fieldTablesOf } from '../fidelity/fidelity.ts';
 import { ignoredIn } from '../fields.ts';
 import { bindAll } from '../testing/bind.ts';
 import {
@@ -16,7 +17,7 @@ import {
   startEvent,
 } from '../testing/doubles.ts';
 import { messagesFamily } from './errors.ts';
-import { createFields, messagesFidelity } from './fields.ts';
+import { createFields } from './fields.ts';
 import { messagesEndpoints } from './routes.ts';
 
 const hello = { model: 'any', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
@@ -252,7 +253,9 @@ test('messagesFamily.errorReply: retry-after for a full queue', () => {
   expect(reply.headers).toMatchObject({ 'retry-after': '2' });
 });
 
-test('messagesFidelity: lists every field once', () => {
-  for (const { fields } of messagesFidelity) expect(new Set(fields.map(({ field }) => field)).size).toBe(fields.length);
+test('messagesEndpoints: their tables list every field once', () => {
+  for (const { fields } of fieldTablesOf('', messagesEndpoints(dialectParts()))) {
+    expect(new Set(fields.map(({ field }) => field)).size).toBe(fields.length);
+  }
   expect(ignoredIn(createFields, { speed: 'fast', stream: true })).toEqual(['speed']);
 });

@@ -18,7 +18,7 @@ import { chatHeaders } from '../tools.ts';
 import { decode } from './decode.ts';
 import { encodeStream, foldReply, ping } from './encode.ts';
 import { messagesFamily } from './errors.ts';
-import { countFields } from './fields.ts';
+import { countFields, createFields } from './fields.ts';
 
 export function messagesEndpoints(server: DialectServices) {
   const family = messagesFamily(server.newId);
@@ -26,11 +26,15 @@ export function messagesEndpoints(server: DialectServices) {
   const endpoints = [
     ...withShortPath(
       row('/v1/messages', 'Answer a conversation; streamed with stream: true.', answer, {
+        fields: createFields,
         queued: true,
         replayedAs: 'chat',
       }),
     ),
-    row('/v1/messages/count_tokens', 'How many tokens the prompt of this conversation has.', count, read('chat')),
+    row('/v1/messages/count_tokens', 'How many tokens the prompt of this conversation has.', count, {
+      ...read('chat'),
+      fields: countFields,
+    }),
     ...(['GET', 'POST', 'DELETE'] as const).map((method) =>
       row('/v1/messages/batches', 'Not there: always answers 404.', refuse, {
         ...information,

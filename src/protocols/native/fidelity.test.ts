@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { samplingFields } from '../../core/sampling-fields.ts';
+import { fieldTablesOf } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
 import { controlParts, finishEvent, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { listProofs, scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { generateEndpoints } from './generate.ts';
-import { embeddingsEndpoint, nativeFidelity } from './routes.ts';
+import { embeddingsEndpoint } from './routes.ts';
 
 function world() {
   const { text, asked } = scriptedText([startEvent(), { type: 'text-delta', text: 'Hello' }, finishEvent()], {
@@ -85,7 +86,8 @@ const proofs: Readonly<Record<string, Proof>> = {
   },
 };
 
-const [generation, embeddings] = nativeFidelity;
+const tables = fieldTablesOf('Native text API', [...generateEndpoints, embeddingsEndpoint]);
+const [generation, embeddings] = tables;
 
 for (const table of generation ? [generation] : []) {
   for (const path of ['/api/v1/generate', '/api/extra/generate/stream']) {
@@ -123,7 +125,7 @@ for (const table of embeddings ? [embeddings] : []) {
   });
 }
 
-const names = nativeFidelity.flatMap(({ fields }) => fields.map(({ field }) => field));
+const names = tables.flatMap(({ fields }) => fields.map(({ field }) => field));
 
 test('native fidelity: has every name of every sampler', () => {
   for (const { wire } of Object.values(samplingFields)) for (const name of wire) expect(names).toContain(name);

@@ -43,11 +43,8 @@ export const generateFields = {
   ...controlFields,
 };
 
-const generatePaths = 'POST /api/v1/generate, /api/extra/generate/stream';
-export const generateFidelity = f.fidelityOf(dialect, generatePaths, generateFields);
-
 const row = endpointRow(write('text'), { method: 'POST', match: 'ending', queued: true, family: nativeFamily });
-const replayed = { replayedAs: 'text' } as const;
+const replayed = { fields: generateFields, replayedAs: 'text' } as const;
 
 export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
   ...atPaths(

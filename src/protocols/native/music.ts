@@ -10,7 +10,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Family, type Headers, json, type Reply } from '../../http/call.ts';
 import { write } from '../access.ts';
 import { readGenkey } from '../controls/table.ts';
-import { ignoredIn } from '../dialect.ts';
+import { ignoredHeader } from '../dialect.ts';
 import { bodyOf, endpointRow } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
@@ -40,7 +40,7 @@ export function musicEndpoints({ family, newSeed }: { readonly family: Family; r
     const request = musicRequest(fields);
     call.watch?.decoded?.(request);
     const events = taskServices.music.generate(request, ticketFor(call, fields.genkey));
-    return encodeSongFile(events, request.format, ignoredIn(body, musicFidelity));
+    return encodeSongFile(events, request.format, ignoredHeader(musicFields, body));
   }
 
   const summary = 'The complete parameters of a song, to be posted to /api/extra/music/generate.';

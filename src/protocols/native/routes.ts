@@ -7,7 +7,7 @@ import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint, withServic
 import { fidelityOf, honoured, readFields, readText } from '../fields.ts';
 import { noteHeaders } from '../spoken-reply.ts';
 import { nativeFamily, readInput } from './errors.ts';
-import { type GenerateParts, generateEndpoints, generateFidelity, taskEndpoints } from './generate.ts';
+import { type GenerateParts, generateEndpoints, taskEndpoints } from './generate.ts';
 import { cacheEndpoint, type InfoParts, type InfoServices, infoEndpoints } from './info.ts';
 import { musicEndpoints, musicFidelity } from './music.ts';
 import { nativeSpeechEndpoint, nativeSpeechFidelity, type SpeechParts, transcribeEndpoint } from './speech.ts';
@@ -49,16 +49,14 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<Omit<Na
 const row = endpointRow(write('tools'), { method: 'POST', match: 'ending', queued: false, family: nativeFamily });
 
 const embeddingsFields = listFields({ truncate: true });
-const embeddingsFidelity = fidelityOf('Native text API', 'POST /api/extra/embeddings', embeddingsFields);
-export const nativeFidelity = [generateFidelity, embeddingsFidelity];
 /** Of endpoints that reply with sound. */
 export const nativeSoundFidelity = [nativeSpeechFidelity, musicFidelity];
 
 export const embeddingsEndpoint: ModelEndpoint<EmbeddingParts> = row(
   '/api/extra/embeddings',
   'Vectors of texts; what is too long is cut.',
-  (call, parts) => answerList(call, embeddingsFields, embeddingsFidelity, parts),
-  { ...write('embeddings'), queued: true, modelSelection: 'own-name' },
+  (call, parts) => answerList(call, embeddingsFields, parts),
+  { ...write('embeddings'), fields: embeddingsFields, queued: true, modelSelection: 'own-name' },
 );
 
 const modelEndpoints: readonly ModelEndpoint<NativeParts>[] = [

@@ -3,7 +3,7 @@ import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core
 import type { Call, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { write } from '../access.ts';
-import { type DialectParts, ignoredIn } from '../dialect.ts';
+import { type DialectParts, ignoredHeader } from '../dialect.ts';
 import { bodyOf, endpointRow, jsonText } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import {
@@ -57,7 +57,7 @@ async function speak(call: Call, parts: Pick<SpeechParts, 'taskServices'>): Prom
   const request: SpeechRequest = { ...spoken, speed, format, streamed: false };
   call.watch?.decoded?.(request);
   const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey)));
-  const headers = ignoredIn(body, nativeSpeechFidelity);
+  const headers = ignoredHeader(nativeSpeechFields, body);
   return wholeSound({ ...begun, notes: [...notes, ...begun.notes] }, { format, name: 'output', headers });
 }
 

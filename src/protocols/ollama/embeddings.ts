@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { write } from '../access.ts';
-import { type DialectParts, ignoredIn } from '../dialect.ts';
+import { type DialectParts, ignoredHeader } from '../dialect.ts';
 import {
   answering,
   type EmbeddingParts,
@@ -17,15 +17,21 @@ import { readFields } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { nanoseconds } from './encode.ts';
 import { jsonReply, ollamaRow, refusal, withBody } from './errors.ts';
-import { embeddingsFidelity, embedFidelity, embedFields, oldEmbedFields } from './fields.ts';
+import { embedFields, oldEmbedFields } from './fields.ts';
 
 export type EmbeddingsParts = EmbeddingParts & Pick<DialectParts, 'now'>;
 
 const own = { ...write('embeddings'), modelSelection: 'own-name' } as const;
 
 export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingsParts>[] = [
-  ollamaRow('/api/embed', 'Embeddings of texts.', withBody(embed), own),
-  ollamaRow('/api/embeddings', 'The embedding of one text (old form).', withBody(embedOne), own),
+  ollamaRow('/api/embed', 'Embeddings of texts.', withBody(embed), {
+    ...own,
+    fields: embedFields,
+  }),
+  ollamaRow('/api/embeddings', 'The embedding of one text (old form).', withBody(embedOne), {
+    ...own,
+    fields: oldEmbedFields,
+  }),
 ];
 
 const nothing = { vectors: [], tokens: [], truncated: [], pooling: 'mean', loadMs: 0 } as const;
@@ -48,7 +54,7 @@ async function embed(body: JsonObject, call: Call, parts: EmbeddingsParts): Prom
     prompt_eval_count: total(embedded.tokens),
   };
   const text = `{"model":${JSON.stringify(model)},"embeddings":${vectors},${JSON.stringify(figures).slice(1)}`;
-  const headers = { ...ignoredIn(body, embedFidelity), ...truncatedHeader(embedded.truncated, 'input') };
+  const headers = { ...ignoredHeader(embedFields, body), ...truncatedHeader(embedded.truncated, 'input') };
   return { ...jsonReply({}, headers), body: text };
 }
 
@@ -63,7 +69,7 @@ function serviceFor(model: string, keepAlive: number | undefined, parts: Embeddi
 async function embedOne(body: JsonObject, call: Call, parts: EmbeddingsParts): Promise<Reply> {
   const { model, prompt, keep_alive: keepAlive, genkey } = readFields(oldEmbedFields, body);
   const service = serviceFor(model, keepAlive, parts);
-  const headers = ignoredIn(body, embeddingsFidelity);
+  const headers = ignoredHeader(oldEmbedFields, body);
   if (prompt === '') return jsonReply({ embedding: [] }, headers);
   const request = { inputs: [prompt], truncate: true };
   call.watch?.decoded?.(request);

@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
+import { fieldTablesOf } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity, samplerProof } from '../testing/fidelity-proof.ts';
-import { ollamaFidelity } from './fields.ts';
 import { ollamaEndpoints } from './routes.ts';
 import { file, header, type OllamaParts } from './testing/parts.ts';
 
@@ -35,9 +35,10 @@ function world() {
       return { ...file, header: header({ metadata }) };
     },
   };
-  const endpoints = bindAll(ollamaEndpoints(parts, parts), parts);
+  const rows = ollamaEndpoints(parts, parts);
   return {
-    endpoints,
+    rows,
+    endpoints: bindAll(rows, parts),
     get asked() {
       return [...asked, ...chats, ...kept, ...embedding.asked];
     },
@@ -207,7 +208,7 @@ const bases: Readonly<Record<string, JsonObject>> = {
   'POST /api/embeddings': { model: 'm', prompt: 'x' },
 };
 
-for (const table of ollamaFidelity) {
+for (const table of fieldTablesOf('Ollama', world().rows)) {
   const [method = '', path = ''] = table.endpoint.split(' ');
   proveFidelity({
     table,

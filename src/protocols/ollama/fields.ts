@@ -1,12 +1,9 @@
-import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { readGenkey } from '../controls/table.ts';
 import { mostInputs } from '../embedding.ts';
 import * as f from '../fields.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
 import { optionFields } from './options.ts';
-
-const dialect = 'Ollama';
 
 /** In milliseconds. */
 const units: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3.6e6 };
@@ -202,23 +199,3 @@ export const createFields = {
 };
 export const copyFields = { source: { ...unchanged, read: text }, destination: unchanged };
 export const deleteFields = { model: named, name: named };
-
-export const generateFidelity = f.fidelityOf(dialect, 'POST /api/generate', generateFields);
-export const chatFidelity = f.fidelityOf(dialect, 'POST /api/chat', chatFields);
-export const embedFidelity = f.fidelityOf(dialect, 'POST /api/embed', embedFields);
-export const embeddingsFidelity = f.fidelityOf(dialect, 'POST /api/embeddings', oldEmbedFields);
-export const showFidelity = f.fidelityOf(dialect, 'POST /api/show', showFields);
-export const pullFidelity = f.fidelityOf(dialect, 'POST /api/pull', pullFields);
-
-export const ollamaFidelity: readonly EndpointFidelity[] = [
-  generateFidelity,
-  chatFidelity,
-  embedFidelity,
-  embeddingsFidelity,
-  showFidelity,
-  pullFidelity,
-  f.fidelityOf(dialect, 'POST /api/push', pushFields),
-  f.fidelityOf(dialect, 'POST /api/create', createFields),
-  f.fidelityOf(dialect, 'POST /api/copy', copyFields),
-  f.fidelityOf(dialect, 'DELETE /api/delete', deleteFields),
-];

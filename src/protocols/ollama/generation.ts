@@ -25,13 +25,13 @@ export const generationEndpoints: readonly ModelEndpoint<DialectParts>[] = [
     '/api/generate',
     'Answer a prompt; streams lines of JSON by default. An empty prompt loads the model.',
     withBody(answerGenerate),
-    { replayedAs: 'text' },
+    { fields: generateFields, replayedAs: 'text' },
   ),
   ollamaRow(
     '/api/chat',
     'Answer a conversation, with tools and thinking; streams lines of JSON by default.',
     withBody(answerChat),
-    { ...write('chat'), replayedAs: 'chat' },
+    { ...write('chat'), fields: chatFields, replayedAs: 'chat' },
   ),
 ];
 

@@ -11,12 +11,12 @@ import { quantizationOf } from '../../gguf/quantization.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { information, legacyOpen } from '../access.ts';
-import { type DialectParts, findModel, ignoredIn, modelsByName } from '../dialect.ts';
+import { type DialectParts, findModel, ignoredHeader, modelsByName } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { timestamp } from './encode.ts';
 import { jsonReply, modelNotFound, namedModel, ollamaFamily, withBody } from './errors.ts';
-import { showFidelity, showFields } from './fields.ts';
+import { showFields } from './fields.ts';
 
 /** The level of the API that apps test for; not the version of this program. */
 const ollamaVersion = '0.31.0';
@@ -56,7 +56,7 @@ export function modelEndpoints({ modelFile, now }: ModelFileParts): ModelEndpoin
       '/api/show',
       'All about a model: template, metadata, what it can do.',
       withBody((body, call, parts) => show(body, call, parts, { cached, whole })),
-      { ...legacyOpen(information), method: 'POST' },
+      { ...legacyOpen(information), method: 'POST', fields: showFields },
     ),
     row('/api/status', 'Whether cloud models can be used: never.', () =>
       jsonReply({ cloud: { disabled: true, source: 'config' } }),
@@ -153,7 +153,7 @@ async function show(
   // This app shows the base name, and knows its models by the names that it asked for.
   const copilot = String(headers['user-agent']).startsWith('GitHubCopilotChat/');
   const info = copilot ? { ...entry.info, 'general.basename': asked } : entry.info;
-  return jsonReply(shownBody({ ...entry, info }), ignoredIn(body, showFidelity));
+  return jsonReply(shownBody({ ...entry, info }), ignoredHeader(showFields, body));
 }
 
 /** Undefined if there is no model of that name. Models with names are not loaded for this; the only one is waited for. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { defaultControls } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { readFields } from '../fields.ts';
+import { fidelityOf, readFields } from '../fields.ts';
 import { controlParts } from '../testing/doubles.ts';
-import { chatFidelity } from './fields.ts';
+import { chatFields } from './fields.ts';
 import { optionControls, readOptions as readAt, settingFields } from './options.ts';
 
 const readOptions = (body: JsonObject) => readAt(body.options, 'options');
@@ -35,7 +35,7 @@ test.each([
 });
 
 test('optionFields: every option is documented', () => {
-  const names = chatFidelity.fields.map(({ field }) => field);
+  const names = fidelityOf('', '', chatFields).fields.map(({ field }) => field);
   for (const name of ['temperature', 'num_predict', 'num_ctx', 'stop', 'num_gpu'])
     expect(names).toContain(`options.${name}`);
 });

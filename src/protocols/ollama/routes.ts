@@ -4,12 +4,12 @@ import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { line, ndjsonHeaders } from '../../http/sse.ts';
 import { write } from '../access.ts';
-import { type DialectParts, type DialectServices, ignoredIn } from '../dialect.ts';
+import { type DialectParts, type DialectServices, ignoredHeader } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, type PlainEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { type EmbeddingsParts, embeddingEndpoints } from './embeddings.ts';
 import { jsonReply, modelNotFound, modelRequired, namedModel, ollamaFamily, refusal, withBody } from './errors.ts';
-import { copyFields, createFields, deleteFields, pullFidelity, pullFields, pushFields } from './fields.ts';
+import { copyFields, createFields, deleteFields, pullFields, pushFields } from './fields.ts';
 import { generationEndpoints } from './generation.ts';
 import { type ModelFileParts, type ModelParts, modelEndpoints } from './models.ts';
 
@@ -29,6 +29,7 @@ export function ollamaEndpoints(files: OllamaServices, server: DialectServices) 
       '/api/pull',
       'With --admin, downloads the model file that the name is the address of. Else says whether the name can be used.',
       withBody((body, call, parts: ManagementParts) => pull(body, call, parts, files.download)),
+      { fields: pullFields },
     ),
     ...managementEndpoints,
   ];
@@ -53,10 +54,10 @@ const remove = withBody((body, _, parts: ManagementParts) =>
 
 /** Models are files that the server was started with: endpoints that would change them are refused. */
 const managementEndpoints: readonly ModelEndpoint<ManagementParts>[] = [
-  row('/api/push', missing, push),
-  row('/api/create', missing, create),
-  row('/api/copy', unchangeable, copy),
-  row('/api/delete', unchangeable, remove, { method: 'DELETE' }),
+  row('/api/push', missing, push, { fields: pushFields }),
+  row('/api/create', missing, create, { fields: createFields }),
+  row('/api/copy', unchangeable, copy, { fields: copyFields }),
+  row('/api/delete', unchangeable, remove, { method: 'DELETE', fields: deleteFields }),
   // HEAD asks whether a blob exists: 404 makes the client upload it.
   row('/api/blobs/', missing, () => refuse('Blob upload'), { match: 'prefix', probeStatus: 404 }),
   row('/api/me', withoutAccounts, noAccount),
@@ -87,7 +88,7 @@ async function pull(
   const name = namedModel(fields);
   if (name === '') return modelRequired;
   const { stream } = fields;
-  const notices = ignoredIn(body, pullFidelity);
+  const notices = ignoredHeader(pullFields, body);
   const download = startDownload?.(name, call);
   if (download) return stream ? progressLines(download, notices) : downloaded(download, notices);
   const state = text.state().type;

@@ -2,11 +2,12 @@ import { expect } from 'vitest';
 import type { InstructText } from '../../chat/placeholders.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
+import { fieldTablesOf } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
 import { dialectParts, finishEvent, readyState, scriptedChat, scriptedText, startEvent } from '../testing/doubles.ts';
 import { listProofs, scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { openaiEndpoints, openaiFidelity } from './routes.ts';
+import { openaiEndpoints } from './routes.ts';
 
 const token = {
   token: 72,
@@ -214,7 +215,7 @@ const bases: Readonly<Record<string, JsonObject>> = {
   'POST /v1/embeddings': { input: 'x' },
 };
 
-for (const table of openaiFidelity) prove(table);
+for (const table of fieldTablesOf('OpenAI', openaiEndpoints(dialectParts()))) prove(table);
 
 function prove(table: EndpointFidelity): void {
   const [method = '', path = ''] = table.endpoint.split(' ');

@@ -6,26 +6,21 @@ import { information, write } from '../access.ts';
 import type { CompletionParts, DialectServices } from '../dialect.ts';
 import { answerList, type EmbeddingParts, listFields } from '../embedding.ts';
 import { type ModelEndpoint, withServices, withShortPath } from '../endpoint.ts';
-import { fidelityOf } from '../fields.ts';
 import { speechEndpoints } from './audio/speech.ts';
 import { transcriptionEndpoints } from './audio/transcription.ts';
 import { chatEndpoints } from './chat/endpoints.ts';
-import { chatFidelity, inputTokensFidelity } from './chat/fields.ts';
 import { completionEndpoints } from './completions/endpoints.ts';
-import { completionFidelity } from './completions/fields.ts';
 import { openaiRow } from './errors.ts';
-import { dialect } from './fields.ts';
 import { modelsEndpoints } from './models.ts';
 
 const embeddingFields = listFields({ truncate: false });
-const embeddingsFidelity = fidelityOf(dialect, 'POST /v1/embeddings', embeddingFields);
 
 export const embeddingsEndpoints = withShortPath(
   openaiRow(
     '/v1/embeddings',
     'Vectors of texts, many at once.',
-    (call, parts: EmbeddingParts) => answerList(call, embeddingFields, embeddingsFidelity, parts),
-    { ...write('embeddings'), modelSelection: 'own-name' },
+    (call, parts: EmbeddingParts) => answerList(call, embeddingFields, parts),
+    { ...write('embeddings'), fields: embeddingFields, modelSelection: 'own-name' },
   ),
 );
 
@@ -68,5 +63,3 @@ const endpoints: readonly ModelEndpoint<CompletionParts>[] = [
 ];
 
 export const openaiEndpoints = (server: DialectServices) => withServices(endpoints, server);
-
-export const openaiFidelity = [chatFidelity, completionFidelity, inputTokensFidelity, embeddingsFidelity];

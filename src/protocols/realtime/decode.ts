@@ -1,10 +1,9 @@
 import { AppError } from '../../core/errors.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
 import { tryParseJson } from '../../core/json.ts';
 import type { JsonObject } from '../../http/body.ts';
 import * as f from '../fields.ts';
 import { refused } from './conversation.ts';
-import { responseFidelity, responseFields, sessionFidelity, sessionFields } from './fields.ts';
+import { responseFields, sessionFields } from './fields.ts';
 import type { ResponseChange, SettingsChange } from './settings.ts';
 
 /** An item of a client, whose audio is still to be transcribed. */
@@ -136,7 +135,7 @@ function decodeUpdate(session: JsonObject): ClientEvent {
       transcription: either(input.transcription, fields.input_audio_transcription),
       turnDetection: either(input.turn_detection, fields.turn_detection),
     },
-    ignored: unheeded(session, sessionFidelity, sessionFields),
+    ignored: unheeded(session, sessionFields),
   };
 }
 
@@ -150,7 +149,7 @@ function decodeRespond(response: JsonObject): ClientEvent {
       input: fields.input?.map((item, index) => readInput(item, `response.input[${index}]`)),
       metadata: fields.metadata ?? null,
     },
-    ignored: unheeded(response, responseFidelity, responseFields),
+    ignored: unheeded(response, responseFields),
   };
 }
 
@@ -172,9 +171,9 @@ function responseChange(fields: Shared, output: f.Fields<typeof responseFields>[
 }
 
 /** Fields without effect, and those that nobody knows. */
-function unheeded(sent: JsonObject, fidelity: typeof sessionFidelity, table: f.Table): readonly string[] {
+function unheeded(sent: JsonObject, table: f.Table): readonly string[] {
   const unknown = Object.keys(sent).filter((name) => !Object.hasOwn(table, name));
-  return [...ignoredFields(sent, fidelity), ...unknown].filter((name) => name !== 'metadata').slice(0, 50);
+  return [...f.ignoredIn(table, sent), ...unknown].filter((name) => name !== 'metadata').slice(0, 50);
 }
 
 function readInput(value: unknown, path: string): NewItem | { readonly type: 'reference'; readonly id: string } {

@@ -187,6 +187,7 @@ export const responseFields = {
 
 const dialect = 'OpenAI Realtime';
 
-export const sessionFidelity = f.fidelityOf(dialect, 'session.update', sessionFields);
-export const responseFidelity = f.fidelityOf(dialect, 'response.create', responseFields);
-export const realtimeFidelity = [sessionFidelity, responseFidelity];
+export const realtimeFidelity = [
+  f.fidelityOf(dialect, 'session.update', sessionFields),
+  f.fidelityOf(dialect, 'response.create', responseFields),
+];

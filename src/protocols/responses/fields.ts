@@ -133,17 +133,13 @@ export const inputItemsFields = {
   'include[]': f.ignored(),
 };
 
-export const createFidelity = f.fidelityOf(dialect, 'POST /v1/responses', createFields);
-export const retrieveFidelity = f.fidelityOf(dialect, 'GET /v1/responses/{id}', retrieveFields);
-export const inputItemsFidelity = f.fidelityOf(dialect, 'GET /v1/responses/{id}/input_items', inputItemsFields);
-
 const countFields = f.places({
   '(body)': f.aside('honoured', 'As POST /v1/responses. Media are not counted (x-parley-warnings).'),
 });
 
 export const responsesFidelity = [
-  createFidelity,
+  f.fidelityOf(dialect, 'POST /v1/responses', createFields),
   f.fidelityOf(dialect, 'POST /v1/responses/input_tokens', countFields),
-  retrieveFidelity,
-  inputItemsFidelity,
+  f.fidelityOf(dialect, 'GET /v1/responses/{id}', retrieveFields),
+  f.fidelityOf(dialect, 'GET /v1/responses/{id}/input_items', inputItemsFields),
 ];

@@ -8,7 +8,7 @@ import {
   type DialectParts,
   type DialectServices,
   eventStream,
-  ignoredIn,
+  ignoredHeader,
   streamReply,
   withIgnored,
   withShortfall,
@@ -31,7 +31,7 @@ import type { ResponseState } from './background.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
 import { encodeStream, encodeWhole, type Session } from './encode.ts';
 import { responsesFamily } from './errors.ts';
-import { inputItemsFidelity, inputItemsFields, retrieveFidelity, retrieveFields } from './fields.ts';
+import { inputItemsFields, retrieveFields } from './fields.ts';
 import { fitConversation } from './fit.ts';
 import { type ResponseObject, replay } from './output.ts';
 
@@ -147,11 +147,11 @@ function retrieve(call: Call, state: OwnState): Reply {
   const query = Object.fromEntries(call.query);
   if (action === 'input_items') {
     const items = inputItems(readFields(inputItemsFields, query), stored.input);
-    return json(items, 200, ignoredIn(query, inputItemsFidelity));
+    return json(items, 200, ignoredHeader(inputItemsFields, query));
   }
   if (action !== undefined) throw notFound(call);
   const response = stored.response as ResponseObject;
-  const headers = ignoredIn(query, retrieveFidelity);
+  const headers = ignoredHeader(retrieveFields, query);
   const { stream, starting_after: refusal } = readFields(retrieveFields, query);
   if (!stream) return json(response, 200, headers);
   if (refusal) throw refusal;

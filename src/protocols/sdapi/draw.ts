@@ -5,7 +5,7 @@ import type { PictureEditor, Size } from '../../core/pictures.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
-import { headerList, ignoredIn } from '../dialect.ts';
+import { headerList, ignoredHeader } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
 import { clamp, readFields, wrong } from '../fields.ts';
 import { drawingTicket } from '../pictures/fields.ts';
@@ -27,7 +27,7 @@ import { samplerDisplay } from '../pictures/sampler-names.ts';
 import { fitted, fittedMask, type SentPicture } from '../pictures/sent-picture.ts';
 import type { CallTicket } from '../ticket.ts';
 import { errorBody } from './errors.ts';
-import { type DrawFields, drawFidelity, drawFields } from './fields.ts';
+import { type DrawFields, drawFields } from './fields.ts';
 import { type LastDrawings, timestamp } from './progress.ts';
 
 interface DrawParts extends PictureParts {
@@ -43,7 +43,7 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawP
   const plan = decodeDrawing(fields, service.facts, path === 'img2img', parts);
   const { ticket, kept } = drawingTicket(call, fields);
   const answer = answerOf({ body, fields, plan, ticket, owner: ownerOf(call), service }, parts);
-  const notices = ignoredIn(body, drawFidelity);
+  const notices = ignoredHeader(drawFields, body);
   if (kept || fields.keepalive || requestsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
     const text = answer.then(({ reply }) => JSON.stringify(reply));
     const reply = await paddedReply(text, (error) => JSON.stringify(errorBody(asAppError(error))), parts.startTimer);

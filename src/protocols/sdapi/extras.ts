@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
 import type { ImageFacts } from '../../core/image.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { type DialectModel, ignoredIn, type ReadChat } from '../dialect.ts';
+import { type DialectModel, ignoredHeader, type ReadChat } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
 import { readFields, wrong } from '../fields.ts';
 import { mediaInputs } from '../media.ts';
@@ -11,16 +11,7 @@ import { pictureTexts } from '../pictures/picture-facts.ts';
 import { chooseUpscaler, enlargedSize, imageOf, isTooLarge, type PictureParts } from '../pictures/request.ts';
 import { fitted, type SentPicture } from '../pictures/sent-picture.ts';
 import { ticketFor } from '../ticket.ts';
-import {
-  extraBatchFidelity,
-  extraBatchFields,
-  extraSingleFidelity,
-  extraSingleFields,
-  interrogateFidelity,
-  interrogateFields,
-  pngInfoFields,
-  type UpscaleFields,
-} from './fields.ts';
+import { extraBatchFields, extraSingleFields, interrogateFields, pngInfoFields, type UpscaleFields } from './fields.ts';
 
 const mostEntries = 64;
 
@@ -30,7 +21,7 @@ export async function upscaleOne(call: Call, parts: UpscaleParts): Promise<Reply
   const body = await bodyOf(call);
   const fields = readFields(extraSingleFields, body);
   const { images, ...info } = await upscaled(call, fields, [fields.image], parts);
-  return json({ ...info, image: images[0] }, 200, ignoredIn(body, extraSingleFidelity));
+  return json({ ...info, image: images[0] }, 200, ignoredHeader(extraSingleFields, body));
 }
 
 export async function upscaleMany(call: Call, parts: UpscaleParts): Promise<Reply> {
@@ -40,7 +31,7 @@ export async function upscaleMany(call: Call, parts: UpscaleParts): Promise<Repl
   if (!sent || sent.length === 0) throw wrong('imageList', 'a list of pictures');
   if (sent.length > mostEntries) throw wrong('imageList', `a list of at most ${mostEntries} pictures`);
   const reply = await upscaled(call, fields, sent, parts);
-  return json(reply, 200, ignoredIn(body, extraBatchFidelity));
+  return json(reply, 200, ignoredHeader(extraBatchFields, body));
 }
 
 async function upscaled(call: Call, fields: UpscaleFields, pictures: readonly SentPicture[], parts: UpscaleParts) {
@@ -96,7 +87,7 @@ export async function interrogate(call: Call, parts: InterrogateParts): Promise<
   // Without tools, including those of the server.
   const request = { ...(await readChat(asked, parts)), toolChoice: { type: 'none' } as const };
   const caption = wholeSentences((await fold(chat.reply(request, ticketFor(call, genkey)))).text);
-  return json({ caption }, 200, ignoredIn(body, interrogateFidelity));
+  return json({ caption }, 200, ignoredHeader(interrogateFields, body));
 }
 
 function question({ format, bytes }: SentPicture): object {

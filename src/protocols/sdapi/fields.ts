@@ -134,16 +134,12 @@ export const optionFields = {
 };
 
 const tableOf = (path: string, table: f.Table) => f.fidelityOf(dialect, `POST /sdapi/v1/${path}`, table);
-export const drawFidelity = tableOf('txt2img, POST /sdapi/v1/img2img', drawFields);
-export const extraSingleFidelity = tableOf('extra-single-image', extraSingleFields);
-export const extraBatchFidelity = tableOf('extra-batch-images', extraBatchFields);
-export const interrogateFidelity = tableOf('interrogate', interrogateFields);
 
 export const sdapiFidelity: readonly EndpointFidelity[] = [
-  drawFidelity,
-  extraSingleFidelity,
-  extraBatchFidelity,
-  interrogateFidelity,
+  tableOf('txt2img, POST /sdapi/v1/img2img', drawFields),
+  tableOf('extra-single-image', extraSingleFields),
+  tableOf('extra-batch-images', extraBatchFields),
+  tableOf('interrogate', interrogateFields),
   tableOf('png-info', pngInfoFields),
   tableOf('options', optionFields),
 ];

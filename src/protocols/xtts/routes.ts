@@ -11,7 +11,7 @@ import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { information, keyInQuery, legacyOpen, write } from '../access.ts';
-import { type DialectParts, ignoredIn } from '../dialect.ts';
+import { type DialectParts, ignoredHeader } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { allSound, startedSpeech, streamedSound, wholeSound } from '../spoken-reply.ts';
@@ -66,7 +66,7 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
   async function toAudio(call: Call, parts: XttsContext): Promise<Reply> {
     const body = await bodyOf(call);
     const begun = await speak(call, f.readFields(toAudioFields, body), parts, { speed: speedFor(call) });
-    return wholeSound(begun, { format: 'wav', name: 'output', headers: ignoredIn(body, toAudioFidelity) });
+    return wholeSound(begun, { format: 'wav', name: 'output', headers: ignoredHeader(toAudioFields, body) });
   }
 
   async function asStream(call: Call, parts: XttsContext): Promise<Reply> {
@@ -87,7 +87,7 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
     const body = await bodyOf(call);
     const own = settings.of(call);
     own.current = withSettings(own.current, body);
-    return json({ message: 'Settings successfully applied' }, 200, ignoredIn(body, settingsFidelity));
+    return json({ message: 'Settings successfully applied' }, 200, ignoredHeader(settingsFields, body));
   }
 
   return [
@@ -223,7 +223,7 @@ async function vitsSpeech(call: Call, sent: JsonObject, parts: XttsContext): Pro
   const voice = /^\d+$/.test(id) ? String(Number(id) + 1) : id;
   const speed = length > 0 ? f.clamp(1 / length, paces.least, paces.most) : 1;
   const begun = await speak(call, { text, voice, language }, parts, { speed, format });
-  return wholeSound(begun, { format, name: 'output', headers: ignoredIn(sent, vitsFidelity) });
+  return wholeSound(begun, { format, name: 'output', headers: ignoredHeader(vitsFields, sent) });
 }
 
 /** A form in one of its two encodings, or JSON. */

@@ -4,7 +4,7 @@ import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../../c
 import { type Call, json, type Reply } from '../../../http/call.ts';
 import { commentFrame, dataFrame } from '../../../http/sse.ts';
 import { information, write } from '../../access.ts';
-import { type DialectParts, eventStream, ignoredIn } from '../../dialect.ts';
+import { type DialectParts, eventStream, ignoredHeader } from '../../dialect.ts';
 import { bodyOf, type ModelEndpoint } from '../../endpoint.ts';
 import * as f from '../../fields.ts';
 import { noteHeaders, type SoundEvent, startedSpeech, streamedSound } from '../../spoken-reply.ts';
@@ -80,7 +80,7 @@ async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
   call.watch?.decoded?.(request);
   const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey)));
   const all = { ...begun, notes: [...notes, ...begun.notes] };
-  const headers = ignoredIn(body, speechFidelity);
+  const headers = ignoredHeader(speechFields, body);
   if (stream_format === 'audio') return streamedSound(all, { format, name: 'speech', headers });
   const stream = frames(begun.events, wordCount(request.text));
   return eventStream(stream, { ...noteHeaders(all.notes), ...headers }, commentFrame('speaking'));

@@ -6,7 +6,7 @@ import type { Call } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
 import { dataFrame } from '../../../http/sse.ts';
 import { write } from '../../access.ts';
-import { type DialectParts, ignoredIn, listHeader, streamReply } from '../../dialect.ts';
+import { type DialectParts, ignoredHeader, listHeader, streamReply } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
 import * as f from '../../fields.ts';
 import {
@@ -96,7 +96,7 @@ async function answer(call: Call, { taskServices, startTimer }: TranscriptionPar
   const request = { ...transcriptionOptions(fields), recording: bytes, fileName, translate, words };
   call.watch?.decoded?.(request);
   const events = located(service.transcribe(request, ticket), recording);
-  const headers = ignoredIn(body, translate ? translationFidelity : transcriptionFidelity);
+  const headers = ignoredHeader(translate ? translationFields : transcriptionFields, body);
   if (fields.stream) return streamReply(events, encodeTranscription, { headers, ticket, startTimer });
   const segments = granularities.length === 0 || granularities.includes('segment');
   const isJson = format === 'json' || format === 'verbose_json';

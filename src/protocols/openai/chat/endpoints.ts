@@ -11,17 +11,19 @@ import { newEnvelope } from '../encode.ts';
 import { openaiRow } from '../errors.ts';
 import { decodeChat } from './decode.ts';
 import { chatChoice, encodeChat } from './encode.ts';
+import { chatFields, inputTokensFields } from './fields.ts';
 
 export const chatEndpoints = [
   openaiRow('/v1/chat/completions', 'Answer a conversation, streamed or whole.', answerChat, {
     ...write('chat'),
+    fields: chatFields,
     replayedAs: 'chat',
   }),
   openaiRow(
     '/v1/chat/completions/input_tokens',
     'How many tokens the prompt of a conversation has; takes the body of a chat.',
     countTokens,
-    { ...read('chat'), queued: false, recorded: false },
+    { ...read('chat'), fields: inputTokensFields, queued: false, recorded: false },
   ),
 ].flatMap(withShortPath);
 

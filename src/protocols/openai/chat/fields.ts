@@ -1,7 +1,7 @@
 import * as f from '../../fields.ts';
 import { loosenedNote, silenceNote } from '../../tools.ts';
 import { unsupportedField } from '../errors.ts';
-import { afterSampling, dialect, generationFields, promptLogprobs, readReplies } from '../fields.ts';
+import { afterSampling, generationFields, promptLogprobs, readReplies } from '../fields.ts';
 import { partKinds, readMessages } from './messages.ts';
 
 const readTools = f.orElse(f.described(f.objectsSchema, f.readList), []);
@@ -78,8 +78,4 @@ export const chatFields = {
 
 export type ChatFields = f.Fields<typeof chatFields>;
 
-export const chatFidelity = f.fidelityOf(dialect, 'POST /v1/chat/completions', chatFields);
-export const inputTokensFidelity = f.fidelityOf(dialect, 'POST /v1/chat/completions/input_tokens', {
-  model: generationFields.model,
-  ...promptFields,
-});
+export const inputTokensFields = { model: generationFields.model, ...promptFields };

@@ -13,9 +13,13 @@ import { newEnvelope } from '../encode.ts';
 import { openaiRow } from '../errors.ts';
 import { decodeCompletion } from './decode.ts';
 import { completionChoice, encodeCompletion } from './encode.ts';
+import { completionFields } from './fields.ts';
 
 export const completionEndpoints = withShortPath(
-  openaiRow('/v1/completions', 'Continue texts, streamed or whole.', answerCompletion, { replayedAs: 'text' }),
+  openaiRow('/v1/completions', 'Continue texts, streamed or whole.', answerCompletion, {
+    fields: completionFields,
+    replayedAs: 'text',
+  }),
 );
 
 async function answerCompletion(call: Call, parts: CompletionParts): Promise<Reply> {

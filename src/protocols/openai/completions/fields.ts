@@ -1,7 +1,7 @@
 import { asControls } from '../../controls/table.ts';
 import * as f from '../../fields.ts';
 import { readNativeMedia } from '../../media.ts';
-import { afterSampling, dialect, generationFields, projector, promptLogprobs, readReplies } from '../fields.ts';
+import { afterSampling, generationFields, projector, promptLogprobs, readReplies } from '../fields.ts';
 
 type Tokens = readonly number[];
 export type Prompt = string | Tokens;
@@ -55,5 +55,3 @@ export const completionFields = {
 };
 
 export type CompletionFields = f.Fields<typeof completionFields>;
-
-export const completionFidelity = f.fidelityOf(dialect, 'POST /v1/completions', completionFields);

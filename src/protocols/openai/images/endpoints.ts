@@ -5,7 +5,7 @@ import type { Call, Reply } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
 import { dataFrame, namedFrame } from '../../../http/sse.ts';
 import { legacyOpen, write } from '../../access.ts';
-import { ignoredIn, listHeader, streamReply } from '../../dialect.ts';
+import { ignoredHeader, listHeader, streamReply } from '../../dialect.ts';
 import { withServices, withShortPath } from '../../endpoint.ts';
 import { drawingTicket } from '../../pictures/fields.ts';
 import { collectDrawn, type Drawn, imageOf, type PictureParts, type PictureServices } from '../../pictures/request.ts';
@@ -40,7 +40,7 @@ async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise
   const events = service.inTurn(ticket, async function* (turn) {
     yield* turn.draw(await decoded.prepared(editor, turn.signal));
   });
-  const headers = ignoredIn(body, kind.fidelity);
+  const headers = ignoredHeader(kind.fields, body);
   if (decoded.fields.stream) {
     const encode = (begun: typeof events) => encodeStream(begun, decoded, kind, { now, editor });
     return streamReply(events, encode, { headers, ticket, startTimer });
