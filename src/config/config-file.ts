@@ -6,7 +6,7 @@ import { type FlagKey, flagByFileKey, flagKeys, flagOf, type NamedFlag, type Set
 import { type Parsed, SourceValues } from './parse.ts';
 import { readJson } from './value.ts';
 
-export type ConfigKind = 'config' | 'template';
+type ConfigKind = 'config' | 'template';
 
 const defaultPort = flagOf('port').default;
 

@@ -15,7 +15,7 @@ export const tabNames = [
 ] as const;
 export type TabName = (typeof tabNames)[number];
 
-export interface FlagText {
+interface FlagText {
   /** As typed, dashes included; the first is the name, the rest are aliases. */
   readonly names: readonly [string, ...string[]];
   readonly help: string;

@@ -98,7 +98,7 @@ export const imageFields: readonly DefaultField[] = [
 ];
 
 /** Aliases from the command lines of image programs. */
-export const imageAliases: ReadonlyMap<string, string> = new Map([
+const imageAliases: ReadonlyMap<string, string> = new Map([
   ['cfg-scale', 'cfg_scale'],
   ['guidance', 'distilled_guidance'],
   ['sampler', 'sampler_name'],
@@ -130,7 +130,7 @@ const textFieldsByName = byName(textFields);
 const fieldsByName = byName([...imageFields, ...textFields]);
 
 type Body = Readonly<Record<string, unknown>>;
-export type RequestDefaults = JsonObject;
+type RequestDefaults = JsonObject;
 
 /** Image clients send `default` in these to leave the choice to the server. */
 const defaultable: ReadonlySet<string> = new Set(['sampler_name', 'scheduler']);

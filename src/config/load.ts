@@ -150,12 +150,12 @@ function overrideNotes(file: Layer, explicit: Layer): string[] {
   return replaced.map((key) => `Overriding Config Value: ${key}`);
 }
 
-export function unsupportedNotes(layer: Layer): string[] {
+function unsupportedNotes(layer: Layer): string[] {
   const unsupported = usedKeys(layer).filter((key) => flagOf(key).unsupported);
   return unsupported.map((key) => `not available yet: ${flagName(key)}`);
 }
 
-export const usedKeys = (layer: Layer): FlagKey[] => [...layer.keys()].filter((key) => used(layer, key));
+const usedKeys = (layer: Layer): FlagKey[] => [...layer.keys()].filter((key) => used(layer, key));
 
 function used(layer: Layer, key: FlagKey): boolean {
   const value = layer.get(key);

@@ -123,7 +123,7 @@ const catalogue = {
 
 type Catalogue = typeof catalogue;
 export type ErrorCode = keyof Catalogue;
-export type ErrorDetails<Code extends ErrorCode> = Parameters<Catalogue[Code]['sentence']>[0];
+type ErrorDetails<Code extends ErrorCode> = Parameters<Catalogue[Code]['sentence']>[0];
 
 export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
   override readonly name = 'AppError';

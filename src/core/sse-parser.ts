@@ -1,4 +1,4 @@
-export interface SseHandlers {
+interface SseHandlers {
   /** One event; its name is `message` unless the stream says otherwise, its id empty. */
   event(data: string, name: string, id: string): void;
   comment?(text: string): void;

@@ -61,8 +61,8 @@ export type TensorType = keyof typeof tensorTypes;
 
 const namesById = <Name extends string>(table: Readonly<Record<Name, { readonly id: number }>>) =>
   new Map(Object.entries<{ readonly id: number }>(table).map(([name, { id }]) => [id, name as Name]));
-export const valueTypesById: ReadonlyMap<number, ValueType> = namesById(valueTypes);
-export const tensorTypesById: ReadonlyMap<number, TensorType> = namesById(tensorTypes);
+const valueTypesById: ReadonlyMap<number, ValueType> = namesById(valueTypes);
+const tensorTypesById: ReadonlyMap<number, TensorType> = namesById(tensorTypes);
 
 /** 64-bit integers are numbers where a number can hold them. */
 export type GgufValue = number | bigint | boolean | string | GgufArray;

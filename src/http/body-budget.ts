@@ -27,7 +27,7 @@ export class BodyBudget {
   }
 }
 
-export interface BodyShare {
+interface BodyShare {
   /** False if the bodies of all requests together would exceed the limit. */
   take(bytes: number): boolean;
   release(): void;

@@ -24,7 +24,7 @@ export interface GuardOptions {
   readonly overLimit?: ((key: ClientKey) => AppError | undefined) | undefined;
 }
 
-export interface Keys {
+interface Keys {
   /** Undefined for a wrong key. A promise only for a key that was not seen before. The address is that of the client. */
   find(key: string, address: string): ClientKey | undefined | Promise<ClientKey | undefined>;
   /** Counts a request. Returns the seconds to wait if the key is over its rate, else 0. */

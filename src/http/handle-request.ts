@@ -34,7 +34,7 @@ export interface RequestParts extends AuthorizeParts, RespondParts {
 }
 
 /** `id`: its `x-request-id`; missing for a failure outside of requests. */
-export interface FailedRequest extends Pick<Call, 'method' | 'path'> {
+interface FailedRequest extends Pick<Call, 'method' | 'path'> {
   readonly id?: string;
 }
 

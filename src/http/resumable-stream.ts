@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 import type { Reply, StatusComments } from './call.ts';
 import { type EventFormat, EventNumbers } from './number-events.ts';
 
-export type StreamReply = Extract<Reply, { stream: unknown }>;
+type StreamReply = Extract<Reply, { stream: unknown }>;
 
 /** Observer of a stream, for the store that keeps it. Must not throw. */
 interface StreamObserver {

@@ -20,7 +20,7 @@ export interface StreamLimits {
   readonly cancelMs: number;
 }
 
-export const streamLimits: StreamLimits = {
+const streamLimits: StreamLimits = {
   streamBytes: 8 * 2 ** 20,
   totalBytes: heapShare(64 * 2 ** 20),
   streams: 256,

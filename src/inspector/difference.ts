@@ -2,7 +2,7 @@ import { isObject, tryParseJson } from '../core/json.ts';
 import { shownValue } from './shown-value.ts';
 
 /** A part of a neutral request that another dialect has no words for. */
-export interface Difference {
+interface Difference {
   /** `controls.sampling.topK`. */
   readonly field: string;
   readonly was: unknown;

@@ -39,7 +39,7 @@ export type NeutralRequest =
   | { readonly kind: 'text'; readonly requests: readonly GenerationRequest[] };
 
 /** Milliseconds since the request arrived. */
-export interface PhaseTimes {
+interface PhaseTimes {
   authorized?: number;
   received?: number;
   decoded?: number;

@@ -37,9 +37,7 @@ export interface ReplayDialect<Context> {
 }
 
 /** How a record can be shown in a dialect, or why it cannot. */
-export type Showing =
-  | { readonly type: 'own' | 'chat' | 'text' }
-  | { readonly type: 'impossible'; readonly reason: string };
+type Showing = { readonly type: 'own' | 'chat' | 'text' } | { readonly type: 'impossible'; readonly reason: string };
 
 export function showingOf<Context>(record: RequestRecord, dialect: ReplayDialect<Context>): Showing {
   const { neutral } = record;

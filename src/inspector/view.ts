@@ -74,7 +74,7 @@ function answersText({ neutral, generations, model }: RequestRecord): boolean {
   return model !== '' && (neutral !== undefined || generations.length > 0);
 }
 
-export function isStreamed({ replyHeaders }: RequestRecord): boolean {
+function isStreamed({ replyHeaders }: RequestRecord): boolean {
   return /event-stream|ndjson/.test(replyHeaders['content-type'] ?? '');
 }
 

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 
-export type ServerState =
+type ServerState =
   | { readonly type: 'idle' }
   | { readonly type: 'starting' }
   | { readonly type: 'running'; readonly address: string }

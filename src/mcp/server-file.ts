@@ -3,7 +3,7 @@ import { Mutex } from '../core/mutex.ts';
 import type { ToolServerEditor } from '../core/tool-servers.ts';
 import { type ReadOptions, readServers, type ServerConfig } from './config.ts';
 
-export interface ServerFileParts {
+interface ServerFileParts {
   readonly path: string;
   /** Undefined if there is no file yet. */
   readonly read: () => Promise<string | undefined>;

@@ -46,7 +46,7 @@ export function exchangeMetrics({ counter, histogram }: Make) {
   };
 }
 
-export type ExchangeMetrics = ReturnType<typeof exchangeMetrics>;
+type ExchangeMetrics = ReturnType<typeof exchangeMetrics>;
 
 /** Counts a request that is over. Its tokens were counted by the record; here they are only added up. */
 export function countExchange(metrics: ExchangeMetrics, record: ExchangeRecord): void {

@@ -5,7 +5,7 @@ import type { GenerationRequest } from '../core/request.ts';
 import { shorten } from './printable.ts';
 
 /** How a request ended, whatever its status: a stream has status 200 before it fails. */
-export type Outcome = 'done' | 'failed' | 'cut-off' | 'client-gone';
+type Outcome = 'done' | 'failed' | 'cut-off' | 'client-gone';
 
 /** A step of a request that is over. Times are milliseconds since the head of the request arrived. */
 export interface Phase {
@@ -20,10 +20,10 @@ export interface Phase {
   readonly finish?: Finish;
 }
 
-export type Finish = Pick<Extract<GenerationEvent, { type: 'finish' }>, 'reason' | 'usage' | 'timings'>;
+type Finish = Pick<Extract<GenerationEvent, { type: 'finish' }>, 'reason' | 'usage' | 'timings'>;
 
 /** Tokens and times of all generations of a request. */
-export interface Totals {
+interface Totals {
   generations: number;
   promptTokens: number;
   cachedTokens: number;
@@ -39,7 +39,7 @@ export const tokenGapSeconds = [
 ] as const;
 const gapBoundsMs = tokenGapSeconds.map((seconds) => seconds * 1000);
 
-export interface TokenGaps {
+interface TokenGaps {
   /** By bucket, not cumulative; the last one is above all bounds. */
   readonly counts: Uint32Array;
   sumMs: number;

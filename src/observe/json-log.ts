@@ -4,7 +4,7 @@ import { errorSentence } from './request-log.ts';
 import { type LineFacts, type LogLevel, leftOutSentence, streamOutput, Terminal } from './terminal.ts';
 
 /** One line of a log: an object with the time and the level first. */
-export function logLine(time: Date, { level = 'info', event = 'message', ...fields }: LineFacts): string {
+function logLine(time: Date, { level = 'info', event = 'message', ...fields }: LineFacts): string {
   return JSON.stringify({ time: time.toISOString(), level, event, ...fields });
 }
 

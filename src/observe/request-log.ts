@@ -7,7 +7,7 @@ import { clock, printable, printableText, shorten } from './printable.ts';
 import type { Repeats } from './repeats.ts';
 import type { Terminal } from './terminal.ts';
 
-export interface RequestLogOptions {
+interface RequestLogOptions {
   readonly terminal: Terminal;
   /** Hides prompts and replies. */
   readonly quiet: boolean;

@@ -3,7 +3,7 @@ import { createReadStream, mkdirSync, readdirSync, rmSync, statSync, writeFileSy
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-export interface PackedFile {
+interface PackedFile {
   readonly path: string;
   readonly bytes: number;
   readonly sha256: string;
@@ -16,7 +16,7 @@ export interface Contents {
   readonly files: readonly PackedFile[];
 }
 
-export interface UnpackParts {
+interface UnpackParts {
   /** Holds one folder per version, and beside each a file for every process that runs from it. */
   readonly folder: string;
   readonly pid: number;

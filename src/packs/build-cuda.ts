@@ -20,7 +20,7 @@ import {
 } from './toolkit.ts';
 
 /** A sentence for people: what is missing, and what to do. */
-export class BuildError extends Error {
+class BuildError extends Error {
   override readonly name = 'BuildError';
 }
 
@@ -41,7 +41,7 @@ export interface BuildParts extends DownloadParts, Pick<InstallParts, 'findPacka
   readonly compiled: (done: number, total: number) => void;
 }
 
-export interface BuildPlan {
+interface BuildPlan {
   readonly toolkit: string;
   readonly architectures: readonly string[];
   readonly jobs: number;

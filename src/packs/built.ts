@@ -20,7 +20,7 @@ export const cudaBuilt: Pack = {
 };
 
 /** What is written about a compiled library, in the `package.json` beside it. */
-export interface BuiltFacts {
+interface BuiltFacts {
   /** Version of the source, which is that of the engine packages. */
   readonly version: string;
   /** `linux-x64` */

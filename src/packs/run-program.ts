@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { Environment } from './toolkit.ts';
 
-export interface Running {
+interface Running {
   readonly environment: Environment;
   readonly signal?: AbortSignal;
   readonly line: (line: string) => void;

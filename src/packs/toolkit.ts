@@ -114,7 +114,7 @@ export async function cardArchitectures(environment: Environment): Promise<reado
   return readCapabilities(said);
 }
 
-export function readCapabilities(text: string): readonly string[] {
+function readCapabilities(text: string): readonly string[] {
   const found = [...text.matchAll(/^\s*(\d+)\.(\d+)\s*$/gm)].map(([, major, minor]) => `${major}${minor}`);
   return [...new Set(found)];
 }

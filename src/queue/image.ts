@@ -17,7 +17,7 @@ import { type TaskDeps, tasks } from './tasks.ts';
 /** The facts are known without loading the model. */
 export type ImageSource = EngineSource<ImageEngine> & { readonly facts: ImageFacts };
 
-export interface ImageDeps extends TaskDeps<ImageEngine, ImageSource> {
+interface ImageDeps extends TaskDeps<ImageEngine, ImageSource> {
   /** Shared by the services of all models. */
   readonly drawings: RunningDrawings;
 }

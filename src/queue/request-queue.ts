@@ -7,7 +7,7 @@ import { type Job, Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
 import type { Place, Queue, WorkKind } from './queue.ts';
 
-export interface EnterOptions {
+interface EnterOptions {
   readonly work: WorkKind;
   readonly lane: string;
   /** It needs the engine for itself. */
@@ -131,7 +131,7 @@ export class RequestQueue {
   }
 }
 
-export interface Finished {
+interface Finished {
   readonly done: number;
   /** Including aborted ones. */
   readonly failed: number;

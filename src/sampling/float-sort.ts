@@ -1,5 +1,5 @@
 /** The bits of a float as an integer with the same order; both zeros are equal. */
-export function orderKey(bits: number): number {
+function orderKey(bits: number): number {
   if (bits === -0x80000000) return 0;
   return bits ^ ((bits >> 31) & 0x7fffffff);
 }

@@ -122,7 +122,7 @@ export class Sampler {
 }
 
 /** Well below every logit, so that a forbidden token is sampled only if nothing else is left. */
-export function forbiddenLogit(logits: Float32Array): number {
+function forbiddenLogit(logits: Float32Array): number {
   let lowest = 0;
   for (let id = 0; id < logits.length; id += 1) {
     const logit = logits[id] as number;

@@ -10,7 +10,7 @@ interface Pipe {
 
 declare const Bare: { readonly IPC: Pipe; exit(code: number): never };
 
-export interface LoadedDriver<Task, Progress> {
+interface LoadedDriver<Task, Progress> {
   /** Resolves to the bytes of the result. */
   run(task: Task, input: Uint8Array, progress: (progress: Progress) => void): Promise<Uint8Array>;
   /** Makes the running task reject. */

@@ -14,7 +14,7 @@ export type EngineState =
   | { readonly type: 'stopping' | 'stopped' };
 
 /** Why requests do not wait for an engine that restarts. */
-export interface Trouble {
+interface Trouble {
   readonly reason: string;
   readonly retryAfterSeconds: number;
 }

@@ -6,7 +6,7 @@ import { openParent } from './parent.ts';
 import { closingMs, type FromTaskWorker, type ToTaskWorker } from './task-messages.ts';
 
 /** A loaded engine. */
-export interface LoadedTasks<Facts, Task, Event> {
+interface LoadedTasks<Facts, Task, Event> {
   readonly facts: Facts;
   /** How many tasks may run at once; 1 by default. */
   readonly atOnce?: number;

@@ -27,7 +27,7 @@ type SizedOptions = Pick<
 >;
 
 /** Files that are loaded with the model: a projector by its size, a draft model by its shape. */
-export interface BesideModel {
+interface BesideModel {
   readonly projectorBytes: number;
   readonly draft: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken'> | undefined;
 }
@@ -43,7 +43,7 @@ export async function besideModel(
   return { projectorBytes: projectorStats?.size ?? 0, draft: file?.shape };
 }
 
-export const nothingBeside: BesideModel = { projectorBytes: 0, draft: undefined };
+const nothingBeside: BesideModel = { projectorBytes: 0, draft: undefined };
 
 /**
  * The GPU memory of a model. Weights and cache are divided by layers; the rest is needed with the first layer: compute buffers, the

@@ -15,7 +15,7 @@ import type { GpuBuild, LoadOptions } from './load-options.ts';
 type Restartable = Pick<LoadOptions, 'backend' | 'gpuLayers' | 'layersBefore' | 'failedGpuBuilds' | 'skipCpuVariants'>;
 
 /** Facts about the worker that has ended. */
-export interface WorkerFacts extends Known {
+interface WorkerFacts extends Known {
   /** Layers that it put on GPUs; undefined if it did not get that far. */
   readonly gpuLayers: number | undefined;
   /** Whether a model was loaded before with this build. */

@@ -8,7 +8,7 @@ export interface SystemCuda {
   readonly base: string;
 }
 
-export interface SystemFiles {
+interface SystemFiles {
   readonly exists: (path: string) => boolean;
   readonly read: (path: string) => Buffer;
   readonly arch: string;

@@ -129,7 +129,7 @@ export interface Facts {
   readonly model: RemoteModel;
 }
 
-export interface AskingOptions {
+interface AskingOptions {
   readonly model: string | undefined;
   /** Requests with the same key prefer the same backend. */
   readonly affinity: string;

@@ -4,7 +4,7 @@ import { BackendConnection } from './connection.ts';
 import { problemOf, RemoteFailure } from './failure.ts';
 import { type Identity, identify, kinds, type RemoteKind, type RemoteModel, shownName } from './kinds.ts';
 
-export type BackendState =
+type BackendState =
   | { readonly type: 'unknown' }
   | { readonly type: 'up' }
   /** Not reachable. The reason follows the address in messages. */

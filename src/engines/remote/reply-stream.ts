@@ -194,7 +194,7 @@ export function lost(host: string, reason: string): AppError {
 }
 
 /** A string, or an object with a message and perhaps a status. */
-export function streamErrorOf(error: unknown): StreamError {
+function streamErrorOf(error: unknown): StreamError {
   const { message, code, status, type } = objectAt(error);
   const words = textAt(error) ?? textAt(message) ?? textAt(type) ?? 'it sent an error without a message';
   return new StreamError(words, numberAt(code) ?? numberAt(status) ?? 500);

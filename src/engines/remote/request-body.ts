@@ -148,7 +148,7 @@ export interface ControlsBody {
   readonly unheeded: readonly string[];
 }
 
-export interface ControlFacts {
+interface ControlFacts {
   readonly kind: RemoteKind;
   /** Address for messages. */
   readonly host: string;

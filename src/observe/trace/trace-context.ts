@@ -1,5 +1,5 @@
 /** A W3C trace context: https://www.w3.org/TR/trace-context/ */
-export interface TraceContext {
+interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
   /** 16 hexadecimal digits. */

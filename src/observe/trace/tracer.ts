@@ -23,7 +23,7 @@ const answerMs = 10_000;
 
 const randomId: NewTraceId = (bytes) => randomBytes(bytes).toString('hex');
 
-export interface TracerParts extends Pick<SpanExporterParts, 'resource' | 'say'> {
+interface TracerParts extends Pick<SpanExporterParts, 'resource' | 'say'> {
   /** The whole address, with `/v1/traces`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ import type { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
 import { type PairMarks, pairReader, type ReadText, readInput, templateReader } from './inputs.ts';
 import { type Computer, SharedBatches } from './shared-batches.ts';
 
-export interface EmbedderParts {
+interface EmbedderParts {
   readonly facts: Pick<EmbeddingFacts, 'maxTokens' | 'pooling' | 'dimensions'>;
   readonly words: Pick<Vocabulary, 'size' | 'tokenizeAside' | 'detokenize' | 'around'>;
   readonly computer: Computer;

@@ -192,7 +192,7 @@ interface LoraFile {
   readonly path: string;
 }
 
-export interface Loras {
+interface Loras {
   /** Applied to every picture. */
   readonly fixed: readonly (LoraFile & { readonly weight: number })[];
   /** Applied on request. */

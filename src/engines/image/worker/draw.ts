@@ -15,7 +15,7 @@ export interface DrawParts extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'>
   readonly upscaler: NetworkOf;
 }
 
-export interface DrawTask {
+interface DrawTask {
   readonly request: ImageRequest;
   /** Embeddings of the prompt and of the negative prompt. */
   readonly conditions: readonly [Float32Array, Float32Array];

@@ -26,7 +26,7 @@ const espeakNames: Readonly<Record<SpokenLanguage, string>> = {
 };
 
 /** Tells how the words of a text are pronounced. */
-export type Pronounce = (text: string, language: SpokenLanguage) => Ipa;
+type Pronounce = (text: string, language: SpokenLanguage) => Ipa;
 
 /** eSpeak NG in WebAssembly, from the folder of its package. */
 export async function openEspeak(folder: string): Promise<Pronounce> {

@@ -6,7 +6,7 @@ import type { Blend } from './voices.ts';
 export const styleLength = 256;
 
 /** Of one voice: the vectors for 1, 2, 3, … tokens. */
-export type StyleTable = Float32Array;
+type StyleTable = Float32Array;
 
 /** Reads the tables of voices once each. */
 export class StyleTables {

@@ -6,7 +6,7 @@ import { readMoney, readTelephones, readUnits } from './quantities.ts';
 import { readAbbreviations, readAcronyms, readRomanNumerals } from './words.ts';
 
 /** English is normalised; `other` languages keep their numbers, which the engine reads. */
-export type ReadingLanguage = 'en-us' | 'en-gb' | 'other';
+type ReadingLanguage = 'en-us' | 'en-gb' | 'other';
 
 /** A text as it is read aloud: numbers, dates, amounts, abbreviations, addresses and symbols in words, without markup and emoji. */
 export function readableText(text: string, language: ReadingLanguage): string {

@@ -4,7 +4,7 @@ import { packageFolder, packageProblem } from '../../package-folder.ts';
 import type { WhisperAddon } from './addon.ts';
 
 /** A build of whisper.cpp: an addon of Node, or the folder of its library. */
-export type WhisperBuild =
+type WhisperBuild =
   | { readonly type: 'addon'; readonly addon: WhisperAddon; readonly gpu: boolean }
   | { readonly type: 'library'; readonly folder: string };
 

@@ -4,7 +4,7 @@ import type { WhisperDriver, WhisperTask } from './driver.ts';
 import type { WhisperResult } from './segments.ts';
 
 /** The version whose structures are described here. Others may have other ones. */
-export const libraryVersion = '1.8.3';
+const libraryVersion = '1.8.3';
 
 const pointer = 'void *';
 const text = 'const char *';

@@ -93,7 +93,7 @@ export function cheapestPath(cost: Float64Array, rows: number, columns: number):
 }
 
 /** A word, and how many tokens it has. */
-export interface TokenWord {
+interface TokenWord {
   readonly word: string;
   readonly tokens: number;
 }

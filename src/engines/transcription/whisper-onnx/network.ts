@@ -5,7 +5,7 @@ import type { Attention } from './align.ts';
 import type { Decoder, DecoderState } from './decode.ts';
 import { bands, windowFrames } from './mel.ts';
 
-export interface NetworkShape {
+interface NetworkShape {
   readonly layers: number;
   readonly heads: number;
   /** Width of a head. */

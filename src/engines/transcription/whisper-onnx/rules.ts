@@ -80,7 +80,7 @@ export function pick(logits: Float32Array, temperature: number, random: () => nu
   return best;
 }
 
-export interface TokenSegment {
+interface TokenSegment {
   /** Seconds from the start of the window. */
   readonly start: number;
   readonly end: number;

@@ -1,5 +1,5 @@
 /** Files of a Whisper model for Transformers, as parsed JSON. */
-export interface TokenizerFiles {
+interface TokenizerFiles {
   /** Numbers of the tokens, which are texts of stand-ins for bytes. */
   readonly vocabulary: Readonly<Record<string, number>>;
   /** Special tokens and languages. */

@@ -14,7 +14,7 @@ const maxSeconds = 3 * 3600;
 /** Some 40 MB of samples. */
 const defaultBufferSeconds = 10 * 60;
 
-export interface TranscribeParts {
+interface TranscribeParts {
   readonly recogniser: Recogniser;
   readonly voice: { listen(sound: AsyncIterable<Float32Array>, tools: SpeechTools): AsyncIterable<Activity> };
   /** The program that decodes AAC. */
