@@ -101,6 +101,14 @@ async function say(page: Page, text: string, count: number): Promise<void> {
   await finished(page);
 }
 
+/** The entries of the open menu that a click on their middle or end would not hit. */
+const coveredEntries = (page: Page): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('[role="menuitem"]')].filter((entry) => {
+    const { top, bottom, left, right } = entry.getBoundingClientRect();
+    const hit = (x) => entry.contains(document.elementFromPoint(x, (top + bottom) / 2));
+    return !hit((left + right) / 2) || !hit(right - 5);
+  }).map(({ innerText }) => innerText)`);
+
 /** Drops a file on the page. Returns what the page says about it. */
 async function drop(page: Page, name: string, content: string): Promise<string> {
   await page.evaluate(`location.hash = '#/chat'`);
@@ -125,6 +133,11 @@ describe.skipIf(withoutBrowser)('characters', () => {
       .setInputFiles({ name: 'ada.png', mimeType: 'image/png', buffer: Buffer.from(pictureWith(ada)) });
     await page.getByText('Ada added to your characters.').waitFor();
     await page.getByText('Come in, You.').waitFor();
+    // The notice is still there, and covers no entry of a menu.
+    await button(page, 'Chat menu').click();
+    await page.getByRole('menuitem').first().waitFor();
+    expect(await coveredEntries(page)).toEqual([]);
+    await page.keyboard.press('Escape');
     await page.getByRole('status').getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('button', { name: /^Play/ }).waitFor();
     await expect.poll(() => page.getByRole('complementary').getByRole('link').count()).toBe(0);
