@@ -48,23 +48,11 @@ export interface BegunStep {
   readonly unfinished: boolean;
 }
 
-export interface Batch<Running extends RunningState> {
-  /** In each: at most `limit` tokens of the generation, and at most `draft` drafted ones. */
-  readonly rows: readonly { readonly generation: Running; readonly limit: number; readonly draft: number }[];
-  /** The idle sequences that get a padding token. */
-  readonly padding: readonly Running['slot'][];
-}
-
-export interface Step<Running extends RunningState> {
-  readonly decode: readonly Batch<Running>[];
-  readonly prefill: Batch<Running> | undefined;
-}
+export type Step<Running extends RunningState> = ReturnType<typeof decide<Running>>;
+export type Batch<Running extends RunningState> = ReturnType<typeof batchOf<Running>>;
 
 /** The next step: first one token for each generation in decode, then prefill: whole batches if nothing decodes, otherwise a short chunk. */
-export function decide<Running extends RunningState>(
-  state: SchedulingState<Running>,
-  on: Switches = heuristics,
-): Step<Running> {
+export function decide<Running extends RunningState>(state: SchedulingState<Running>, on: Switches = heuristics) {
   const { running, slots, batchCapacity, isolated, onGpu, begun } = state;
   const decoding = begun ? [] : running.filter(({ inPrefill }) => !inPrefill);
   const hasTime =
@@ -82,14 +70,14 @@ export function decide<Running extends RunningState>(
   };
 }
 
-/** A batch with equal shares of its capacity. */
+/** A batch with equal shares of its capacity: at most `limit` tokens of each generation, and at most `draft` drafted ones. */
 export function batchOf<Running extends RunningState>(
   generations: readonly Running[],
   padded: readonly Running['slot'][],
   batchCapacity: number,
   limit: number,
   on: Switches = heuristics,
-): Batch<Running> {
+) {
   const share = Math.min(limit, Math.floor(batchCapacity / (generations.length + padded.length)));
   const rows = generations.map((generation) => {
     const { draft, inPrefill } = generation;

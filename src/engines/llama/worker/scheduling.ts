@@ -1,80 +1,27 @@
 /**
  * The heuristics of scheduling in the worker: which sequences share a batch, how much of a prompt is prefilled, padding, slots, drafts
- * and threads. Each constant has its reason.
- *
- * The table has the speed with each heuristic relative to that without it. "Measured" compares the states before and after a change
- * (`npm run bench -- serve`, `busy`, `cache` and `gpu`, 17 November 2026; arm64 is a Neoverse-N1 and x64 a Sapphire Rapids, both with two
- * cores; the GPU is an H200). "Simulated" is the lowest and the highest of all traces (`npm run bench -- scheduling`); the last column
- * has the best that it gives besides speed (below 1 is better), or what it costs.
- *
- * | heuristic            | measured                             | simulated: arm64 | x64          | GPU          | besides, simulated        |
- * | -------------------- | ------------------------------------ | ---------------- | ------------ | ------------ | ------------------------- |
- * | severalPrefills      | not measured                         | 0.98 to 1.03     | 1.00 to 1.03 | 1.00 to 1.19 | first token 0.51 (GPU)    |
- * | shortChunks          | not measured                         | 0.96 to 1.08     | 0.73 to 1.00 | 1.00 to 1.03 | gaps 0.14 (arm64)         |
- * | shortestPrompt       | not measured                         | 0.97 to 1.07     | 0.99 to 1.01 | 1.00         | first token 0.05 (median) |
- * | sharedPrefill        | not measured                         | 0.96 to 1.02     | 1.00 to 1.07 | 1.00 to 1.18 | first token 0.26 (GPU)    |
- * | padding              | not measured                         | 0.99 to 1.04     | 0.97 to 1.02 | 1.00 to 1.07 | gaps 0.65 (GPU)           |
- * | draftPauses          | drafts: arm64, 1 stream 1.00 to 1.69,| 1.00 to 2.50     | 1.00 to 2.64 | 0.99 to 2.53 | gaps 0.13 (arm64)         |
- * | draftHistory         | 2: 0.94 to 1.32, 4: 1.00;            | 1.00 to 1.03     | 1.00 to 1.05 | 0.96 to 1.02 | gaps 0.50 (arm64)         |
- * | fewDraftingSequences | GPU, 1 stream 1.01                   | 1.00 to 1.08     | 1.00 to 1.08 | 1.00 to 1.10 | gaps 0.33 (GPU)           |
- * | draftBlocks          | not measured alone                   | 0.99 to 1.04     | 0.99 to 1.01 | not used     |                           |
- * | minDraft             | not measured alone                   | 0.90 to 1.02     | 0.93 to 1.00 | 0.90 to 1.04 |                           |
- * | editedChats          | not measured                         | 0.99 to 1.10     | 0.98 to 1.03 | 0.97 to 1.02 | prefilled 0.83 (GPU)      |
- * | copiedPrefix         | not measured                         | 0.98 to 1.06     | 0.98 to 1.06 | 0.97 to 1.03 | prefilled 0.79 (GPU)      |
- * | adjacentSlots        | slots: arm64, 4 streams 1.67,        | 0.91 to 1.36     | 0.93 to 1.28 | 0.94 to 1.58 | prefilled up to 1.59      |
- * | joinedRuns           | 8: 1.27, 12: 1.19, 1 to 3: 1.01;     | 0.96 to 1.11     | 0.97 to 1.13 | 0.99 to 1.10 |                           |
- * | longestRun           | x64, 8 streams 1.53; GPU 1.00        | 1.00 to 1.01     | 1.00 to 1.01 | 0.99 to 1.07 | prefilled up to 1.47      |
- * | recentSlots          | not measured alone                   | 0.98 to 1.05     | 0.97 to 1.00 | 0.95 to 1.01 | prefilled 0.59 (GPU)      |
- * | fewSlots             | not measured                         | 0.90 to 1.29     | 0.97 to 1.06 | 0.97 to 1.01 | first token 0.17 (arm64)  |
- * | shortTexts           | not measured alone                   | 0.97 to 1.16     | 0.99 to 1.17 | 1.00 to 1.17 | gaps 0.64 (GPU)           |
- * | flush delay          | arm64, 1 stream 1.06                 | not simulated    |              |              |                           |
- * | inline batches       | not measured                         | not simulated    |              |              |                           |
- * | threads, trials,     | arm64: idle 0.99, one busy program   | not simulated    |              |              |                           |
- * | contention           | 21, two 3.7; x64: one program 0.5    |                  |              |              |                           |
- * | sampler threads      | GPU: sampling 40 % to 9 % of a step  | not simulated    |              |              |                           |
- *
- * The measurements are not ablations; the flush delay is of two separate runs. Threads are compared with all threads fixed; on x64 the
- * busy program had the lowest priority and left them the cores. On the GPU, drafts were measured with a random model, which shows only
- * their cost, and two other changes lowered the share of sampling too.
+ * and threads. Each constant has its reason; docs/performance.md has a table of what each heuristic gives.
  */
 
-/** All are on; the simulator switches them off one by one. */
+/** The switches of what `decide` and `chooseSlot` do; the simulator turns them off one by one (`npm run bench -- scheduling`). */
 export const heuristics = {
-  /** A step goes on with further prompts for a while: generations that start together share all further batches. */
   severalPrefills: true,
-  /** A prompt is prefilled in short chunks while other sequences decode. */
   shortChunks: true,
-  /** Every second chunk is of the shortest prompt instead of the oldest. */
   shortestPrompt: true,
-  /** Short prompts share a batch. */
   sharedPrefill: true,
-  /** Idle sequences between active ones get a token, so that all are computed in one pass. */
   padding: true,
-  /** No drafts for a while after rejected ones. */
   draftPauses: true,
-  /** A request begins with the rejections of the one before. */
   draftHistory: true,
-  /** No drafts with too many sequences. */
   fewDraftingSequences: true,
-  /** Drafts fill the blocks of rows of the kernels. */
   draftBlocks: true,
-  /** A draft has at least a token per sequence of the batch. */
   minDraft: true,
-  /** A chat that was edited keeps its slot, and one that is only quoted is not evicted. */
   editedChats: true,
-  /** The common prefix is copied from another slot. */
   copiedPrefix: true,
-  /** A request gets a slot next to an active one instead of the oldest. */
   adjacentSlots: true,
-  /** One between two active ones first. */
   joinedRuns: true,
-  /** Without active ones, the start of the longest run of old slots. */
   longestRun: true,
-  /** The recently used slots are not evicted. */
   recentSlots: true,
-  /** With few slots only the oldest is evicted. */
   fewSlots: true,
-  /** Except for short texts. */
   shortTexts: true,
 } as const;
 

@@ -139,6 +139,5 @@ function lowest<One>(list: readonly One[], cost: (one: One) => number): One | un
   return [...list].sort((a, b) => cost(a) - cost(b))[0];
 }
 
-function mostReused<Measured extends { readonly reused: number }>(list: readonly Measured[]): Measured | undefined {
-  return list.reduce<Measured | undefined>((best, one) => (best && best.reused >= one.reused ? best : one), undefined);
-}
+const mostReused = <Measured extends { readonly reused: number }>(list: readonly Measured[]) =>
+  lowest(list, ({ reused }) => -reused);

@@ -94,34 +94,25 @@ const minLogIntervalMs = 60_000;
 const minMessageIntervalMs = 1000;
 
 class Report {
-  #decode: number;
-  #prefill: number;
   #changes = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
   readonly #logs: readonly [ThreadLog, ThreadLog];
 
   constructor(private readonly options: StepThreadsOptions) {
-    this.#decode = options.decode;
-    this.#prefill = options.prefill;
     this.#logs = [new ThreadLog('Replies', options.decode), new ThreadLog('Prompts', options.prefill)];
   }
 
   update(decode: number, prefill: number, now: number): void {
-    if (decode !== this.#decode) this.#changes += 1;
-    if (prefill !== this.#prefill) this.#changes += 1;
-    this.#decode = decode;
-    this.#prefill = prefill;
-    if (this.#changes > 0 && now - this.#sentAt >= minMessageIntervalMs) {
-      this.options.send({ type: 'threads', decode, prefill, changes: this.#changes });
-      this.#changes = 0;
-      this.#sentAt = now;
+    const { send } = this.options;
+    for (const [log, threads] of [[this.#logs[0], decode] as const, [this.#logs[1], prefill] as const]) {
+      if (threads !== log.latest) this.#changes += 1;
+      const text = log.update(threads, now);
+      if (text !== undefined) send({ type: 'note', text });
     }
-    this.#note(this.#logs[0].update(decode, now));
-    this.#note(this.#logs[1].update(prefill, now));
-  }
-
-  #note(text: string | undefined): void {
-    if (text !== undefined) this.options.send({ type: 'note', text });
+    if (this.#changes === 0 || now - this.#sentAt < minMessageIntervalMs) return;
+    send({ type: 'threads', decode, prefill, changes: this.#changes });
+    this.#changes = 0;
+    this.#sentAt = now;
   }
 }
 
@@ -129,7 +120,7 @@ class Report {
 class ThreadLog {
   #logged: number;
   #loggedAt = Number.NEGATIVE_INFINITY;
-  #latest: number;
+  latest: number;
   #changedAt = 0;
 
   constructor(
@@ -137,12 +128,12 @@ class ThreadLog {
     private readonly max: number,
   ) {
     this.#logged = max;
-    this.#latest = max;
+    this.latest = max;
   }
 
   update(threads: number, now: number): string | undefined {
-    if (threads !== this.#latest) {
-      this.#latest = threads;
+    if (threads !== this.latest) {
+      this.latest = threads;
       this.#changedAt = now;
     }
     if (threads === this.#logged || now - this.#changedAt < minLastingMs || now - this.#loggedAt < minLogIntervalMs)
