@@ -47,6 +47,8 @@ export interface ChatService {
   countTokens(request: ChatRequest, signal?: AbortSignal): Promise<number>;
   /** Whether a reply without thinking was requested and the prompt cannot express it. */
   thinksAnyway(request: ChatRequest): Promise<boolean>;
+  /** The chat template, where it is not that of the model. */
+  readonly templateText?: string | undefined;
 }
 
 /** Chats on top of plain generation: renders the conversation, and parses the text into thinking, answer and calls. */

@@ -15,7 +15,6 @@ import type { ControlParts } from '../protocols/controls/decode.ts';
 import { type CompletionParts, type DialectModel, randomId } from '../protocols/dialect.ts';
 import { SlotWatch } from '../protocols/llamacpp/status.ts';
 import type { NativeParts } from '../protocols/native/routes.ts';
-import type { OllamaParts } from '../protocols/ollama/routes.ts';
 import type { PictureParts } from '../protocols/pictures/request.ts';
 import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
@@ -29,7 +28,6 @@ export interface ModelContext
   extends DialectModel,
     Pick<CompletionParts, 'replacePlaceholders'>,
     Pick<NativeParts, 'engineFeatures' | 'preloadStory'>,
-    Pick<OllamaParts, 'chatTemplate'>,
     Pick<PictureParts, 'imageDefaults'> {
   readonly settings: Settings;
   /** In the registry. */
@@ -61,7 +59,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     observer: together([services.observer, services.metrics.watch(name, () => text), slots]),
   });
   services.slots.set(text, slots);
-  const chat = modelChat(parts, services, text);
+  const chat = { ...modelChat(parts, services, text), templateText: format.templateText };
   const observer = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
   const taskServices = createTaskServices(parts.taskSources ?? {}, { requestQueue, observer, drawings });
   const defaults = requestDefaults(settings);
@@ -91,7 +89,6 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     replacePlaceholders: (texts: InstructText) => replacePlaceholders(texts, adapter.tags),
     engineFeatures: () => taskFeatures(parts.taskSources ?? {}),
     preloadStory: preloadedStory(settings.preloadstory),
-    chatTemplate: format.templateText,
     settings,
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { TextState } from '../../core/text-service.ts';
-import { callOf, finishEvent, readyState, scriptedText, startEvent } from '../testing/doubles.ts';
+import { callOf, finishEvent, readyState, scriptedChat, scriptedText, startEvent } from '../testing/doubles.ts';
 import { jsonOf, textOf } from '../testing/reply-text.ts';
 import { llamacppFamily } from './errors.ts';
 import { SlotWatch } from './status.ts';
@@ -127,7 +127,7 @@ test.each<TextState>([
 test('props: the chat template, also before the model is loaded', async () => {
   const chatTemplate = '{% for tool in tools %}{% endfor %}';
   for (const state of [{ type: 'ready', model } as const, { type: 'loading', name: 'mini', progress: 0 } as const]) {
-    const parts = { ...inState(state), chatTemplate };
+    const parts = { ...inState(state), chat: scriptedChat([], { templateText: chatTemplate }).chat };
     expect(await jsonOf(await ask(parts, get('/props')))).toMatchObject({
       chat_template: chatTemplate,
       chat_template_caps: { supports_tools: true },

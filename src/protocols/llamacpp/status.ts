@@ -26,8 +26,6 @@ export interface StatusServices extends DialectServices {
 export interface StatusParts extends DialectParts, StatusServices {
   /** What the loaded model can take, where it is not known from the model itself. */
   readonly modalities?: () => { readonly vision: boolean; readonly audio: boolean };
-  /** The chat template, where it is not that of the model. */
-  readonly chatTemplate?: string | undefined;
   readonly settings: Pick<Settings, 'lora' | 'loramult'>;
 }
 
@@ -91,7 +89,7 @@ async function metricsReply(_: Call, { metrics, text: model, startedAt }: Status
 function propsReply({ authorized }: Call, parts: StatusParts): Reply {
   const state = parts.text.state();
   const model = state.type === 'ready' ? state.model : undefined;
-  const template = parts.chatTemplate ?? model?.chatTemplate;
+  const template = parts.chat.templateText ?? model?.chatTemplate;
   const contextSize = parts.text.contextSize();
   return json({
     default_generation_settings: {

@@ -7,7 +7,7 @@ import { quantizationOf } from '../../gguf/quantization.ts';
 import type { Call } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
-import { callOf, scriptedText } from '../testing/doubles.ts';
+import { callOf, scriptedChat, scriptedText } from '../testing/doubles.ts';
 import { scriptedEmbedding } from '../testing/embedding.ts';
 import { cachedFiles } from './models.ts';
 import { answeringProbes, ollamaEndpoints } from './routes.ts';
@@ -152,7 +152,7 @@ test('/api/show: the usable context beside that of the file', async () => {
 });
 
 test('/api/show: the template of the chats', async () => {
-  const { parts } = ollamaParts([], { chatTemplate: '{{ mine }}' });
+  const { parts } = ollamaParts([], { chat: scriptedChat([], { templateText: '{{ mine }}' }).chat });
   expect((await ask(parts, 'POST', '/api/show', { model: 'm' })).value).toMatchObject({
     template: '{{ mine }}',
     capabilities: ['completion', 'tools'],
@@ -359,7 +359,7 @@ describe('with several models by name', () => {
   });
 
   test('/api/show: the chat template of the default model', async () => {
-    const { parts } = several([present, big], { chatTemplate: 'own' });
+    const { parts } = several([present, big], { chat: scriptedChat([], { templateText: 'own' }).chat });
     expect((await ask(parts, 'POST', '/api/show', { model: 'mini' })).value).toMatchObject({ template: 'own' });
     expect((await ask(parts, 'POST', '/api/show', { model: 'big' })).value).toMatchObject({ template: 'x' });
   });

@@ -29,9 +29,8 @@ export interface ModelFileParts {
   readonly now: () => number;
 }
 
-export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'models' | 'alias' | 'taskServices'> {
-  /** The chat template, where it is not that of the model. */
-  readonly chatTemplate?: string | undefined;
+export interface ModelParts
+  extends Pick<DialectParts, 'text' | 'chat' | 'modelName' | 'models' | 'alias' | 'taskServices'> {
   /** How much of the model is in GPU memory. */
   readonly gpuBytes?: () => number;
 }
@@ -104,7 +103,7 @@ async function listedModels(parts: ModelParts): Promise<readonly ListedModel[]> 
 async function entryOf({ id, present, path, known }: ListedModel, parts: ModelParts, read: ReadFile) {
   const file = path === undefined ? undefined : await read(path);
   const own = known ? known.chatTemplate : file && textOf(file.header, 'tokenizer.chat_template');
-  return textEntry(id, known, file, (present ? parts.chatTemplate : undefined) ?? own);
+  return textEntry(id, known, file, (present ? parts.chat.templateText : undefined) ?? own);
 }
 
 async function tags(parts: ModelParts, read: ReadFile): Promise<readonly object[]> {
