@@ -31,6 +31,18 @@ test('endpoints: a path is named in the folder of its dialect alone', async () =
   expect(several.map(([path, names]) => `${path}: ${[...names].join(', ')}`)).toEqual([]);
 });
 
+test('endpoints: the path of a row with a field table is not repeated beside the table', async () => {
+  const { modelEndpoints } = await builtApp();
+  const paths = new Set(modelEndpoints.filter(({ fields }) => fields).map(({ path }) => path));
+  expect(paths.size).toBeGreaterThan(20);
+  const tables = files.filter((file) => file.endsWith('fields.ts'));
+  const repeated = tables.flatMap((file) => {
+    const named = readFileSync(join(source, file), 'utf8').matchAll(/'(?:GET|POST|PUT|DELETE) (\/[^'\s,{]*)/g);
+    return [...named].map(([, path = '']) => path).filter((path) => paths.has(path));
+  });
+  expect(repeated).toEqual([]);
+});
+
 test('docs/contributing.md: "Add a dialect" names the files that import the dialect of its example', () => {
   const guide = readFileSync(new URL('../../docs/contributing.md', import.meta.url), 'utf8');
   const section = guide.split(/^## /m).find((part) => part.startsWith('Add a dialect')) ?? '';
