@@ -16,7 +16,6 @@ import { transcriptionFidelities } from '../protocols/openai/audio/transcription
 import { imagesFidelity } from '../protocols/openai/images/fields.ts';
 import { realtimeFidelity } from '../protocols/realtime/fields.ts';
 import { responsesFidelity } from '../protocols/responses/fields.ts';
-import { sdapiFidelity } from '../protocols/sdapi/fields.ts';
 import { vitsFidelity, xttsFidelity } from '../protocols/xtts/routes.ts';
 
 /** What every dialect does with every field, by the page under docs/apis/ that documents it. */
@@ -44,7 +43,7 @@ export function fidelityByPage(
     messages: tablesOf('messages', 'Messages'),
     ollama: tablesOf('ollama', 'Ollama'),
     llamacpp: tablesOf('llamacpp', 'llama.cpp server'),
-    sdapi: sdapiFidelity,
+    sdapi: tablesOf('sdapi', 'Stable Diffusion web UI'),
     comfy: comfyFidelity,
   };
 }

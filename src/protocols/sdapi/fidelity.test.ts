@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
+import { fieldTablesOf } from '../fidelity/fidelity.ts';
 import { fitted, fittedMask, readPicture } from '../pictures/sent-picture.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { base64Of, fakeImage, inProcessEditor, pngOf } from '../testing/pictures.ts';
-import { sdapiFidelity } from './fields.ts';
 import { sdapiWorld } from './testing/world.ts';
 
 const picture = base64Of(pngOf(16, 16));
@@ -207,9 +207,11 @@ const plans: readonly {
   },
 ];
 
+const tables = fieldTablesOf('Stable Diffusion web UI', sdapiWorld(undefined).rows);
+
 for (const [index, { path, base, proofs, silent }] of plans.entries()) {
   proveFidelity({
-    table: sdapiFidelity[index] as EndpointFidelity,
+    table: tables[index] as EndpointFidelity,
     base,
     ask: asking(world, 'POST', `/sdapi/v1/${path}`),
     proofs,

@@ -1,4 +1,3 @@
-import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { Fit } from '../../core/pictures.ts';
 import * as f from '../fields.ts';
 import {
@@ -11,8 +10,6 @@ import {
   unusedDrawingFields,
 } from '../pictures/fields.ts';
 import { readOptionalPicture, readPicture, type SentPicture } from '../pictures/sent-picture.ts';
-
-const dialect = 'Stable Diffusion web UI';
 
 /** The numbers of the original. */
 const readFit: f.Read<Fit> = f.described(
@@ -132,14 +129,3 @@ export const optionFields = {
   ),
   ...f.places({ 'every other option': f.ignored('Accepted without effect.') }),
 };
-
-const tableOf = (path: string, table: f.Table) => f.fidelityOf(dialect, `POST /sdapi/v1/${path}`, table);
-
-export const sdapiFidelity: readonly EndpointFidelity[] = [
-  tableOf('txt2img, POST /sdapi/v1/img2img', drawFields),
-  tableOf('extra-single-image', extraSingleFields),
-  tableOf('extra-batch-images', extraBatchFields),
-  tableOf('interrogate', interrogateFields),
-  tableOf('png-info', pngInfoFields),
-  tableOf('options', optionFields),
-];

@@ -4,7 +4,7 @@ import type { ImageFacts } from '../../core/image.ts';
 import { type AccessRule, type Call, json, type Reply } from '../../http/call.ts';
 import { information, legacyOpen, read, write } from '../access.ts';
 import { atPaths, bodyOf, endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
-import { readFields } from '../fields.ts';
+import { readFields, type Table } from '../fields.ts';
 import { modelHash } from '../pictures/infotext.ts';
 import { factsFor, isResampler, type PictureParts, type PictureServices } from '../pictures/request.ts';
 import { samplerAliases, samplerDisplay } from '../pictures/sampler-names.ts';
@@ -12,7 +12,14 @@ import { clientOf } from '../ticket.ts';
 import { draw } from './draw.ts';
 import { sdapiFamily } from './errors.ts';
 import { type InterrogateParts, interrogate, pngInfo, upscaleMany, upscaleOne } from './extras.ts';
-import { optionFields } from './fields.ts';
+import {
+  drawFields,
+  extraBatchFields,
+  extraSingleFields,
+  interrogateFields,
+  optionFields,
+  pngInfoFields,
+} from './fields.ts';
 import { keyOf, type LastDrawings, lastDrawing, progressReply } from './progress.ts';
 
 interface SdapiContext extends PictureParts, InterrogateParts {}
@@ -42,18 +49,19 @@ export function sdapiEndpoints({ last, ...server }: SdapiServices) {
       method: 'GET',
     });
   // A model name in the body is not that of a text model.
-  const post = (path: string, summary: string, handle: Own['handle'], queued = false): Own =>
-    row(`/sdapi/v1/${path}`, summary, handle, { queued, modelSelection: 'any-name' });
-  const work = (path: string, summary: string, handle: Own['handle']): Own => post(path, summary, handle, true);
+  const post = (path: string, summary: string, handle: Own['handle'], own: Partial<Own> = {}): Own =>
+    row(`/sdapi/v1/${path}`, summary, handle, { modelSelection: 'any-name', ...own });
+  const work = (path: string, summary: string, fields: Table, handle: Own['handle']): Own =>
+    post(path, summary, handle, { queued: true, fields });
   const endpoints = [
-    work('txt2img', 'A picture from a prompt.', (call, parts) => draw(call, 'txt2img', { ...parts, last })),
-    work('img2img', 'A picture from a prompt and a picture.', (call, parts) =>
+    work('txt2img', 'A picture from a prompt.', drawFields, (call, parts) => draw(call, 'txt2img', { ...parts, last })),
+    work('img2img', 'A picture from a prompt and a picture.', drawFields, (call, parts) =>
       draw(call, 'img2img', { ...parts, last }),
     ),
-    ...atPaths(work('extra-single-image', 'A picture enlarged.', upscaleOne), '/sdapi/v1/upscale'),
-    work('extra-batch-images', 'Several pictures enlarged.', upscaleMany),
-    work('interrogate', 'A caption for a picture, by the text model.', interrogate),
-    { ...post('png-info', 'The infotext of a picture.', pngInfo), ...legacyOpen(read('images')) },
+    ...atPaths(work('extra-single-image', 'A picture enlarged.', extraSingleFields, upscaleOne), '/sdapi/v1/upscale'),
+    work('extra-batch-images', 'Several pictures enlarged.', extraBatchFields, upscaleMany),
+    work('interrogate', 'A caption for a picture, by the text model.', interrogateFields, interrogate),
+    post('png-info', 'The infotext of a picture.', pngInfo, { ...legacyOpen(read('images')), fields: pngInfoFields }),
     post('interrupt', 'Stop all drawings, or that of the genkey in the query.', (call, { drawings }) => {
       if (drawings.interrupt(keyOf(call.query), clientOf(call))) last.interrupted = true;
       return json({});
@@ -62,8 +70,11 @@ export function sdapiEndpoints({ last, ...server }: SdapiServices) {
       parts.drawings.skip(keyOf(call.query), clientOf(call));
       return json(null);
     }),
-    post('options', 'Accepted; names of other models are refused.', (call, { taskServices }) =>
-      setOptions(call, taskServices?.image?.facts),
+    post(
+      'options',
+      'Accepted; names of other models are refused.',
+      (call, { taskServices }) => setOptions(call, taskServices?.image?.facts),
+      { fields: optionFields },
     ),
     ...['refresh-checkpoints', 'refresh-vae', 'refresh-embeddings', 'refresh-loras'].map((path) =>
       post(path, 'Accepted without effect.', () => json(null)),

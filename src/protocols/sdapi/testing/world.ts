@@ -27,8 +27,10 @@ export function sdapiWorld(fake: FakeImage | undefined, options: SdapiOptions = 
     return { read: body } as unknown as ChatRequest;
   };
   const parts = { ...dialectParts(), ...pictureParts(fake, own), text, chat, readChat };
+  const rows = sdapiEndpoints({ ...parts, last: new LastDrawings() });
   return {
-    endpoints: bindAll(sdapiEndpoints({ ...parts, last: new LastDrawings() }), parts),
+    rows,
+    endpoints: bindAll(rows, parts),
     chats,
     read,
   };
