@@ -142,7 +142,7 @@ describe.skipIf(withoutBrowser)('models', () => {
       .waitFor();
     await address.fill('owner/name/file.gguf');
     await page.getByRole('button', { name: 'Download', exact: true }).click();
-    await page.getByText(/Cannot download owner\/name\/file\.gguf: .*there is no such file/).waitFor();
+    await page.getByText(/Cannot download owner\/name\/file\.gguf: .*has no model owner\/name/).waitFor();
     expect(await barriers(page)).toEqual([]);
     await server.stop();
     hub.close();
