@@ -104,9 +104,47 @@ export interface LibraryModel {
   readonly facts: ModelFileFacts | undefined;
 }
 
-/** The models on this machine, and downloads of others. */
+/** A model on the hub. What the hub does not say is undefined. */
+export interface HubModel {
+  /** `owner/name`. */
+  readonly id: string;
+  readonly downloads: number | undefined;
+  readonly likes: number | undefined;
+  /** ISO 8601. */
+  readonly changed: string | undefined;
+  /** Whether its terms have to be accepted, and whether its author decides. */
+  readonly gated: 'no' | 'terms' | 'author';
+  readonly licence: string | undefined;
+  readonly parameters: number | undefined;
+  readonly architecture: string | undefined;
+  readonly context: number | undefined;
+  readonly tools: boolean;
+  readonly thinking: boolean;
+  /** It has a projector for pictures or sound. */
+  readonly projector: boolean;
+}
+
+export const hubOrders = ['downloads', 'likes', 'date'] as const;
+
+export interface HubSearch {
+  readonly words: string;
+  readonly order: (typeof hubOrders)[number];
+  readonly count: number;
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+/** One page of models; `next` is the cursor of the one after it. */
+export interface HubPage {
+  readonly models: readonly HubModel[];
+  readonly next: string | undefined;
+}
+
+/** The models on this machine, and those of the hub. */
 export interface ModelLibrary {
   list(): Promise<readonly LibraryModel[]>;
+  /** Rejects with the reason, as a part of a sentence. */
+  search(search: HubSearch, signal: AbortSignal): Promise<HubPage>;
   /** Undefined if this is no address of a model file. */
   download(source: string, signal: AbortSignal): ModelDownload | undefined;
 }

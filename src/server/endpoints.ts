@@ -89,6 +89,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
       ...adminEndpoints({ access: admin, swap: models?.swap, keys, usage }),
       ...modelStatusEndpoints({
         access: admin,
+        owner: services.owner,
         models,
         memory,
         library,

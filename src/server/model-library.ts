@@ -7,6 +7,7 @@ import { isPublicAddress } from '../http/address.ts';
 import type { DownloadParts } from '../library/download.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type Hub, hubOf } from '../library/hub/access.ts';
+import { searchHub } from '../library/hub/search.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
 import { pull } from '../library/pull.ts';
 import { readSource, type Source } from '../library/source.ts';
@@ -15,7 +16,6 @@ import { modelFileFacts } from './model-file-facts.ts';
 import { askNpm } from './npm-package.ts';
 
 export interface LibraryParts {
-  /** `--admindir`, or the working directory. */
   readonly folder: string;
   readonly allowLinks: boolean;
   /** Folders of this and other programs. */
@@ -32,13 +32,19 @@ export interface FileLibrary extends ModelLibrary {
   find(path: string): Promise<FoundFile | undefined>;
 }
 
-/** The library of a server with these settings, for `--admin`. */
-export function modelLibrary({ admindir, adminallowlinks }: Settings): FileLibrary {
+/** The folder whose models and configs can be switched to: with `--admin` the working directory by default. */
+export function modelsFolder({ admin, admindir }: Settings): string {
+  return admindir || (admin ? '.' : ownFolder('models'));
+}
+
+/** The library of a server with these settings. */
+export function modelLibrary(settings: Settings): FileLibrary {
+  const folder = modelsFolder(settings);
   return createLibrary({
-    folder: admindir || '.',
-    allowLinks: adminallowlinks,
-    places: knownPlaces(thisSystem()),
-    target: admindir || ownFolder('models'),
+    folder,
+    allowLinks: settings.adminallowlinks,
+    places: knownPlaces(thisSystem()).filter((place) => place.folder !== folder),
+    target: settings.admindir || ownFolder('models'),
     hub: hubOf(thisSystem()),
     fetch,
   });
@@ -70,6 +76,10 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
       // Files that are no models are not offered.
       const readable = (await Promise.all(found)).filter((model) => model.facts !== undefined);
       return [...(await ofFolder()), ...readable];
+    },
+    search: (search, signal) => {
+      const { hub, fetch, wait } = parts;
+      return searchHub(search, { hub, fetch, signal, allowsAddress: isPublicAddress, ...(wait && { wait }) });
     },
     download: (text, signal) => {
       const source = modelSource(text);

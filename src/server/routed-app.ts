@@ -28,7 +28,7 @@ import type { Terminal } from '../observe/terminal.ts';
 import type { LastModel, ModelChoice } from '../store/last-model.ts';
 import type { App, AppParts } from './app.ts';
 import type { ModelContext } from './model-context.ts';
-import type { FileLibrary } from './model-library.ts';
+import { type FileLibrary, modelsFolder } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
 
 export interface RoutedParts {
@@ -58,7 +58,7 @@ export interface RoutedApp {
 export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   const { initial, first, registry, terminal, remoteModels, library, lastModel, build } = parts;
   const { settings } = initial;
-  const folder = settings.admindir || '.';
+  const folder = modelsFolder(settings);
   const say = (line: string) => terminal.line(line);
   const links = { allowLinks: settings.adminallowlinks, onSkipped: once(linkSkipped) };
   const byName = settings.routermode || remoteModels !== undefined;

@@ -28,6 +28,7 @@ import { Repeats } from '../observe/repeats.ts';
 import { RefusalLog, RequestLog, TaskLog } from '../observe/request-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Tracer } from '../observe/trace/tracer.ts';
+import { ownerAccess } from '../protocols/admin/owner.ts';
 import { LastModel } from '../store/last-model.ts';
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
@@ -145,11 +146,16 @@ const modelChoices: readonly FlagKey[] = ['model', 'nomodel', 'config', 'remote'
  */
 function lastModelFile(parts: RuntimeParts, { taskModels }: PreparedModel): LastModel | undefined {
   const { settings, given, served, terminal } = parts;
-  const { admin, port } = settings;
+  const { port } = settings;
   const chosen = modelChoices.some((key) => given.has(key)) || givenModels(taskModels).length > 0;
-  if (!served || !admin || port === 0 || chosen) return undefined;
+  if (!served || !isManaged(settings) || port === 0 || chosen) return undefined;
   const path = join(ownFolder('state'), `model-${port}.json`);
   return new LastModel({ path, warn: (sentence) => terminal.line(sentence), now: () => new Date() });
+}
+
+/** Whether models can be switched and downloaded: with `--admin`, or by the owner in the page. */
+function isManaged(settings: Settings): boolean {
+  return settings.admin || ownerAccess(settings, () => '').type === 'page';
 }
 
 /** Tool servers that have not stopped by then are ended by their guard process. */
@@ -281,13 +287,14 @@ async function routedApp(
   { model, pool, registry, lastModel, build }: RoutedOptions,
 ): Promise<Pick<RoutedApp, 'app'> & Partial<RoutedApp>> {
   const several = pool !== undefined && (model.file !== undefined || pool.models().length > 1);
-  if (served && (settings.admin || settings.routermode || several)) {
+  const managed = isManaged(settings);
+  if (served && (managed || settings.routermode || several)) {
     const { createRoutedApp } = await import('./routed-app.ts');
     const { remoteOffers } = await import('../models/remote-models.ts');
     const remoteModels =
       pool && (settings.routermode || several) ? remoteOffers({ settings, given, pool }, terminal) : undefined;
     const { modelLibrary } = await import('./model-library.ts');
-    const library = settings.admin ? modelLibrary(settings) : undefined;
+    const library = managed ? modelLibrary(settings) : undefined;
     return createRoutedApp({
       initial: { settings, given },
       first: model,

@@ -1,6 +1,7 @@
+import { type HubModel, type HubSearch, hubOrders } from '../core/models-view.ts';
 import { isPublicAddress } from '../http/address.ts';
 import type { Hub } from '../library/hub/access.ts';
-import { type HubModel, searchHub, searchOrders } from '../library/hub/search.ts';
+import { searchHub } from '../library/hub/search.ts';
 import type { Terminal } from '../observe/terminal.ts';
 
 export interface SearchCommand {
@@ -45,14 +46,14 @@ export async function searchCommand({ words, hub, terminal, fetch, signal }: Sea
 /** Undefined if the words are not understood. */
 function readOptions(words: readonly string[]) {
   const sought: string[] = [];
-  let order: keyof typeof searchOrders = 'downloads';
+  let order: HubSearch['order'] = 'downloads';
   let count = defaultCount;
   let json = false;
   for (let index = 0; index < words.length; index += 1) {
     const word = words[index] ?? '';
     const value = words[index + 1] ?? '';
     if (word === '--json') json = true;
-    else if (word === '--sort' && Object.hasOwn(searchOrders, value)) {
+    else if (word === '--sort' && hubOrders.some((one) => one === value)) {
       order = value as typeof order;
       index += 1;
     } else if (word === '--count' && /^[1-9]\d{0,2}$/.test(value)) {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Settings } from '../config/flags.ts';
 import type { ExchangeHead, WatchExchange } from '../core/exchange-watch.ts';
@@ -18,6 +18,7 @@ import type { ExchangeLog } from '../observe/json-log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { Tracer } from '../observe/trace/tracer.ts';
 import type { AdminAccess } from '../protocols/admin/access.ts';
+import { type OwnerAccess, ownerAccess } from '../protocols/admin/owner.ts';
 import { ComfyQueue } from '../protocols/comfy/queue.ts';
 import type { SlotWatch } from '../protocols/llamacpp/status.ts';
 import { type ResponseState, responseState } from '../protocols/responses/background.ts';
@@ -74,6 +75,7 @@ export interface ServerServices extends ServiceParts {
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly admin: AdminAccess;
+  readonly owner: OwnerAccess;
   readonly editor: PictureEditor;
   readonly responses: ResponseState;
   readonly comfy: ComfyQueue;
@@ -101,6 +103,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
     },
   });
   const startedAt = Date.now();
+  const owner = ownerAccess(settings, () => randomBytes(32).toString('base64url'));
   const { exchangeLog, tracer } = parts;
   const metrics = createMetrics({
     startedAt,
@@ -120,7 +123,8 @@ export function serverServices(parts: ServiceParts): ServerServices {
     startedAt,
     metrics,
     slots: new WeakMap(),
-    admin: adminAccess(settings, warn),
+    owner,
+    admin: { ...adminAccess(settings, warn), ...(owner.type === 'page' && { ownerToken: owner.token }) },
     editor: parts.editor ?? pictureEditor,
     responses: responseState(),
     comfy: new ComfyQueue({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),

@@ -1,11 +1,10 @@
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { KeyFile } from '../../src/keys/key-file.ts';
+import { testHub } from '../../src/library/testing/hub.ts';
 import { embeddedModel, liveServers } from '../live/server.ts';
 import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
 
@@ -25,9 +24,21 @@ async function sayHello(page: Page): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
+/** The server reads the address of the hub when it starts. */
+async function startWithHub(base: string, flags: readonly string[]) {
+  const before = process.env.HF_ENDPOINT;
+  process.env.HF_ENDPOINT = base;
+  try {
+    return await start([...flags]);
+  } finally {
+    if (before === undefined) delete process.env.HF_ENDPOINT;
+    else process.env.HF_ENDPOINT = before;
+  }
+}
+
 describe.skipIf(withoutBrowser)('models', () => {
-  test('one model: the name opens the panel on every page; admin is off, so that nothing can be unloaded', async () => {
-    const server = await start();
+  test('--noowner: the name opens the panel on every page; admin is off, so that nothing can be unloaded', async () => {
+    const server = await start(['--noowner']);
     const page = await open(`${server.base}/#/chat`);
     await model(page, /^Model: parley-mini \(loaded\)/).click();
     await row(page, 'parley-mini')
@@ -35,7 +46,7 @@ describe.skipIf(withoutBrowser)('models', () => {
       .waitFor();
     for (const kind of ['Image', 'Speech', 'Transcription', 'Embedding'])
       await panel(page).getByText(`${kind} · loads on first use`).waitFor();
-    await panel(page).getByText('--admin --admindir FOLDER', { exact: true }).waitFor();
+    await panel(page).getByText('This server was started with --noowner.').waitFor();
     await expect.poll(() => panel(page).getByText('Models on this machine').count()).toBe(0);
     expect(await barriers(page)).toEqual([]);
     expect(await page.getByRole('button', { name: /^(Unload|Load) / }).count()).toBe(0);
@@ -59,6 +70,42 @@ describe.skipIf(withoutBrowser)('models', () => {
       await expect.poll(() => page.title()).toBe(title);
     }
     expect(faults.get(page)).toEqual([]);
+    await server.stop();
+  });
+
+  test('the owner of this machine finds a model, downloads it and talks to it, without a flag', async () => {
+    const files = { 'tiny-Q6_K.gguf': readFileSync(embeddedModel), 'tiny-F16.gguf': Buffer.alloc(10) };
+    const { base } = await testHub({
+      'acme/Tiny-GGUF': { files },
+      'acme/Other-GGUF': { files: {} },
+      'acme/More-GGUF': { files: {} },
+    });
+    const home = process.env.PARLEY_HOME;
+    process.env.PARLEY_HOME = mkdtempSync(join(folder, 'home-'));
+    const server = await startWithHub(base, []);
+    if (home === undefined) delete process.env.PARLEY_HOME;
+    else process.env.PARLEY_HOME = home;
+    const page = await open(`${server.base}/#/chat`);
+    await model(page, /^Model: parley-mini \(loaded\)/).click();
+    const words = panel(page).getByLabel('Words, or the address of a model');
+    await words.fill('gguf');
+    await words.press('Enter');
+    const results = panel(page).getByRole('list', { name: 'Models found' }).getByRole('listitem');
+    await expect.poll(() => results.count()).toBe(2);
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await expect.poll(() => results.count()).toBe(3);
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Download acme/Tiny-GGUF' }).click();
+    await page.getByText(/tiny-Q6_K\.gguf is loaded\./).waitFor();
+    await page.keyboard.press('Escape');
+    await model(page, /^Model: tiny-Q6_K \(loaded\)/).waitFor();
+    expect(faults.get(page)).toEqual([]);
+
+    // Programs and pages of other sites may not do that.
+    const listed = await fetch(`${server.base}/api/admin/models`);
+    expect(await listed.json()).toEqual({ models: [] });
+    expect(await (await fetch(`${server.base}/api/extra/owner`)).json()).toEqual({ token: null });
+    expect(await (await fetch(`${server.base}/api/extra/version`)).json()).toMatchObject({ admin: 0 });
     await server.stop();
   });
 
@@ -110,13 +157,8 @@ describe.skipIf(withoutBrowser)('models', () => {
   });
 
   test('admin: asks for its password, switches, says why a file fails, and downloads', async () => {
-    const hub = createServer((_, response) => response.writeHead(404).end());
-    await new Promise<void>((resolve) => hub.listen(0, '127.0.0.1', resolve));
-    const before = process.env.HF_ENDPOINT;
-    process.env.HF_ENDPOINT = `http://127.0.0.1:${(hub.address() as AddressInfo).port}`;
-    const server = await start(['--admin', '--admindir', folder, '--adminpassword', 'boss']);
-    if (before === undefined) delete process.env.HF_ENDPOINT;
-    else process.env.HF_ENDPOINT = before;
+    const { base } = await testHub({});
+    const server = await startWithHub(base, ['--admin', '--admindir', folder, '--adminpassword', 'boss']);
     const page = await open(`${server.base}/#/chat`);
     await model(page, /^Model: parley-mini/).click();
     await page.getByRole('button', { name: 'Enter admin password' }).click();
@@ -134,18 +176,11 @@ describe.skipIf(withoutBrowser)('models', () => {
     await page.getByText('second.gguf is loaded.').waitFor();
     await page.getByRole('button', { name: 'Unload second', exact: true }).waitFor();
 
-    const address = panel(page).getByLabel('Model file', { exact: true });
-    await address.fill('llama3');
+    await panel(page).getByLabel('Words, or the address of a model').fill('owner/name/file.gguf');
     await page.getByRole('button', { name: 'Download', exact: true }).click();
-    await panel(page)
-      .getByText(/Enter owner\/name\/file\.gguf or/)
-      .waitFor();
-    await address.fill('owner/name/file.gguf');
-    await page.getByRole('button', { name: 'Download', exact: true }).click();
-    await page.getByText(/Cannot download owner\/name\/file\.gguf: .*has no model owner\/name/).waitFor();
+    await page.getByText(/Cannot download hf\.co\/owner\/name\/file\.gguf: .*has no model owner\/name/).waitFor();
     expect(await barriers(page)).toEqual([]);
     await server.stop();
-    hub.close();
   });
 
   test('keys: without --keyfile the settings say so, and how to make a key', async () => {

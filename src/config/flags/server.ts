@@ -160,6 +160,9 @@ export const adminFlags = flagTable({
   admin: toggle({ label: 'Admin', scope: 'server' }).help(
     'Enable the admin endpoints: list_options and reload_config swap the model or config; the model panel of the web page lists, switches and downloads models (/api/admin/models, /api/pull); the model that was switched to last is used again at the next start on the same port, unless a flag or config names a model; check_state, save_state, load_state and clear_state manage chat states saved in memory.',
   ),
+  noowner: toggle({ label: 'No owner of the page', scope: 'server' }).help(
+    'Without this flag, --admin, a password and keys, whoever opens the web page on this machine may search, download, switch and delete models there, as long as only this machine can connect. Use it where a proxy lets others connect.',
+  ),
   adminpassword: text('KEY', null, {
     label: 'Admin password',
     scope: 'server',

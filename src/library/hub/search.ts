@@ -1,41 +1,13 @@
 import { isObject } from '../../core/json.ts';
+import type { HubModel, HubPage, HubSearch } from '../../core/models-view.ts';
 import { askHubJson, type HubParts } from './request.ts';
 
-/** A model on the hub. What the hub does not say is undefined. */
-export interface HubModel {
-  /** `owner/name`. */
-  readonly id: string;
-  readonly downloads: number | undefined;
-  readonly likes: number | undefined;
-  /** ISO 8601. */
-  readonly changed: string | undefined;
-  /** Whether its terms have to be accepted, and whether its author decides. */
-  readonly gated: 'no' | 'terms' | 'author';
-  readonly licence: string | undefined;
-  readonly parameters: number | undefined;
-  readonly architecture: string | undefined;
-  readonly context: number | undefined;
-  readonly tools: boolean;
-  readonly thinking: boolean;
-  /** It has a projector for pictures or sound. */
-  readonly projector: boolean;
-}
-
-export const searchOrders = { downloads: 'downloads', likes: 'likes', date: 'lastModified' } as const;
-
-export interface HubSearch {
-  readonly words: string;
-  readonly order: keyof typeof searchOrders;
-  readonly count: number;
-  /** `next` of the page before. */
-  readonly cursor?: string | undefined;
-}
-
+const sortFields = { downloads: 'downloads', likes: 'likes', date: 'lastModified' } as const;
 const fields = ['downloads', 'likes', 'lastModified', 'gated', 'gguf', 'tags', 'siblings'];
 
 /** Models of the hub with GGUF files, one page. */
-export async function searchHub({ words, order, count, cursor }: HubSearch, parts: HubParts) {
-  const query = new URLSearchParams({ filter: 'gguf', sort: searchOrders[order], limit: String(count) });
+export async function searchHub({ words, order, count, cursor }: HubSearch, parts: HubParts): Promise<HubPage> {
+  const query = new URLSearchParams({ filter: 'gguf', sort: sortFields[order], limit: String(count) });
   if (words.trim() !== '') query.set('search', words.trim().replace(/\s+/g, ' '));
   for (const field of fields) query.append('expand', field);
   if (cursor !== undefined) query.set('cursor', cursor);

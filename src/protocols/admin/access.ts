@@ -21,7 +21,12 @@ export const adminRow = endpointRow(admin, { method: 'POST', ...shape });
 export interface AdminAccess {
   readonly enabled: boolean;
   readonly password: string | undefined;
+  /** The token of our own page, where whoever opens it on this machine may administer the server. */
+  readonly ownerToken?: string | undefined;
 }
+
+/** The header with that token. */
+export const ownerHeader = 'x-parley-owner';
 
 /** The number that clients read: 0 closed, 1 open, 2 open with the admin password. */
 export function adminLevel({ enabled, password }: AdminAccess): 0 | 1 | 2 {
@@ -30,13 +35,20 @@ export function adminLevel({ enabled, password }: AdminAccess): 0 | 1 | 2 {
 }
 
 /** A key of `--keyfile` needs the scope `admin`, and no password beside it. */
-export function mayAdminister({ enabled, password }: AdminAccess, call: Pick<Call, 'headers' | 'key'>): boolean {
+export function mayAdminister(access: AdminAccess, call: Pick<Call, 'headers' | 'key'>): boolean {
+  const { enabled, password, ownerToken } = access;
   const { headers, key } = call;
+  const token = headers[ownerHeader];
+  if (ownerToken !== undefined && typeof token === 'string') return isSame(token, ownerToken);
   if (!enabled || key) return enabled && key?.scopes.includes('admin') === true;
   if (password === undefined) return true;
   const sent = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
-  // Digests have one length, so that the comparison takes constant time.
-  return timingSafeEqual(digest(sent), digest(password));
+  return isSame(sent, password);
+}
+
+/** In constant time: digests have one length. */
+function isSame(sent: string, secret: string): boolean {
+  return timingSafeEqual(digest(sent), digest(secret));
 }
 
 function digest(text: string): Buffer {

@@ -27,7 +27,12 @@ const models = a.object({
   models: a.list(model),
   available_bytes: a.count,
   router: a.flag,
-  admin: a.object({ enabled: a.flag, allowed: a.flag, key_file: a.flag }),
+  admin: a.object({
+    enabled: a.flag,
+    allowed: a.flag,
+    key_file: a.flag,
+    owner: a.words('page', 'admin', 'flag', 'password', 'keys', 'network'),
+  }),
   last_failure: a.orNull(a.open({ reason: a.text })),
 });
 
@@ -40,6 +45,21 @@ const file = a.object({
   parameters: unknown,
   quantization: a.orNull(a.text),
   trained_context: unknown,
+});
+
+const hubModel = a.object({
+  id: a.text,
+  gated: a.words('no', 'terms', 'author'),
+  tools: a.flag,
+  thinking: a.flag,
+  projector: a.flag,
+  downloads: unknown,
+  likes: unknown,
+  changed: a.orNull(a.text),
+  licence: a.orNull(a.text),
+  parameters: unknown,
+  architecture: a.orNull(a.text),
+  context: unknown,
 });
 
 const key = a.object({
@@ -98,6 +118,8 @@ export const adminAnswers: a.DialectAnswers = {
     'POST /api/admin/reload_config': changed,
     'GET /api/extra/models': a.json(models),
     'GET /api/admin/models': a.json(a.object({ models: a.list(file) })),
+    'GET /api/admin/search': a.json(a.object({ models: a.list(hubModel), next: a.orNull(a.text) })),
+    'GET /api/extra/owner': a.json(a.object({ token: a.orNull(a.text) })),
     'GET /api/extra/mcp': a.json(
       a.object({
         servers: a.list(toolServer),

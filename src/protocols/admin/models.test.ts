@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { HeldModel, ListedModel, ModelFileFacts } from '../../core/models-view.ts';
+import { AppError } from '../../core/errors.ts';
+import type { HeldModel, HubModel, HubSearch, ListedModel, ModelFileFacts } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
 import { type ModelStatusContext, type ModelStatusServices, modelStatusEndpoints } from './models.ts';
@@ -22,6 +23,7 @@ interface World {
   readonly byName?: boolean;
   readonly loaded?: boolean;
   readonly services?: Partial<ModelStatusServices>;
+  readonly query?: string;
 }
 
 async function ask(path: string, world: World = {}, authorization?: string) {
@@ -33,6 +35,7 @@ async function ask(path: string, world: World = {}, authorization?: string) {
   };
   const endpoints = modelStatusEndpoints({
     access: { enabled: true, password: 'key' },
+    owner: { type: 'none', reason: 'admin' },
     models: listed && { list: async () => listed, swap: undefined, byName },
     memory: { list: () => list },
     hasKeyFile: false,
@@ -41,7 +44,8 @@ async function ask(path: string, world: World = {}, authorization?: string) {
     kindLabels,
     ...world.services,
   });
-  const call = { headers: authorization === undefined ? {} : { authorization } } as unknown as Call;
+  const headers = authorization === undefined ? {} : { authorization };
+  const call = { headers, query: new URLSearchParams(world.query) } as unknown as Call;
   const reply = await endpoints.find((endpoint) => endpoint.path === path)?.handle(call, context);
   if (!reply || !('body' in reply)) throw new Error('no reply');
   return JSON.parse(String(reply.body));
@@ -90,7 +94,7 @@ describe('/api/extra/models', () => {
       ],
       available_bytes: 9e9,
       router: false,
-      admin: { enabled: true, allowed: false, key_file: false },
+      admin: { enabled: true, allowed: false, key_file: false, owner: 'admin' },
       last_failure: null,
     });
   });
@@ -162,10 +166,43 @@ describe('/api/extra/models', () => {
   });
 });
 
+const unsearched = () => Promise.reject(new Error('not asked'));
+
+describe('/api/admin/search', () => {
+  const path = '/api/admin/search';
+  const found: HubModel = {
+    ...{ id: 'acme/foo', downloads: 5, likes: undefined, changed: undefined, gated: 'no' as const, licence: 'mit' },
+    ...{ parameters: 4e9, architecture: 'qwen3', context: 4096, tools: true, thinking: false, projector: false },
+  };
+
+  test('gives a page of models, and the cursor of the next one', async () => {
+    const searches: HubSearch[] = [];
+    const search = async (wanted: HubSearch) => {
+      searches.push(wanted);
+      return { models: [found], next: 'two' };
+    };
+    const services = { library: { list: async () => [], search } };
+    const answer = await ask(path, { services, query: 'q=foo+4b&sort=likes&cursor=one' }, 'Bearer key');
+    expect(answer).toMatchObject({ models: [{ id: 'acme/foo', likes: null, licence: 'mit' }], next: 'two' });
+    expect(searches).toEqual([{ words: 'foo 4b', order: 'likes', count: 20, cursor: 'one' }]);
+  });
+
+  test('says why it failed', async () => {
+    const search = () => Promise.reject(new Error('cannot reach hub.example'));
+    const answer = await ask(path, { services: { library: { list: async () => [], search } } }, 'Bearer key');
+    expect(answer).toEqual({ success: false, error: 'The hub could not be searched: cannot reach hub.example.' });
+  });
+
+  test('is for administrators only', async () => {
+    const services = { library: { list: async () => [], search: unsearched } };
+    await expect(ask(path, { services })).rejects.toThrow(AppError);
+  });
+});
+
 test('/api/admin/models: lists the library for administrators only', async () => {
   const entry = { option: 'b.gguf', name: 'b.gguf', type: 'model', program: undefined, facts } as const;
   const config = { option: 'c.kcpps', name: 'c.kcpps', type: 'config', program: undefined, facts: undefined } as const;
-  const services = { library: { list: async () => [entry, config] } };
+  const services = { library: { list: async () => [entry, config], search: unsearched } };
   expect(await ask('/api/admin/models', { services })).toEqual({ models: [] });
   const { models } = await ask('/api/admin/models', { services }, 'Bearer key');
   expect(models).toMatchObject([

@@ -1,12 +1,15 @@
+import { AppError } from '../../core/errors.ts';
 import { equalName } from '../../core/model-names.ts';
-import type {
-  HeldModel,
-  LibraryModel,
-  ListedModel,
-  ModelFileFacts,
-  ModelLibrary,
-  ModelMemory,
-  ModelsView,
+import {
+  type HeldModel,
+  type HubModel,
+  hubOrders,
+  type LibraryModel,
+  type ListedModel,
+  type ModelFileFacts,
+  type ModelLibrary,
+  type ModelMemory,
+  type ModelsView,
 } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json } from '../../http/call.ts';
@@ -14,6 +17,7 @@ import { read } from '../access.ts';
 import type { DialectParts } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { type AdminAccess, adminReadRow, mayAdminister } from './access.ts';
+import { type OwnerAccess, ownerEndpoint } from './owner.ts';
 
 /** The default text model. */
 export interface ModelStatusContext extends Pick<DialectParts, 'text' | 'modelName'> {
@@ -22,9 +26,10 @@ export interface ModelStatusContext extends Pick<DialectParts, 'text' | 'modelNa
 
 export interface ModelStatusServices {
   readonly access: AdminAccess;
+  readonly owner: OwnerAccess;
   readonly models?: ModelsView | undefined;
   readonly memory?: Pick<ModelMemory, 'list'> | undefined;
-  readonly library?: Pick<ModelLibrary, 'list'> | undefined;
+  readonly library?: Pick<ModelLibrary, 'list' | 'search'> | undefined;
   /** Whether the server has a key file (`--keyfile`), which may be empty. */
   readonly hasKeyFile: boolean;
   readonly fileFacts: (path: string) => Promise<ModelFileFacts | undefined>;
@@ -57,7 +62,7 @@ interface ModelStatus {
 }
 
 export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoint<ModelStatusContext>[] {
-  const { access, models, library, hasKeyFile, availableBytes, kindLabels } = services;
+  const { access, owner, models, library, hasKeyFile, availableBytes, kindLabels } = services;
   return [
     adminReadRow(
       '/api/extra/models',
@@ -67,7 +72,12 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
           models: labelled([...(await textModels(context, services)), ...taskModels(services)], kindLabels),
           available_bytes: availableBytes(),
           router: models?.byName ?? false,
-          admin: { enabled: access.enabled, allowed: mayAdminister(access, call), key_file: hasKeyFile },
+          admin: {
+            enabled: access.enabled,
+            allowed: mayAdminister(access, call),
+            key_file: hasKeyFile,
+            owner: owner.type === 'page' ? 'page' : owner.reason,
+          },
           last_failure: models?.swap?.failure?.() ?? null,
         }),
       read(),
@@ -80,7 +90,39 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
         return json({ models: (found ?? []).map(libraryEntry) });
       },
     ),
+    adminReadRow('/api/admin/search', 'Models on the hub by words, in pages.', async (call: Call) => {
+      if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
+      const { query } = call;
+      const order = hubOrders.find((one) => one === query.get('sort')) ?? 'downloads';
+      const cursor = query.get('cursor') ?? undefined;
+      try {
+        const search = { words: query.get('q') ?? '', order, count: searchCount, cursor };
+        const { models: found, next } = await library.search(search, call.signal);
+        return json({ models: found.map(hubEntry), next: next ?? null });
+      } catch (error) {
+        return json({ success: false, error: `The hub could not be searched: ${(error as Error).message}.` }, 502);
+      }
+    }),
+    ownerEndpoint(owner),
   ];
+}
+
+/** Models on a page of a search. */
+const searchCount = 20;
+
+function hubEntry(model: HubModel) {
+  const { id, downloads, likes, changed, gated, licence, parameters, architecture, context } = model;
+  const { tools, thinking, projector } = model;
+  return {
+    ...{ id, gated, tools, thinking, projector },
+    downloads: downloads ?? null,
+    likes: likes ?? null,
+    changed: changed ?? null,
+    licence: licence ?? null,
+    parameters: parameters ?? null,
+    architecture: architecture ?? null,
+    context: context ?? null,
+  };
 }
 
 type Unlabelled = Omit<ModelStatus, 'label'>;

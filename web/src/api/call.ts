@@ -1,6 +1,7 @@
 import { addressOf } from './address.ts';
 import { failureOf } from './failure.ts';
 import { currentKey, requestKey } from './key.svelte.ts';
+import { ownerHeaders } from './owner.ts';
 
 export interface CallOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -22,6 +23,7 @@ export async function call(path: string, options: CallOptions = {}): Promise<Res
   const response = await fetch(addressOf(path), {
     method,
     headers: {
+      ...ownerHeaders(),
       ...(key ? { authorization: `Bearer ${key}` } : {}),
       ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
       ...(streamName === undefined ? {} : { 'x-parley-resumable': streamName }),

@@ -3,7 +3,7 @@ import { Failure, sentenceOf } from '../api/failure.ts';
 import { persistedState } from '../saved/persisted-state.svelte.ts';
 import { notify, notifyFailure } from '../ui/notices.svelte.ts';
 import { refreshServer, server } from './server.svelte.ts';
-import { answering, type LibraryEntry, type ModelStatus, switchEnded } from './status.ts';
+import { answering, type HubEntry, type LibraryEntry, type ModelStatus, switchEnded } from './status.ts';
 import { texts } from './texts.ts';
 
 /** The text model that the person chose, by id; the empty string for the default one. */
@@ -112,9 +112,19 @@ interface PullLine {
   readonly error?: string;
 }
 
+/** One page of models on the hub. */
+export function searchHub(words: string, cursor: string | null, signal: AbortSignal) {
+  const query = new URLSearchParams({ q: words, ...(cursor === null ? {} : { cursor }) });
+  return read<{ readonly models: readonly HubEntry[]; readonly next: string | null }>(`api/admin/search?${query}`, {
+    signal,
+  });
+}
+
+/** Downloads a model, and switches to it where only one answers. */
 export async function pullModel(source: string): Promise<void> {
   if (downloads.running) return;
   const stop = new AbortController();
+  const before = new Set(library.entries?.map(({ filename }) => filename));
   downloads.running = { source, done: 0, total: undefined, stop };
   try {
     const response = await call('api/pull', { body: { model: source }, signal: stop.signal });
@@ -122,12 +132,14 @@ export async function pullModel(source: string): Promise<void> {
       if (error !== undefined) throw new Failure(error);
       if (completed !== undefined) Object.assign(downloads.running, { done: completed, total });
     }
-    notify(texts.download.done(source));
+    notify(texts.find.done(source));
     await fetchLibrary();
     await refreshServer();
+    const added = library.entries?.find(({ filename }) => !before.has(filename));
+    if (added && !server.models?.router) void switchTo(added.filename, added.name);
   } catch (thrown) {
-    if (stop.signal.aborted) notify(texts.download.cancelled);
-    else notify(texts.download.failed(source, sentenceOf(thrown)), { kind: 'bad' });
+    if (stop.signal.aborted) notify(texts.find.cancelled);
+    else notify(texts.find.failed(source, sentenceOf(thrown)), { kind: 'bad' });
   } finally {
     downloads.running = undefined;
   }

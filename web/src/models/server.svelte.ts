@@ -1,6 +1,7 @@
 import { read } from '../api/call.ts';
 import { Failure } from '../api/failure.ts';
 import { currentKey } from '../api/key.svelte.ts';
+import { askForOwnership } from '../api/owner.ts';
 import type { ModelsAnswer } from './status.ts';
 
 /** The program that serves this page; another one may serve the same API. */
@@ -116,6 +117,9 @@ function takeChanged(next: Server): void {
 /** Other servers, and older ones, do not have this list. */
 async function allModels(): Promise<ModelsAnswer | 'locked' | undefined> {
   try {
+    const answer = await read<ModelsAnswer>('api/extra/models', { background: true });
+    // Also after a restart of the server, which has another token then.
+    if (answer.admin.allowed || answer.admin.owner !== 'page' || !(await askForOwnership())) return answer;
     return await read<ModelsAnswer>('api/extra/models', { background: true });
   } catch (thrown) {
     if (!(thrown instanceof Failure)) throw thrown;

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import {
   answering,
   bytesText,
-  isModelAddress,
   jointState,
   type LibraryEntry,
   type ModelStatus,
   type ModelsAnswer,
+  modelAddress,
   modelsFor,
   parametersText,
   searchLibrary,
@@ -147,14 +147,18 @@ test('libraryLine: names the program, or the admin folder', () => {
 });
 
 test.each([
-  ['owner/name/file.gguf', true],
-  ['hf.co/owner/name@main/sub/file.gguf', true],
-  ['https://host/a/file.gguf?download=true', true],
-  ['http://host/file.gguf', false],
-  ['owner/name', false],
-  ['https://host/page.html', false],
-])('isModelAddress: %s is %j', (text, expected) => {
-  expect(isModelAddress(text)).toBe(expected);
+  ['owner/name/file.gguf', 'hf.co/owner/name/file.gguf'],
+  ['hf.co/owner/name@main/sub/file.gguf', 'hf.co/owner/name@main/sub/file.gguf'],
+  [' Qwen/Qwen3-8B-GGUF ', 'hf.co/Qwen/Qwen3-8B-GGUF'],
+  ['owner/name:Q4_K_M', 'hf.co/owner/name:Q4_K_M'],
+  ['https://huggingface.co/Qwen/Qwen3-8B-GGUF', 'https://huggingface.co/Qwen/Qwen3-8B-GGUF'],
+  ['https://host/a/file.gguf?download=true', 'https://host/a/file.gguf?download=true'],
+  ['http://host/file.gguf', undefined],
+  ['https://host/page.html', undefined],
+  ['Qwen3 8B', undefined],
+  ['llama3', undefined],
+])('modelAddress: %s is %j', (text, expected) => {
+  expect(modelAddress(text)).toBe(expected);
 });
 
 test('switchEnded: when the default model is another one and loaded, or the switch has failed', () => {

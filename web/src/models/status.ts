@@ -5,7 +5,13 @@ export interface ModelsAnswer {
   readonly available_bytes: number;
   /** Whether requests choose a text model by its id. */
   readonly router: boolean;
-  readonly admin: { readonly enabled: boolean; readonly allowed: boolean; readonly key_file: boolean };
+  readonly admin: {
+    readonly enabled: boolean;
+    readonly allowed: boolean;
+    readonly key_file: boolean;
+    /** `page`: whoever opens the page on the machine of the server may administer it. Else why that is not so. */
+    readonly owner?: 'page' | 'admin' | 'flag' | 'password' | 'keys' | 'network';
+  };
   readonly last_failure: { readonly name: string; readonly reason: string } | null;
 }
 
@@ -43,6 +49,19 @@ export interface LibraryEntry {
   readonly parameters: number | null;
   readonly quantization: string | null;
   readonly trained_context: number | null;
+}
+
+/** A model of `GET /api/admin/search`. */
+export interface HubEntry {
+  readonly id: string;
+  readonly gated: 'no' | 'terms' | 'author';
+  readonly tools: boolean;
+  readonly thinking: boolean;
+  readonly projector: boolean;
+  readonly downloads: number | null;
+  readonly parameters: number | null;
+  readonly context: number | null;
+  readonly licence: string | null;
 }
 
 /** The models to show, those for text first. The text model is listed as an embedding model only while it is loaded as one. */
@@ -102,11 +121,13 @@ export function searchLibrary(entries: readonly LibraryEntry[], search: string):
   return entries.filter((entry) => words.every((word) => textOf(entry).includes(word)));
 }
 
-/** `owner/name/file.gguf` of the hub, or an https address of a file. */
-export function isModelAddress(text: string): boolean {
+/** The text as the server reads it, if it is the address of a model: of its page on the hub, `owner/name:Q4_K_M`, or a file. */
+export function modelAddress(text: string): string | undefined {
   const word = text.trim();
-  if (/^https:\/\/[^/]+\/.+/i.test(word)) return /\.gguf(\?.*)?$/i.test(word);
-  return /^(?:hf:|hf\.co\/|huggingface\.co\/)?[\w.-]+\/[\w.-]+(?:@[\w.-]+)?\/[\w./ -]+\.gguf$/i.test(word);
+  const isPage = /^https:\/\/(www\.)?(hf|huggingface)\.co\/[\w.-]+\/[\w.-]+/i.test(word);
+  if (/^https:\/\//i.test(word)) return isPage || /\.gguf(\?.*)?$/i.test(word) ? word : undefined;
+  const name = word.replace(/^(hf:|hf\.co\/|huggingface\.co\/)/, '');
+  return /^[\w.-]+\/[\w.-]+(@[\w.-]+)?(:[\w.-]+|\/[\w./ -]+\.gguf)?$/i.test(name) ? `hf.co/${name}` : undefined;
 }
 
 /** The end of a switch: the text models have changed, or it has failed. */

@@ -1,6 +1,14 @@
-import { bytesText, type LibraryEntry, type ModelState, type ModelStatus, parametersText } from './status.ts';
+import {
+  bytesText,
+  type HubEntry,
+  type LibraryEntry,
+  type ModelState,
+  type ModelStatus,
+  parametersText,
+} from './status.ts';
 
 const count = (value: number): string => value.toLocaleString('en');
+const compact = (value: number): string => value.toLocaleString('en', { notation: 'compact' });
 
 export const texts = {
   button: {
@@ -60,19 +68,35 @@ export const texts = {
     loadLabel: (name: string) => `Switch to ${name}`,
     initial: 'Back to the model from the start',
     unload: 'Run without a text model',
-    adminOff: 'To switch and download models here, start the server with',
-    adminFlags: '--admin --admindir FOLDER',
+    adminOff: {
+      network: 'Other machines can connect to this server. To switch and download models here, start it with --admin.',
+      password: 'This server has a password. To switch and download models here, start it with --admin.',
+      keys: 'This server has keys. To switch and download models here, start it with --admin.',
+      flag: 'This server was started with --noowner. To switch and download models here, start it with --admin.',
+      page: 'Models can be switched and downloaded in a page that is opened on the machine of the server (http://localhost), or with --admin.',
+      admin: 'To switch and download models here, start the server with --admin.',
+    },
     adminLocked: 'Switching and downloading models needs the password of --adminpassword.',
     enterAdmin: 'Enter admin password',
   },
-  download: {
-    title: 'Download a model',
-    label: 'Model file',
-    placeholder: 'owner/name/file.gguf',
-    help: 'A file on Hugging Face (owner/name/file.gguf) or an https address of a .gguf file.',
-    start: 'Download',
+  find: {
+    title: 'Find a model',
+    label: 'Words, or the address of a model',
+    placeholder: 'qwen3 8b',
+    help: 'Searches Hugging Face. An address, owner/name or owner/name:Q4_K_M is downloaded at once.',
+    search: 'Search',
+    searching: 'Searching …',
+    results: 'Models found',
+    none: 'Nothing found. Try fewer or other words.',
+    more: 'More',
+    download: 'Download',
+    downloadLabel: (id: string) => `Download ${id}`,
     cancel: 'Cancel',
-    wrong: 'Enter owner/name/file.gguf or an https address that ends in .gguf.',
+    downloads: (value: number) => `${compact(value)} downloads`,
+    projector: 'pictures or sound',
+    tools: 'tools',
+    thinking: 'thinking',
+    terms: 'its terms have to be accepted first',
     progress: (done: number, total: number | undefined) =>
       total === undefined ? bytesText(done) : `${bytesText(done)} of ${bytesText(total)}`,
     starting: 'Connecting …',
@@ -140,6 +164,30 @@ export function libraryLine({ type, program, parameters, quantization, file_byte
     quantization ?? undefined,
     file_bytes === null ? undefined : texts.facts.file(file_bytes),
     program ?? texts.library.folder,
+  ];
+  return found.filter((fact) => fact !== undefined).join(' · ');
+}
+
+/** What the hub says about a model. */
+export function hubLine({
+  parameters,
+  context,
+  downloads,
+  projector,
+  tools,
+  thinking,
+  licence,
+  gated,
+}: HubEntry): string {
+  const found = [
+    parameters === null ? undefined : texts.facts.parameters(parameters),
+    context === null ? undefined : texts.facts.context(context),
+    downloads === null ? undefined : texts.find.downloads(downloads),
+    projector ? texts.find.projector : undefined,
+    tools ? texts.find.tools : undefined,
+    thinking ? texts.find.thinking : undefined,
+    licence ?? undefined,
+    gated === 'no' ? undefined : texts.find.terms,
   ];
   return found.filter((fact) => fact !== undefined).join(' · ');
 }
