@@ -50,6 +50,15 @@ async function readBack<Request>(
   return decoded;
 }
 
+test.each(
+  dialects.flatMap(({ name, chat, text }) => [chat, text].flatMap((target) => (target ? [{ name, ...target }] : []))),
+)(
+  '$name: streams with `stream: true`, except for the native API, which has another path',
+  ({ name, whole, streamed }) => {
+    expect(streamed === whole).toBe(name !== 'native');
+  },
+);
+
 const schema: OutputFormat = { type: 'schema', schema: { type: 'object', properties: { a: { type: 'string' } } } };
 const all: ChatAbilities = { toolChoice: true, output: [{ type: 'text' }, { type: 'json' }, schema] };
 const chats: Readonly<Record<string, ChatAbilities>> = {

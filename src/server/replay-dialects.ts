@@ -28,7 +28,8 @@ function replayed(endpoints: Endpoints, kind: 'chat' | 'text') {
   const rows = endpoints.filter(({ replayedAs }) => replayedAs === kind);
   const whole = rows[0] as ModelEndpoint<Context>;
   // Most answer both.
-  const pair: EndpointPair<Context> = { whole, streamed: rows.find(({ handle }) => handle !== whole.handle) ?? whole };
+  const streamed = rows.find((row) => row !== whole && row.aliasOf === undefined) ?? whole;
+  const pair: EndpointPair<Context> = { whole, streamed };
   return { pair, own: Object.fromEntries(rows.map(({ path }) => [path, pair])) };
 }
 
