@@ -103,6 +103,8 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     await page.getByText(/parley-mini is a tiny built-in model/).waitFor();
     for (const name of ['Write', 'Draw']) await page.getByRole('main').getByRole('link', { name }).waitFor();
     await button(page, 'Use a larger model').click();
+    await page.getByLabel('Words, or the address of a model').waitFor();
+    await page.getByText('From the command line').click();
     for (const text of ['parley --showgui', 'parley --model path/to/model.gguf']) await page.getByText(text).waitFor();
     await page.keyboard.press('Escape');
     await button(page, 'Connect an app').click();
