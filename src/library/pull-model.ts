@@ -13,7 +13,7 @@ export interface PulledModel {
   readonly projector: string | undefined;
 }
 
-/** What is left free on the disk. */
+/** What is left free on the disk, at most. */
 const reservedBytes = 256 * 2 ** 20;
 
 /** Downloads all that belongs to a model: its parts and its projector. Files that are there already are not downloaded again. */
@@ -73,14 +73,14 @@ async function checkSpace(folder: string, files: readonly HubFile[], place: (fil
   for (const file of files) needed += file.bytes - (await sizeOf(`${place(file)}.part`));
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
-  if (files.length === 0 || needed + reservedBytes <= free) return;
+  if (needed + Math.min(needed, reservedBytes) <= free) return;
   throw new DownloadError(
-    `it needs ${gigabytes(needed)} on the disk of ${folder}, which has ${gigabytes(free)} free. Delete files there, or choose another folder`,
+    `it needs ${sizeText(needed)} on the disk of ${folder}, which has ${sizeText(free)} free. Delete files there, or choose another folder`,
   );
 }
 
-function gigabytes(bytes: number): string {
-  return `${(bytes / 1e9).toFixed(1)} GB`;
+function sizeText(bytes: number): string {
+  return bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }
 
 async function sizeOf(path: string): Promise<number> {

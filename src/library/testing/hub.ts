@@ -29,8 +29,15 @@ export const goodToken = 'hf_goodtoken';
 
 export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A hub and its storage on two ports of this machine, with the replies that the real ones give. */
+/** A hub that is closed with its test. */
 export async function testHub(repositories: Readonly<Record<string, TestRepository>>, faults: HubFaults = {}) {
+  const hub = await openHub(repositories, faults);
+  onTestFinished(hub.close);
+  return hub;
+}
+
+/** A hub and its storage on two ports of this machine, with the replies that the real ones give. */
+export async function openHub(repositories: Readonly<Record<string, TestRepository>>, faults: HubFaults = {}) {
   const asked: { method: string; url: string; authorization: string | undefined; range: string | undefined }[] = [];
   const stored: typeof asked = [];
   const breaks = [...(faults.breakAfter ?? [])];
@@ -123,7 +130,11 @@ export async function testHub(repositories: Readonly<Record<string, TestReposito
     json(response, entries.slice(start, next), next < entries.length ? link : {});
   }
 
-  return { base: hub.address, asked, stored, repositories };
+  const close = () => {
+    hub.close();
+    storage.close();
+  };
+  return { base: hub.address, asked, stored, close };
 }
 
 function refuse(response: ServerResponse, status: number, code: string): void {
@@ -137,9 +148,9 @@ function json(response: ServerResponse, value: unknown, headers: Readonly<Record
 async function listening(handler: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = createServer(handler);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
+  const close = () => {
     server.closeAllConnections();
     server.close();
-  });
-  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  };
+  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
