@@ -104,20 +104,20 @@ export interface LibraryModel {
   readonly facts: ModelFileFacts | undefined;
 }
 
-/** A model on the hub. What the hub does not say is undefined. */
+/** A model on the hub. What the hub does not say is null. */
 export interface HubModel {
   /** `owner/name`. */
   readonly id: string;
-  readonly downloads: number | undefined;
-  readonly likes: number | undefined;
+  readonly downloads: number | null;
+  readonly likes: number | null;
   /** ISO 8601. */
-  readonly changed: string | undefined;
+  readonly changed: string | null;
   /** Whether its terms have to be accepted, and whether its author decides. */
   readonly gated: 'no' | 'terms' | 'author';
-  readonly licence: string | undefined;
-  readonly parameters: number | undefined;
-  readonly architecture: string | undefined;
-  readonly context: number | undefined;
+  readonly licence: string | null;
+  readonly parameters: number | null;
+  readonly architecture: string | null;
+  readonly context: number | null;
   readonly tools: boolean;
   readonly thinking: boolean;
   /** It has a projector for pictures or sound. */

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { tableLines } from '../core/readable.ts';
 import { type GgufEntry, type GgufHeader, type GgufTensor, type GgufValue, numberOf, textOf } from './gguf.ts';
 
 const longestValue = 120;
@@ -7,13 +8,15 @@ const shownEntries = 6;
 /** What a file holds, as text for people: a summary, all metadata, all tensors. */
 export function describeGguf(header: GgufHeader): string {
   return [
-    ...table(summary(header)),
+    ...tableLines(summary(header)),
     '',
     `Metadata (${header.metadata.size})`,
-    ...table([...header.metadata].map(([key, entry]) => [key, typeName(entry), shown(entry.value)])),
+    ...tableLines([...header.metadata].map(([key, entry]) => [key, typeName(entry), shown(entry.value)])),
     '',
     `Tensors (${header.tensors.length})`,
-    ...table(header.tensors.map((tensor) => [tensor.name, tensor.type, tensor.shape.join(' × '), size(tensor.bytes)])),
+    ...tableLines(
+      header.tensors.map((tensor) => [tensor.name, tensor.type, tensor.shape.join(' × '), size(tensor.bytes)]),
+    ),
     '',
   ].join('\n');
 }
@@ -82,16 +85,6 @@ function shown(value: GgufValue): string {
 function shortened(text: string): string {
   const characters = [...text];
   return characters.length <= longestValue ? text : `${characters.slice(0, longestValue - 1).join('')}…`;
-}
-
-/** Rows with their columns below each other; the last column is as long as it likes. */
-function table(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [column, { length }] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, length);
-  }
-  const padded = (cell: string, column: number) => cell.padEnd(widths[column] ?? 0);
-  return rows.map((row) => row.map(padded).join('  ').trimEnd());
 }
 
 function size(bytes: number): string {

@@ -179,7 +179,8 @@ function reasonOf(error: unknown): string {
   return networkReason(error) ?? hideSecrets(cause instanceof Error ? cause.message : message);
 }
 
-async function sizeOf(path: string): Promise<number> {
+/** 0 for a file that is not there. */
+export async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => undefined))?.size ?? 0;
 }
 

@@ -1,7 +1,8 @@
-import { mkdir, rm, stat, statfs } from 'node:fs/promises';
+import { mkdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { byteSize } from '../core/readable.ts';
 import { readGguf } from '../gguf/gguf.ts';
-import { DownloadError, type DownloadParts, download, type Expected, readSha256 } from './download.ts';
+import { DownloadError, type DownloadParts, download, type Expected, readSha256, sizeOf } from './download.ts';
 import { type HubFile, type HubRepository, openFile, readRepository } from './hub/repository.ts';
 import type { HubParts } from './hub/request.ts';
 import type { Source } from './source.ts';
@@ -75,16 +76,8 @@ async function checkSpace(folder: string, files: readonly HubFile[], place: (fil
   const free = bavail * bsize;
   if (needed + Math.min(needed, reservedBytes) <= free) return;
   throw new DownloadError(
-    `it needs ${sizeText(needed)} on the disk of ${folder}, which has ${sizeText(free)} free. Delete files there, or choose another folder`,
+    `it needs ${byteSize(needed)} on the disk of ${folder}, which has ${byteSize(free)} free. Delete files there, or choose another folder`,
   );
-}
-
-function sizeText(bytes: number): string {
-  return bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
-}
-
-async function sizeOf(path: string): Promise<number> {
-  return (await stat(path).catch(() => undefined))?.size ?? 0;
 }
 
 /** Rejects error pages with status 200, and incomplete files. */

@@ -21,11 +21,6 @@ function escaped(text: string): string {
   });
 }
 
-/** `1.5 GB`, `200 MB` */
-export function byteSize(bytes: number): string {
-  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(0)} MB`;
-}
-
 /** `14:05:09` */
 export function clock(date: Date): string {
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');

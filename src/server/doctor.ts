@@ -1,11 +1,11 @@
 import type { Probe } from '../core/probe.ts';
 import { type Product, versionText } from '../core/product.ts';
+import { byteSize } from '../core/readable.ts';
 import { howToGetCuda, unusedCard } from '../engines/llama/graphics-cards.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
 import type { ModelFacts } from '../library/model-facts.ts';
 import { engineChecks } from '../models/engine-kinds.ts';
 import type { System } from '../models/engine-packages.ts';
-import { byteSize } from '../observe/printable.ts';
 import { type Pack, type PackPackage, systemOf } from '../packs/catalogue.ts';
 import type { PackState } from '../packs/check.ts';
 import type { ProbedDevice, ProbeResult } from './probe.ts';

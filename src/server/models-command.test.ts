@@ -160,6 +160,14 @@ describe('parley search', () => {
     expect(text).toMatch(/Download one with: parley pull acme\/Foo-8B-GGUF\n$/);
   });
 
+  test('escapes what could change the terminal', async () => {
+    const fields = { gguf: { ...gguf, architecture: 'a\u001b[2Jb' }, tags: ['license:\u202emit'] };
+    const { base } = await testHub({ 'acme/Foo-GGUF': { files: {}, fields } });
+    const { text } = await search(['foo'], base);
+    expect(text).toContain('a\\x1b[2Jb');
+    expect(text).toContain('\\u202emit');
+  });
+
   test('--json and --count: so many models for scripts', async () => {
     const { base } = await testHub(found);
     const { text } = await search(['foo', '--json', '--count', '1'], base);

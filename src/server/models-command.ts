@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
+import { byteSize } from '../core/readable.ts';
 import { describeGguf } from '../gguf/describe.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import { fileHash } from '../library/download.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type ModelFacts, meantModel, modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';
-import { byteSize } from '../observe/printable.ts';
 import { progressBar, type Terminal } from '../observe/terminal.ts';
 
 export interface ModelsCommand {

@@ -1,7 +1,9 @@
 import { type HubModel, type HubSearch, hubOrders } from '../core/models-view.ts';
+import { tableLines } from '../core/readable.ts';
 import { isPublicAddress } from '../http/address.ts';
 import type { Hub } from '../library/hub/access.ts';
 import { searchHub } from '../library/hub/search.ts';
+import { printable } from '../observe/printable.ts';
 import type { Terminal } from '../observe/terminal.ts';
 
 export interface SearchCommand {
@@ -70,30 +72,23 @@ export function searchLines(models: readonly HubModel[]): readonly string[] {
   const rows = models.map((model) => [
     model.id,
     amount(model.parameters),
-    model.architecture ?? '',
-    model.context === undefined ? '' : `${Math.round(model.context / 1024)}k context`,
+    printable(model.architecture ?? ''),
+    model.context === null ? '' : `${Math.round(model.context / 1024)}k context`,
     `${amount(model.downloads) || '0'} downloads`,
     [
       ...(model.projector ? ['pictures or sound'] : []),
       ...(model.tools ? ['tools'] : []),
       ...(model.thinking ? ['thinking'] : []),
       ...(model.gated === 'no' ? [] : ['needs consent']),
-      ...(model.licence ? [model.licence] : []),
+      ...(model.licence ? [printable(model.licence)] : []),
     ].join(', '),
   ]);
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  const lines = rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-  return [...lines, '', `Download one with: parley pull ${models[0]?.id}`];
+  return [...tableLines(rows), '', `Download one with: parley pull ${models[0]?.id}`];
 }
 
 /** 8.2B, 350M, 12k. */
-function amount(count: number | undefined): string {
-  if (count === undefined) return '';
+function amount(count: number | null): string {
+  if (count === null) return '';
   const [divisor, unit] = count >= 1e9 ? [1e9, 'B'] : count >= 1e6 ? [1e6, 'M'] : count >= 1e3 ? [1e3, 'k'] : [1, ''];
   const scaled = count / divisor;
   return `${scaled < 10 && unit !== '' ? scaled.toFixed(1).replace(/\.0$/, '') : Math.round(scaled)}${unit}`;

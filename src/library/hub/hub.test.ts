@@ -92,7 +92,7 @@ describe('searchHub', () => {
   test('does not take facts of a projector for those of the model', async () => {
     const { base } = await testHub(repositories);
     const { models } = await searchHub({ ...search, words: 'draft' }, parts(base));
-    expect(models[0]).toMatchObject({ parameters: undefined, architecture: undefined, context: undefined });
+    expect(models[0]).toMatchObject({ parameters: null, architecture: null, context: null });
   });
 
   test('survives replies of any other shape', async () => {
@@ -239,7 +239,23 @@ describe('openFile', () => {
     ['https://127.0.0.1/x', '127.0.0.1, which is not on the internet'],
   ])('a hub on the internet may not send it to %s', async (location, reason) => {
     const redirect = async () => new Response(null, { status: 302, headers: { location } });
-    const opening = openFile(repository, 'a.gguf', { ...parts('https://h'), fetch: redirect as typeof fetch }, {});
-    await expect(opening).rejects.toThrow(`h sends this download to ${reason}`);
+    const opening = openFile(
+      repository,
+      'a.gguf',
+      { ...parts('https://192.0.2.1'), fetch: redirect as typeof fetch },
+      {},
+    );
+    await expect(opening).rejects.toThrow(`192.0.2.1 sends this download to ${reason}`);
+  });
+
+  test('a hub inside a network may have its storage there', async () => {
+    const { base } = await testHub({ 'acme/gated': { files: { 'a.gguf': bytes } } });
+    expect((await openFile(repository, 'a.gguf', parts(base), {})).status).toBe(200);
+  });
+
+  test('a range after the end is the answer of a hub that stores files itself', async () => {
+    const whole = async () => new Response(null, { status: 416 });
+    const opening = openFile(repository, 'a.gguf', { ...parts('https://192.0.2.1'), fetch: whole as typeof fetch }, {});
+    expect((await opening).status).toBe(416);
   });
 });

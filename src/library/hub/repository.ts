@@ -70,9 +70,10 @@ async function checkStorage(location: string, { hub, allowsAddress }: HubParts):
   const url = URL.canParse(location) ? new URL(location) : undefined;
   if (!url || (url.protocol !== 'https:' && url.protocol !== new URL(hub.base).protocol))
     throw new HubError(`${host} sends this download to an address that cannot be used`);
-  if (!hub.base.startsWith('https:')) return;
-  const addresses = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true }).catch(() => undefined);
-  if (!addresses) throw new HubError(`cannot reach ${url.host}: host not found. Check the network connection`);
-  if (!addresses.every(({ address }) => allowsAddress(address)))
+  const isPublic = async (name: string) => {
+    const addresses = await lookup(name.replace(/^\[|\]$/g, ''), { all: true }).catch(() => []);
+    return addresses.every(({ address }) => allowsAddress(address));
+  };
+  if (!(await isPublic(url.hostname)) && (await isPublic(new URL(hub.base).hostname)))
     throw new HubError(`${host} sends this download to ${url.host}, which is not on the internet`);
 }

@@ -69,7 +69,8 @@ function nextCursor(link: string | null): string | undefined {
 async function persistent(url: URL, parts: HubParts, init: RequestInit): Promise<Response> {
   for (let attempt = 1; ; attempt += 1) {
     const response = await once(url, parts, init);
-    if (response.status < 400) return response;
+    // A range after the end means that the file is complete.
+    if (response.status < 400 || response.status === 416) return response;
     const delay = retryDelay(response, attempt);
     if (delay === undefined || attempt >= attempts || delay > maxWaitMs) throw await refusal(response, parts.hub);
     await response.body?.cancel();

@@ -21,7 +21,7 @@ function hubModel(entry: unknown): HubModel | undefined {
   const gguf = isObject(entry.gguf) ? entry.gguf : {};
   // The hub reads one file, which may be a projector or a draft: those have no context.
   const context = count(gguf.context_length);
-  const isModel = context !== undefined;
+  const isModel = context !== null;
   const template = isModel ? (text(gguf.chat_template) ?? '') : '';
   const siblings = Array.isArray(entry.siblings) ? entry.siblings : [];
   return {
@@ -30,11 +30,9 @@ function hubModel(entry: unknown): HubModel | undefined {
     likes: count(entry.likes),
     changed: text(entry.lastModified),
     gated: entry.gated === 'manual' ? 'author' : entry.gated === 'auto' || entry.gated === true ? 'terms' : 'no',
-    licence: tagsOf(entry)
-      .find((tag) => tag.startsWith('license:'))
-      ?.slice('license:'.length),
-    parameters: isModel ? count(gguf.total) : undefined,
-    architecture: isModel ? text(gguf.architecture) : undefined,
+    licence: licenceIn(entry.tags),
+    parameters: isModel ? count(gguf.total) : null,
+    architecture: isModel ? text(gguf.architecture) : null,
     context,
     tools: /\btools\b|tool_call/.test(template),
     thinking: /enable_thinking|<think>|reasoning_content/.test(template),
@@ -42,10 +40,11 @@ function hubModel(entry: unknown): HubModel | undefined {
   };
 }
 
-function tagsOf({ tags }: { readonly tags?: unknown }): readonly string[] {
-  return Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [];
+function licenceIn(tags: unknown): string | null {
+  const tag = Array.isArray(tags) ? tags.find((one) => text(one)?.startsWith('license:')) : undefined;
+  return text(tag)?.slice('license:'.length) ?? null;
 }
 
-const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+const text = (value: unknown) => (typeof value === 'string' ? value : null);
 const count = (value: unknown) =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;

@@ -171,7 +171,7 @@ const unsearched = () => Promise.reject(new Error('not asked'));
 describe('/api/admin/search', () => {
   const path = '/api/admin/search';
   const found: HubModel = {
-    ...{ id: 'acme/foo', downloads: 5, likes: undefined, changed: undefined, gated: 'no' as const, licence: 'mit' },
+    ...{ id: 'acme/foo', downloads: 5, likes: null, changed: null, gated: 'no' as const, licence: 'mit' },
     ...{ parameters: 4e9, architecture: 'qwen3', context: 4096, tools: true, thinking: false, projector: false },
   };
 

@@ -2,7 +2,6 @@ import { AppError } from '../../core/errors.ts';
 import { equalName } from '../../core/model-names.ts';
 import {
   type HeldModel,
-  type HubModel,
   hubOrders,
   type LibraryModel,
   type ListedModel,
@@ -98,7 +97,7 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
       try {
         const search = { words: query.get('q') ?? '', order, count: searchCount, cursor };
         const { models: found, next } = await library.search(search, call.signal);
-        return json({ models: found.map(hubEntry), next: next ?? null });
+        return json({ models: found, next: next ?? null });
       } catch (error) {
         return json({ success: false, error: `The hub could not be searched: ${(error as Error).message}.` }, 502);
       }
@@ -109,21 +108,6 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
 
 /** Models on a page of a search. */
 const searchCount = 20;
-
-function hubEntry(model: HubModel) {
-  const { id, downloads, likes, changed, gated, licence, parameters, architecture, context } = model;
-  const { tools, thinking, projector } = model;
-  return {
-    ...{ id, gated, tools, thinking, projector },
-    downloads: downloads ?? null,
-    likes: likes ?? null,
-    changed: changed ?? null,
-    licence: licence ?? null,
-    parameters: parameters ?? null,
-    architecture: architecture ?? null,
-    context: context ?? null,
-  };
-}
 
 type Unlabelled = Omit<ModelStatus, 'label'>;
 
