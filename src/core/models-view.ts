@@ -140,11 +140,56 @@ export interface HubPage {
   readonly next: string | undefined;
 }
 
+/** Where a model would run: all of it on graphics cards, a part of it, all in main memory, or nowhere. */
+export const fits = ['card', 'part', 'processor', 'no'] as const;
+/** How fast replies are written, roughly: above 40, 12 and 4 tokens a second, or below. */
+export const speeds = ['fast', 'good', 'slow', 'very slow'] as const;
+
+/** One quantization of a model on the hub. What is not known is null. */
+export interface HubFileChoice {
+  /** The tag for a download (`owner/name:Q4_K_M`). */
+  readonly name: string;
+  /** Of all parts. */
+  readonly bytes: number;
+  readonly parts: number;
+  readonly fit: (typeof fits)[number] | null;
+  /** Memory with the context, on cards and in main memory together. */
+  readonly memoryBytes: number | null;
+  /** Layers that fit on cards. The output layer counts as one, also in `layers`. */
+  readonly cardLayers: number | null;
+  readonly layers: number | null;
+  readonly speed: (typeof speeds)[number] | null;
+  /** It is downloaded when no tag is named. One at most. */
+  readonly chosen: boolean;
+}
+
+/** The files of a model on the hub. */
+export interface HubFiles {
+  /** `owner/name`. */
+  readonly model: string;
+  readonly commit: string;
+  readonly architecture: string | null;
+  /** Whether the library can load this architecture. */
+  readonly supported: boolean | null;
+  /** For which the memory was estimated. */
+  readonly context: number | null;
+  readonly trainedContext: number | null;
+  /** Largest quantization first. */
+  readonly files: readonly HubFileChoice[];
+  /** Why the chosen file was chosen, in a sentence. */
+  readonly reason: string;
+  /** What is downloaded with it. */
+  readonly projector: { readonly bytes: number } | null;
+  readonly draft: { readonly bytes: number } | null;
+}
+
 /** The models on this machine, and those of the hub. */
 export interface ModelLibrary {
   list(): Promise<readonly LibraryModel[]>;
   /** Rejects with the reason, as a part of a sentence. */
   search(search: HubSearch, signal: AbortSignal): Promise<HubPage>;
+  /** The files of `owner/name[@revision]`; undefined if this is no such name. The context is that of the settings unless it is named. Rejects as `search`. */
+  files(model: string, context: number | undefined, signal: AbortSignal): Promise<HubFiles> | undefined;
   /** Undefined if this is no address of a model file. */
   download(source: string, signal: AbortSignal): ModelDownload | undefined;
 }

@@ -68,6 +68,29 @@ test.each([
   expect(modelSource(text)?.type).toBe(type);
 });
 
+test('files: sizes of whole models, the chosen one and its projector; undefined for a file or no model', async () => {
+  const files = {
+    'N-Q8_0-00001-of-00002.gguf': Buffer.alloc(5),
+    'N-Q8_0-00002-of-00002.gguf': Buffer.alloc(6),
+    'N-Q4_K_M.gguf': Buffer.alloc(7),
+    'N-Q2_K-00001-of-00002.gguf': Buffer.alloc(3),
+    'mmproj-F16.gguf': Buffer.alloc(2),
+  };
+  const { base } = await testHub({ 'owner/name': { files } });
+  const { own } = library(base);
+  const { signal } = new AbortController();
+  expect(await own.files('owner/name', undefined, signal)).toMatchObject({
+    model: 'owner/name',
+    files: [
+      { name: 'Q8_0', bytes: 11, parts: 2, chosen: false },
+      { name: 'Q4_K_M', bytes: 7, parts: 1, chosen: true },
+    ],
+    projector: { bytes: 2 },
+  });
+  expect(own.files('owner/name:Q4_K_M', undefined, signal)).toBeUndefined();
+  expect(own.files('../name', undefined, signal)).toBeUndefined();
+});
+
 describe('download', () => {
   async function hub() {
     const bytes = readFileSync(model);

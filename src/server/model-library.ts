@@ -7,6 +7,7 @@ import { isPublicAddress } from '../http/address.ts';
 import type { DownloadParts } from '../library/download.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type Hub, hubOf } from '../library/hub/access.ts';
+import { hubFiles } from '../library/hub/files.ts';
 import { searchHub } from '../library/hub/search.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
 import { pull } from '../library/pull.ts';
@@ -80,6 +81,12 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
     search: (search, signal) => {
       const { hub, fetch, wait } = parts;
       return searchHub(search, { hub, fetch, signal, allowsAddress: isPublicAddress, ...(wait && { wait }) });
+    },
+    files: (text, _context, signal) => {
+      const source = readSource(text);
+      const { hub, fetch, wait } = parts;
+      if (source?.type !== 'model' || source.tag !== undefined) return undefined;
+      return hubFiles(source, { hub, fetch, signal, allowsAddress: isPublicAddress, ...(wait && { wait }) });
     },
     download: (text, signal) => {
       const source = modelSource(text);

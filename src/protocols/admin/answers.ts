@@ -1,3 +1,4 @@
+import { fits, speeds } from '../../core/models-view.ts';
 import * as a from '../answers.ts';
 
 const refusal = { success: a.flag, 'error?': a.text };
@@ -62,6 +63,31 @@ const hubModel = a.object({
   context: unknown,
 });
 
+const hubFiles = a.object({
+  model: a.text,
+  commit: a.text,
+  architecture: a.orNull(a.text),
+  supported: a.orNull(a.flag),
+  context: unknown,
+  trained_context: unknown,
+  files: a.list(
+    a.object({
+      name: a.text,
+      bytes: a.count,
+      parts: a.count,
+      fit: a.orNull(a.words(...fits)),
+      memory_bytes: unknown,
+      card_layers: unknown,
+      layers: unknown,
+      speed: a.orNull(a.words(...speeds)),
+      chosen: a.flag,
+    }),
+  ),
+  reason: a.text,
+  projector: a.orNull(a.object({ bytes: a.count })),
+  draft: a.orNull(a.object({ bytes: a.count })),
+});
+
 const key = a.object({
   name: a.text,
   scopes: a.list(a.text),
@@ -119,6 +145,7 @@ export const adminAnswers: a.DialectAnswers = {
     'GET /api/extra/models': a.json(models),
     'GET /api/admin/models': a.json(a.object({ models: a.list(file) })),
     'GET /api/admin/search': a.json(a.object({ models: a.list(hubModel), next: a.orNull(a.text) })),
+    'GET /api/admin/search/files': a.json(hubFiles),
     'GET /api/extra/owner': a.json(a.object({ token: a.orNull(a.text) })),
     'GET /api/extra/mcp': a.json(
       a.object({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
-import type { HeldModel, HubModel, HubSearch, ListedModel, ModelFileFacts } from '../../core/models-view.ts';
+import type { HeldModel, HubFiles, HubModel, HubSearch, ListedModel, ModelFileFacts } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
 import { type ModelStatusContext, type ModelStatusServices, modelStatusEndpoints } from './models.ts';
@@ -166,6 +166,7 @@ describe('/api/extra/models', () => {
   });
 });
 
+const unlisted = () => undefined;
 const unsearched = () => Promise.reject(new Error('not asked'));
 
 describe('/api/admin/search', () => {
@@ -181,7 +182,7 @@ describe('/api/admin/search', () => {
       searches.push(wanted);
       return { models: [found], next: 'two' };
     };
-    const services = { library: { list: async () => [], search } };
+    const services = { library: { list: async () => [], search, files: unlisted } };
     const answer = await ask(path, { services, query: 'q=foo+4b&sort=likes&cursor=one' }, 'Bearer key');
     expect(answer).toMatchObject({ models: [{ id: 'acme/foo', likes: null, licence: 'mit' }], next: 'two' });
     expect(searches).toEqual([{ words: 'foo 4b', order: 'likes', count: 20, cursor: 'one' }]);
@@ -189,12 +190,61 @@ describe('/api/admin/search', () => {
 
   test('says why it failed', async () => {
     const search = () => Promise.reject(new Error('cannot reach hub.example'));
-    const answer = await ask(path, { services: { library: { list: async () => [], search } } }, 'Bearer key');
+    const answer = await ask(
+      path,
+      { services: { library: { list: async () => [], search, files: unlisted } } },
+      'Bearer key',
+    );
     expect(answer).toEqual({ success: false, error: 'The hub could not be searched: cannot reach hub.example.' });
   });
 
   test('is for administrators only', async () => {
-    const services = { library: { list: async () => [], search: unsearched } };
+    const services = { library: { list: async () => [], search: unsearched, files: unlisted } };
+    await expect(ask(path, { services })).rejects.toThrow(AppError);
+  });
+});
+
+describe('/api/admin/search/files', () => {
+  const path = '/api/admin/search/files';
+  const file = {
+    ...{ name: 'Q4_K_M', bytes: 5e9, parts: 2, fit: 'part' as const, memoryBytes: 6e9, cardLayers: 9, layers: 33 },
+    ...{ speed: 'slow' as const, chosen: true },
+  };
+  const found: HubFiles = {
+    ...{ model: 'acme/foo', commit: 'c0ffee', architecture: 'qwen3', supported: true, context: 8192 },
+    ...{ trainedContext: 40_960, files: [file], reason: 'It is the only one.', projector: { bytes: 9 }, draft: null },
+  };
+
+  test('gives the files of a model for a context', async () => {
+    const asked: unknown[] = [];
+    const files = async (...parameters: unknown[]) => {
+      asked.push(parameters.slice(0, 2));
+      return found;
+    };
+    const services = { library: { list: async () => [], search: unsearched, files } };
+    const query = 'model=acme/foo@v1&context=8192';
+    expect(await ask(path, { services, query }, 'Bearer key')).toMatchObject({
+      ...{ model: 'acme/foo', supported: true, trained_context: 40_960, projector: { bytes: 9 }, draft: null },
+      files: [{ name: 'Q4_K_M', memory_bytes: 6e9, card_layers: 9, layers: 33, speed: 'slow', chosen: true }],
+    });
+    await ask(path, { services, query: 'model=acme/foo&context=-1' }, 'Bearer key');
+    expect(asked).toEqual([
+      ['acme/foo@v1', 8192],
+      ['acme/foo', undefined],
+    ]);
+  });
+
+  test('says why it failed, and refuses what is no model', async () => {
+    const files = () => Promise.reject(new Error('cannot reach hub.example'));
+    const library = { list: async () => [], search: unsearched, files };
+    const answer = await ask(path, { services: { library }, query: 'model=acme/foo' }, 'Bearer key');
+    expect(answer).toEqual({ success: false, error: 'The files cannot be listed: cannot reach hub.example.' });
+    const services = { library: { ...library, files: unlisted } };
+    await expect(ask(path, { services, query: 'model=x' }, 'Bearer key')).rejects.toThrow('model must be owner/name');
+  });
+
+  test('is for administrators only', async () => {
+    const services = { library: { list: async () => [], search: unsearched, files: unlisted } };
     await expect(ask(path, { services })).rejects.toThrow(AppError);
   });
 });
@@ -202,7 +252,7 @@ describe('/api/admin/search', () => {
 test('/api/admin/models: lists the library for administrators only', async () => {
   const entry = { option: 'b.gguf', name: 'b.gguf', type: 'model', program: undefined, facts } as const;
   const config = { option: 'c.kcpps', name: 'c.kcpps', type: 'config', program: undefined, facts: undefined } as const;
-  const services = { library: { list: async () => [entry, config], search: unsearched } };
+  const services = { library: { list: async () => [entry, config], search: unsearched, files: unlisted } };
   expect(await ask('/api/admin/models', { services })).toEqual({ models: [] });
   const { models } = await ask('/api/admin/models', { services }, 'Bearer key');
   expect(models).toMatchObject([

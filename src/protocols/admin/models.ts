@@ -2,6 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { equalName } from '../../core/model-names.ts';
 import {
   type HeldModel,
+  type HubFiles,
   hubOrders,
   type LibraryModel,
   type ListedModel,
@@ -28,7 +29,7 @@ export interface ModelStatusServices {
   readonly owner: OwnerAccess;
   readonly models?: ModelsView | undefined;
   readonly memory?: Pick<ModelMemory, 'list'> | undefined;
-  readonly library?: Pick<ModelLibrary, 'list' | 'search'> | undefined;
+  readonly library?: Pick<ModelLibrary, 'list' | 'search' | 'files'> | undefined;
   /** Whether the server has a key file (`--keyfile`), which may be empty. */
   readonly hasKeyFile: boolean;
   readonly fileFacts: (path: string) => Promise<ModelFileFacts | undefined>;
@@ -102,8 +103,40 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
         return json({ success: false, error: `The hub could not be searched: ${(error as Error).message}.` }, 502);
       }
     }),
+    adminReadRow(
+      '/api/admin/search/files',
+      'The files of a model on the hub: whether they fit here, and which one is downloaded by default.',
+      async (call: Call) => {
+        if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
+        const context = Number(call.query.get('context') || Number.NaN);
+        const files = library.files(
+          call.query.get('model') ?? '',
+          Number.isSafeInteger(context) && context > 0 ? context : undefined,
+          call.signal,
+        );
+        if (!files)
+          throw new AppError('invalid-field', { field: 'model', expected: 'owner/name of a model on the hub' });
+        try {
+          return json(filesReply(await files));
+        } catch (error) {
+          return json({ success: false, error: `The files cannot be listed: ${(error as Error).message}.` }, 502);
+        }
+      },
+    ),
     ownerEndpoint(owner),
   ];
+}
+
+function filesReply({ trainedContext, files, ...rest }: HubFiles) {
+  return {
+    ...rest,
+    trained_context: trainedContext,
+    files: files.map(({ memoryBytes, cardLayers, ...file }) => ({
+      ...file,
+      memory_bytes: memoryBytes,
+      card_layers: cardLayers,
+    })),
+  };
 }
 
 /** Models on a page of a search. */
