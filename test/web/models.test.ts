@@ -95,7 +95,13 @@ describe.skipIf(withoutBrowser)('models', () => {
     await page.getByRole('button', { name: 'More', exact: true }).click();
     await expect.poll(() => results.count()).toBe(3);
     expect(await barriers(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Download acme/Tiny-GGUF' }).click();
+    const order = page.waitForRequest('**/api/admin/search?*sort=likes*');
+    await panel(page).getByText('Likes', { exact: true }).click();
+    await order;
+    await page.getByRole('button', { name: 'acme/Tiny-GGUF' }).click();
+    await panel(page).getByText('Choose among 2 files').click();
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: /^Download Q6_K \(\d+ MB\)/ }).click();
     await page.getByText(/tiny-Q6_K\.gguf is loaded\./).waitFor();
     await page.keyboard.press('Escape');
     await model(page, /^Model: tiny-Q6_K \(loaded\)/).waitFor();

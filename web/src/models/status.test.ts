@@ -6,7 +6,6 @@ import {
   type LibraryEntry,
   type ModelStatus,
   type ModelsAnswer,
-  modelAddress,
   modelsFor,
   parametersText,
   searchLibrary,
@@ -144,21 +143,6 @@ test('libraryLine: names the program, or the admin folder', () => {
   expect(libraryLine(entry({ parameters: 1e9, file_bytes: 2 ** 30, program: 'Ollama' }))).toBe(
     '1.0 billion parameters · 1.0 GB · Ollama',
   );
-});
-
-test.each([
-  ['owner/name/file.gguf', 'hf.co/owner/name/file.gguf'],
-  ['hf.co/owner/name@main/sub/file.gguf', 'hf.co/owner/name@main/sub/file.gguf'],
-  [' Qwen/Qwen3-8B-GGUF ', 'hf.co/Qwen/Qwen3-8B-GGUF'],
-  ['owner/name:Q4_K_M', 'hf.co/owner/name:Q4_K_M'],
-  ['https://huggingface.co/Qwen/Qwen3-8B-GGUF', 'https://huggingface.co/Qwen/Qwen3-8B-GGUF'],
-  ['https://host/a/file.gguf?download=true', 'https://host/a/file.gguf?download=true'],
-  ['http://host/file.gguf', undefined],
-  ['https://host/page.html', undefined],
-  ['Qwen3 8B', undefined],
-  ['llama3', undefined],
-])('modelAddress: %s is %j', (text, expected) => {
-  expect(modelAddress(text)).toBe(expected);
 });
 
 test('switchEnded: when the default model is another one and loaded, or the switch has failed', () => {

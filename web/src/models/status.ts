@@ -51,19 +51,6 @@ export interface LibraryEntry {
   readonly trained_context: number | null;
 }
 
-/** A model of `GET /api/admin/search`. */
-export interface HubEntry {
-  readonly id: string;
-  readonly gated: 'no' | 'terms' | 'author';
-  readonly tools: boolean;
-  readonly thinking: boolean;
-  readonly projector: boolean;
-  readonly downloads: number | null;
-  readonly parameters: number | null;
-  readonly context: number | null;
-  readonly licence: string | null;
-}
-
 /** The models to show, those for text first. The text model is listed as an embedding model only while it is loaded as one. */
 export function shownModels({ models }: Pick<ModelsAnswer, 'models'>): ModelStatus[] {
   const texts = new Set(models.flatMap(({ kind, name }) => (kind === 'text' ? [name] : [])));
@@ -119,15 +106,6 @@ export function searchLibrary(entries: readonly LibraryEntry[], search: string):
   const textOf = ({ name, filename, program, quantization }: LibraryEntry): string =>
     [name, filename, program, quantization].join(' ').toLowerCase();
   return entries.filter((entry) => words.every((word) => textOf(entry).includes(word)));
-}
-
-/** The text as the server reads it, if it is the address of a model: of its page on the hub, `owner/name:Q4_K_M`, or a file. */
-export function modelAddress(text: string): string | undefined {
-  const word = text.trim();
-  const isPage = /^https:\/\/(www\.)?(hf|huggingface)\.co\/[\w.-]+\/[\w.-]+/i.test(word);
-  if (/^https:\/\//i.test(word)) return isPage || /\.gguf(\?.*)?$/i.test(word) ? word : undefined;
-  const name = word.replace(/^(hf:|hf\.co\/|huggingface\.co\/)/, '');
-  return /^[\w.-]+\/[\w.-]+(@[\w.-]+)?(:[\w.-]+|\/[\w./ -]+\.gguf)?$/i.test(name) ? `hf.co/${name}` : undefined;
 }
 
 /** The end of a switch: the text models have changed, or it has failed. */

@@ -1,14 +1,6 @@
-import {
-  bytesText,
-  type HubEntry,
-  type LibraryEntry,
-  type ModelState,
-  type ModelStatus,
-  parametersText,
-} from './status.ts';
+import { bytesText, type LibraryEntry, type ModelState, type ModelStatus, parametersText } from './status.ts';
 
 const count = (value: number): string => value.toLocaleString('en');
-const compact = (value: number): string => value.toLocaleString('en', { notation: 'compact' });
 
 export const texts = {
   button: {
@@ -79,32 +71,6 @@ export const texts = {
     adminLocked: 'Switching and downloading models needs the password of --adminpassword.',
     enterAdmin: 'Enter admin password',
   },
-  find: {
-    title: 'Find a model',
-    label: 'Words, or the address of a model',
-    placeholder: 'qwen3 8b',
-    help: 'Searches Hugging Face. An address, owner/name or owner/name:Q4_K_M is downloaded at once.',
-    search: 'Search',
-    searching: 'Searching …',
-    results: 'Models found',
-    none: 'Nothing found. Try fewer or other words.',
-    more: 'More',
-    download: 'Download',
-    downloadLabel: (id: string) => `Download ${id}`,
-    cancel: 'Cancel',
-    downloads: (value: number) => `${compact(value)} downloads`,
-    projector: 'pictures or sound',
-    tools: 'tools',
-    thinking: 'thinking',
-    terms: 'its terms have to be accepted first',
-    progress: (done: number, total: number | undefined) =>
-      total === undefined ? bytesText(done) : `${bytesText(done)} of ${bytesText(total)}`,
-    starting: 'Connecting …',
-    bar: (source: string) => `Download of ${source}`,
-    done: (source: string) => `Downloaded ${source}.`,
-    failed: (source: string, reason: string) => `Cannot download ${source}: ${reason}`,
-    cancelled: 'Download cancelled. Start it again to continue where it stopped.',
-  },
   commands: {
     title: 'From the command line',
     launcher: 'Choose a model and all settings in the launcher:',
@@ -164,30 +130,6 @@ export function libraryLine({ type, program, parameters, quantization, file_byte
     quantization ?? undefined,
     file_bytes === null ? undefined : texts.facts.file(file_bytes),
     program ?? texts.library.folder,
-  ];
-  return found.filter((fact) => fact !== undefined).join(' · ');
-}
-
-/** What the hub says about a model. */
-export function hubLine({
-  parameters,
-  context,
-  downloads,
-  projector,
-  tools,
-  thinking,
-  licence,
-  gated,
-}: HubEntry): string {
-  const found = [
-    parameters === null ? undefined : texts.facts.parameters(parameters),
-    context === null ? undefined : texts.facts.context(context),
-    downloads === null ? undefined : texts.find.downloads(downloads),
-    projector ? texts.find.projector : undefined,
-    tools ? texts.find.tools : undefined,
-    thinking ? texts.find.thinking : undefined,
-    licence ?? undefined,
-    gated === 'no' ? undefined : texts.find.terms,
   ];
   return found.filter((fact) => fact !== undefined).join(' · ');
 }

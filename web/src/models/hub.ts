@@ -1,0 +1,68 @@
+/** A model of `GET /api/admin/search`. What the hub does not say is null. */
+export interface HubEntry {
+  readonly id: string;
+  readonly gated: 'no' | 'terms' | 'author';
+  readonly tools: boolean;
+  readonly thinking: boolean;
+  readonly projector: boolean;
+  readonly downloads: number | null;
+  readonly likes: number | null;
+  /** ISO date. */
+  readonly changed: string | null;
+  readonly parameters: number | null;
+  readonly architecture: string | null;
+  readonly context: number | null;
+  readonly licence: string | null;
+  /** Whether this version can load its architecture. */
+  readonly supported?: boolean | null;
+}
+
+/** One quantization of a model. */
+export interface HubFile {
+  /** The tag for a download (`owner/name:TAG`). */
+  readonly name: string;
+  /** Of all parts. */
+  readonly bytes: number;
+  readonly fit: 'card' | 'part' | 'processor' | 'no' | null;
+  readonly memory_bytes: number | null;
+  readonly card_layers: number | null;
+  readonly layers: number | null;
+  readonly speed: 'fast' | 'good' | 'slow' | 'very slow' | null;
+  readonly chosen: boolean;
+}
+
+/** The reply of `GET /api/admin/search/files`. */
+export interface HubFiles {
+  readonly model: string;
+  readonly supported: boolean | null;
+  readonly context: number | null;
+  readonly files: readonly HubFile[];
+  /** Why one is chosen, in a sentence. */
+  readonly reason: string;
+  readonly projector: { readonly bytes: number } | null;
+  readonly draft: { readonly bytes: number } | null;
+}
+
+export const hubOrders = ['downloads', 'likes', 'date'] as const;
+export type HubOrder = (typeof hubOrders)[number];
+
+/** The bytes of a file and of what is downloaded with it. */
+export function downloadBytes({ bytes }: HubFile, { projector, draft }: HubFiles): number {
+  return bytes + (projector?.bytes ?? 0) + (draft?.bytes ?? 0);
+}
+
+/** The text as the server reads it, if it is the address of a model: of its page on the hub, `owner/name:Q4_K_M`, or a file. */
+export function modelAddress(text: string): string | undefined {
+  const word = text.trim();
+  const isPage = /^https:\/\/(www\.)?(hf|huggingface)\.co\/[\w.-]+\/[\w.-]+/i.test(word);
+  if (/^https:\/\//i.test(word)) return isPage || /\.gguf(\?.*)?$/i.test(word) ? word : undefined;
+  const name = word.replace(/^(hf:|hf\.co\/|huggingface\.co\/)/, '');
+  return /^[\w.-]+\/[\w.-]+(@[\w.-]+)?(:[\w.-]+|\/[\w./ -]+\.gguf)?$/i.test(name) ? `hf.co/${name}` : undefined;
+}
+
+/** `owner/name`, if the address is that of a model without a file: one of its files is to be chosen. */
+export function repositoryOf(address: string): string | undefined {
+  return /^(?:hf\.co\/|https:\/\/(?:www\.)?(?:hf|huggingface)\.co\/)([\w.-]+\/[\w.-]+)\/?(?:tree\/main\/?)?$/i.exec(
+    address,
+  )?.[1];
+}
