@@ -21,7 +21,17 @@ const stops = new Stops(process, (code) => process.exit(code));
 // Child processes must not inherit it.
 delete process.env[launcherVariable];
 
-const commandNames: readonly CommandName[] = ['models', 'search', 'pull', 'pack', 'keys', 'doctor', 'licenses'];
+const commandNames: readonly CommandName[] = [
+  'list',
+  'models',
+  'rm',
+  'search',
+  'pull',
+  'pack',
+  'keys',
+  'doctor',
+  'licenses',
+];
 
 /** Tells why the program cannot start. An object in a log of objects. */
 let fail = (sentence: string): void => console.error(sentence);

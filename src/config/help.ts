@@ -19,7 +19,8 @@ export function helpText(width: number): string {
 
 const usage = `Usage: parley [model.gguf] [port] [flags]
        parley --config settings.kcpps [flags]
-       parley models             list local models
+       parley list               list local models
+       parley rm NAME            delete a model
        parley search WORDS       find models on the hub
        parley pull SOURCE        download a model
        parley pack add NAME      download an engine

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { numberOf, readGguf, textOf } from '../gguf/gguf.ts';
 import type { FoundFile } from './find-models.ts';
 
@@ -14,6 +15,8 @@ export async function modelFacts(file: FoundFile) {
       ...file,
       type: 'model' as const,
       bytes: header.fileSize,
+      /** ISO 8601. */
+      modified: (await stat(file.path)).mtime.toISOString(),
       parameters: header.tensors.reduce((sum, { elements }) => sum + elements, 0),
       architecture: header.architecture,
       weights: largest?.[0] ?? 'none',

@@ -19,6 +19,15 @@ const commands = {
     const { modelsCommand } = await import('./models-command.ts');
     return modelsCommand({ words, places: knownPlaces(thisSystem()), terminal: ownTerminal() });
   },
+  list: async ({ words }: CommandParts) => {
+    const { modelsCommand } = await import('./models-command.ts');
+    return modelsCommand({ words: ['list', ...words], places: knownPlaces(thisSystem()), terminal: ownTerminal() });
+  },
+  rm: async ({ words }: CommandParts) => {
+    const { rmCommand } = await import('./rm-command.ts');
+    const places = knownPlaces(thisSystem());
+    return rmCommand({ words, places, folder: ownFolder('models'), terminal: ownTerminal(), ask: asking() });
+  },
   pull: async ({ words, stops }: CommandParts) => {
     const { pullCommand } = await import('./pull-command.ts');
     const hub = hubOf(thisSystem());
@@ -55,6 +64,20 @@ export function runCommand(name: CommandName, parts: CommandParts): Promise<numb
 
 function ownTerminal(): Terminal {
   return new Terminal(streamOutput(process.stdout, { moving: true }));
+}
+
+/** Undefined where nobody sits at a terminal. */
+function asking() {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined;
+  return async (question: string): Promise<string> => {
+    const { createInterface } = await import('node:readline/promises');
+    const terminal = createInterface({ input: process.stdin, output: process.stdout });
+    try {
+      return await terminal.question(question);
+    } finally {
+      terminal.close();
+    }
+  };
 }
 
 function downloading(stops: Stops) {

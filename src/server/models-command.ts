@@ -14,21 +14,24 @@ export interface ModelsCommand {
   readonly terminal: Terminal;
 }
 
-const usage = `parley models                 the models on this machine, also those that other programs fetched
-parley models --json          the same for scripts
-parley models show NAME       what is in one
+const usage = `parley list                   the models on this machine, also those that other programs fetched (also: parley models)
+parley list --json            the same for scripts
+parley show NAME              what one is and can do (parley models show NAME: all that is in its file)
+parley rm NAME                deletes one
 parley models verify NAME     whether it is whole, and its SHA-256
 parley models path NAME       where it lies: parley --model "$(parley models path NAME)"
 NAME is a name of the list, or the path of a file.`;
 
-/** `parley models`: resolves to the exit code. */
+/** `parley models` and `parley list`: resolves to the exit code. */
 export async function modelsCommand({ words, places, terminal }: ModelsCommand): Promise<number> {
   const [action = 'list', name, ...rest] = words;
   const known = { show, verify, path: showPath } as const;
   if (action === 'list' || action === '--json') {
-    if (words.length > 1) return wrong(terminal);
+    const options = words.filter((word) => word !== 'list');
+    const isJson = options[0] === '--json';
+    if (options.length > (isJson ? 1 : 0)) return wrong(terminal);
     const facts = await Promise.all((await findModels(places)).map(modelFacts));
-    if (action === '--json') terminal.line(JSON.stringify(facts, undefined, 2));
+    if (isJson) terminal.line(JSON.stringify(facts, undefined, 2));
     else for (const line of listLines(facts, places)) terminal.line(line);
     return 0;
   }
@@ -42,12 +45,17 @@ function wrong(terminal: Terminal): number {
   return 2;
 }
 
-async function findFile(name: string, places: readonly Place[], terminal: Terminal): Promise<FoundFile | undefined> {
+/** The model that a person means; undefined, with a line that says so, if there is none or more than one. */
+export async function findFile(
+  name: string,
+  places: readonly Place[],
+  terminal: Terminal,
+): Promise<FoundFile | undefined> {
   const own = await stat(name).catch(() => undefined);
   if (own?.isFile()) return { name: name, path: name, program: '' };
   const found = meantModel(await findModels(places), name);
   if (found.length === 1) return found[0];
-  if (found.length === 0) terminal.line(`There is no model ${name} here; parley models lists those that there are.`);
+  if (found.length === 0) terminal.line(`There is no model ${name} here; parley list shows those that there are.`);
   else terminal.line(`${name} may be any of these: ${found.map(({ path }) => path).join(', ')}`);
   return undefined;
 }
@@ -97,10 +105,18 @@ export function listLines(facts: readonly ModelFacts[], places: readonly Place[]
   }
   const rows = facts.map((one) =>
     one.type === 'model'
-      ? [one.name, byteSize(one.bytes), count(one.parameters), one.weights, context(one.context), one.program]
-      : [one.name, `damaged: ${one.reason}`, '', '', '', one.program],
+      ? [
+          one.name,
+          byteSize(one.bytes),
+          count(one.parameters),
+          one.weights,
+          context(one.context),
+          one.modified.slice(0, 10),
+          one.program,
+        ]
+      : [one.name, `damaged: ${one.reason}`, '', '', '', '', one.program],
   );
-  const heads = ['NAME', 'SIZE', 'WEIGHTS', 'TYPE', 'CONTEXT', 'FROM'];
+  const heads = ['NAME', 'SIZE', 'WEIGHTS', 'TYPE', 'CONTEXT', 'MODIFIED', 'FROM'];
   const widths = heads.map((head, column) =>
     Math.max(
       head.length,

@@ -1,0 +1,75 @@
+import { byteSize } from '../core/readable.ts';
+import { type Deletion, deleteModel, filesOfModel, otherOwner } from '../library/delete-model.ts';
+import type { FoundFile } from '../library/find-models.ts';
+import type { Place } from '../library/places.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { findFile } from './models-command.ts';
+
+export interface RmCommand {
+  readonly words: readonly string[];
+  /** Folders of this and other programs. */
+  readonly places: readonly Place[];
+  /** The models folder, unless the words name another one. */
+  readonly folder: string;
+  readonly terminal: Terminal;
+  /** Asks the person; undefined where nobody can answer. */
+  readonly ask: ((question: string) => Promise<string>) | undefined;
+}
+
+const usage = `parley rm NAME [--yes] [--admindir FOLDER]
+Deletes a model of the models folder with all that belongs to it: its parts, its projector and draft models that no other model there needs.
+Models of other programs are not deleted. --yes deletes without a question.`;
+
+/** `parley rm`: resolves to the exit code. */
+export async function rmCommand({ words, places, folder, terminal, ask }: RmCommand): Promise<number> {
+  const options = readOptions(words, folder);
+  if (!options) {
+    terminal.line(usage);
+    return 2;
+  }
+  const own: Place = { program: 'Parley', folder: options.folder, layout: 'files' };
+  const file = await findFile(options.name, [own, ...places], terminal);
+  if (!file) return 2;
+  try {
+    const model = await deletable(file, options.folder);
+    for (const path of model.files) terminal.line(path);
+    if (!options.yes && !(await agrees(model, ask, terminal))) return 2;
+    const { bytes } = await deleteModel(file.path, options.folder);
+    terminal.line(`Deleted. ${byteSize(bytes)} are free again.`);
+    return 0;
+  } catch (error) {
+    terminal.line((error as Error).message);
+    return 3;
+  }
+}
+
+/** Rejects with a sentence for people. */
+async function deletable(file: FoundFile, folder: string): Promise<Deletion> {
+  // A path has no program.
+  if (file.program !== '' && file.program !== 'Parley') throw new Error(otherOwner(file));
+  return filesOfModel(file.path, folder);
+}
+
+async function agrees({ bytes, files }: Deletion, ask: RmCommand['ask'], terminal: Terminal): Promise<boolean> {
+  const what = `${files.length === 1 ? 'this file' : `these ${files.length} files`} (${byteSize(bytes)})`;
+  if (ask && /^y(es)?$/i.test((await ask(`Delete ${what}? [y/N] `)).trim())) return true;
+  terminal.line(ask ? 'Nothing was deleted.' : `Nothing was deleted. To delete ${what} without a question, add --yes.`);
+  return false;
+}
+
+/** Undefined if the words are not understood. */
+function readOptions(words: readonly string[], defaultFolder: string) {
+  let name: string | undefined;
+  let folder = defaultFolder;
+  let yes = false;
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index] ?? '';
+    if (word === '--yes' || word === '-y') yes = true;
+    else if (word === '--admindir' && words[index + 1]) {
+      folder = words[index + 1] ?? '';
+      index += 1;
+    } else if (word.startsWith('-') || name !== undefined) return undefined;
+    else name = word;
+  }
+  return name === undefined ? undefined : { name, folder, yes };
+}
