@@ -15,6 +15,7 @@ const names = [
   'src/server/access',
   'src/server/testing/built-app',
   'src/observe/metrics-table',
+  'src/library/recommended',
   'bench/document',
 ];
 const [
@@ -25,6 +26,7 @@ const [
   { accessTable },
   { builtApp },
   { fillMetrics },
+  { fillRecommended },
   { fillFigures, speedPlot },
 ] = await Promise.all(names.map((name) => importModule(`${name}.ts`)));
 const read = (name) => readFileSync(new URL(name, root), 'utf8');
@@ -36,6 +38,7 @@ write('docs/configuration.md', configurationDocument());
 const app = await builtApp();
 write('docs/security.md', fillPaths(read('docs/security.md'), accessTable(app)));
 write('docs/monitoring.md', fillMetrics(read('docs/monitoring.md')));
+write('docs/models.md', fillRecommended(read('docs/models.md')));
 const figures = JSON.parse(read('bench/figures.json'));
 write('docs/performance.md', fillFigures(read('docs/performance.md'), figures));
 write('docs/performance.svg', speedPlot(figures.serve));

@@ -183,6 +183,32 @@ export interface HubFiles {
   readonly draft: { readonly bytes: number } | null;
 }
 
+/** A model that is recommended for a computer. */
+export interface Recommendation {
+  readonly purpose: 'chat' | 'code' | 'stories' | 'vision' | 'embeddings' | 'pictures' | 'speech';
+  readonly name: string;
+  /** `owner/name:TAG` on the hub; null where its files are not certain, or it is no model of the hub. */
+  readonly model: string | null;
+  /** The file of the model with this tag, and its SHA-256 when the list was made. */
+  readonly file: string | null;
+  readonly sha256: string | null;
+  /** Words that find it on the hub. */
+  readonly search: string | null;
+  /** The pack that it is, or needs. */
+  readonly pack: string | null;
+  readonly bytes: number | null;
+  readonly licence: string;
+  readonly why: string;
+}
+
+export interface Recommendations {
+  /** When the list was made. */
+  readonly date: string;
+  /** Of the graphics cards, or of the machine where it has none. */
+  readonly memoryBytes: number;
+  readonly models: readonly Recommendation[];
+}
+
 /** The models on this machine, and those of the hub. */
 export interface ModelLibrary {
   list(): Promise<readonly LibraryModel[]>;

@@ -35,7 +35,8 @@ const commands = {
   },
   search: async ({ words, stops }: CommandParts) => {
     const { searchCommand } = await import('./search-command.ts');
-    return searchCommand({ words, ...downloading(stops), hub: hubOf(thisSystem()) });
+    const { recommendedHere: recommended } = await import('./recommended.ts');
+    return searchCommand({ words, ...downloading(stops), hub: hubOf(thisSystem()), recommended });
   },
   pack: async ({ words, stops }: CommandParts) => {
     const { packCommand } = await import('./pack-command.ts');

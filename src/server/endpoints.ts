@@ -93,6 +93,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         models,
         memory,
         library,
+        recommended: async () => (await import('./recommended.ts')).recommendedHere(),
         hasKeyFile: keys !== undefined,
         fileFacts: modelFileFacts(),
         availableBytes,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
+import type { Recommendation } from '../core/models-view.ts';
 import type { Place } from '../library/places.ts';
 import { testHub } from '../library/testing/hub.ts';
 import { Terminal } from '../observe/terminal.ts';
@@ -144,10 +145,16 @@ describe('parley search', () => {
     'acme/Foo-2B-GGUF': { files: {}, gated: 'auto' as const },
     'acme/Foo-1B-GGUF': { files: {} },
   };
+  const recommendation: Recommendation = {
+    ...{ purpose: 'chat', name: 'Foo 8B', model: 'acme/Foo-8B-GGUF:Q4_K_M', search: null, pack: null },
+    ...{ file: null, sha256: null, bytes: 5.2e9, licence: 'MIT', why: 'It answers.' },
+  };
   const search = async (words: string[], base: string) => {
     const screen = terminal();
     const hub = { base, token: undefined, offline: false };
-    return { code: await searchCommand({ words, hub, terminal: screen.terminal, fetch }), text: screen.text() };
+    const recommended = async () => ({ date: '2026-10', memoryBytes: 8e9, models: [recommendation] });
+    const code = await searchCommand({ words, hub, terminal: screen.terminal, fetch, recommended });
+    return { code, text: screen.text() };
   };
 
   test('lists models of all pages, and how to download one', async () => {
@@ -158,6 +165,14 @@ describe('parley search', () => {
     expect(text).toMatch(/^acme\/Foo-2B-GGUF .*needs consent$/m);
     expect(text).toContain('acme/Foo-1B-GGUF');
     expect(text).toMatch(/Download one with: parley pull acme\/Foo-8B-GGUF\n$/);
+  });
+
+  test('without words: the models that are recommended for this computer', async () => {
+    const { code, text } = await search([], 'http://127.0.0.1:1');
+    expect(code).toBe(0);
+    expect(text).toContain('Recommended for this computer with 8.0 GB of memory (state: 2026-10):');
+    expect(text).toContain('chat  Foo 8B  5.2 GB  parley pull acme/Foo-8B-GGUF:Q4_K_M  It answers. MIT.');
+    expect(JSON.parse((await search(['--json'], 'http://127.0.0.1:1')).text)).toEqual([recommendation]);
   });
 
   test('escapes what could change the terminal', async () => {
@@ -187,12 +202,12 @@ describe('parley search', () => {
     );
   });
 
-  test.each([[[]], [['--sort', 'size', 'x']], [['x', '--count', '0']], [['x', '--what']]])(
+  test.each([[['--sort', 'size', 'x']], [['x', '--count', '0']], [['x', '--what']]])(
     '%j fails with the usage',
     async (words) => {
       const { code, text } = await search(words, 'http://127.0.0.1:1');
       expect(code).toBe(2);
-      expect(text).toContain('parley search WORDS');
+      expect(text).toContain('parley search [WORDS]');
     },
   );
 });

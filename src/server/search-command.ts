@@ -1,5 +1,5 @@
-import { type HubModel, type HubSearch, hubOrders } from '../core/models-view.ts';
-import { tableLines } from '../core/readable.ts';
+import { type HubModel, type HubSearch, hubOrders, type Recommendations } from '../core/models-view.ts';
+import { byteSize, tableLines } from '../core/readable.ts';
 import { isPublicAddress } from '../http/address.ts';
 import type { Hub } from '../library/hub/access.ts';
 import { searchHub } from '../library/hub/search.ts';
@@ -11,22 +11,31 @@ export interface SearchCommand {
   readonly hub: Hub;
   readonly terminal: Terminal;
   readonly fetch: typeof fetch;
+  readonly recommended: () => Promise<Recommendations>;
   readonly signal?: AbortSignal;
 }
 
-const usage = `parley search WORDS [--sort downloads|likes|date] [--count N] [--json]
-Lists models on the hub with GGUF files. Download one of them with: parley pull OWNER/NAME`;
+const usage = `parley search [WORDS] [--sort downloads|likes|date] [--count N] [--json]
+Lists models on the hub with GGUF files; without words, those that are recommended for this computer.
+Download one of them with: parley pull OWNER/NAME`;
 const defaultCount = 20;
 const maxCount = 100;
 
 /** `parley search`: resolves to the exit code. */
-export async function searchCommand({ words, hub, terminal, fetch, signal }: SearchCommand): Promise<number> {
-  const options = readOptions(words);
+export async function searchCommand(command: SearchCommand): Promise<number> {
+  const { hub, terminal, fetch, signal } = command;
+  const options = readOptions(command.words);
   if (!options) {
     terminal.line(usage);
     return 2;
   }
   const { count, order, json } = options;
+  if (options.words === '') {
+    const recommended = await command.recommended();
+    if (json) terminal.line(JSON.stringify(recommended.models, undefined, 2));
+    else for (const line of recommendedLines(recommended)) terminal.line(line);
+    return 0;
+  }
   const models: HubModel[] = [];
   try {
     const parts = { hub, fetch, allowsAddress: isPublicAddress, ...(signal && { signal }) };
@@ -64,7 +73,19 @@ function readOptions(words: readonly string[]) {
     } else if (word.startsWith('-')) return undefined;
     else sought.push(word);
   }
-  return sought.length === 0 ? undefined : { words: sought.join(' '), order, count, json };
+  return { words: sought.join(' '), order, count, json };
+}
+
+function recommendedLines({ date, memoryBytes, models }: Recommendations): readonly string[] {
+  const rows = models.map(({ purpose, name, model, search, pack, bytes, licence, why }) => [
+    purpose,
+    name,
+    bytes === null ? '' : byteSize(bytes),
+    model ? `parley pull ${model}` : search ? `parley search ${search}` : `parley pack add ${pack}`,
+    `${why} ${licence}.`,
+  ]);
+  const first = `Recommended for this computer with ${byteSize(memoryBytes)} of memory (state: ${date}):`;
+  return [first, '', ...tableLines(rows), '', 'Find others with: parley search WORDS'];
 }
 
 export function searchLines(models: readonly HubModel[]): readonly string[] {

@@ -88,6 +88,19 @@ const hubFiles = a.object({
   draft: a.orNull(a.object({ bytes: a.count })),
 });
 
+const recommendation = a.object({
+  purpose: a.words('chat', 'code', 'stories', 'vision', 'embeddings', 'pictures', 'speech'),
+  name: a.text,
+  model: a.orNull(a.text),
+  file: a.orNull(a.text),
+  sha256: a.orNull(a.text),
+  search: a.orNull(a.text),
+  pack: a.orNull(a.text),
+  bytes: unknown,
+  licence: a.text,
+  why: a.text,
+});
+
 const key = a.object({
   name: a.text,
   scopes: a.list(a.text),
@@ -146,6 +159,9 @@ export const adminAnswers: a.DialectAnswers = {
     'GET /api/admin/models': a.json(a.object({ models: a.list(file) })),
     'GET /api/admin/search': a.json(a.object({ models: a.list(hubModel), next: a.orNull(a.text) })),
     'GET /api/admin/search/files': a.json(hubFiles),
+    'GET /api/admin/recommended': a.json(
+      a.object({ date: a.text, memory_bytes: a.count, models: a.list(recommendation) }),
+    ),
     'GET /api/extra/owner': a.json(a.object({ token: a.orNull(a.text) })),
     'GET /api/extra/mcp': a.json(
       a.object({

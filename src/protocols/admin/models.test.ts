@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
-import type { HeldModel, HubFiles, HubModel, HubSearch, ListedModel, ModelFileFacts } from '../../core/models-view.ts';
+import type {
+  HeldModel,
+  HubFiles,
+  HubModel,
+  HubSearch,
+  ListedModel,
+  ModelFileFacts,
+  Recommendation,
+} from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
 import { type ModelStatusContext, type ModelStatusServices, modelStatusEndpoints } from './models.ts';
@@ -247,6 +255,17 @@ describe('/api/admin/search/files', () => {
     const services = { library: { list: async () => [], search: unsearched, files: unlisted } };
     await expect(ask(path, { services })).rejects.toThrow(AppError);
   });
+});
+
+test('/api/admin/recommended: what is recommended for this computer, for administrators only', async () => {
+  const models = [{ purpose: 'chat', name: 'Foo', model: 'acme/foo:Q4_K_M' } as Recommendation];
+  const services = {
+    library: { list: async () => [], search: unsearched, files: unlisted },
+    recommended: async () => ({ date: '2026-10', memoryBytes: 8e9, models }),
+  };
+  await expect(ask('/api/admin/recommended', { services })).rejects.toThrow(AppError);
+  const answer = await ask('/api/admin/recommended', { services }, 'Bearer key');
+  expect(answer).toEqual({ date: '2026-10', memory_bytes: 8e9, models });
 });
 
 test('/api/admin/models: lists the library for administrators only', async () => {

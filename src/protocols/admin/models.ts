@@ -10,6 +10,7 @@ import {
   type ModelLibrary,
   type ModelMemory,
   type ModelsView,
+  type Recommendations,
 } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json } from '../../http/call.ts';
@@ -30,6 +31,8 @@ export interface ModelStatusServices {
   readonly models?: ModelsView | undefined;
   readonly memory?: Pick<ModelMemory, 'list'> | undefined;
   readonly library?: Pick<ModelLibrary, 'list' | 'search' | 'files'> | undefined;
+  /** The models that are recommended for this computer. */
+  readonly recommended?: (() => Promise<Recommendations>) | undefined;
   /** Whether the server has a key file (`--keyfile`), which may be empty. */
   readonly hasKeyFile: boolean;
   readonly fileFacts: (path: string) => Promise<ModelFileFacts | undefined>;
@@ -123,6 +126,11 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
         }
       },
     ),
+    adminReadRow('/api/admin/recommended', 'Models that are recommended for this computer.', async (call: Call) => {
+      if (!library || !services.recommended || !mayAdminister(access, call)) throw new AppError('admin-only', {});
+      const { date, memoryBytes, models: chosen } = await services.recommended();
+      return json({ date, memory_bytes: memoryBytes, models: chosen });
+    }),
     ownerEndpoint(owner),
   ];
 }
