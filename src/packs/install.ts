@@ -13,6 +13,22 @@ export interface InstallParts extends DownloadParts {
   readonly findPackage: (specifier: string) => Promise<{ readonly tarball: string }>;
 }
 
+/** Fetches all packages before it changes one. A failure names its package. */
+export async function installPackages(
+  wanted: readonly PackPackage[],
+  folder: string,
+  partsOf: (one: PackPackage, index: number) => InstallParts,
+): Promise<void> {
+  const named = async (one: PackPackage, step: Promise<void>): Promise<void> =>
+    step.catch((error: Error) => {
+      throw new Error(`${one.name} ${one.version}: ${error.message}`, { cause: error });
+    });
+  for (const [index, one] of wanted.entries()) {
+    await named(one, stagePackage(one, folder, partsOf(one, index)));
+  }
+  for (const one of wanted) await named(one, placePackage(one, folder));
+}
+
 /**
  * Downloads, checks and unpacks a package beside the installed ones. `placePackage` puts it in place, so that a pack can wait for
  * all of its packages. A staged package is used again by the next run.

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { modelAliases } from '../config/aliases.ts';
 import { ownFolder } from '../core/data-folder.ts';
 import { aliasTarget } from '../core/model-names.ts';
+import type { PackInstalls } from '../core/pack-installs.ts';
 import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
 import { readGguf } from '../gguf/gguf.ts';
@@ -11,6 +12,7 @@ import { availableBytes } from '../models/memory-budget.ts';
 import { adminLevel, mayAdminister } from '../protocols/admin/access.ts';
 import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
 import { modelStatusEndpoints } from '../protocols/admin/models.ts';
+import { packEndpoints } from '../protocols/admin/packs.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';
 import { type DialectServices, type ReadChat, randomId } from '../protocols/dialect.ts';
@@ -54,6 +56,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
   const readChat: ReadChat = async (body, model) => (await decodeChat(body, { ...server, ...model })).request;
   const slotsOf = (text: TextService) => services.slots.get(text) ?? new SlotWatch();
   const pictures = { ...server, product, editor, drawings, randomSeed: () => randomInt(100_000, 1_000_000) };
+  let packs: Promise<PackInstalls> | undefined;
   const endpoints: readonly ModelEndpoint<ModelContext>[] = forAdministrators(
     withSharedPaths<ModelContext>([
       ...nativeEndpoints({
@@ -99,6 +102,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         availableBytes,
         kindLabels,
       }),
+      ...packEndpoints({ access: admin, packs: () => (packs ??= installsOf(services)) }),
       ...requestEndpoints(services, server, () => fieldTables(endpoints)),
       ...mcpEndpoints({ tools, product }),
       ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),
@@ -107,6 +111,15 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
     admin,
   );
   return endpoints;
+}
+
+/** Loaded on first use: few people install packs. */
+async function installsOf({ startedAt }: ServerServices): Promise<PackInstalls> {
+  const [{ packInstalls }, { askNpm }] = await Promise.all([
+    import('../packs/installs.ts'),
+    import('./npm-package.ts'),
+  ]);
+  return packInstalls({ folder: ownFolder('packs'), startedAt, fetch, findPackage: askNpm });
 }
 
 function serverFeatures({ settings, admin, models, tools, clients = {} }: ServerServices) {

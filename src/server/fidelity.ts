@@ -1,6 +1,7 @@
 import type { EndpointFidelity } from '../core/fidelity.ts';
 import { inspectorFidelity } from '../inspector/routes.ts';
 import { mcpAdminFidelity } from '../protocols/admin/mcp.ts';
+import { packFidelity } from '../protocols/admin/packs.ts';
 import { adminFidelity } from '../protocols/admin/routes.ts';
 import { comfyFidelity } from '../protocols/comfy/fields.ts';
 import type { EndpointShape } from '../protocols/endpoint.ts';
@@ -58,5 +59,6 @@ export const smallEndpoints = [
   modelMemoryFidelity,
   ...adminFidelity,
   ...mcpAdminFidelity,
+  ...packFidelity,
   ...inspectorFidelity,
 ];

@@ -4,7 +4,7 @@ import { workFolder } from '../packs/build-cuda.ts';
 import { builtLibrary, cudaBuilt } from '../packs/built.ts';
 import { type Pack, type PackPackage, packs, systemOf } from '../packs/catalogue.ts';
 import { type CheckParts, checkPack, type PackState, unsharedPackages } from '../packs/check.ts';
-import { placePackage, removePackage, stagePackage } from '../packs/install.ts';
+import { installPackages, removePackage } from '../packs/install.ts';
 import type { PackageState } from '../packs/manifest.ts';
 import { askNpm } from './npm-package.ts';
 import { type BuildCommand, buildCommand } from './pack-build.ts';
@@ -112,25 +112,18 @@ async function repair(pack: Pack, command: PackCommand): Promise<number> {
   return 0;
 }
 
-/** Fetches all packages before it changes one. */
 async function install(pack: Pack, wanted: readonly PackPackage[], command: PackCommand): Promise<boolean> {
   const { terminal, folder, fetch, signal, findPackage = askNpm } = command;
-  const attempt = async (one: PackPackage, step: () => Promise<void>): Promise<boolean> => {
-    try {
-      await step();
-      return true;
-    } catch (error) {
-      terminal.line(`${pack.name} could not be installed: ${one.name} ${one.version}: ${(error as Error).message}`);
-      return false;
-    }
-  };
-  for (const one of wanted) {
-    const progress = progressOf(terminal, command.now, one.name).show;
-    const parts = { fetch, progress, findPackage, ...(signal && { signal }) };
-    if (!(await attempt(one, () => stagePackage(one, folder, parts)))) return false;
+  try {
+    await installPackages(wanted, folder, ({ name }) => {
+      const progress = progressOf(terminal, command.now, name).show;
+      return { fetch, progress, findPackage, ...(signal && { signal }) };
+    });
+    return true;
+  } catch (error) {
+    terminal.line(`${pack.name} could not be installed: ${(error as Error).message}`);
+    return false;
   }
-  for (const one of wanted) if (!(await attempt(one, () => placePackage(one, folder)))) return false;
-  return true;
 }
 
 async function listLines(command: PackCommand): Promise<string[]> {

@@ -1,4 +1,5 @@
 import { fits, speeds } from '../../core/models-view.ts';
+import { packJobStates, packStates } from '../../core/pack-installs.ts';
 import * as a from '../answers.ts';
 
 const refusal = { success: a.flag, 'error?': a.text };
@@ -101,6 +102,23 @@ const recommendation = a.object({
   why: a.text,
 });
 
+const pack = a.object({
+  name: a.text,
+  brings: a.text,
+  licence: a.text,
+  bytes: a.count,
+  state: a.words(...packStates),
+  in_use: a.flag,
+  job: a.orNull(
+    a.object({
+      state: a.words(...packJobStates),
+      done_bytes: a.count,
+      total_bytes: a.count,
+      reason: a.orNull(a.text),
+    }),
+  ),
+});
+
 const key = a.object({
   name: a.text,
   scopes: a.list(a.text),
@@ -162,6 +180,9 @@ export const adminAnswers: a.DialectAnswers = {
     'GET /api/admin/recommended': a.json(
       a.object({ date: a.text, memory_bytes: a.count, models: a.list(recommendation) }),
     ),
+    'GET /api/admin/packs': a.json(a.object({ packs: a.list(pack) })),
+    'POST /api/admin/packs/add': changed,
+    'POST /api/admin/packs/remove': changed,
     'GET /api/extra/owner': a.json(a.object({ token: a.orNull(a.text) })),
     'GET /api/extra/mcp': a.json(
       a.object({

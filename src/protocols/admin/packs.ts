@@ -1,0 +1,57 @@
+import { AppError } from '../../core/errors.ts';
+import type { EndpointFidelity } from '../../core/fidelity.ts';
+import type { PackInstalls, PackStatus } from '../../core/pack-installs.ts';
+import { type Call, json } from '../../http/call.ts';
+import { bodyOf, type PlainEndpoint } from '../endpoint.ts';
+import { aside, fidelityOf, readName, textSchema, withSchema } from '../fields.ts';
+import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
+
+interface PackServices {
+  readonly access: AdminAccess;
+  readonly packs: () => Promise<PackInstalls>;
+}
+
+export const packFidelity: readonly EndpointFidelity[] = [
+  fidelityOf('Admin', 'POST /api/admin/packs/add, /api/admin/packs/remove', {
+    name: withSchema(textSchema, aside('honoured', 'The name of a pack of GET /api/admin/packs.')),
+  }),
+];
+
+/** The optional engines of the catalogue, which go on being installed without the client. */
+export function packEndpoints({ access, packs }: PackServices): PlainEndpoint[] {
+  const allowed = (call: Call): Promise<PackInstalls> => {
+    if (!mayAdminister(access, call)) throw new AppError('admin-only', {});
+    return packs();
+  };
+  const changing = (
+    path: string,
+    summary: string,
+    change: (own: PackInstalls, name: string) => boolean | Promise<boolean>,
+  ) =>
+    adminRow(path, summary, async (call) => {
+      const own = await allowed(call);
+      const name = readName((await bodyOf(call)).name, 'name');
+      const success = await change(own, name);
+      return json(success ? { success } : { success, error: `There is no pack ${name} for this system.` });
+    });
+  return [
+    adminReadRow('/api/admin/packs', 'The optional engines: what each brings, and which are installed.', async (call) =>
+      json({ packs: (await (await allowed(call)).list()).map(packEntry) }),
+    ),
+    changing(
+      '/api/admin/packs/add',
+      'Download and install a pack; GET /api/admin/packs shows its progress.',
+      (own, name) => own.add(name),
+    ),
+    changing('/api/admin/packs/remove', 'Delete a pack, or end its installation.', (own, name) => own.remove(name)),
+  ];
+}
+
+function packEntry({ name, brings, licence, bytes, state, inUse, job }: PackStatus) {
+  return {
+    ...{ name, brings, licence, bytes, state, in_use: inUse },
+    job: job
+      ? { state: job.state, done_bytes: job.doneBytes, total_bytes: job.totalBytes, reason: job.reason ?? null }
+      : null,
+  };
+}
