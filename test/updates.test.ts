@@ -15,6 +15,7 @@ import { readFacts } from '../src/packs/built.ts';
 import { checkPackage } from '../src/packs/manifest.ts';
 import { LastModel } from '../src/store/last-model.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
+import { SavedDownloads } from '../src/store/saved-downloads.ts';
 import { SharedStory } from '../src/store/shared-story.ts';
 import { SyncedRecords } from '../src/store/synced-records.ts';
 import { chatsOf } from '../web/src/conversations/sharing.ts';
@@ -89,6 +90,12 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
   'model-5001.json': async (path) => {
     const last = new LastModel({ path, ...file });
     expect(await last.read()).toEqual({ option: 'sub/story.gguf', base: 'base.kcpps' });
+  },
+  'downloads-5001.json': async (path) => {
+    expect(await new SavedDownloads({ path, ...file }).read()).toMatchObject([
+      { model: 'acme/foo:Q4_K_M', state: 'running', files: ['/models/acme--foo/foo-Q4_K_M.gguf'], done: 5, total: 10 },
+      { model: 'acme/bar', state: 'failed', reason: 'cannot reach hub.example' },
+    ]);
   },
   'usage.json': async (path) => {
     const usage = new UsageLog({ path, warn: never, now: () => new Date(2026, 10, 18, 12).getTime() });

@@ -1,4 +1,5 @@
 import type { CardUse } from './card-memory.ts';
+import type { ModelDownloads } from './model-downloads.ts';
 import type { TextModel } from './text-service.ts';
 
 /** A model that can be requested by name, loaded or not. */
@@ -216,6 +217,7 @@ export interface ModelLibrary {
   search(search: HubSearch, signal: AbortSignal): Promise<HubPage>;
   /** The files of `owner/name[@revision]`; undefined if this is no such name. The context is that of the settings unless it is named. Rejects as `search`. */
   files(model: string, context: number | undefined, signal: AbortSignal): Promise<HubFiles> | undefined;
+  readonly downloads: ModelDownloads;
   /** Undefined if this is no address of a model file. */
   download(source: string, signal: AbortSignal): ModelDownload | undefined;
 }

@@ -28,6 +28,8 @@ export interface DownloadParts {
   readonly fetch: typeof fetch;
   /** Bytes so far, and in total if known. */
   readonly progress: (done: number, total: number | undefined) => void;
+  /** Called before the file is written. */
+  readonly begins?: (target: string) => Promise<void>;
   readonly signal?: AbortSignal;
   readonly attempts?: number;
   readonly wait?: (milliseconds: number) => Promise<void>;
@@ -53,6 +55,7 @@ export function withTargetLock<Result>(target: string, work: () => Promise<Resul
 
 async function downloadAlone(wanted: Wanted, parts: DownloadParts): Promise<void> {
   if (wanted.mustBeNew) mustNotExist(wanted.target);
+  await parts.begins?.(wanted.target);
   const part = `${wanted.target}.part`;
   const attempts = parts.attempts ?? 5;
   for (let attempt = 1; ; attempt += 1) {
@@ -64,11 +67,20 @@ async function downloadAlone(wanted: Wanted, parts: DownloadParts): Promise<void
         (await sizeOf(part)) > 0 ? 'What was downloaded is kept. Try again to continue.' : 'Try again later.';
       throw new DownloadError(`${outcome.reason}. ${kept}`);
     }
-    await (parts.wait ?? pause)(1000 * 2 ** (attempt - 1));
+    await pauseFor(1000 * 2 ** (attempt - 1), parts);
   }
   await check(wanted, part);
   await rename(part, wanted.target);
   await rm(markOf(part), { force: true });
+}
+
+/** Rejects when it is aborted. */
+export async function pauseFor(
+  milliseconds: number,
+  { wait, signal }: Pick<DownloadParts, 'wait' | 'signal'>,
+): Promise<void> {
+  await (wait ? wait(milliseconds) : pause(milliseconds, undefined, signal && { signal }));
+  signal?.throwIfAborted();
 }
 
 export function mustNotExist(target: string): void {
@@ -141,11 +153,16 @@ async function check({ expected, target }: Wanted, part: string): Promise<void> 
   if (!expected) return;
   const digest = await fileHash(part, expected.algorithm);
   if (digest.equals(expected.digest)) return;
-  await rm(part, { force: true });
-  await rm(markOf(part), { force: true });
+  await deletePart(target);
   throw new DownloadError(
     `the ${expected.algorithm} of what came is ${digest.toString('hex')}, not ${expected.digest.toString('hex')}; nothing of it is kept (${target})`,
   );
+}
+
+/** What is left of an interrupted download. */
+export async function deletePart(target: string): Promise<void> {
+  const part = `${target}.part`;
+  for (const path of [part, markOf(part)]) await rm(path, { force: true });
 }
 
 /** File with the ETag of the partial download, or its expected hash: the ETag alone in version 1, a JSON object since. */

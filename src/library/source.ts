@@ -44,6 +44,22 @@ export function readSource(text: string): Source | undefined {
   return modelOf(hubName.exec(word.replace(/^(hf:|hf\.co\/|huggingface\.co\/)/, ''))?.groups);
 }
 
+/** The shortest text that `readSource` reads as this source. */
+export function sourceName(source: Source): string {
+  if (source.type === 'address') return source.url;
+  if (source.type === 'package') {
+    const { name, version, file } = source;
+    return `npm:${name}${version ? `@${version}` : ''}${file ? `/${file}` : ''}`;
+  }
+  const { repository, revision, tag } = source;
+  const end = tag === undefined ? '' : /\.gguf$/i.test(tag) ? `/${tag}` : `:${tag}`;
+  const name = `${repository}${revision === 'main' ? '' : `@${revision}`}${end}`;
+  if (readSource(name)) return name;
+  // Addresses may have characters that names have not.
+  const path = [revision, ...(tag ?? '').split('/')].map(encodeURIComponent).join('/');
+  return `https://huggingface.co/${repository}/blob/${path}`;
+}
+
 function modelOf(found: Readonly<Record<string, string | undefined>> | undefined): Source | undefined {
   if (!found?.repository) return undefined;
   const { revision = 'main', file, tag } = found;

@@ -10,6 +10,7 @@ import { readGguf } from '../gguf/gguf.ts';
 import { installedEngineVersions, kindLabels, taskCounters } from '../models/engine-kinds.ts';
 import { availableBytes } from '../models/memory-budget.ts';
 import { adminLevel, mayAdminister } from '../protocols/admin/access.ts';
+import { downloadEndpoints } from '../protocols/admin/downloads.ts';
 import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
 import { modelStatusEndpoints } from '../protocols/admin/models.ts';
 import { packEndpoints } from '../protocols/admin/packs.ts';
@@ -103,6 +104,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         kindLabels,
       }),
       ...packEndpoints({ access: admin, packs: () => (packs ??= installsOf(services)) }),
+      ...downloadEndpoints({ access: admin, downloads: library?.downloads }),
       ...requestEndpoints(services, server, () => fieldTables(endpoints)),
       ...mcpEndpoints({ tools, product }),
       ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),

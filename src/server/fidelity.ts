@@ -1,5 +1,6 @@
 import type { EndpointFidelity } from '../core/fidelity.ts';
 import { inspectorFidelity } from '../inspector/routes.ts';
+import { downloadFidelity } from '../protocols/admin/downloads.ts';
 import { mcpAdminFidelity } from '../protocols/admin/mcp.ts';
 import { packFidelity } from '../protocols/admin/packs.ts';
 import { adminFidelity } from '../protocols/admin/routes.ts';
@@ -58,6 +59,7 @@ export const smallEndpoints = [
   webPageFidelity,
   modelMemoryFidelity,
   ...adminFidelity,
+  ...downloadFidelity,
   ...mcpAdminFidelity,
   ...packFidelity,
   ...inspectorFidelity,

@@ -106,6 +106,18 @@ describe('download', () => {
     expect(existsSync(join(target, 'owner--name', 'file.gguf'))).toBe(true);
   });
 
+  test('goes on without a client, and is joined under another name of the model', async () => {
+    const { own, target } = await hub();
+    expect(await own.downloads.start('https://huggingface.co/owner/name')).toBe('owner/name');
+    const { signal } = new AbortController();
+    for await (const _ of own.download('hf.co/owner/name', signal) ?? []);
+    expect(await own.downloads.list()).toMatchObject([
+      { model: 'owner/name', state: 'done', path: join(target, 'owner--name', 'file.gguf') },
+    ]);
+    expect(await own.downloads.start('http://host.example/file.gguf')).toBeUndefined();
+    expect(await own.downloads.start('https://host.example/settings.kcpps')).toBeUndefined();
+  });
+
   test('throws the reason, and no name is undefined', async () => {
     const { own } = await hub();
     const { signal } = new AbortController();

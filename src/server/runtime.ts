@@ -30,8 +30,10 @@ import type { Terminal } from '../observe/terminal.ts';
 import type { Tracer } from '../observe/trace/tracer.ts';
 import { ownerAccess } from '../protocols/admin/owner.ts';
 import { LastModel } from '../store/last-model.ts';
+import { SavedDownloads } from '../store/saved-downloads.ts';
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
+import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
 import type { RoutedApp, Routing } from './routed-app.ts';
@@ -65,6 +67,8 @@ export interface Runtime {
   readonly model: PreparedModel;
   readonly engine: StartableModel;
   readonly registry: Registry;
+  /** The downloads that the last run has not finished go on. */
+  resumeDownloads(): void;
   /** Lets running requests finish, closes the server, ends all engines and the program. */
   stop(why: string): void;
   exit(code: number): Promise<void>;
@@ -104,7 +108,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       // The answer is sent first.
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
     });
-  const { app, restore } = await routedApp(parts, { model, pool, registry, lastModel, build });
+  const { app, restore, library } = await routedApp(parts, { model, pool, registry, lastModel, build });
   const engine =
     choice && restore ? restored(() => restore(choice), model, registry) : { ...first, model: () => model };
   const exit = async (code: number): Promise<void> => {
@@ -131,6 +135,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   }
   return {
     ...{ app, engine, registry, stop, exit },
+    resumeDownloads: () => void library?.downloads.restore(),
     get model() {
       return engine.model();
     },
@@ -151,6 +156,13 @@ function lastModelFile(parts: RuntimeParts, { taskModels }: PreparedModel): Last
   if (!served || !isManaged(settings) || port === 0 || chosen) return undefined;
   const path = join(ownFolder('state'), `model-${port}.json`);
   return new LastModel({ path, warn: (sentence) => terminal.line(sentence), now: () => new Date() });
+}
+
+/** Named by the port, so that two servers do not resume the same download. */
+function savedDownloads({ port }: Settings, terminal: Terminal): SavedDownloads | undefined {
+  if (port === 0) return undefined;
+  const path = join(ownFolder('state'), `downloads-${port}.json`);
+  return new SavedDownloads({ path, warn: (sentence) => terminal.line(sentence), now: () => new Date() });
 }
 
 /** Whether models can be switched and downloaded: with `--admin`, or by the owner in the page. */
@@ -285,7 +297,7 @@ interface RoutedOptions {
 async function routedApp(
   { settings, given, terminal, served }: RuntimeParts,
   { model, pool, registry, lastModel, build }: RoutedOptions,
-): Promise<Pick<RoutedApp, 'app'> & Partial<RoutedApp>> {
+): Promise<Pick<RoutedApp, 'app'> & Partial<RoutedApp> & { readonly library?: FileLibrary | undefined }> {
   const several = pool !== undefined && (model.file !== undefined || pool.models().length > 1);
   const managed = isManaged(settings);
   if (served && (managed || settings.routermode || several)) {
@@ -294,8 +306,8 @@ async function routedApp(
     const remoteModels =
       pool && (settings.routermode || several) ? remoteOffers({ settings, given, pool }, terminal) : undefined;
     const { modelLibrary } = await import('./model-library.ts');
-    const library = managed ? modelLibrary(settings) : undefined;
-    return createRoutedApp({
+    const library = managed ? modelLibrary(settings, savedDownloads(settings, terminal)) : undefined;
+    const routed = await createRoutedApp({
       initial: { settings, given },
       first: model,
       registry,
@@ -305,6 +317,7 @@ async function routedApp(
       library,
       lastModel,
     });
+    return { ...routed, library };
   }
   const names = [model.name, ...specsOf(model.taskModels).map((spec) => spec.name)];
   for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);

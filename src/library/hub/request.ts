@@ -1,8 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { hideSecrets } from '../../core/hide-secrets.ts';
 import { networkReason } from '../../core/network-error.ts';
 import { product } from '../../core/product.ts';
-import { DownloadError } from '../download.ts';
+import { DownloadError, pauseFor } from '../download.ts';
 import type { Hub } from './access.ts';
 
 export interface HubParts {
@@ -74,8 +73,7 @@ async function persistent(url: URL, parts: HubParts, init: RequestInit): Promise
     const delay = retryDelay(response, attempt);
     if (delay === undefined || attempt >= attempts || delay > maxWaitMs) throw await refusal(response, parts.hub);
     await response.body?.cancel();
-    await (parts.wait ?? pause)(delay);
-    parts.signal?.throwIfAborted();
+    await pauseFor(delay, parts);
   }
 }
 

@@ -1,3 +1,4 @@
+import { downloadStates } from '../../core/model-downloads.ts';
 import { fits, speeds } from '../../core/models-view.ts';
 import { packJobStates, packStates } from '../../core/pack-installs.ts';
 import * as a from '../answers.ts';
@@ -119,6 +120,16 @@ const pack = a.object({
   ),
 });
 
+const download = a.object({
+  model: a.text,
+  state: a.words(...downloadStates),
+  done_bytes: a.count,
+  total_bytes: unknown,
+  bytes_per_second: a.count,
+  reason: a.orNull(a.text),
+  path: a.orNull(a.text),
+});
+
 const key = a.object({
   name: a.text,
   scopes: a.list(a.text),
@@ -183,6 +194,10 @@ export const adminAnswers: a.DialectAnswers = {
     'GET /api/admin/packs': a.json(a.object({ packs: a.list(pack) })),
     'POST /api/admin/packs/add': changed,
     'POST /api/admin/packs/remove': changed,
+    'GET /api/admin/downloads': a.json(a.object({ downloads: a.list(download) })),
+    'POST /api/admin/downloads': a.json(a.object({ ...refusal, 'model?': a.text })),
+    'POST /api/admin/downloads/stop': changed,
+    'POST /api/admin/downloads/remove': changed,
     'GET /api/extra/owner': a.json(a.object({ token: a.orNull(a.text) })),
     'GET /api/extra/mcp': a.json(
       a.object({

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { AppError } from '../../core/errors.ts';
+import type { ModelDownloads } from '../../core/model-downloads.ts';
+import type { Call } from '../../http/call.ts';
+import { downloadEndpoints } from './downloads.ts';
+
+function world() {
+  const asked: string[] = [];
+  const found = (what: string) => async (model: string) => {
+    asked.push(`${what} ${model}`);
+    return model === 'acme/foo';
+  };
+  const downloads: ModelDownloads = {
+    list: async () => [
+      {
+        ...{ model: 'acme/foo', state: 'running', doneBytes: 5, totalBytes: undefined, bytesPerSecond: 2 },
+        ...{ reason: undefined, path: undefined },
+      },
+    ],
+    start: async (model) => ((await found('start')(model)) ? model : undefined),
+    stop: found('stop'),
+    remove: found('remove'),
+  };
+  const endpoints = downloadEndpoints({ access: { enabled: true, password: 'key' }, downloads });
+  const ask = async (method: string, path: string, body?: object, authorization = 'Bearer key') => {
+    const endpoint = endpoints.find((one) => one.method === method && one.path === path);
+    const call = { headers: { authorization }, body: Buffer.from(JSON.stringify(body ?? {})) } as unknown as Call;
+    const reply = await endpoint?.handle(call, {});
+    if (!reply || !('body' in reply)) throw new Error('no reply');
+    return JSON.parse(String(reply.body));
+  };
+  return { ask, asked };
+}
+
+test('GET /api/admin/downloads: lists the downloads, unknown values are null', async () => {
+  expect(await world().ask('GET', '/api/admin/downloads')).toEqual({
+    downloads: [
+      {
+        ...{ model: 'acme/foo', state: 'running', done_bytes: 5, total_bytes: null, bytes_per_second: 2 },
+        ...{ reason: null, path: null },
+      },
+    ],
+  });
+});
+
+test('POST /api/admin/downloads: starts, stops and removes a download', async () => {
+  const { ask, asked } = world();
+  const model = 'acme/foo';
+  expect(await ask('POST', '/api/admin/downloads', { model })).toEqual({ success: true, model });
+  expect(await ask('POST', '/api/admin/downloads/stop', { model })).toEqual({ success: true });
+  expect(await ask('POST', '/api/admin/downloads/remove', { model })).toEqual({ success: true });
+  expect(asked).toEqual(['start acme/foo', 'stop acme/foo', 'remove acme/foo']);
+});
+
+test('POST /api/admin/downloads: says what is wrong', async () => {
+  const { ask } = world();
+  const start = await ask('POST', '/api/admin/downloads', { model: 'foo' });
+  expect(start).toMatchObject({ success: false, error: expect.stringContaining('not the name of a model') });
+  const stop = await ask('POST', '/api/admin/downloads/stop', { model: 'foo' });
+  expect(stop).toEqual({ success: false, error: 'There is no such download.' });
+  await expect(ask('POST', '/api/admin/downloads', {})).rejects.toThrow('model');
+});
+
+test('downloads: are for administrators only', async () => {
+  const { ask, asked } = world();
+  await expect(ask('GET', '/api/admin/downloads', undefined, '')).rejects.toThrow(AppError);
+  await expect(ask('POST', '/api/admin/downloads', { model: 'acme/foo' }, '')).rejects.toThrow(AppError);
+  expect(asked).toEqual([]);
+});
