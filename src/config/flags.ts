@@ -61,6 +61,7 @@ export const flagKeys = Object.keys(flags) as FlagKey[];
 
 /** At most one flag of each group may be set. */
 export const exclusiveGroups: readonly (readonly FlagKey[])[] = [
+  ['model', 'hf_repo'],
   ['usecuda', 'usevulkan', 'usecpu'],
   ['usemmap', 'usedirectio'],
   ['sdvae', 'sdvaeauto'],

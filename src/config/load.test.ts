@@ -78,9 +78,42 @@ test.each([
   ['--cli --launch', 1, '--launch cannot be used with --cli, which starts no server.'],
   ['--config x', 2, 'Cannot read config `x`: no such file.'],
   ['--config https://a/b.kcpps', 2, '--config https://a/b.kcpps: downloading is not available yet; name a file.'],
-  ['https://a/m.gguf', 2, '--model https://a/m.gguf: downloading is not available yet; name a file.'],
+  ['--mmproj https://a/m.gguf', 2, '--mmproj https://a/m.gguf: downloading is not available yet; name a file.'],
+  ['--hf-file m.gguf', 1, '--hf-file needs --hf-repo: the repository on the hub that has the file.'],
+  ['-m m.gguf -hf a/b', 1, '--model and --hf-repo exclude each other.'],
 ])('loadSettings: rejects %s with exit code %i', (line, exitCode, sentence) => {
   expect(load(line)).toMatchObject({ type: 'refused', exitCode, problems: [{ sentence }] });
+});
+
+test.each([
+  ['https://a/m.gguf', 'https://a/m.gguf'],
+  ['--model hf:a/b:Q4_K_M', 'hf:a/b:Q4_K_M'],
+  ['-hf a/b:Q4_K_M', 'hf:a/b:Q4_K_M'],
+  ['--hf-repo a/b -hff UD/m.gguf', 'hf:a/b/UD/m.gguf'],
+  ['-hf a/b:Q8_0 --hf-file m.gguf', 'hf:a/b/m.gguf'],
+  ['-hf hf:a/b', 'hf:a/b'],
+])('loadSettings: %s is a model that is downloaded, not a file', (line, model) => {
+  expect(settings(load(line, { exists: () => false })).model).toEqual([model]);
+});
+
+test('loadSettings: a config can name a model on the hub, and -hf replaces its model', () => {
+  const file = { model_param: 'hf:a/b', contextsize: 4096 };
+  expect(settings(load('--config x', { file, exists: () => false })).model).toEqual(['hf:a/b']);
+  expect(settings(load('--config x -hf c/d', { file, exists: () => false }))).toMatchObject({
+    model: ['hf:c/d'],
+    contextsize: 4096,
+  });
+});
+
+test('loadSettings: says how to download a model whose name was taken for a path', () => {
+  expect(load('acme/Foo-GGUF:Q4_K_M', { exists: () => false })).toMatchObject({
+    problems: [
+      {
+        sentence:
+          '--model: acme/Foo-GGUF:Q4_K_M does not exist. To download it from the hub: --model hf:acme/Foo-GGUF:Q4_K_M',
+      },
+    ],
+  });
 });
 
 test('loadSettings: rejects a missing model', () => {

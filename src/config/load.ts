@@ -1,6 +1,6 @@
 import { aliasProblems } from './aliases.ts';
 import { readConfigFile, unreadable } from './config-file.ts';
-import { type FlagValue, missing, type Problem } from './flag.ts';
+import { badFlags, type FlagValue, missing, type Problem } from './flag.ts';
 import {
   exclusiveGroups,
   type FlagKey,
@@ -49,7 +49,7 @@ export type Loaded =
 
 /** Loads the settings: the defaults, overridden by the config file, the environment and the command line, in that order. */
 export function loadSettings(sources: Sources): Loaded {
-  const commandLine = parseCommandLine(sources.arguments);
+  const commandLine = withHubModel(parseCommandLine(sources.arguments));
   const file = readNamedFile(commandLine.values, sources.readFile);
   const explicit = over(environmentLayer(sources.environment), commandLine.values);
   const kept = dropExcluded(file.values, explicit);
@@ -71,15 +71,29 @@ export function loadSettings(sources: Sources): Loaded {
   return validated({ values: layer, given, notes, problems: found }, sources);
 }
 
+/** `--hf-repo` and `--hf-file` are another way to write `--model`. */
+function withHubModel({ values, notes, problems }: Parsed): Parsed {
+  const [repository, file] = [values.get('hf_repo'), values.get('hf_file')].map((text) => String(text ?? ''));
+  if (!repository) {
+    const sentence = '--hf-file needs --hf-repo: the repository on the hub that has the file.';
+    return { values, notes, problems: file ? [...problems, badFlags(sentence)] : problems };
+  }
+  const name = repository.replace(/^hf:/, '');
+  const model = file ? `${name.replace(/:[^:]*$/, '')}/${file}` : name;
+  const others = [...values].filter(([key]) => key !== 'hf_repo' && key !== 'hf_file');
+  return { values: new Map([...others, ['model', [`hf:${model}`]]]), notes, problems };
+}
+
 /** Applies the rules between flags to the values of all sources, and checks everything that they refer to. */
 export function validated(
   { values, given, notes, problems: found }: Parsed & { readonly given: ReadonlySet<FlagKey> },
   sources: Pick<Sources, 'environment' | 'exists'>,
+  downloads = true,
 ): Loaded {
   const beforeRules = settingsFrom(values);
   const ruled = applyRules(beforeRules, given);
   const cached = checkDiskCache(ruled.settings, sources.environment);
-  const checked = checkFiles(cached.settings, sources.exists);
+  const checked = checkFiles(cached.settings, sources.exists, downloads);
   const problems = [
     ...found,
     ...ruled.problems,
@@ -201,7 +215,7 @@ export function reloadSettings(
     else layer.delete(key);
   }
   const given = new Set([...usedKeys(layer), ...serverKeys.filter((key) => initial.given.has(key))]);
-  return validated({ values: layer, given, notes: [...notes, ...unsupportedNotes(layer)], problems }, sources);
+  return validated({ values: layer, given, notes: [...notes, ...unsupportedNotes(layer)], problems }, sources, false);
 }
 
 function isEmpty(value: FlagValue): boolean {

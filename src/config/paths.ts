@@ -5,15 +5,23 @@ import { defaultSettings, type FlagKey, flagKeys, flagName, flagOf, type Setting
 /** `--ignoremissing` must not turn HTTPS into plain HTTP. */
 const neverIgnored: ReadonlySet<FlagKey> = new Set(['ssl']);
 
+/** A model that is downloaded if it is not here yet: on the hub, or at an address. */
+export function isRemoteModel(name: string): boolean {
+  return /^(https?:\/\/|hf:|npm:|hf\.co\/|huggingface\.co\/)/i.test(name);
+}
+
 /** Checks at startup that files exist. Those of unsupported flags are not checked, because nothing opens them. */
-export function checkFiles(settings: Settings, exists: (path: string) => boolean) {
+export function checkFiles(settings: Settings, exists: (path: string) => boolean, downloads = true) {
   const notes: string[] = [];
   const problems: Problem[] = [];
   const changes: Partial<Record<FlagKey, FlagValue>> = {};
   for (const key of flagKeys) {
     const name = flagName(key);
     for (const path of filesOf(key, settings[key])) {
-      if (/^https?:\/\//i.test(path)) {
+      if (key === 'model' && isRemoteModel(path)) {
+        const how = `it is downloaded only at the start; get it with: parley pull ${path}`;
+        if (!downloads) problems.push(missing(`${name} ${path}: ${how}`));
+      } else if (/^https?:\/\//i.test(path)) {
         problems.push(missing(`${name} ${path}: downloading is not available yet; name a file.`));
       } else if (exists(path)) {
       } else if (exists(path + endingOf(key))) {
@@ -22,12 +30,18 @@ export function checkFiles(settings: Settings, exists: (path: string) => boolean
         notes.push(`${name} is ignored: ${path} does not exist.`);
         changes[key] = without(key, changes[key] ?? settings[key], path);
       } else {
-        problems.push(missing(`${name}: ${path} does not exist.`));
+        problems.push(missing(`${name}: ${path} does not exist.${key === 'model' ? hubHint(path) : ''}`));
       }
     }
   }
   const checked: Settings = { ...settings, ...(changes as Partial<Settings>) };
   return { settings: checked, notes, problems };
+}
+
+/** For the name of a repository that was taken for a path. */
+function hubHint(path: string): string {
+  const isRepository = /^[\w-][\w.-]*\/[\w.-]+(:[\w.-]+)?$/.test(path) && !/\.gguf$/i.test(path);
+  return isRepository ? ` To download it from the hub: --model hf:${path}` : '';
 }
 
 function filesOf(key: FlagKey, value: FlagValue): readonly string[] {

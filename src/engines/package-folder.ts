@@ -6,6 +6,9 @@ import { tryParseJson } from '../core/json.ts';
 import { packs } from '../packs/catalogue.ts';
 import { damageOf } from '../packs/manifest.ts';
 
+/** The package for pictures and sound. */
+export const mediaPackage = '@qvac/fabric';
+
 /** Where a package is installed, even one without an entry point; undefined if it is not. Prefers the version of the packs. */
 export function packageFolder(name: string, folders = packageFolders(name)): string | undefined {
   const wanted = catalogued(name);

@@ -110,6 +110,7 @@ test('findModels: names files of the Hugging Face cache by repository, with thei
   expect(await findModels([place(folder, 'hugging-face', 'Hugging Face')])).toEqual([
     {
       name: 'owner/some-model/model-q4',
+      repository: { id: 'owner/some-model', folder: snapshot },
       path: join(snapshot, 'model-q4.gguf'),
       program: 'Hugging Face',
       sha256: digest,

@@ -22,7 +22,18 @@ async function filesOf({ program, folder, layout }: Place): Promise<readonly Fou
   if (layout === 'ollama') return ollamaFiles(folder);
   if (layout === 'hugging-face') return hubFiles(folder);
   const paths = await filesBelow(folder, /\.gguf$/i);
-  return paths.map((path) => ({ name: basename(path).replace(/\.gguf$/i, ''), path, program }));
+  return paths.map((path) => {
+    const repository = folderRepository(folder, relative(folder, path));
+    return { name: basename(path).replace(/\.gguf$/i, ''), path, program, ...(repository && { repository }) };
+  });
+}
+
+/** `owner--name/file` of this program, `owner/name/file` of others. */
+function folderRepository(folder: string, path: string): FoundFile['repository'] {
+  const [first = '', second = '', third] = path.split(sep);
+  const own = /^(?<owner>.+?)--(?<name>.+)$/.exec(first)?.groups;
+  if (own) return { id: `${own.owner}/${own.name}`, folder: join(folder, first) };
+  return third === undefined ? undefined : { id: `${first}/${second}`, folder: join(folder, first, second) };
 }
 
 /** The real path; undefined for missing and empty files. */
@@ -40,21 +51,22 @@ async function wholeFile(path: string): Promise<string | undefined> {
 async function hubFiles(folder: string): Promise<readonly FoundFile[]> {
   const files: FoundFile[] = [];
   for (const path of await filesBelow(folder, /\.gguf$/i)) {
-    const repository = repositoryOf(relative(folder, path));
+    const repository = cachedRepository(folder, relative(folder, path));
     const content = await realpath(path).catch(() => undefined);
     if (repository === undefined || content === undefined) continue;
     // Only large files are named by their SHA-256.
     const hash = /^[0-9a-f]{64}$/.exec(basename(content))?.[0];
-    const name = `${repository}/${basename(path).replace(/\.gguf$/i, '')}`;
-    files.push({ name, path, program: 'Hugging Face', ...(hash && { sha256: hash }) });
+    const name = `${repository.id}/${basename(path).replace(/\.gguf$/i, '')}`;
+    files.push({ name, path, program: 'Hugging Face', repository, ...(hash && { sha256: hash }) });
   }
   return files;
 }
 
-function repositoryOf(path: string): string | undefined {
-  const [folder = '', kind] = path.split(sep);
+function cachedRepository(root: string, path: string): FoundFile['repository'] {
+  const [folder = '', kind = '', revision = ''] = path.split(sep);
   const match = /^models--(?<owner>.+?)--(?<name>.+)$/.exec(folder)?.groups;
-  return match && kind === 'snapshots' ? `${match.owner}/${match.name}` : undefined;
+  if (!match || kind !== 'snapshots') return undefined;
+  return { id: `${match.owner}/${match.name}`, folder: join(root, folder, kind, revision) };
 }
 
 const modelLayer = 'application/vnd.ollama.image.model';
@@ -96,7 +108,7 @@ const deepest = 6;
 const mostEntries = 50_000;
 
 /** All matching files below a folder; none if it is missing or unreadable. */
-async function filesBelow(folder: string, ending: RegExp): Promise<readonly string[]> {
+export async function filesBelow(folder: string, ending: RegExp): Promise<readonly string[]> {
   const found: string[] = [];
   let seen = 0;
   const look = async (place: string, depth: number): Promise<void> => {
@@ -120,6 +132,8 @@ export interface FoundFile {
   readonly name: string;
   readonly path: string;
   readonly program: string;
+  /** The repository of the hub that it seems to come from, and the folder with its files. */
+  readonly repository?: { readonly id: string; readonly folder: string } | undefined;
   /** Expected hash, if known. */
   readonly sha256?: string;
 }

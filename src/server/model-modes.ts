@@ -2,6 +2,7 @@ import { appendFileSync, existsSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import type { Settings } from '../config/flags.ts';
 import type { Loaded, Running } from '../config/load.ts';
+import { isRemoteModel } from '../config/paths.ts';
 import { type Product, reportFacts } from '../core/product.ts';
 import { givenModels } from '../models/engine-kinds.ts';
 import { welcome } from '../observe/banner.ts';
@@ -37,17 +38,18 @@ function modeOf({ prompt, cli, benchmark }: Settings): Mode {
 
 /** Runs a mode that loads a model. */
 export async function runModel(
-  { settings, given, notes }: Running & Pick<Loaded, 'notes'>,
+  { settings: wanted, given, notes }: Running & Pick<Loaded, 'notes'>,
   { product, stops, output, opensPage }: ModelModeParts,
 ): Promise<void> {
-  const mode = modeOf(settings);
+  const mode = modeOf(wanted);
   // With --prompt, standard output is the reply and nothing else.
   const scripted = mode === 'prompt';
-  const terminal = writesJson(settings)
+  const terminal = writesJson(wanted)
     ? new JsonTerminal(process.stdout, () => new Date())
     : new Terminal(streamOutput(scripted ? process.stderr : process.stdout, { moving: !scripted }));
   for (const line of scripted ? notes : [welcome(product.version), ...notes]) terminal.line(line);
-  if (settings.highpriority) raisePriority(terminal);
+  if (wanted.highpriority) raisePriority(terminal);
+  const settings = await withModel(wanted, terminal, stops);
   const served = mode === 'serve';
   const quiet = settings.quiet || settings.debugmode === -1 || scripted || mode === 'chat';
   const observed = served || mode === 'benchmark';
@@ -59,6 +61,15 @@ export async function runModel(
   if (type !== 'ready') return runtime.exit(type === 'none' ? 2 : 3);
   await terminalModes[mode](runtime, settings, terminal, output);
   await runtime.exit(await output.settled(console.error));
+}
+
+/** Downloads the model first, where the settings name one that is not here. */
+async function withModel(settings: Settings, terminal: Terminal, stops: Stops): Promise<Settings> {
+  if (!isRemoteModel(settings.model?.[0] ?? '')) return settings;
+  const { ownFetching, withFetchedModel } = await import('./fetch-model.ts');
+  const stop = new AbortController();
+  stops.handle(() => stop.abort(new Error('it was stopped. What was downloaded is kept. Try again to continue')));
+  return withFetchedModel(settings, { ...ownFetching(settings), terminal, signal: stop.signal });
 }
 
 async function serveModel(runtime: Runtime, settings: Settings, terminal: Terminal, opensPage: boolean): Promise<void> {

@@ -37,9 +37,11 @@ export class Stops {
     process.channel.unref();
   }
 
-  /** Sets how to stop. Before, a request to stop ends the program at once. */
+  /** Sets how to stop; the latest way is used. Before, a request to stop ends the program at once. */
   handle(stop: (why: string) => void): void {
+    const isFirst = this.#stop === undefined;
     this.#stop = stop;
+    if (!isFirst) return;
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       this.process.on(signal, () => this.#signal(signal));
     }

@@ -8,8 +8,12 @@ export const mainFlags = flagTable({
     defaultText: 'the built-in model',
     holds: 'file',
   }).help(
-    'Text model to load: a GGUF file. On the command line the flag may be left out. Of several files only the first is loaded.',
+    'Text model to load: a GGUF file, hf:OWNER/NAME[:QUANTIZATION] on the hub, or an https address, which is downloaded if it is not here yet. On the command line the flag may be left out. Of several files only the first is loaded.',
   ),
+  hf_repo: text('OWNER/NAME[:QUANTIZATION]', '', { name: '--hf-repo', also: ['-hf', '-hfr'], saved: false }).help(
+    'Text model on the hub, as llama-server takes it: the same as --model hf:OWNER/NAME.',
+  ),
+  hf_file: text('FILE', '', { name: '--hf-file', also: ['-hff'], saved: false }).help('File of --hf-repo to use.'),
   config: text('FILE', '', { scope: 'server', saved: false }).help(
     'Read settings from a .kcpps or .kcppt file. Command-line flags override the file.',
   ),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { systemOf } from '../../../../packs/catalogue.ts';
 import { hasCudaCompiler } from '../../../../packs/toolkit.ts';
 import type { Watch } from '../../../host/heartbeat.ts';
-import { packageFolder, packageFolders, packageProblem } from '../../../package-folder.ts';
+import { mediaPackage, packageFolder, packageFolders, packageProblem } from '../../../package-folder.ts';
 import {
   type BuildFiles,
   engineVersion,
@@ -128,21 +128,19 @@ export function cpuBuilds(
   return runnable;
 }
 
-const packageName = '@qvac/fabric';
-
 /** The package for images and audio is large and not a dependency: it is installed separately, or as a pack. */
-export function mediaLibraryFolder(found: readonly string[] = packageFolders(packageName)): string {
-  const folder = packageFolder(packageName, found);
+export function mediaLibraryFolder(found: readonly string[] = packageFolders(mediaPackage)): string {
+  const folder = packageFolder(mediaPackage, found);
   if (folder === undefined) {
     throw new Error(
-      `pictures and sound (--mmproj) need the package ${packageName}; fetch it with: parley pack add vision`,
+      `pictures and sound (--mmproj) need the package ${mediaPackage}; fetch it with: parley pack add vision`,
     );
   }
-  const reason = packageProblem(folder, packageName);
+  const reason = packageProblem(folder, mediaPackage);
   if (reason !== undefined) throw new Error(`pictures and sound (--mmproj) cannot be used: ${reason}`);
   const libraries = join(folder, 'prebuilds', `${process.platform}-${process.arch}`);
   if (!existsSync(libraries)) {
-    throw new Error(`${packageName} has no library for this system (${process.platform}-${process.arch})`);
+    throw new Error(`${mediaPackage} has no library for this system (${process.platform}-${process.arch})`);
   }
   return libraries;
 }

@@ -1,0 +1,107 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { defaultSettings } from '../config/flags.ts';
+import { testHub } from '../library/testing/hub.ts';
+import { Terminal } from '../observe/terminal.ts';
+import { withFetchedModel } from './fetch-model.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'parley-fetch-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const foo = { files: { 'Foo-Q4_K_M.gguf': Buffer.alloc(3000, 1), 'mmproj-F16.gguf': Buffer.alloc(100, 2) } };
+
+/** A computer with these files in a folder of LM Studio. */
+function computer(base: string, { files = [] as string[], offline = false, hasVision = true } = {}) {
+  const [folder, other] = [mkdtempSync(join(root, 'models-')), mkdtempSync(join(root, 'lm-studio-'))];
+  for (const name of files) {
+    mkdirSync(dirname(join(other, name)), { recursive: true });
+    writeFileSync(join(other, name), 'x');
+  }
+  let text = '';
+  const write = (piece: string) => {
+    text += piece;
+  };
+  const fetchModel = (model: string, more = {}) =>
+    withFetchedModel(
+      { ...defaultSettings, model: [model], ...more },
+      {
+        folder,
+        places: [{ program: 'LM Studio', folder: other, layout: 'files' }],
+        hub: { base, token: undefined, offline },
+        fetch,
+        findPackage: () => Promise.reject(new Error('no npm')),
+        terminal: new Terminal({ interactive: false, columns: 80, write }),
+        signal: new AbortController().signal,
+        now: () => 0,
+        hasVision,
+      },
+    );
+  return { folder, other, fetchModel, text: () => text };
+}
+
+describe('a model on the hub', () => {
+  test('is downloaded with its projector, and not again at the next start', async () => {
+    const { base, asked } = await testHub({ 'acme/Foo': foo });
+    const { fetchModel, folder, text } = computer(base);
+    const settings = await fetchModel('hf:acme/Foo');
+    expect(settings.model).toEqual([join(folder, 'acme--Foo', 'Foo-Q4_K_M.gguf')]);
+    expect(settings.mmproj).toBe(join(folder, 'acme--Foo', 'mmproj-F16.gguf'));
+    expect(text()).toMatch(/^hf:acme\/Foo is downloaded to .*\n(.*\n)*Saved: .*Foo-Q4_K_M\.gguf\n$/);
+    const before = asked.length;
+    expect(await fetchModel('hf:Acme/foo:q4_k_m')).toEqual(settings);
+    expect(asked).toHaveLength(before);
+  });
+
+  test('is used where another program has it, without asking the hub', async () => {
+    const { fetchModel, other } = computer('http://hub.invalid', { files: ['acme/Foo/Foo-Q8_0.gguf'], offline: true });
+    expect((await fetchModel('hf:acme/Foo')).model).toEqual([join(other, 'acme', 'Foo', 'Foo-Q8_0.gguf')]);
+    expect((await fetchModel('hf:acme/Foo/sub/Foo-Q8_0.gguf')).model).toHaveLength(1);
+    await expect(fetchModel('hf:acme/Foo:Q4_K_M')).rejects.toMatchObject({
+      message: expect.stringMatching(/^hf:acme\/Foo:Q4_K_M could not be downloaded: HF_HUB_OFFLINE is set/),
+      exitCode: 3,
+    });
+  });
+
+  test('with parts missing is downloaded', async () => {
+    const { base } = await testHub({ 'acme/Foo': foo });
+    const { fetchModel, folder } = computer(base, { files: ['acme/Foo/Foo-Q8_0-00001-of-00002.gguf'] });
+    expect((await fetchModel('hf:acme/Foo')).model?.[0]).toContain(folder);
+  });
+
+  test('keeps the projector that the settings name, and needs the vision pack for its own', async () => {
+    const { base } = await testHub({ 'acme/Foo': foo });
+    const { fetchModel, text } = computer(base, { hasVision: false });
+    expect((await fetchModel('hf:acme/Foo', { mmproj: 'mine.gguf' })).mmproj).toBe('mine.gguf');
+    expect((await fetchModel('hf:acme/Foo')).mmproj).toBe('');
+    expect(text()).toContain('parley pack add vision');
+  });
+
+  test('that does not exist fails with a sentence', async () => {
+    const { base } = await testHub({});
+    await expect(computer(base).fetchModel('hf:acme/Foo')).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^hf:acme\/Foo could not be downloaded: .* has no model acme\/Foo, or it is private/,
+      ),
+      exitCode: 3,
+    });
+  });
+});
+
+test('an address is downloaded into a folder of its own, and used at the next start', async () => {
+  const { base, stored } = await testHub({ 'acme/Foo': { files: { 'm.bin': Buffer.alloc(10) } } });
+  const { fetchModel, folder } = computer('http://hub.invalid');
+  const url = `${base}/acme/Foo/resolve/main/m.bin`;
+  const [path = ''] = (await fetchModel(url)).model ?? [];
+  expect(readdirSync(folder)).toEqual([expect.stringMatching(/^127\.0\.0\.1--[0-9a-f]{8}$/)]);
+  expect((await fetchModel(url)).model).toEqual([path]);
+  expect(stored).toHaveLength(1);
+});
+
+test.each(['hf:acme/../x', 'hf:a', 'https://a/%2e%2e%2fx.gguf', 'hf:a/b%2fc'])(
+  '%s is refused before anything is asked',
+  async (name) => {
+    await expect(computer('http://hub.invalid').fetchModel(name)).rejects.toMatchObject({ exitCode: 2 });
+  },
+);

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Settings } from '../config/flags.ts';
+import { isRemoteModel } from '../config/paths.ts';
+import { ownFolder, thisSystem } from '../core/data-folder.ts';
+import { mediaPackage, packageFolders } from '../engines/package-folder.ts';
+import { isPublicAddress } from '../http/address.ts';
+import { sizeOf } from '../library/download.ts';
+import { type Hub, hubOf } from '../library/hub/access.ts';
+import { localModel } from '../library/local-model.ts';
+import { knownPlaces, type Place } from '../library/places.ts';
+import { type PullParts, pull } from '../library/pull.ts';
+import type { PulledModel } from '../library/pull-model.ts';
+import { readSource, type Source } from '../library/source.ts';
+import { progressOf, type Terminal } from '../observe/terminal.ts';
+import { askNpm } from './npm-package.ts';
+import { StartError } from './start-error.ts';
+
+export interface FetchOptions {
+  /** Where downloads go. */
+  readonly folder: string;
+  /** Folders of this and other programs. */
+  readonly places: readonly Place[];
+  readonly hub: Hub;
+  readonly fetch: typeof fetch;
+  readonly findPackage: PullParts['findPackage'];
+  readonly terminal: Terminal;
+  readonly signal: AbortSignal;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+  /** Whether pictures and sound can be used. */
+  readonly hasVision: boolean;
+}
+
+/** The settings with the files of a model that they name by its place on the hub or its address. It is downloaded if it is not here yet. */
+export async function withFetchedModel(settings: Settings, options: FetchOptions): Promise<Settings> {
+  const [name = '', ...others] = settings.model ?? [];
+  if (!isRemoteModel(name)) return settings;
+  const { path, projector } = await fetchModel(name, options);
+  const fetched = { ...settings, model: [path, ...others] };
+  if (projector === undefined || settings.mmproj !== '') return fetched;
+  if (options.hasVision) return { ...fetched, mmproj: projector };
+  options.terminal.line('This model understands pictures or sound, too, with: parley pack add vision');
+  return fetched;
+}
+
+async function fetchModel(name: string, options: FetchOptions): Promise<PulledModel> {
+  const { places, hub, fetch, findPackage, terminal, signal, now } = options;
+  const source = readSource(name);
+  if (!source) throw new StartError(`${name} is not a model on the hub or the address of a file.`, 2);
+  const folder = folderOf(source, options.folder);
+  const local = await localFile(source, folder, places);
+  if (local) return local;
+  terminal.line(`${name} is downloaded to ${options.folder}.`);
+  const progress = progressOf(terminal, now, name.replace(/^.*\//, '')).show;
+  try {
+    const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, signal };
+    const pulled = await pull(source, { folder, hub }, parts);
+    terminal.line(`Saved: ${pulled.path}`);
+    return pulled;
+  } catch (error) {
+    throw new StartError(`${name} could not be downloaded: ${(error as Error).message}.`.replace(/\.\.$/, '.'), 3);
+  }
+}
+
+async function localFile(source: Source, folder: string, places: readonly Place[]): Promise<PulledModel | undefined> {
+  if (source.type === 'model') return localModel(source, [{ program: 'Parley', folder, layout: 'files' }, ...places]);
+  const path = source.type === 'address' ? join(folder, source.fileName) : '';
+  return (await sizeOf(path)) > 0 ? { path, projector: undefined } : undefined;
+}
+
+/** A folder for each address, because other addresses may have a file of the same name. */
+function folderOf(source: Source, folder: string): string {
+  if (source.type !== 'address') return folder;
+  const { hostname } = new URL(source.url);
+  const hash = createHash('sha256').update(source.url).digest('hex').slice(0, 8);
+  return join(folder, `${hostname.replace(/[^\w.-]/g, '')}--${hash}`);
+}
+
+/** What this machine and its environment say about downloads. */
+export function ownFetching({ admindir }: Settings): Omit<FetchOptions, 'terminal' | 'signal'> {
+  const system = thisSystem();
+  return {
+    folder: admindir || ownFolder('models'),
+    places: knownPlaces(system),
+    hub: hubOf(system),
+    fetch,
+    findPackage: askNpm,
+    now: () => performance.now(),
+    hasVision: packageFolders(mediaPackage).length > 0,
+  };
+}
