@@ -7,7 +7,8 @@ import { validated } from '../config/load.ts';
 import type { CardMemory } from '../core/card-memory.ts';
 import type { Product } from '../core/product.ts';
 import { layersThatFit } from '../engines/llama/card-placement.ts';
-import { contextSizeFor, type ModelShape, memoryNeed, readModelFile } from '../engines/llama/load-options.ts';
+import { contextSizeFor, memoryNeed, readModelFile } from '../engines/llama/load-options.ts';
+import { type ModelShape, modelMemory, usualMemory } from '../engines/llama/model-shape.ts';
 import { findModels } from '../library/find-models.ts';
 import { modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';
@@ -195,10 +196,12 @@ export function fitOf(
   const { trainedContext } = shape;
   const contextSize = trainedContext > 0 ? contextSizeFor(options, trainedContext) : options.contextSize;
   const needBytes = memoryNeed(shape, contextSize, options.sequences);
+  const { sequences } = options;
+  const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, { ...usualMemory, contextSize, sequences });
   const layers = layersThatFit({
-    modelBytes: shape.sizeBytes,
-    cacheBytes: shape.cacheBytesPerToken * contextSize * options.sequences,
-    fixedBytes: defaultSettings.batchsize * (shape.computeBytesPerToken ?? 0),
+    modelBytes: weightBytes - (shape.hostBytes ?? 0),
+    cacheBytes,
+    fixedBytes: computeBytes,
     layers: shape.layers,
     freeBytes: cards.map(({ freeBytes }) => freeBytes),
     marginBytes: defaultSettings.autofitpadding * 2 ** 20,

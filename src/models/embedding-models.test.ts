@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'parley-embedding-models-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const terminal = new Terminal({ write: () => undefined, columns: () => undefined } as never);
-const shape = { architecture: 'llama', layers: 2, trainedContext: 64, sizeBytes: 1000, cacheBytesPerToken: 10 };
+const shape = { architecture: 'llama', layers: 2, trainedContext: 1024, sizeBytes: 1000, cacheBytesPerToken: 10 };
 const chat = { name: 'chat', file: { path: '/models/chat.gguf', shape, chatTemplate: undefined } };
 const nobody = { name: '', file: undefined };
 const models = (own: Partial<Settings> = {}, text: typeof chat | typeof nobody = chat) => {
@@ -37,9 +37,9 @@ describe('embeddingModel: without flags', () => {
     expect(textEmbedding).toMatchObject({ given: false, spec: { name: 'chat', kind: 'embedding', keepMs: 600_000 } });
     expect(textEmbedding?.spec.auxiliary).toBeUndefined();
     const need = (await textEmbedding?.spec.need()) ?? 0;
-    // 64 tokens, and not the 4096 of the default: it was trained for no more.
-    const shorter = (await models({ embeddingsmaxctx: 32 }).textEmbedding?.spec.need()) ?? 0;
-    expect(need - shorter).toBe(32 * 10);
+    // 1024 tokens, and not the 4096 of the default: it was trained for no more.
+    const shorter = (await models({ embeddingsmaxctx: 512 }).textEmbedding?.spec.need()) ?? 0;
+    expect(need - shorter).toBe(512 * 10);
   });
 
   test('without a text model only the built-in one is available', () => {

@@ -7,13 +7,8 @@ import type { EmbeddingEngine, EmbeddingFacts } from '../core/embedding.ts';
 import { sameName } from '../core/model-names.ts';
 import { EmbeddingHost, type EmbeddingOptions } from '../engines/embedding/host.ts';
 import type { EngineObserver } from '../engines/host/engine-process.ts';
-import {
-  loadOptions,
-  type ModelFile,
-  type ModelShape,
-  memoryNeed,
-  readModelFile,
-} from '../engines/llama/load-options.ts';
+import { loadOptions, type ModelFile, memoryNeed, readModelFile } from '../engines/llama/load-options.ts';
+import type { ModelShape } from '../engines/llama/model-shape.ts';
 import { RemoteEmbedding } from '../engines/remote/embedding.ts';
 import { embeddingModel as builtInWeights } from '../engines/weights.ts';
 import { LoadLog } from '../observe/load-log.ts';

@@ -76,7 +76,7 @@ export async function prepareModel(config: ModelConfig, terminal: Terminal): Pro
     spec: {
       name,
       kind: 'text',
-      need: async () => (file ? memoryNeed(file.shape, contextSize, settings.parallelrequests) : 0),
+      need: async () => (options ? memoryNeed(options.shape, contextSize, options.sequences, options) : 0),
       ...(options && { cardNeed: async () => cardNeed(options, await besideModel(options)) }),
       make: () => {
         const engine = make(known !== undefined);

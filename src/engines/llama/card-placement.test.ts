@@ -11,7 +11,7 @@ const shape = {
   trainedContext: 4096,
   sizeBytes: 6 * gigabyte,
   cacheBytesPerToken: 2 ** 17,
-  computeBytesPerToken: 2 ** 20,
+  compute: { output: 2 ** 18, layer: 0, attention: 0, heads: 0 },
 };
 const options = (settings: Partial<Settings> = {}) =>
   loadOptions(

@@ -1,15 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { type CardNeed, namedCards } from '../../core/card-memory.ts';
-import { expectedContextSize, type LoadOptions, type ModelShape, readModelFile } from './load-options.ts';
-
-/** Size of a cached value relative to 16 bits. */
-const cacheShares: Readonly<Record<LoadOptions['cacheType'], number>> = {
-  f16: 1,
-  bf16: 1,
-  q8_0: 34 / 64,
-  q5_1: 24 / 64,
-  q4_0: 18 / 64,
-};
+import { expectedContextSize, type LoadOptions, readModelFile } from './load-options.ts';
+import { type ModelShape, modelMemory } from './model-shape.ts';
 
 type SizedOptions = Pick<
   LoadOptions,
@@ -24,6 +16,7 @@ type SizedOptions = Pick<
   | 'offloadCache'
   | 'cacheType'
   | 'flashAttention'
+  | 'fullSlidingWindow'
 >;
 
 /** Files that are loaded with the model: a projector by its size, a draft model by its shape. */
@@ -50,23 +43,17 @@ const nothingBeside: BesideModel = { projectorBytes: 0, draft: undefined };
  * projector, the draft model. Every sequence has a context of its own.
  */
 export function placedBytes(options: SizedOptions, beside: BesideModel = nothingBeside) {
-  const { shape, sequences, guidance, microBatchSize, offloadCache } = options;
-  const cells = expectedContextSize(options) * (sequences + (guidance ? 1 : 0));
-  const cacheBytes = offloadCache ? shape.cacheBytesPerToken * cells * cacheShare(options) : 0;
-  const draftCells = expectedContextSize(options) * sequences;
-  const { draft } = beside;
-  const draftBytes = draft ? draft.sizeBytes + (offloadCache ? draft.cacheBytesPerToken * draftCells : 0) : 0;
+  const { shape, guidance, offloadCache } = options;
+  const sizes = { ...options, contextSize: expectedContextSize(options) };
+  const sequences = options.sequences + (guidance ? 1 : 0);
+  const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, { ...sizes, sequences });
+  const draft = beside.draft && modelMemory(beside.draft, { ...sizes, cacheType: 'f16' });
+  const draftBytes = draft ? draft.weightBytes + draft.computeBytes + (offloadCache ? draft.cacheBytes : 0) : 0;
   return {
-    modelBytes: shape.sizeBytes,
-    cacheBytes,
-    fixedBytes: microBatchSize * (shape.computeBytesPerToken ?? 0) + beside.projectorBytes + draftBytes,
+    modelBytes: weightBytes - (shape.hostBytes ?? 0),
+    cacheBytes: offloadCache ? cacheBytes : 0,
+    fixedBytes: computeBytes + beside.projectorBytes + draftBytes,
   };
-}
-
-/** Without flash attention only keys are quantised. */
-function cacheShare({ cacheType, flashAttention }: Pick<LoadOptions, 'cacheType' | 'flashAttention'>): number {
-  const share = cacheShares[cacheType];
-  return flashAttention ? share : (share + 1) / 2;
 }
 
 export interface Fit {

@@ -1,10 +1,12 @@
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Settings } from '../../config/flags.ts';
 import { readDiskCache } from '../../config/paths.ts';
 import type { CardUse } from '../../core/card-memory.ts';
 import { AppError } from '../../core/errors.ts';
 import type { TextModel } from '../../core/text-service.ts';
-import { type GgufHeader, numberOf, readGguf, textOf } from '../../gguf/gguf.ts';
+import { readGguf, textOf } from '../../gguf/gguf.ts';
+import { type MemoryOptions, type ModelShape, modelMemory, modelShape, usualMemory } from './model-shape.ts';
 
 /** The backend of an engine package, besides the CPU. `cuda-built` was compiled here, `cuda-system` came with the system. */
 export type GpuBuild = 'cuda-built' | 'cuda' | 'cuda-ext' | 'cuda-system' | 'vulkan' | 'metal' | 'none';
@@ -215,65 +217,42 @@ export function expectedContextSize(
   return trained > 0 ? contextSizeFor(options, trained) : options.contextSize;
 }
 
-/** Approximate memory of library and process besides weights and cache. */
+/** Memory of library and process besides what is allocated for the model. */
 const overheadBytes = 200 * 2 ** 20;
 
-/** Estimated memory of a model: weights, KV cache of all sequences, and compute buffers. */
+/** Main memory that a model needs if none of it is on cards. */
 export function memoryNeed(
-  { sizeBytes, cacheBytesPerToken }: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken'>,
+  shape: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken'>,
   contextSize: number,
   sequences: number,
+  options: Omit<MemoryOptions, 'contextSize' | 'sequences'> = usualMemory,
 ): number {
-  const cache = cacheBytesPerToken * contextSize * Math.max(1, sequences);
-  return Math.ceil(sizeBytes * 1.05 + cache + overheadBytes);
+  const sizes = { ...options, contextSize, sequences: Math.max(1, sequences) };
+  const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, sizes);
+  return Math.ceil(weightBytes + cacheBytes + computeBytes + overheadBytes);
 }
 
 /** The facts of a model file that are known before its weights are read. */
 export type ModelFile = Awaited<ReturnType<typeof readModelFile>>;
 
-/** Throws a one-sentence error for a file that is not a model. */
+/** Throws a one-sentence error for a file that is not a model. Of a split model the first part has all facts but the size. */
 export async function readModelFile(path: string) {
-  const header = await readGguf(path);
-  return { path, shape: modelShape(header), chatTemplate: textOf(header, 'tokenizer.chat_template') };
+  const header = await readGguf(path, { arrayEntries: layerEntries });
+  const shape = modelShape(header, await sizeOfParts(path));
+  return { path, shape, chatTemplate: textOf(header, 'tokenizer.chat_template') };
 }
 
-/** The facts about a model in its file header. */
-export interface ModelShape {
-  readonly architecture: string;
-  readonly layers: number;
-  /** 0 if the file does not say it. */
-  readonly trainedContext: number;
-  readonly sizeBytes: number;
-  /** Size of the KV cache of all layers at 16 bits. */
-  readonly cacheBytesPerToken: number;
-  /** Approximate size of the compute buffers per token of a batch. */
-  readonly computeBytesPerToken?: number;
-}
+/** Lists with an entry for each layer are read in full. */
+const layerEntries = 512;
 
-function modelShape(header: GgufHeader): ModelShape {
-  const { architecture } = header;
-  const fact = (name: string) => numberOf(header, `${architecture}.${name}`);
-  const layers = fact('block_count') ?? 0;
-  const heads = fact('attention.head_count') ?? 1;
-  const keyValueHeads = fact('attention.head_count_kv') ?? heads;
-  // A recurrent model has no heads, and its cache does not grow with the sequence.
-  const headSize = heads > 0 ? (fact('embedding_length') ?? 0) / heads : 0;
-  const keys = fact('attention.key_length') ?? headSize;
-  const values = fact('attention.value_length') ?? headSize;
-  const sizeBytes = header.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-  return {
-    architecture,
-    layers,
-    trainedContext: fact('context_length') ?? 0,
-    sizeBytes,
-    cacheBytesPerToken: 2 * layers * keyValueHeads * (keys + values),
-    computeBytesPerToken: computeBytes(header, fact),
-  };
-}
-
-/** In 32-bit floats: the logits of all tokens, and some copies of the activations. */
-function computeBytes({ metadata }: GgufHeader, fact: (name: string) => number | undefined): number {
-  const tokens = metadata.get('tokenizer.ggml.tokens')?.value;
-  const vocabulary = typeof tokens === 'object' ? tokens.length : 0;
-  return 4 * (vocabulary + 16 * (fact('embedding_length') ?? 0) + 2 * (fact('feed_forward_length') ?? 0));
+/** Undefined for a file that is not the first of several parts. */
+async function sizeOfParts(path: string): Promise<number | undefined> {
+  const [, stem, count] = /^(.+)-00001-of-(\d{5})\.gguf$/i.exec(path) ?? [];
+  if (stem === undefined || Number(count) < 2) return undefined;
+  const parts = Array.from({ length: Number(count) }, (_, part) =>
+    stat(`${stem}-${String(part + 1).padStart(5, '0')}-of-${count}.gguf`),
+  );
+  // A missing part is reported when the model is loaded.
+  const sizes = await Promise.all(parts.map((part) => part.then(({ size }) => size).catch(() => 0)));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -4,6 +4,7 @@ import { AppError } from '../../../core/errors.ts';
 import type { LoadTools } from '../../host/task-worker.ts';
 import { layersThatFit } from '../../llama/card-placement.ts';
 import { readModelFile } from '../../llama/load-options.ts';
+import { modelMemory, usualMemory } from '../../llama/model-shape.ts';
 import { openEngine, watchedEngine } from '../../llama/worker/load/library.ts';
 import { Context } from '../../llama/worker/memory/context.ts';
 import { makeThreadpools, metadata, type Threadpools } from '../../llama/worker/native/native.ts';
@@ -64,10 +65,13 @@ async function chooseLayers(
 ): Promise<number> {
   if (gpuLayers !== 'auto') return gpuLayers;
   const { shape } = await readModelFile(path);
+  const { tokens } = batchLimit;
+  const sizes = { ...usualMemory, contextSize: tokens, microBatchSize: tokens };
+  const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, sizes);
   const fitting = layersThatFit({
-    modelBytes: shape.sizeBytes,
-    cacheBytes: shape.cacheBytesPerToken * batchLimit.tokens,
-    fixedBytes: (shape.computeBytesPerToken ?? 0) * batchLimit.tokens,
+    modelBytes: weightBytes,
+    cacheBytes,
+    fixedBytes: computeBytes,
     layers: shape.layers,
     freeBytes: cards.map(({ freeBytes }) => freeBytes),
     marginBytes: memoryMarginMegabytes * 2 ** 20,
