@@ -218,6 +218,8 @@ export interface ModelLibrary {
   /** The files of `owner/name[@revision]`; undefined if this is no such name. The context is that of the settings unless it is named. Rejects as `search`. */
   files(model: string, context: number | undefined, signal: AbortSignal): Promise<HubFiles> | undefined;
   readonly downloads: ModelDownloads;
+  /** Deletes a listed model with all that belongs to it, unless it is one of those that are loaded. Rejects with a sentence. */
+  remove(option: string, loaded: readonly string[]): Promise<void>;
   /** Undefined if this is no address of a model file. */
   download(source: string, signal: AbortSignal): ModelDownload | undefined;
 }

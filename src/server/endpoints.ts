@@ -104,7 +104,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         kindLabels,
       }),
       ...packEndpoints({ access: admin, packs: () => (packs ??= installsOf(services)) }),
-      ...downloadEndpoints({ access: admin, downloads: library?.downloads }),
+      ...downloadEndpoints({ access: admin, library, models }),
       ...requestEndpoints(services, server, () => fieldTables(endpoints)),
       ...mcpEndpoints({ tools, product }),
       ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),

@@ -91,6 +91,18 @@ test('files: sizes of whole models, the chosen one and its projector; undefined 
   expect(own.files('../name', undefined, signal)).toBeUndefined();
 });
 
+test('remove: deletes a model of the folder, but none that is loaded or belongs to another program', async () => {
+  const { own } = library();
+  const path = join(folder, 'z.gguf');
+  writeFileSync(path, readFileSync(model));
+  await expect(own.remove('z.gguf', [path])).rejects.toThrow('z.gguf is loaded.');
+  await own.remove('z.gguf', [model]);
+  expect(existsSync(path)).toBe(false);
+  await expect(own.remove(join(other, 'b.gguf'), [])).rejects.toThrow('belongs to LM Studio');
+  await expect(own.remove('../other/b.gguf', [])).rejects.toThrow('There is no model');
+  await expect(own.remove('c.kcpps', [])).rejects.toThrow('is not a model file');
+});
+
 describe('download', () => {
   async function hub() {
     const bytes = readFileSync(model);

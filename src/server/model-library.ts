@@ -1,8 +1,10 @@
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../config/flags.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import type { LibraryModel, ModelLibrary } from '../core/models-view.ts';
 import { isPublicAddress } from '../http/address.ts';
+import { deleteModel, otherOwner } from '../library/delete-model.ts';
 import type { DownloadParts } from '../library/download.ts';
 import { Downloads, type DownloadsOptions } from '../library/downloads.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
@@ -72,6 +74,8 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
     now: () => performance.now(),
   });
 
+  const find = async (path: string) => (await findModels(places)).find((file) => file.path === path);
+
   async function ofFolder(): Promise<readonly LibraryModel[]> {
     const files = await adminFiles(folder, { allowLinks });
     return Promise.all(
@@ -85,7 +89,7 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
   }
 
   return {
-    find: async (path) => (await findModels(places)).find((file) => file.path === path),
+    find,
     list: async () => {
       const found = (await findModels(places)).map(async ({ path, name, program }) => {
         const read = await facts(path);
@@ -106,6 +110,18 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
       return hubFiles(source, { hub, fetch, signal, allowsAddress: isPublicAddress, ...(wait && { wait }) });
     },
     downloads,
+    remove: async (option, loaded) => {
+      const isOwn = (await adminFiles(folder, { allowLinks })).includes(option);
+      const found = isOwn ? undefined : await find(option);
+      if (!isOwn && !found) throw new Error(`There is no model ${option}.`);
+      if (found && found.program !== 'Parley') throw new Error(otherOwner(found));
+      const path = found?.path ?? join(folder, option);
+      const real = await realpath(path);
+      for (const one of loaded)
+        if ((await realpath(one).catch(() => undefined)) === real)
+          throw new Error(`${option} is loaded. Switch to another model or unload it first.`);
+      await deleteModel(path, found ? (places.find(({ program }) => program === 'Parley')?.folder ?? '') : folder);
+    },
     download: (text, signal) => {
       const name = nameOf(modelSource(text));
       return name === undefined ? undefined : downloads.follow(name, signal);

@@ -196,6 +196,7 @@ export const adminAnswers: a.DialectAnswers = {
     'POST /api/admin/packs/remove': changed,
     'GET /api/admin/downloads': a.json(a.object({ downloads: a.list(download) })),
     'POST /api/admin/downloads': a.json(a.object({ ...refusal, 'model?': a.text })),
+    'POST /api/admin/models/delete': changed,
     'POST /api/admin/downloads/stop': changed,
     'POST /api/admin/downloads/remove': changed,
     'GET /api/extra/owner': a.json(a.object({ token: a.orNull(a.text) })),

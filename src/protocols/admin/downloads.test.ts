@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { ModelDownloads } from '../../core/model-downloads.ts';
+import type { TextState } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
 import { downloadEndpoints } from './downloads.ts';
 
@@ -21,11 +22,21 @@ function world() {
     stop: found('stop'),
     remove: found('remove'),
   };
-  const endpoints = downloadEndpoints({ access: { enabled: true, password: 'key' }, downloads });
+  const remove = async (filename: string, loaded: readonly string[]) => {
+    if (filename === 'b.gguf') throw new Error('b.gguf is loaded.');
+    asked.push(`delete ${filename} beside ${loaded}`);
+  };
+  const listed = (state: 'ready' | 'unloaded', path: string) => ({
+    ...{ name: path, id: path, present: false, state, path, expiresAt: 0 },
+  });
+  const models = { list: async () => [listed('ready', '/m/b.gguf'), listed('unloaded', '/m/c.gguf')] };
+  const access = { enabled: true, password: 'key' };
+  const endpoints = downloadEndpoints({ access, library: { downloads, remove }, models });
+  const text = { state: () => ({ type: 'ready', model: { path: '/m/a.gguf' } }) as TextState };
   const ask = async (method: string, path: string, body?: object, authorization = 'Bearer key') => {
     const endpoint = endpoints.find((one) => one.method === method && one.path === path);
     const call = { headers: { authorization }, body: Buffer.from(JSON.stringify(body ?? {})) } as unknown as Call;
-    const reply = await endpoint?.handle(call, {});
+    const reply = await endpoint?.handle(call, { text } as Parameters<NonNullable<typeof endpoint>['handle']>[1]);
     if (!reply || !('body' in reply)) throw new Error('no reply');
     return JSON.parse(String(reply.body));
   };
@@ -59,6 +70,15 @@ test('POST /api/admin/downloads: says what is wrong', async () => {
   const stop = await ask('POST', '/api/admin/downloads/stop', { model: 'foo' });
   expect(stop).toEqual({ success: false, error: 'There is no such download.' });
   await expect(ask('POST', '/api/admin/downloads', {})).rejects.toThrow('model');
+});
+
+test('POST /api/admin/models/delete: deletes a model unless it is loaded', async () => {
+  const { ask, asked } = world();
+  const path = '/api/admin/models/delete';
+  expect(await ask('POST', path, { filename: 'c.gguf' })).toEqual({ success: true });
+  expect(asked).toEqual(['delete c.gguf beside /m/b.gguf,/m/a.gguf']);
+  expect(await ask('POST', path, { filename: 'b.gguf' })).toEqual({ success: false, error: 'b.gguf is loaded.' });
+  await expect(ask('POST', path, { filename: 'c.gguf' }, '')).rejects.toThrow(AppError);
 });
 
 test('downloads: are for administrators only', async () => {

@@ -1,15 +1,20 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { DownloadStatus, ModelDownloads } from '../../core/model-downloads.ts';
+import type { ModelLibrary, ModelsView } from '../../core/models-view.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { bodyOf, type PlainEndpoint } from '../endpoint.ts';
+import type { DialectParts } from '../dialect.ts';
+import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
 import { aside, fidelityOf, readName, textSchema, withSchema } from '../fields.ts';
 import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
 
 interface DownloadServices {
   readonly access: AdminAccess;
-  readonly downloads?: ModelDownloads | undefined;
+  readonly library?: Pick<ModelLibrary, 'downloads' | 'remove'> | undefined;
+  readonly models?: Pick<ModelsView, 'list'> | undefined;
 }
+
+type DownloadContext = Pick<DialectParts, 'text'>;
 
 const model = withSchema(
   textSchema,
@@ -17,6 +22,9 @@ const model = withSchema(
 );
 
 export const downloadFidelity: readonly EndpointFidelity[] = [
+  fidelityOf('Admin', 'POST /api/admin/models/delete', {
+    filename: withSchema(textSchema, aside('honoured', 'Of GET /api/admin/models.')),
+  }),
   fidelityOf('Admin', 'POST /api/admin/downloads, /api/admin/downloads/stop, /api/admin/downloads/remove', { model }),
 ];
 
@@ -25,24 +33,24 @@ const noModel =
 const noDownload = 'There is no such download.';
 
 /** Downloads of models, which go on without the client. */
-export function downloadEndpoints({ access, downloads }: DownloadServices): PlainEndpoint[] {
-  const allowed = (call: Call): ModelDownloads => {
-    if (!downloads || !mayAdminister(access, call)) throw new AppError('admin-only', {});
-    return downloads;
+export function downloadEndpoints({ access, library, models }: DownloadServices): ModelEndpoint<DownloadContext>[] {
+  const allowed = (call: Call) => {
+    if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
+    return library;
   };
   const changing = (
     path: string,
     summary: string,
-    change: (own: ModelDownloads, name: string) => Promise<{ readonly error?: string; readonly model?: string }>,
+    change: (downloads: ModelDownloads, name: string) => Promise<{ readonly error?: string; readonly model?: string }>,
   ) =>
     adminRow(
       path,
       summary,
       async (call): Promise<Reply> => {
-        const own = allowed(call);
+        const { downloads } = allowed(call);
         const name = readName((await bodyOf(call)).model, 'model');
         try {
-          const answer = await change(own, name);
+          const answer = await change(downloads, name);
           return json({ success: answer.error === undefined, ...answer });
         } catch (error) {
           return json({ success: false, error: `${(error as Error).message}.` });
@@ -52,10 +60,24 @@ export function downloadEndpoints({ access, downloads }: DownloadServices): Plai
       { modelNamed: () => undefined },
     );
   return [
+    adminRow(
+      '/api/admin/models/delete',
+      'Delete a model of the models folder with all that belongs to it. One that is loaded is not deleted.',
+      async (call, { text }: DownloadContext): Promise<Reply> => {
+        const { remove } = allowed(call);
+        const filename = readName((await bodyOf(call)).filename, 'filename');
+        try {
+          await remove(filename, await loadedFiles(text, models));
+          return json({ success: true });
+        } catch (error) {
+          return json({ success: false, error: (error as Error).message });
+        }
+      },
+    ),
     adminReadRow(
       '/api/admin/downloads',
       'The downloads of models: those of now, and the unfinished ones.',
-      async (call) => json({ downloads: (await allowed(call).list()).map(downloadEntry) }),
+      async (call) => json({ downloads: (await allowed(call).downloads.list()).map(downloadEntry) }),
     ),
     changing(
       '/api/admin/downloads',
@@ -74,6 +96,16 @@ export function downloadEndpoints({ access, downloads }: DownloadServices): Plai
       async (own, name) => ((await own.remove(name)) ? {} : { error: noDownload }),
     ),
   ];
+}
+
+async function loadedFiles(
+  text: DownloadContext['text'],
+  models: DownloadServices['models'],
+): Promise<readonly string[]> {
+  const listed = ((await models?.list()) ?? []).filter(({ state }) => state !== 'unloaded' && state !== 'failed');
+  const now = text.state();
+  const own = now.type === 'ready' && text.loaded?.() !== false ? [now.model.path] : [];
+  return [...listed.map(({ path, known }) => path ?? known?.path), ...own].filter((path) => path !== undefined);
 }
 
 function downloadEntry({ model, state, doneBytes, totalBytes, bytesPerSecond, reason, path }: DownloadStatus) {
