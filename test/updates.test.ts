@@ -97,6 +97,11 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
       { model: 'acme/bar', state: 'failed', reason: 'cannot reach hub.example' },
     ]);
   },
+  // The same with load settings.
+  'model-5002.json': async (path) => {
+    const loads = { initial_model: { contextsize: 4096, gpulayers: null } };
+    expect(await new LastModel({ path, ...file }).read()).toEqual({ option: 'initial_model', loads });
+  },
   'usage.json': async (path) => {
     const usage = new UsageLog({ path, warn: never, now: () => new Date(2026, 10, 18, 12).getTime() });
     await usage.open();

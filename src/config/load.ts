@@ -188,19 +188,25 @@ const serverKeys = flagKeys.filter((key) => flagOf(key).scope === 'server');
 
 export type Running = Pick<Extract<Loaded, { type: 'settings' }>, 'settings' | 'given'>;
 
-/** Settings for the target: the defaults, overridden by the base config and then by the config of the target. */
+/**
+ * Settings for the target: the defaults, overridden by the base config, by the config of the target and by `own`, in which null
+ * stands for the default.
+ */
 export function reloadSettings(
   target: ReloadTarget,
   base: string | undefined,
   initial: Running,
   sources: Pick<Sources, 'readFile' | 'environment' | 'exists'>,
+  own: Layer = new Map(),
 ): Loaded {
-  if (target.type === 'initial') return { type: 'settings', ...initial, notes: [] };
+  const isInitial = target.type === 'initial';
+  if (isInitial && own.size === 0) return { type: 'settings', ...initial, notes: [] };
   const problems: Problem[] = [];
   const notes: string[] = [];
   const layer = new Map<FlagKey, FlagValue>();
+  if (isInitial) for (const key of initial.given) layer.set(key, initial.settings[key]);
   const files = [base, target.type === 'config' ? target.path : undefined];
-  for (const path of target.type === 'unload' ? [] : files) {
+  for (const path of isInitial || target.type === 'unload' ? [] : files) {
     if (path === undefined) continue;
     const parsed = readConfig(path, initial.settings.allow_config_onready, sources.readFile);
     problems.push(...parsed.problems);
@@ -214,7 +220,10 @@ export function reloadSettings(
     if (initial.given.has(key) || inUse(key, initial.settings[key])) layer.set(key, initial.settings[key]);
     else layer.delete(key);
   }
-  const given = new Set([...usedKeys(layer), ...serverKeys.filter((key) => initial.given.has(key))]);
+  for (const [key, value] of own) value === null ? layer.delete(key) : layer.set(key, value);
+  const kept = isInitial ? [...layer.keys()] : serverKeys.filter((key) => initial.given.has(key));
+  const set = [...own.keys()].filter((key) => layer.has(key));
+  const given = new Set([...usedKeys(layer), ...kept, ...set]);
   return validated({ values: layer, given, notes: [...notes, ...unsupportedNotes(layer)], problems }, sources, false);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defaultSettings, type FlagKey, type Settings } from './flags.ts';
+import { defaultSettings, type FlagKey, type Layer, type Settings } from './flags.ts';
 import { type Loaded, type ReloadTarget, reloadSettings } from './load.ts';
 
 interface World {
@@ -7,22 +7,24 @@ interface World {
   readonly initial?: Partial<Settings>;
   readonly base?: string;
   readonly missing?: readonly string[];
+  readonly own?: Layer;
 }
 
-function reload(target: ReloadTarget, { files = {}, initial = {}, base, missing = [] }: World = {}): Loaded {
+function reload(target: ReloadTarget, { files = {}, initial = {}, base, missing = [], own }: World = {}): Loaded {
   const running = {
     settings: { ...defaultSettings, ...initial },
     given: new Set(Object.keys(initial) as FlagKey[]),
   };
-  return reloadSettings(target, base, running, {
+  const sources = {
     environment: {},
-    exists: (path) => !missing.includes(path),
-    readFile: (path) => {
+    exists: (path: string) => !missing.includes(path),
+    readFile: (path: string) => {
       const found = files[path];
       if (found === undefined) throw new Error('no such file');
       return typeof found === 'string' ? found : JSON.stringify(found);
     },
-  });
+  };
+  return reloadSettings(target, base, running, sources, own);
 }
 
 function accepted(loaded: Loaded): Extract<Loaded, { type: 'settings' }> {
@@ -37,6 +39,27 @@ function sentences(loaded: Loaded): string {
 
 const config: ReloadTarget = { type: 'config', path: 'x' };
 const model: ReloadTarget = { type: 'model', path: '/m.gguf' };
+
+describe('reloadSettings: own values', () => {
+  test('override those of a config, and null stands for the default', () => {
+    const own: Layer = new Map([
+      ['contextsize', defaultSettings.contextsize],
+      ['quantkv', null],
+    ]);
+    const files = { x: { contextsize: 512, quantkv: 'q8_0', genlimit: 5 } };
+    const { settings, given } = accepted(reload(config, { files, own }));
+    expect(settings).toMatchObject({ contextsize: defaultSettings.contextsize, quantkv: 'f16', genlimit: 5 });
+    expect([...given].toSorted()).toEqual(['contextsize', 'genlimit']);
+  });
+
+  test('override the flags of the start for its model; what followed from those follows anew', () => {
+    const initial = { model: ['/m.gguf'], contextsize: 512, threads: 2 };
+    const own: Layer = new Map([['contextsize', 4096]]);
+    const { settings, given } = accepted(reload({ type: 'initial' }, { initial, own }));
+    expect(settings).toMatchObject({ ...initial, contextsize: 4096, defaultgenamt: defaultSettings.defaultgenamt });
+    expect([...given].toSorted()).toEqual(['contextsize', 'model', 'threads']);
+  });
+});
 
 describe('reloadSettings: selection', () => {
   test('config: unset values are the defaults, not those of the start', () => {

@@ -43,6 +43,35 @@ export interface ModelSwap {
   readonly reload: (option: string, base: string | undefined) => Promise<boolean>;
   /** Why the last swap failed; undefined after one that succeeded. */
   readonly failure?: () => SwapFailure | undefined;
+  readonly load?: ModelLoad;
+}
+
+/** How a text model is loaded; null is automatic. */
+export interface LoadSettings {
+  readonly contextsize: number | null;
+  readonly gpulayers: number | null;
+  readonly quantkv: string | null;
+  readonly flashattention: boolean | null;
+}
+
+export interface LoadStatus {
+  /** Undefined if no model of this machine is served. */
+  readonly model: string | undefined;
+  readonly settings: LoadSettings;
+  /** Whether a model is being loaded with other settings, or switched to. */
+  readonly pending: boolean;
+  /** Why the last change failed. */
+  readonly failure: string | undefined;
+  /** The text model as it was last loaded, and what is in use where nothing was set. */
+  readonly known: TextModel | undefined;
+  readonly quantkv: string;
+  readonly flashattention: boolean;
+}
+
+export interface ModelLoad {
+  readonly status: () => LoadStatus;
+  /** Loads the present model again after the answer is sent. Resolves to the reason, a sentence, if that is not possible. */
+  readonly change: (settings: Partial<LoadSettings>) => Promise<string | undefined>;
 }
 
 export interface SwapFailure {

@@ -3,9 +3,10 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import { type Running, reloadSettings } from '../config/load.ts';
+import { loadLayer, loadSettingsOf, readLoadSettings } from '../config/load-settings.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import { aliasTarget, uniqueNames } from '../core/model-names.ts';
-import type { SwapFailure } from '../core/models-view.ts';
+import type { LoadSettings, LoadStatus, SwapFailure } from '../core/models-view.ts';
 import { systemTimer } from '../core/timers.ts';
 import { readModelFile } from '../engines/llama/load-options.ts';
 import {
@@ -42,6 +43,8 @@ export interface RoutedParts {
   readonly library?: FileLibrary | undefined;
   /** Where the model that was switched to is remembered. */
   readonly lastModel?: Pick<LastModel, 'write'> | undefined;
+  /** Load settings by option, as they were remembered. */
+  readonly loads?: ModelChoice['loads'];
   /** Nothing is selected before this function returns. */
   readonly build: (routing: Routing) => App;
 }
@@ -65,10 +68,15 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   const versions = new FileVersions(() => Date.now());
   let firstNow = first;
   let failure: SwapFailure | undefined;
+  let pendingSwaps = 0;
+  const loads = new Map(Object.entries(parts.loads ?? {}).map(([option, load]) => [option, rememberedLoad(load)]));
+  /** Where a model came from, as long as it is in use. */
+  const choices = new WeakMap<PreparedModel, ModelChoice>([[first, { option: initialModel }]]);
   if (first.file) {
     const { path } = first.file;
     const again = async () => {
       firstNow = await prepareModel({ ...initial, name: first.name, file: await readModelFile(path) }, terminal);
+      choices.set(firstNow, { option: initialModel });
       return firstNow;
     };
     versions.note(first, versions.of([path]), again);
@@ -86,26 +94,35 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     return optionNames(files, { name: first.name, file });
   }
 
-  async function prepared(option: string, base?: string, called?: string): Promise<PreparedModel> {
+  /** `base` is the path of a config, `under` its name for `reload_config`. */
+  async function prepared(
+    option: string,
+    base?: string,
+    { called, under, load = loads.get(option) ?? {} }: PrepareOptions = {},
+  ): Promise<PreparedModel> {
     const found = (await listFiles()).includes(option) ? undefined : await library?.find(option);
     const target = found ? ({ type: 'model', path: found.path } as const) : await adminTarget(folder, option, links);
     if (!target) throw new AppError('model-not-found', { model: option });
-    if (target.type === 'initial') return firstNow;
+    const own = loadLayer(load);
+    if (target.type === 'initial' && own.size === 0) return firstNow;
     const below = base ?? (settings.baseconfig || undefined);
     const configs = await versions.of([below, target.type === 'config' ? target.path : undefined]);
-    const loaded = reloadSettings(target, below, initial, {
-      readFile: (path) => readFileSync(path, 'utf8'),
+    const sources = {
+      readFile: (path: string) => readFileSync(path, 'utf8'),
       environment: process.env,
       exists: existsSync,
-    });
+    };
+    const loaded = reloadSettings(target, below, initial, sources, own);
     if (loaded.type === 'refused') {
       const reason = loaded.problems.map(({ sentence }) => sentence).join(' ');
       throw new AppError('model-load-failed', { model: option, reason });
     }
-    const name = called ?? found?.name ?? (await namesOf(await listFiles())).get(option)?.[0] ?? option;
+    const isFirst = target.type === 'initial' ? first.name : undefined;
+    const name = called ?? isFirst ?? found?.name ?? (await namesOf(await listFiles())).get(option)?.[0] ?? option;
     const all = { ...configs, ...(await versions.of([modelPath(loaded.settings)])) };
     const model = await prepareOption(name, loaded, terminal);
-    versions.note(model, all, () => prepared(option, base, name));
+    choices.set(model, { option, base: under });
+    versions.note(model, all, () => prepared(option, base, { called: name, under }));
     return model;
   }
 
@@ -120,7 +137,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     return files.map((file) => ({
       names: names.get(file) ?? [file],
       path: isModelFile(file) ? join(folder, file) : undefined,
-      prepare: (name) => prepared(file, undefined, name),
+      prepare: (name) => prepared(file, undefined, { called: name }),
     }));
   }
 
@@ -144,17 +161,19 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   const found = (path: string | undefined) => (path === undefined ? undefined : { path });
 
   async function restore({ option, base }: ModelChoice): Promise<PreparedModel> {
+    const shown = option === initialModel ? first.name : option;
     try {
       const below = await basePath(base);
       if (!below) throw new AppError('model-not-found', { model: base ?? '' });
-      const model = await prepared(option, below.path);
-      terminal.line(`Using ${option}, the model of the last switch.`);
+      // Flags win over the settings of the last run.
+      const flags = Object.entries(loadSettingsOf(initial)).filter(([, value]) => value !== null);
+      const load = { ...loads.get(option), ...Object.fromEntries(flags) };
+      const model = await prepared(option, below.path, { under: base, load });
+      terminal.line(`Using ${shown}, the model of the last switch.`);
       await router.swapTo(model);
     } catch (error) {
       const reason = reasonOf(asAppError(error as Error));
-      terminal.line(
-        `The model of the last switch, ${option}, cannot be used: ${reason} Using ${first.name || 'none'}.`,
-      );
+      terminal.line(`The model of the last switch, ${shown}, cannot be used: ${reason} Using ${first.name || 'none'}.`);
     }
     return router.defaultModel;
   }
@@ -164,7 +183,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     if (!below) return false;
     failure = undefined;
     try {
-      const model = await prepared(option, below.path);
+      const model = await prepared(option, below.path, { under: base });
       terminal.line(
         `Switching to ${option} as soon as all that was asked of ${router.defaultModel.name} is answered.`,
         { event: 'swap', outcome: 'begun', model: model.name },
@@ -178,13 +197,56 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     }
   }
 
-  async function swap(choice: ModelChoice, model: PreparedModel, answered: Promise<void>): Promise<void> {
+  /** The present model again, with other settings. */
+  async function changeLoad(changes: Partial<LoadSettings>): Promise<string | undefined> {
+    const present = router.defaultModel;
+    const choice = choices.get(present);
+    if (!present.file || !choice) return 'No model of this machine is in use, so there is nothing to load again.';
+    const { option, base } = choice;
+    const load = { ...loads.get(option), ...changes };
+    failure = undefined;
+    try {
+      const below = await basePath(base);
+      if (!below) throw new AppError('model-not-found', { model: base ?? '' });
+      const model = await prepared(option, below.path, { called: present.name, under: base, load });
+      terminal.line(`Loading ${present.name} with other settings as soon as all that was asked of it is answered.`);
+      void swap(choice, model, new Promise((answered) => setImmediate(answered)), load);
+      return undefined;
+    } catch (error) {
+      return reasonOf(asAppError(error as Error));
+    }
+  }
+
+  function loadStatus(): LoadStatus {
+    const present = router.defaultModel;
+    const { settings, name } = present;
+    const known = present.known();
+    return {
+      model: present.file && choices.has(present) ? name : undefined,
+      settings: loadSettingsOf(present),
+      pending: pendingSwaps > 0,
+      failure: failure?.reason,
+      known: known?.type === 'ready' ? known.model : undefined,
+      quantkv: settings.quantkv,
+      flashattention: !settings.noflashattention,
+    };
+  }
+
+  async function swap(
+    choice: ModelChoice,
+    model: PreparedModel,
+    answered: Promise<void>,
+    load?: Partial<LoadSettings>,
+  ): Promise<void> {
     const { option } = choice;
+    pendingSwaps += 1;
     try {
       const error = await router.swapTo(model, answered);
       if (error) failure = { name: model.name, reason: reasonOf(error) };
-      // A server without a model is no choice for the next start.
-      else if (option !== unloadModel) await lastModel?.write(option === initialModel ? undefined : choice);
+      else {
+        if (load) loads.set(option, load);
+        await remember(choice);
+      }
       const { name } = router.defaultModel;
       terminal.line(hasText(router.defaultModel) ? `Serving ${name} now.` : 'Serving no model now.', {
         event: 'swap',
@@ -194,7 +256,17 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
       });
     } catch (error) {
       failed(option, error as Error);
+    } finally {
+      pendingSwaps -= 1;
     }
+  }
+
+  async function remember({ option, base }: ModelChoice): Promise<void> {
+    // A server without a model is no choice for the next start.
+    if (option === unloadModel) return;
+    const isDefault = option === initialModel && loads.size === 0;
+    const remembered = loads.size === 0 ? {} : { loads: Object.fromEntries(loads) };
+    await lastModel?.write(isDefault ? undefined : { option, base, ...remembered });
   }
 
   function failed(option: string, error: Error): void {
@@ -214,7 +286,11 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   const app = build({
     resolve: (...request) => router.resolve(...request),
     presentSettings: () => router.defaultModel.settings,
-    models: { byName, swap: { options, reload, failure: () => failure }, list: () => router.list() },
+    models: {
+      byName,
+      swap: { options, reload, failure: () => failure, load: { status: loadStatus, change: changeLoad } },
+      list: () => router.list(),
+    },
     library,
   });
   const router: ModelRouter<ModelContext> = new ModelRouter(
@@ -239,6 +315,19 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     for (const line of aliasRemarks(aliases, [...listed, ...specsOf(first.taskModels).map(({ name }) => name)]))
       say(line);
   }
+}
+
+interface PrepareOptions {
+  /** The name of the model. */
+  readonly called?: string;
+  readonly under?: string | undefined;
+  readonly load?: Partial<LoadSettings>;
+}
+
+/** What an earlier version or a person has written may not be valid. */
+function rememberedLoad(load: unknown): Partial<LoadSettings> {
+  const reading = readLoadSettings(load);
+  return reading.ok ? reading.value : {};
 }
 
 function once(say: (name: string) => void): (name: string) => void {

@@ -29,7 +29,7 @@ import { RefusalLog, RequestLog, TaskLog } from '../observe/request-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Tracer } from '../observe/trace/tracer.ts';
 import { ownerAccess } from '../protocols/admin/owner.ts';
-import { LastModel } from '../store/last-model.ts';
+import { LastModel, type ModelChoice } from '../store/last-model.ts';
 import { SavedDownloads } from '../store/saved-downloads.ts';
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
@@ -108,7 +108,9 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       // The answer is sent first.
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
     });
-  const { app, restore, library } = await routedApp(parts, { model, pool, registry, lastModel, build });
+  const { app, restore, library } = await routedApp(parts, {
+    ...{ model, pool, registry, lastModel, loads: choice?.loads, build },
+  });
   const engine =
     choice && restore ? restored(() => restore(choice), model, registry) : { ...first, model: () => model };
   const exit = async (code: number): Promise<void> => {
@@ -290,13 +292,14 @@ interface RoutedOptions {
   readonly pool: BackendPool | undefined;
   readonly registry: Registry;
   readonly lastModel: LastModel | undefined;
+  readonly loads: ModelChoice['loads'];
   readonly build: (routing?: Partial<Routing>) => App;
 }
 
 /** The server, with a model router if models can be swapped or chosen by name. */
 async function routedApp(
   { settings, given, terminal, served }: RuntimeParts,
-  { model, pool, registry, lastModel, build }: RoutedOptions,
+  { model, pool, registry, lastModel, loads, build }: RoutedOptions,
 ): Promise<Pick<RoutedApp, 'app'> & Partial<RoutedApp> & { readonly library?: FileLibrary | undefined }> {
   const several = pool !== undefined && (model.file !== undefined || pool.models().length > 1);
   const managed = isManaged(settings);
@@ -316,6 +319,7 @@ async function routedApp(
       remoteModels,
       library,
       lastModel,
+      loads,
     });
     return { ...routed, library };
   }

@@ -19,6 +19,8 @@ test('LastModel: keeps the choice for the next start, and forgets it', async () 
   expect(await file(path).last.read()).toEqual({ option: 'sub/small.kcpps', base: 'base.kcpps' });
   await last.write({ option: 'a.gguf' });
   expect(await file(path).last.read()).toEqual({ option: 'a.gguf' });
+  await last.write({ option: 'a.gguf', loads: { 'a.gguf': { contextsize: 4096 } } });
+  expect(await file(path).last.read()).toEqual({ option: 'a.gguf', loads: { 'a.gguf': { contextsize: 4096 } } });
   await last.write(undefined);
   expect(await file(path).last.read()).toBeUndefined();
 });

@@ -1,12 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { checkVersion, versionKey } from '../core/file-version.ts';
+import { isObject } from '../core/json.ts';
 import { AtomicFile, type AtomicFileOptions } from './atomic-file.ts';
 
 /** What an administrator switched to: names as in `reload_config`. */
 export interface ModelChoice {
   readonly option: string;
   readonly base?: string | undefined;
+  /** The load settings of each option that has some, as they were written. */
+  readonly loads?: Readonly<Record<string, unknown>> | undefined;
 }
 
 type Content = ModelChoice | undefined;
@@ -43,11 +46,11 @@ function decode(bytes: Buffer): Content {
   const content: unknown = JSON.parse(bytes.toString());
   if (typeof content !== 'object' || content === null) throw new Error('it is no object');
   checkVersion(content as Readonly<Record<string, unknown>>);
-  const { option, base } = content as Record<string, unknown>;
+  const { option, base, loads } = content as Record<string, unknown>;
   if (option === undefined) return undefined;
   if (typeof option !== 'string' || !(base === undefined || typeof base === 'string'))
     throw new Error('it names no model');
-  return { option, ...(base === undefined ? {} : { base }) };
+  return { option, ...(base === undefined ? {} : { base }), ...(isObject(loads) ? { loads } : {}) };
 }
 
 function encode(choice: Content): readonly Uint8Array[] {

@@ -468,6 +468,60 @@ describe('the model of the last switch', () => {
   });
 });
 
+describe('load settings', () => {
+  const flags = ['--admin', '--admindir', folder];
+  const loadOf = async (live: LiveServer) => (await nativeClient(live.base).get('/api/admin/load_settings')).json();
+
+  /** Changes them, and waits until the model is loaded again, or is not. */
+  async function change(live: LiveServer, settings: object) {
+    const answer = await nativeClient(live.base).post('/api/admin/load_settings', settings);
+    await expect.poll(() => loadOf(live), { timeout: 30_000 }).toMatchObject({ pending: false });
+    return answer.json();
+  }
+
+  test('are changed without a restart, and kept for each model; flags win', async () => {
+    const port = await freePort();
+    const live = await startServer(flags, { port });
+    expect(await loadOf(live)).toMatchObject({ model: 'parley-mini', contextsize: null, in_use: { context: 2048 } });
+    expect(await change(live, { contextsize: 512, quantkv: 'q8_0' })).toEqual({ success: true });
+    expect(await loadOf(live)).toMatchObject({
+      ...{ model: 'parley-mini', contextsize: 512, quantkv: 'q8_0', error: null },
+      in_use: { context: 512, trained_context: 2048, quantkv: 'q8_0' },
+    });
+    expect(await contextOf(nativeClient(live.base))).toBe(512);
+    const reply = await nativeClient(live.base).generate({ prompt: 'Once', max_length: 2 });
+    expect(reply.completion_tokens).toBeGreaterThan(0);
+    await swapped(live, nativeClient(live.base), 'copy.gguf');
+    expect(await loadOf(live)).toMatchObject({ model: 'copy', contextsize: null, quantkv: null });
+    await swapped(live, nativeClient(live.base), 'initial_model');
+    expect(await contextOf(nativeClient(live.base))).toBe(512);
+    await live.stop();
+
+    const again = await startServer(flags, { port });
+    expect(await contextOf(nativeClient(again.base))).toBe(512);
+    await again.stop();
+    const flagged = await startServer([...flags, '--contextsize', '1024'], { port });
+    expect(await loadOf(flagged)).toMatchObject({ contextsize: 1024, quantkv: 'q8_0', in_use: { context: 1024 } });
+    expect(await change(flagged, { contextsize: null, quantkv: null })).toEqual({ success: true });
+    expect(await loadOf(flagged)).toMatchObject({ contextsize: null, in_use: { context: 2048, quantkv: 'f16' } });
+    await flagged.stop();
+  });
+
+  test('that the model cannot be loaded with are not kept, and the reason is told', async () => {
+    copyFileSync(embeddedModel, join(folder, 'changing.gguf'));
+    const live = await startServer(flags);
+    await swapped(live, nativeClient(live.base), 'changing.gguf');
+    copyFileSync(join(folder, 'strange.gguf'), join(folder, 'changing.gguf'));
+    expect(await change(live, { contextsize: 512 })).toEqual({ success: true });
+    const { error, ...after } = (await loadOf(live)) as { error: string };
+    expect(error).toMatch(/unknown model architecture/);
+    expect(after).toMatchObject({ model: 'changing', contextsize: null, in_use: { context: 2048 } });
+    rmSync(join(folder, 'changing.gguf'));
+    expect(await change(live, { contextsize: 512 })).toMatchObject({ success: false, error: expect.anything() });
+    await live.stop();
+  });
+});
+
 async function collected(stream: Promise<AsyncIterable<unknown>>): Promise<number> {
   let count = 0;
   for await (const _ of await stream) count += 1;

@@ -167,7 +167,8 @@ export class LlamaHost extends EngineHost implements TextEngine {
 
   #loaded({ layers, gpuLayers, devices, cards, cpuVariant, notes, ...facts }: LoadedModel): void {
     this.#cards = cards;
-    this.#model = { name: this.options.name, path: this.options.model, ...facts };
+    const placed = { all: layers + 1, onCards: gpuLayers };
+    this.#model = { name: this.options.name, path: this.options.model, ...facts, layers: placed };
     // The count of changes continues after a restart.
     this.#threads = threadsAtStart(this.options, this.#threads?.changes);
   }

@@ -190,7 +190,7 @@ function diskCache(text: string) {
 const splitList = (text: string): string[] => text.split(',').filter((entry) => entry.trim() !== '');
 
 /** The facts about a loaded model that the worker reports. */
-export interface LoadedModel extends Omit<TextModel, 'name' | 'path'> {
+export interface LoadedModel extends Omit<TextModel, 'name' | 'path' | 'layers'> {
   readonly layers: number;
   readonly gpuLayers: number;
   readonly devices: readonly string[];

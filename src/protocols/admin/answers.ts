@@ -165,6 +165,24 @@ const toolServer = a.object({
   tools: a.list(a.text),
 });
 
+const loadSettings = a.object({
+  model: a.orNull(a.text),
+  contextsize: unknown,
+  gpulayers: unknown,
+  quantkv: a.orNull(a.text),
+  flashattention: a.orNull(a.flag),
+  pending: a.flag,
+  error: a.orNull(a.text),
+  in_use: a.object({
+    context: unknown,
+    trained_context: unknown,
+    layers: unknown,
+    gpu_layers: unknown,
+    quantkv: a.text,
+    flashattention: a.flag,
+  }),
+});
+
 const changed = a.json(a.object(refusal));
 
 export const adminAnswers: a.DialectAnswers = {
@@ -184,6 +202,8 @@ export const adminAnswers: a.DialectAnswers = {
     'GET /api/admin/keys': a.json(a.list(key)),
     'GET /api/admin/usage': a.json(a.list(usage)),
     'POST /api/admin/reload_config': changed,
+    'GET /api/admin/load_settings': a.json(loadSettings),
+    'POST /api/admin/load_settings': changed,
     'GET /api/extra/models': a.json(models),
     'GET /api/admin/models': a.json(a.object({ models: a.list(file) })),
     'GET /api/admin/search': a.json(a.object({ models: a.list(hubModel), next: a.orNull(a.text) })),

@@ -9,6 +9,7 @@ import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
 import { aside, fidelityOf, textSchema, withSchema } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
+import { loadSettingsEndpoints, loadSettingsFidelity } from './load-settings.ts';
 
 /** Per-model part of the context. */
 export interface AdminContext {
@@ -52,6 +53,7 @@ type StateAnswer = (states: SavedStates, slot: number) => Promise<object | undef
 const field = (schema: JsonSchema, note: string) => withSchema(schema, aside('honoured', note));
 
 export const adminFidelity: readonly EndpointFidelity[] = [
+  loadSettingsFidelity,
   fidelityOf('Admin', 'POST /api/admin/save_state, /api/admin/load_state', {
     slot: field({ type: 'integer', default: 0 }, 'The number of the slot.'),
   }),
@@ -135,6 +137,7 @@ export function adminEndpoints({ access, swap, keys, usage }: AdminServices): Mo
         return json({ success, ...(reason === undefined ? {} : { error: reason }) });
       },
     ),
+    ...loadSettingsEndpoints({ access, swap }),
   ];
 }
 
