@@ -44,6 +44,7 @@ void main(process.argv.slice(2)).catch((error: unknown) => {
 /** Reads the command line and chooses a mode. */
 async function main(words: readonly string[]): Promise<void> {
   const [command = '', ...rest] = words;
+  const runs = command === 'run';
   const name = commandNames.find((one) => one === command);
   const output = new ReachedOutput(process.stdout);
   if (name) {
@@ -53,7 +54,8 @@ async function main(words: readonly string[]): Promise<void> {
     return;
   }
   const loaded = loadSettings({
-    arguments: words,
+    arguments: runs ? rest : words,
+    runs,
     environment: process.env,
     readFile: (path) => readFileSync(configPath(path, ownFolder('config'), existsSync), 'utf8'),
     exists: existsSync,
@@ -62,7 +64,7 @@ async function main(words: readonly string[]): Promise<void> {
     const { failAsJson } = await import('./observe/json-log.ts');
     fail = failAsJson(process.stderr);
   }
-  const opens = pageOf(words, loaded);
+  const opens = pageOf(words, loaded, runs);
   if (opens === 'launcher') return launcher(loaded);
   if (loaded.type === 'refused') {
     for (const line of [...loaded.notes, ...loaded.problems.map(({ sentence }) => sentence)]) fail(line);
@@ -75,18 +77,18 @@ async function main(words: readonly string[]): Promise<void> {
     return;
   }
   const { runModel } = await import('./server/model-modes.ts');
-  await runModel(loaded, { product, stops, output, opensPage: opens === 'web client' });
+  await runModel(loaded, { product, stops, output, opensPage: opens === 'web client', answers: runs });
 }
 
 /** What opens in the browser. */
-function pageOf(words: readonly string[], loaded: Loaded): FirstPage {
+function pageOf(words: readonly string[], loaded: Loaded, runs: boolean): FirstPage {
   const { showgui, skiplauncher, help, version } = loaded.settings;
   if (help || version) return 'none';
   const { env: environment, platform, pid, ppid } = process;
   return firstPage({
     showgui,
     skiplauncher,
-    given: words.length > 0 || (loaded.type !== 'refused' && loaded.given.size > 0),
+    given: !runs && (words.length > 0 || (loaded.type !== 'refused' && loaded.given.size > 0)),
     environment,
     platform,
     streams: ownStreams(environment),

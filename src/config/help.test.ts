@@ -28,7 +28,9 @@ test('helpText: shows a flag with its text, limits and default', () => {
 });
 
 test('helpText: names the subcommands', () => {
-  expect(helpText(60)).toMatch(/^ +parley list .*\n +parley rm .*\n +parley search WORDS .*\n +parley pull SOURCE /m);
+  expect(helpText(60)).toMatch(
+    /^ +parley run NAME .*\n +parley list .*\n +parley rm .*\n +parley search WORDS .*\n +parley pull SOURCE /m,
+  );
 });
 
 test('helpText: puts a long name on a separate line', () => {

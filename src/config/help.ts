@@ -19,6 +19,7 @@ export function helpText(width: number): string {
 
 const usage = `Usage: parley [model.gguf] [port] [flags]
        parley --config settings.kcpps [flags]
+       parley run NAME           download and start a model
        parley list               list local models
        parley rm NAME            delete a model
        parley search WORDS       find models on the hub

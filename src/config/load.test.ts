@@ -105,6 +105,22 @@ test('loadSettings: a config can name a model on the hub, and -hf replaces its m
   });
 });
 
+test('loadSettings: parley run takes the name of a model, flags and a prompt', () => {
+  const runs = (line: string) =>
+    loadSettings({ arguments: line.split(' '), runs: true, environment: {}, readFile: () => '', exists: () => false });
+  expect(settings(runs('qwen3:8b --contextsize 4096 why is it blue'))).toMatchObject({
+    model: ['name:qwen3:8b'],
+    contextsize: 4096,
+    prompt: 'why is it blue',
+  });
+  expect(settings(runs('acme/Foo:Q4_K_M --quiet'))).toMatchObject({ model: ['name:acme/Foo:Q4_K_M'], prompt: '' });
+  expect(settings(runs('--help')).help).toBe(true);
+  expect(runs('--quiet')).toMatchObject({ type: 'refused', exitCode: 1 });
+  expect(runs('a/b --model https://c/c.gguf')).toMatchObject({
+    problems: [{ sentence: '--model is given twice: by its flag, and as a/b.' }],
+  });
+});
+
 test('loadSettings: says how to download a model whose name was taken for a path', () => {
   expect(load('acme/Foo-GGUF:Q4_K_M', { exists: () => false })).toMatchObject({
     problems: [

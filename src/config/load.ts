@@ -13,7 +13,7 @@ import {
   settingsFrom,
 } from './flags.ts';
 import { gendefaultsNotes, gendefaultsProblems } from './gen-defaults.ts';
-import { type Parsed, parseCommandLine } from './parse.ts';
+import { addRunWords, type Parsed, parseCommandLine } from './parse.ts';
 import { checkDiskCache, checkFiles } from './paths.ts';
 import { remoteProblems } from './remote.ts';
 import { applyRules, settingsNotes } from './rules.ts';
@@ -22,6 +22,8 @@ import { traceProblems } from './trace.ts';
 export interface Sources {
   /** Without the program name. */
   readonly arguments: readonly string[];
+  /** `parley run`: the first positional argument is the name of a model, the others are a prompt. */
+  readonly runs?: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Throws if the file does not exist. */
   readonly readFile: (path: string) => string;
@@ -49,7 +51,7 @@ export type Loaded =
 
 /** Loads the settings: the defaults, overridden by the config file, the environment and the command line, in that order. */
 export function loadSettings(sources: Sources): Loaded {
-  const commandLine = withHubModel(parseCommandLine(sources.arguments));
+  const commandLine = withHubModel(parseCommandLine(sources.arguments, sources.runs ? addRunWords : undefined));
   const file = readNamedFile(commandLine.values, sources.readFile);
   const explicit = over(environmentLayer(sources.environment), commandLine.values);
   const kept = dropExcluded(file.values, explicit);

@@ -69,7 +69,7 @@ export class SourceValues {
  * is a value, and the positional arguments are the model and the port. Names cannot be abbreviated. The last occurrence of a
  * flag wins, except for lists with `repeats`.
  */
-export function parseCommandLine(words: readonly string[]): Parsed {
+export function parseCommandLine(words: readonly string[], addOthers: AddPositional = addPositional): Parsed {
   const source = new SourceValues();
   const problems: Problem[] = [];
   const positional: string[] = [];
@@ -102,7 +102,7 @@ export function parseCommandLine(words: readonly string[]): Parsed {
     }
   }
 
-  problems.push(...addPositional(source, positional));
+  problems.push(...addOthers(source, positional));
   return source.parsed(problems);
 }
 
@@ -158,6 +158,28 @@ function unknownWord(word: string | undefined): string | undefined {
 function unknownFlag(name: string): Problem {
   const near = suggest(name, flagByName.keys());
   return badFlags(`${name} is not a flag${near ? `; did you mean ${near}?` : '; --help lists them all.'}`);
+}
+
+type AddPositional = (source: SourceValues, words: readonly string[]) => Iterable<Problem>;
+
+/** `parley run NAME [PROMPT]`, where the prompt may be several words. */
+export function* addRunWords(source: SourceValues, [name, ...prompt]: readonly string[]): Iterable<Problem> {
+  if (name === undefined && (source.has('help') || source.has('version'))) return;
+  if (name === undefined) {
+    yield badFlags('parley run needs the name of a model: parley run OWNER/NAME or parley run qwen3:8b');
+    return;
+  }
+  const texts: readonly [string, string][] = [
+    ['--model', `name:${name}`],
+    ...(prompt.length > 0 ? [['--prompt', prompt.join(' ')] as [string, string]] : []),
+  ];
+  for (const [flagText, text] of texts) {
+    const flag = flagByName.get(flagText);
+    if (!flag) continue;
+    if (source.has(flag.key))
+      yield badFlags(`${flagText} is given twice: by its flag, and as ${text.replace(/^name:/, '')}.`);
+    else addTexts(source, flag, flagText, [text], undefined);
+  }
 }
 
 const positionalFlags: readonly { readonly key: FlagKey; readonly name: string; readonly place: string }[] = [

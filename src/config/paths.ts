@@ -5,9 +5,9 @@ import { defaultSettings, type FlagKey, flagKeys, flagName, flagOf, type Setting
 /** `--ignoremissing` must not turn HTTPS into plain HTTP. */
 const neverIgnored: ReadonlySet<FlagKey> = new Set(['ssl']);
 
-/** A model that is downloaded if it is not here yet: on the hub, or at an address. */
+/** A model that is downloaded if it is not here yet: on the hub, at an address, or by any name (`name:`). */
 export function isRemoteModel(name: string): boolean {
-  return /^(https?:\/\/|hf:|npm:|hf\.co\/|huggingface\.co\/)/i.test(name);
+  return /^(https?:\/\/|hf:|name:|npm:|hf\.co\/|huggingface\.co\/)/i.test(name);
 }
 
 /** Checks at startup that files exist. Those of unsupported flags are not checked, because nothing opens them. */

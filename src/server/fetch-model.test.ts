@@ -48,7 +48,7 @@ describe('a model on the hub', () => {
     const settings = await fetchModel('hf:acme/Foo');
     expect(settings.model).toEqual([join(folder, 'acme--Foo', 'Foo-Q4_K_M.gguf')]);
     expect(settings.mmproj).toBe(join(folder, 'acme--Foo', 'mmproj-F16.gguf'));
-    expect(text()).toMatch(/^hf:acme\/Foo is downloaded to .*\n(.*\n)*Saved: .*Foo-Q4_K_M\.gguf\n$/);
+    expect(text()).toMatch(/^Downloading hf:acme\/Foo to .*\n(.*\n)*Saved: .*Foo-Q4_K_M\.gguf\n$/);
     const before = asked.length;
     expect(await fetchModel('hf:Acme/foo:q4_k_m')).toEqual(settings);
     expect(asked).toHaveLength(before);
@@ -86,6 +86,34 @@ describe('a model on the hub', () => {
       ),
       exitCode: 3,
     });
+  });
+});
+
+describe('a name', () => {
+  test('is that of a file or of a model in the list first', async () => {
+    const { fetchModel, other } = computer('http://hub.invalid', {
+      files: ['acme/Foo/Foo-Q8_0.gguf', 'x/y/mmproj.gguf'],
+    });
+    const path = join(other, 'acme', 'Foo', 'Foo-Q8_0.gguf');
+    expect((await fetchModel('name:foo-q8_0')).model).toEqual([path]);
+    expect((await fetchModel(`name:${path}`)).model).toEqual([path]);
+  });
+
+  test('of the list brings its projector', async () => {
+    const files = ['acme/Foo/Foo-Q8_0.gguf', 'acme/Foo/mmproj-F16.gguf'];
+    const { fetchModel, other } = computer('http://hub.invalid', { files });
+    expect((await fetchModel('name:Foo-Q8_0')).mmproj).toBe(join(other, 'acme', 'Foo', 'mmproj-F16.gguf'));
+  });
+
+  test('that several models have is refused with their paths', async () => {
+    const { fetchModel } = computer('http://hub.invalid', { files: ['a/b/Foo.gguf', 'c/d/Foo.gguf'] });
+    await expect(fetchModel('name:Foo')).rejects.toThrow(/^Foo may be any of these: .*b.Foo\.gguf, .*d.Foo\.gguf$/);
+  });
+
+  test('of the hub is downloaded', async () => {
+    const { base } = await testHub({ 'acme/Foo': foo });
+    const { fetchModel, folder } = computer(base);
+    expect((await fetchModel('name:acme/Foo')).model?.[0]).toContain(folder);
   });
 });
 

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type { Settings } from '../config/flags.ts';
 import { isRemoteModel } from '../config/paths.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { mediaPackage, packageFolders } from '../engines/package-folder.ts';
 import { isPublicAddress } from '../http/address.ts';
 import { sizeOf } from '../library/download.ts';
+import { findModels } from '../library/find-models.ts';
 import { type Hub, hubOf } from '../library/hub/access.ts';
 import { localModel } from '../library/local-model.ts';
+import { meantModel } from '../library/model-facts.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
 import { type PullParts, pull } from '../library/pull.ts';
 import type { PulledModel } from '../library/pull-model.ts';
@@ -44,14 +47,17 @@ export async function withFetchedModel(settings: Settings, options: FetchOptions
   return fetched;
 }
 
-async function fetchModel(name: string, options: FetchOptions): Promise<PulledModel> {
+async function fetchModel(text: string, options: FetchOptions): Promise<PulledModel> {
   const { places, hub, fetch, findPackage, terminal, signal, now } = options;
+  const name = text.replace(/^name:/, '');
+  const listed = name === text ? undefined : await listedFile(name, options);
+  if (listed) return listed;
   const source = readSource(name);
   if (!source) throw new StartError(`${name} is not a model on the hub or the address of a file.`, 2);
   const folder = folderOf(source, options.folder);
   const local = await localFile(source, folder, places);
   if (local) return local;
-  terminal.line(`${name} is downloaded to ${options.folder}.`);
+  terminal.line(`Downloading ${name} to ${options.folder}`);
   const progress = progressOf(terminal, now, name.replace(/^.*\//, '')).show;
   try {
     const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, signal };
@@ -61,6 +67,18 @@ async function fetchModel(name: string, options: FetchOptions): Promise<PulledMo
   } catch (error) {
     throw new StartError(`${name} could not be downloaded: ${(error as Error).message}.`.replace(/\.\.$/, '.'), 3);
   }
+}
+
+/** The path of a file, or of a model that `parley list` shows. */
+async function listedFile(name: string, { folder, places }: FetchOptions): Promise<PulledModel | undefined> {
+  if ((await stat(name).catch(() => undefined))?.isFile()) return { path: name, projector: undefined };
+  const all: readonly Place[] = [{ program: 'Parley', folder, layout: 'files' }, ...places];
+  const named = meantModel(await findModels(all), name);
+  if (named.length > 1)
+    throw new StartError(`${name} may be any of these: ${named.map(({ path }) => path).join(', ')}`, 2);
+  const [file] = named;
+  const source = file?.repository && { repository: file.repository.id, revision: 'main', tag: basename(file.path) };
+  return (source && (await localModel(source, all))) ?? (file && { path: file.path, projector: undefined });
 }
 
 async function localFile(source: Source, folder: string, places: readonly Place[]): Promise<PulledModel | undefined> {

@@ -20,6 +20,8 @@ export interface ModelModeParts {
   readonly output: ReachedOutput;
   /** Open the web client in the browser when the server is ready. */
   readonly opensPage: boolean;
+  /** `--prompt` is a question to answer instead of a text to complete. */
+  readonly answers: boolean;
 }
 
 /** `--prompt`: one reply; `--cli`: a chat in the terminal; `--benchmark`; or the server. */
@@ -39,7 +41,7 @@ function modeOf({ prompt, cli, benchmark }: Settings): Mode {
 /** Runs a mode that loads a model. */
 export async function runModel(
   { settings: wanted, given, notes }: Running & Pick<Loaded, 'notes'>,
-  { product, stops, output, opensPage }: ModelModeParts,
+  { product, stops, output, opensPage, answers }: ModelModeParts,
 ): Promise<void> {
   const mode = modeOf(wanted);
   // With --prompt, standard output is the reply and nothing else.
@@ -59,7 +61,7 @@ export async function runModel(
   await runtime.engine.start();
   const { type } = runtime.engine.state();
   if (type !== 'ready') return runtime.exit(type === 'none' ? 2 : 3);
-  await terminalModes[mode](runtime, settings, terminal, output);
+  await terminalModes[mode === 'prompt' && answers ? 'answer' : mode](runtime, settings, terminal, output);
   await runtime.exit(await output.settled(console.error));
 }
 
@@ -91,7 +93,11 @@ async function serveModel(runtime: Runtime, settings: Settings, terminal: Termin
 
 type TerminalMode = (runtime: Runtime, settings: Settings, terminal: Terminal, output: ReachedOutput) => Promise<void>;
 
-const terminalModes: Readonly<Record<Exclude<Mode, 'serve'>, TerminalMode>> = {
+const terminalModes: Readonly<Record<Exclude<Mode, 'serve'> | 'answer', TerminalMode>> = {
+  answer: async ({ app: { context } }, settings, _, output) => {
+    const { oneAnswer } = await import('./one-shot.ts');
+    await oneAnswer(context.chat, settings.prompt, replyTokens(context.text.contextSize(), settings), output);
+  },
   prompt: async ({ app: { context } }, settings, _, output) => {
     const { oneShot } = await import('./one-shot.ts');
     await oneShot(context.text, settings.prompt, replyTokens(context.text.contextSize(), settings), output);

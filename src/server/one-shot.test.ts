@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { oneShot } from './one-shot.ts';
+import type { ChatRequest } from '../chat/request.ts';
+import type { GenerationEvent } from '../core/events.ts';
+import { oneAnswer, oneShot } from './one-shot.ts';
 import { fakeService } from './testing/service.ts';
 
 function output() {
@@ -56,4 +58,17 @@ test('oneShot: an output closed before the start generates nothing', async () =>
   lost.abort();
   await oneShot(text, 'x', 9, target);
   expect(engine.begun).toBe(0);
+});
+
+test('oneAnswer: asks the chat model, and prints the answer without the thinking', async () => {
+  const asked: unknown[] = [];
+  async function* reply({ conversation, controls }: ChatRequest): AsyncGenerator<GenerationEvent> {
+    asked.push(conversation.messages, controls.maxTokens);
+    yield { type: 'reasoning-delta', text: 'Let me think.' } as GenerationEvent;
+    yield { type: 'text-delta', text: 'Blue.' } as GenerationEvent;
+  }
+  const { output: target, written } = output();
+  await oneAnswer({ reply }, 'Which colour?', 50, target);
+  expect(written).toEqual(['Blue.', '\n']);
+  expect(asked).toEqual([[{ role: 'user', content: [{ type: 'text', text: 'Which colour?' }] }], 50]);
 });

@@ -1,4 +1,10 @@
+import { text as content } from '../chat/messages.ts';
+import type { ChatRequest } from '../chat/request.ts';
+import type { ChatService } from '../chat/service.ts';
+import type { GenerationEvent } from '../core/events.ts';
+import { defaultControls } from '../core/request.ts';
 import type { TextService } from '../core/text-service.ts';
+import type { Ticket } from '../core/ticket.ts';
 import type { ReachedOutput } from './reached-output.ts';
 import { plainRequest } from './request.ts';
 
@@ -9,8 +15,35 @@ export async function oneShot(
   maxTokens: number,
   output: Pick<ReachedOutput, 'lost' | 'write'>,
 ): Promise<void> {
-  const ticket = { genkey: '', client: 'terminal', signal: output.lost };
-  for await (const event of text.generate(plainRequest(prompt, maxTokens), ticket)) {
+  await printed((ticket) => text.generate(plainRequest(prompt, maxTokens), ticket), output);
+}
+
+/** `parley run NAME PROMPT`: prints the answer of the chat model to one question, without its thinking. */
+export async function oneAnswer(
+  chat: Pick<ChatService, 'reply'>,
+  question: string,
+  maxTokens: number,
+  output: Pick<ReachedOutput, 'lost' | 'write'>,
+): Promise<void> {
+  const request: ChatRequest = {
+    conversation: { messages: [{ role: 'user', content: content(question) }], media: [], tools: [] },
+    continueAssistantTurn: false,
+    toolChoice: { type: 'none' },
+    parallelToolCalls: false,
+    output: { type: 'text' },
+    reasoning: { effort: undefined, separate: true },
+    templateVariables: {},
+    memory: '',
+    controls: { ...defaultControls, maxTokens },
+  };
+  await printed((ticket) => chat.reply(request, ticket), output);
+}
+
+async function printed(
+  generate: (ticket: Ticket) => AsyncIterable<GenerationEvent>,
+  output: Pick<ReachedOutput, 'lost' | 'write'>,
+): Promise<void> {
+  for await (const event of generate({ genkey: '', client: 'terminal', signal: output.lost })) {
     if (event.type === 'text-delta') output.write(event.text);
     if (event.type === 'error') throw event.error;
   }
