@@ -27,6 +27,7 @@ export const texts = {
     loading: (name: string, progress: number) => `Loading ${name} … ${Math.round(progress * 100)} %`,
     loadingModel: 'Loading the model',
     failed: (name: string, reason: string) => `Cannot load ${name}: ${reason}`,
+    downloading: (name: string) => `Downloading ${name}`,
     models: 'Models',
   },
 } as const;

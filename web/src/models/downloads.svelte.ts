@@ -1,74 +1,47 @@
-import { call, read } from '../api/call.ts';
-import { Failure, sentenceOf } from '../api/failure.ts';
-import { notify, notifyFailure } from '../ui/notices.svelte.ts';
-import { texts } from './hub-texts.ts';
-import { switchTo } from './models.svelte.ts';
-import { refreshServer, server } from './server.svelte.ts';
-import type { LibraryEntry } from './status.ts';
+import { Polled } from './polled.svelte.ts';
 
-export const library = $state<{ entries: readonly LibraryEntry[] | undefined }>({ entries: undefined });
+/** A download of `GET /api/admin/downloads`. It goes on without the page. */
+export interface Download {
+  readonly model: string;
+  readonly state: 'running' | 'waiting' | 'stopped' | 'failed' | 'done';
+  readonly done_bytes: number;
+  readonly total_bytes: number | null;
+  readonly bytes_per_second: number;
+  readonly reason: string | null;
+  /** The model file, when it is done. */
+  readonly path: string | null;
+}
 
-export async function fetchLibrary(): Promise<void> {
-  try {
-    library.entries = (await read<{ models: LibraryEntry[] }>('api/admin/models', { background: true })).models;
-  } catch (thrown) {
-    library.entries = [];
-    notifyFailure(thrown);
+export const isGoingOn = ({ state }: Pick<Download, 'state'>): boolean => state === 'running' || state === 'waiting';
+
+/** What to do when a download is done, by its model. */
+const awaited = new Map<string, (download: Download) => void>();
+
+export const downloads = new Polled<'downloads', Download>('api/admin/downloads', 'downloads', isGoingOn, (list) => {
+  for (const download of list) {
+    const whenDone = download.state === 'done' ? awaited.get(download.model) : undefined;
+    if (!whenDone) continue;
+    awaited.delete(download.model);
+    whenDone(download);
+    void downloads.change('/remove', { model: download.model }).catch(() => {});
   }
+});
+
+/** Starts or resumes; `onStart` gets the name that the server has for it. */
+export function startDownload(
+  model: string,
+  whenDone: (download: Download) => void,
+  onStart: (name: string) => void = () => {},
+): Promise<void> {
+  return downloads.change('', { model }, (name) => {
+    onStart(name);
+    awaited.set(name, whenDone);
+  });
 }
 
-interface Download {
-  readonly source: string;
-  done: number;
-  total: number | undefined;
-  readonly stop: AbortController;
-}
-
-export const downloads = $state<{ running: Download | undefined }>({ running: undefined });
-
-/** A line of Ollama's pull. */
-interface PullLine {
-  readonly status?: string;
-  readonly completed?: number;
-  readonly total?: number;
-  readonly error?: string;
-}
-
-/** Downloads a model, and switches to it where only one answers. */
-export async function pullModel(source: string): Promise<void> {
-  if (downloads.running) return;
-  const stop = new AbortController();
-  const before = new Set(library.entries?.map(({ filename }) => filename));
-  downloads.running = { source, done: 0, total: undefined, stop };
-  try {
-    const response = await call('api/pull', { body: { model: source }, signal: stop.signal });
-    for await (const { completed, total, error } of jsonLines<PullLine>(response)) {
-      if (error !== undefined) throw new Failure(error);
-      if (completed !== undefined) Object.assign(downloads.running, { done: completed, total });
-    }
-    notify(texts.done(source));
-    await fetchLibrary();
-    await refreshServer();
-    const added = library.entries?.find(({ filename }) => !before.has(filename));
-    if (added && !server.models?.router) void switchTo(added.filename, added.name);
-  } catch (thrown) {
-    if (stop.signal.aborted) notify(texts.cancelled);
-    else notify(texts.failed(source, sentenceOf(thrown)), { kind: 'bad' });
-  } finally {
-    downloads.running = undefined;
-  }
-}
-
-/** The values of a body with one JSON object per line. */
-export async function* jsonLines<Value>({ body }: Pick<Response, 'body'>): AsyncGenerator<Value> {
-  if (!body) return;
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
-  for (;;) {
-    const { done, value = '' } = await reader.read();
-    const lines = (rest + value).split('\n');
-    rest = done ? '' : (lines.pop() ?? '');
-    for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as Value;
-    if (done) return;
-  }
+/** For a download that was started before the page was loaded. Resolves to false if there is none. */
+export async function awaitDownload(model: string, whenDone: (download: Download) => void): Promise<boolean> {
+  awaited.set(model, whenDone);
+  const answered = await downloads.refresh();
+  return !answered || downloads.list.some((download) => download.model === model);
 }

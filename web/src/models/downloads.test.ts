@@ -1,45 +1,81 @@
 import { expect, test } from 'vitest';
-import { fakePage } from '../testing/page.ts';
+import { fakePage, skipPauses } from '../testing/page.ts';
+import type { Download } from './downloads.svelte.ts';
 
-async function page(responses: Parameters<typeof fakePage>[0] = {}) {
-  fakePage(responses);
+const entry: Download = {
+  model: 'o/n:Q4',
+  state: 'running',
+  done_bytes: 0,
+  total_bytes: null,
+  bytes_per_second: 0,
+  reason: null,
+  path: null,
+};
+
+/** A server whose list of downloads is another one with each request, the last one for ever. */
+async function page(lists: readonly (readonly Download[])[], responses: Parameters<typeof fakePage>[0] = {}) {
+  const rest = [...lists];
+  const fake = fakePage({
+    'api/admin/downloads': (body: { model?: string }) =>
+      body.model ? { success: true, model: 'o/n:Q4' } : { downloads: rest.length > 1 ? rest.shift() : rest[0] },
+    'api/admin/downloads/remove': () => ({ success: true }),
+    'api/admin/models': () => ({ models: [{ filename: 'o--n/file.gguf', name: 'file.gguf' }] }),
+    'api/admin/reload_config': () => ({ success: true }),
+    'api/extra/models': () => ({
+      models: [],
+      router: false,
+      admin: { enabled: true, allowed: true },
+      last_failure: { name: 'file.gguf', reason: 'no memory' },
+    }),
+    ...responses,
+  });
   const { notices } = await import('../ui/notices.svelte.ts');
-  return { notices, downloads: await import('./downloads.svelte.ts') };
+  const models = await import('./models.svelte.ts');
+  return { fake, notices, models, library: await import('./library.svelte.ts') };
 }
 
-test('pullModel: follows the progress, then lists the library again', async () => {
-  const seen: unknown[] = [];
-  const lines =
-    '{"status":"pulling manifest"}\n{"status":"pulling model","total":10,"completed":4}\n{"status":"success"}\n';
-  const { notices, downloads } = await page({
-    'api/pull': () => new Response(lines),
-    'api/admin/models': () => {
-      seen.push({ ...downloads.downloads.running });
-      return { models: [] };
-    },
-  });
-  await downloads.pullModel('o/n/f.gguf');
-  expect(seen).toMatchObject([{ source: 'o/n/f.gguf', done: 4, total: 10 }]);
-  expect(notices.list.map(({ text }) => text)).toEqual(['Downloaded o/n/f.gguf.']);
-  expect(downloads.downloads.running).toBeUndefined();
+const done: Download = { ...entry, state: 'done', path: '/home/me/models/o--n/file.gguf' };
+
+test('downloadAndUse: follows a download to its end, then switches to the file', async () => {
+  skipPauses();
+  const { fake, models, library } = await page([[entry], [entry], [done], []]);
+  await library.downloadAndUse('hf.co/o/n:Q4');
+  expect(models.arrival.model).toBe('o/n:Q4');
+  await expect
+    .poll(() => fake.requestsTo('api/admin/reload_config'))
+    .toMatchObject([{ body: { filename: 'o--n/file.gguf' } }]);
+  expect(models.arrival.model).toBe('');
+  expect(fake.requestsTo('api/admin/downloads/remove')).toMatchObject([{ body: { model: 'o/n:Q4' } }]);
 });
 
-test('pullModel: says why a download failed', async () => {
-  const { notices, downloads } = await page({ 'api/pull': () => new Response('{"error":"there is no such file"}\n') });
-  await downloads.pullModel('o/n/f.gguf');
-  expect(notices.list).toMatchObject([{ kind: 'bad', text: 'Cannot download o/n/f.gguf: there is no such file' }]);
+test('awaitArrival: a download that ended while the page was closed is used', async () => {
+  skipPauses();
+  const { fake, models, library } = await page([[done], []]);
+  models.arrival.model = 'o/n:Q4';
+  await library.awaitArrival();
+  await expect.poll(() => fake.requestsTo('api/admin/reload_config').length).toBe(1);
 });
 
-test('jsonLines: joins lines that are cut between chunks', async () => {
-  const { downloads } = await page();
-  const chunks = ['{"a":', '1}\n{"a"', ':2}'].map((text) => new TextEncoder().encode(text));
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      for (const chunk of chunks) controller.enqueue(chunk);
-      controller.close();
-    },
+test('awaitArrival: a download that the server no longer knows is not awaited', async () => {
+  const { models, library } = await page([[]]);
+  models.arrival.model = 'o/n:Q4';
+  await library.awaitArrival();
+  expect(models.arrival.model).toBe('');
+});
+
+test('downloadAndUse: throws the reason of a server that refuses', async () => {
+  const { models, library } = await page([[]], {
+    'api/admin/downloads': (body: { model?: string }) =>
+      body.model ? { success: false, error: 'This is not the name of a model.' } : { downloads: [] },
   });
-  const values = [];
-  for await (const value of downloads.jsonLines({ body } as Response)) values.push(value);
-  expect(values).toEqual([{ a: 1 }, { a: 2 }]);
+  await expect(library.downloadAndUse('nonsense')).rejects.toThrow('This is not the name of a model.');
+  expect(models.arrival.model).toBe('');
+});
+
+test('downloadOnly: does not switch', async () => {
+  skipPauses();
+  const { fake, notices, library } = await page([[done], []]);
+  await library.downloadOnly('hf.co/o/n:Q4');
+  await expect.poll(() => notices.list.map(({ text }) => text)).toEqual(['Downloaded o/n:Q4.']);
+  expect(fake.requestsTo('api/admin/reload_config')).toEqual([]);
 });

@@ -1,4 +1,6 @@
+import type { Download } from './downloads.svelte.ts';
 import type { HubEntry, HubFile, HubOrder } from './hub.ts';
+import type { Purpose } from './recommendation.ts';
 import { bytesText } from './status.ts';
 import { texts as shared } from './texts.ts';
 
@@ -49,15 +51,52 @@ export const texts = {
     download: (name: string, bytes: number) => `Download ${name} (${bytesText(bytes)})`,
   },
   download: 'Download',
-  cancel: 'Cancel',
-  progress: (done: number, total: number | undefined) =>
-    total === undefined ? bytesText(done) : `${bytesText(done)} of ${bytesText(total)}`,
-  starting: 'Connecting …',
-  bar: (source: string) => `Download of ${source}`,
-  done: (source: string) => `Downloaded ${source}.`,
-  failed: (source: string, reason: string) => `Cannot download ${source}: ${reason}`,
-  cancelled: 'Download cancelled. Start it again to continue where it stopped.',
+  recommended: {
+    title: 'Recommended for this computer',
+    download: (size: string) => `Download (${size})`,
+    search: 'Search',
+    purposes: {
+      chat: 'chat',
+      code: 'code and agents',
+      stories: 'stories',
+      vision: 'pictures as input',
+      embeddings: 'embeddings',
+      pictures: 'making pictures',
+      speech: 'speaking',
+    } satisfies Record<Purpose, string>,
+  },
+  packs: {
+    title: 'Pictures, voices and ears: packs',
+    absent: (size: string) => `Install (${size})`,
+    broken: (size: string) => `Repair (${size})`,
+    outdated: (size: string) => `Update (${size})`,
+    addLabel: (name: string, size: string) => `Install ${name} (${size})`,
+    removeLabel: (name: string, size: string) => `Delete ${name} and free ${size}`,
+    inUse: 'in use',
+    installed: 'installed',
+    nextStart: 'It is used from the next start of Parley on.',
+    waiting: 'Waits for another pack',
+  },
+  stop: 'Stop',
+  stopLabel: (model: string) => `Stop the download of ${model}`,
+  resume: 'Resume',
+  resumeLabel: (model: string) => `Resume the download of ${model}`,
+  discardLabel: (model: string) => `Discard the download of ${model}`,
+  bar: (model: string) => `Download of ${model}`,
+  states: { running: 'Connecting …', waiting: 'Waits for another download', stopped: 'Stopped', done: 'Done' },
+  failed: (reason: string) => `Failed: ${reason}.`,
+  progress: (done: number, total: number) => `${bytesText(done)} of ${bytesText(total)}`,
+  speed: (bytes: number) => `${bytesText(bytes)}/s`,
+  left: (seconds: number) => `${durationText(seconds)} left`,
+  done: (model: string) => `Downloaded ${model}.`,
 } as const;
+
+/** `40 s`, `12 min`, `2 h 5 min` */
+function durationText(seconds: number): string {
+  if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
 
 const known = (facts: readonly (string | null | false)[]): string[] => facts.filter((fact) => typeof fact === 'string');
 
@@ -79,6 +118,20 @@ export function hubFacts(model: HubEntry): { facts: readonly string[]; warnings:
       changed !== null && texts.changed(changed),
     ]),
   };
+}
+
+/** How far a download is, how fast, and how long it takes. */
+export function downloadLine(download: Download): string {
+  const { state, done_bytes: done, total_bytes: total, bytes_per_second: speed, reason } = download;
+  const isMoving = state === 'running' && speed > 0;
+  const began = total !== null && (done > 0 || isMoving);
+  return known([
+    state === 'failed' && texts.failed(reason ?? ''),
+    state !== 'failed' && (state !== 'running' || !began) && texts.states[state],
+    began && texts.progress(done, total),
+    isMoving && texts.speed(speed),
+    isMoving && total !== null && texts.left((total - done) / speed),
+  ]).join(' · ');
 }
 
 /** Size, place and speed of a file. */

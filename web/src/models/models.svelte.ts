@@ -9,7 +9,14 @@ import { texts } from './texts.ts';
 /** The text model that the person chose, by id; the empty string for the default one. */
 export const choice = persistedState('parley.model', { id: '' });
 
-export const panel = $state<{ open: boolean }>({ open: false });
+/** The model that is being downloaded for the chat, as the server names it; empty if there is none. */
+export const arrival = persistedState('parley.arrival', { model: '' });
+
+/** How much of it is there; undefined while it is not being downloaded. */
+export const arriving = $state<{ share: number | undefined }>({ share: undefined });
+
+/** The panel of all models, and whether its packs are shown. */
+export const panel = $state({ open: false, packs: false });
 
 export function openModels(): void {
   panel.open = true;

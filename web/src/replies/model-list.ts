@@ -5,13 +5,13 @@ export function modelName(id: string): string {
   return id.replace(/^koboldcpp\//, '');
 }
 
-const embedded = 'parley-mini';
+export const embeddedModel = 'parley-mini';
 
 /** One sentence about the model and what to expect of it. */
 export function introduction(model: string, parameters: number | null | undefined): string {
   const { introduction: words } = texts;
   if (model === '') return words.none;
-  if (model === embedded) return words.embedded;
+  if (model === embeddedModel) return words.embedded;
   // Models on other servers do not tell their size.
   if (!parameters) return words.plain(model);
   const billions = parameters / 1e9;
