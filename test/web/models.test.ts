@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { KeyFile } from '../../src/keys/key-file.ts';
+import { recommendedEntries } from '../../src/library/recommended.ts';
 import { testHub } from '../../src/library/testing/hub.ts';
 import { embeddedModel, liveServers } from '../live/server.ts';
 import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
@@ -25,14 +26,20 @@ async function sayHello(page: Page): Promise<void> {
 }
 
 /** The server reads the address of the hub when it starts. */
-async function startWithHub(base: string, flags: readonly string[]) {
-  const before = process.env.HF_ENDPOINT;
-  process.env.HF_ENDPOINT = base;
+async function startWithHub(base: string, flags: readonly string[], home = process.env.PARLEY_HOME) {
+  const before = { HF_ENDPOINT: process.env.HF_ENDPOINT, PARLEY_HOME: process.env.PARLEY_HOME };
+  setVariables({ HF_ENDPOINT: base, PARLEY_HOME: home });
   try {
     return await start([...flags]);
   } finally {
-    if (before === undefined) delete process.env.HF_ENDPOINT;
-    else process.env.HF_ENDPOINT = before;
+    setVariables(before);
+  }
+}
+
+function setVariables(values: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
   }
 }
 
@@ -80,11 +87,7 @@ describe.skipIf(withoutBrowser)('models', () => {
       'acme/Other-GGUF': { files: {} },
       'acme/More-GGUF': { files: {} },
     });
-    const home = process.env.PARLEY_HOME;
-    process.env.PARLEY_HOME = mkdtempSync(join(folder, 'home-'));
-    const server = await startWithHub(base, []);
-    if (home === undefined) delete process.env.PARLEY_HOME;
-    else process.env.PARLEY_HOME = home;
+    const server = await startWithHub(base, [], mkdtempSync(join(folder, 'home-')));
     const page = await open(`${server.base}/#/chat`);
     await model(page, /^Model: parley-mini \(loaded\)/).click();
     const words = panel(page).getByLabel('Words, or the address of a model');
@@ -112,6 +115,25 @@ describe.skipIf(withoutBrowser)('models', () => {
     expect(await listed.json()).toEqual({ models: [] });
     expect(await (await fetch(`${server.base}/api/extra/owner`)).json()).toEqual({ token: null });
     expect(await (await fetch(`${server.base}/api/extra/version`)).json()).toMatchObject({ admin: 0 });
+    await server.stop();
+  });
+
+  test('first visit: one click downloads the recommended model, and the chat goes on with it', async () => {
+    const chat = recommendedEntries.filter(({ purpose }) => purpose === 'chat');
+    const bytes = readFileSync(embeddedModel);
+    const { base } = await testHub(
+      Object.fromEntries(
+        chat.map(({ model = '', file }) => [model?.split(':')[0], { files: { [file ?? '']: bytes } }]),
+      ),
+    );
+    const server = await startWithHub(base, [], mkdtempSync(join(folder, 'first-')));
+    const page = await open(`${server.base}/#/chat`, { viewport: { width: 360, height: 740 } });
+    const offer = page.getByRole('region', { name: 'Recommended for this computer' });
+    await offer.getByRole('button', { name: /^Download \([\d.]+ [MG]B\)$/ }).click();
+    await model(page, /^Model: (Qwen|gemma|gpt).* \(loaded\)/i).waitFor();
+    await sayHello(page);
+    await page.getByText(/\d+ tokens · [\d.]+ tokens\/s/).waitFor();
+    expect(faults.get(page)).toEqual([]);
     await server.stop();
   });
 
@@ -184,8 +206,10 @@ describe.skipIf(withoutBrowser)('models', () => {
 
     await panel(page).getByLabel('Words, or the address of a model').fill('owner/name/file.gguf');
     await page.getByRole('button', { name: 'Download', exact: true }).click();
-    await page.getByText(/Cannot download hf\.co\/owner\/name\/file\.gguf: .*has no model owner\/name/).waitFor();
+    await page.getByText(/Failed: .*has no model owner\/name/).waitFor();
     expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: /^Discard the download of .*owner\/name/ }).click();
+    await page.getByText(/Failed: .*has no model owner\/name/).waitFor({ state: 'hidden' });
     await server.stop();
   });
 

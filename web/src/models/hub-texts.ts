@@ -52,9 +52,8 @@ export const texts = {
   },
   download: 'Download',
   recommended: {
-    title: 'Recommended for this computer',
-    download: (size: string) => `Download (${size})`,
     search: 'Search',
+    others: 'For code, stories, pictures and more',
     purposes: {
       chat: 'chat',
       code: 'code and agents',

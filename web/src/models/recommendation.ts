@@ -1,3 +1,5 @@
+import { read } from '../api/call.ts';
+
 export type Purpose = 'chat' | 'code' | 'stories' | 'vision' | 'embeddings' | 'pictures' | 'speech';
 
 /** A model of `GET /api/admin/recommended`. */
@@ -15,5 +17,16 @@ export interface Recommendation {
   readonly why: string;
 }
 
-/** Those that answer in a chat. */
-export const chatPurposes: readonly Purpose[] = ['chat', 'code', 'stories', 'vision'];
+export const texts = {
+  title: 'Recommended for this computer',
+  download: (size: string) => `Download (${size})`,
+} as const;
+
+/** Without an answer nothing is recommended: the search is there. */
+export async function fetchRecommended(): Promise<readonly Recommendation[]> {
+  try {
+    return (await read<{ models: readonly Recommendation[] }>('api/admin/recommended', { background: true })).models;
+  } catch {
+    return [];
+  }
+}
