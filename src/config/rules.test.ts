@@ -111,6 +111,7 @@ const alone = (names: string) =>
 
 test.each<[Partial<Settings>, string[]]>([
   [{ parallelrequests: 4, smartcache: 2 }, [alone('--smartcache')]],
+  [{ parallelrequests: 4, smartcache: 0 }, []],
   [{ parallelrequests: 4, draftmodel: 'small.gguf' }, [alone('--draftmodel')]],
   [{ parallelrequests: 4, smartcache: 2, enableguidance: true }, [alone('--smartcache and --enableguidance')]],
   [{ parallelrequests: 4, draftngram: 3 }, []],

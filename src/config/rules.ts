@@ -166,7 +166,8 @@ function batchNotes(settings: Settings): string[] {
   const accepted = multiuser < 2 ? 10 : multiuser;
   if (accepted < parallelrequests)
     notes.push(`--multiuser ${multiuser} limits --parallelrequests: no more than ${accepted} requests run together.`);
-  const blocking = batchall ? [] : batchBlockers.filter((key) => inUse(key, settings[key])).map(flagName);
+  const blocks = (key: FlagKey): boolean => inUse(key, settings[key]) && settings[key] !== 0;
+  const blocking = batchall ? [] : batchBlockers.filter(blocks).map(flagName);
   if (blocking.length > 0)
     notes.push(
       `--parallelrequests has no effect with ${blocking.join(' and ')}: requests run one at a time. --batchall runs them together.`,

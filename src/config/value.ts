@@ -32,8 +32,8 @@ export function readJson(shape: FlagShape, json: unknown): Reading {
       return readScalar(shape, json);
     case 'integer':
     case 'number':
-      // Some of these used to be switches.
-      if (json === false) return good(shape.default);
+      // Some of these used to be switches; off is not automatic.
+      if (json === false) return good(shape.bare === undefined ? shape.default : Math.max(0, shape.default));
       if (json === true && shape.bare !== undefined) return good(shape.bare);
       return readScalar(shape, json);
     case 'choice':

@@ -91,6 +91,8 @@ export interface Performance {
   readonly steps?: StepTimes | undefined;
   /** Missing without a loaded model, and in engines that do not tell it. */
   readonly threads?: ThreadUse | undefined;
+  /** Snapshots in memory; missing where there are none. */
+  readonly snapshots?: SnapshotFigures | undefined;
 }
 
 /** A queue slot for several generations in a row, without other requests in between. */
@@ -185,6 +187,8 @@ export interface TextEngine {
   /** Missing in engines that do not tell it. */
   steps?(): StepTimes;
   threads?(): ThreadUse | undefined;
+  /** Snapshots in memory. */
+  snapshots?(): SnapshotFigures | undefined;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
   /** Each token by itself, special ones included. */
   pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]>;
@@ -233,6 +237,8 @@ interface SlotFigures {
 export interface SnapshotFigures {
   readonly snapshots: number;
   readonly bytes: number;
+  /** The most that they may take now. */
+  readonly limitBytes?: number;
   readonly health?: StoreHealth;
 }
 

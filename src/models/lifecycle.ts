@@ -11,8 +11,12 @@ export interface Lifecycle {
   state(): LifecycleState;
   /** Resolves when the state is no longer `loading`. */
   settled(): Promise<void>;
-  /** Memory in use, once it is known. */
+  /** Memory in use, once it is known; without what it gives back when others need it. */
   bytes?(): number | undefined;
+  /** Memory that it gives back when others need it. */
+  spareBytes?(): number;
+  /** Gives memory back, up to so many bytes. */
+  release?(bytes: number): Promise<void>;
   /** What it holds of graphics cards. */
   cardUse?(): readonly CardUse[];
   /** The memory of its cards now. */
@@ -67,6 +71,8 @@ export interface Listed {
   readonly resident: boolean;
   readonly inUse: number;
   readonly bytes: number | undefined;
+  /** What it has beside that and gives back when others need it. */
+  readonly spareBytes: number;
   /** What it holds of graphics cards. */
   readonly cards: readonly CardUse[];
   /** Milliseconds since 1970 when it is unloaded unless it is used again; infinite for never. */
@@ -83,6 +89,9 @@ export interface HostedEngine {
   settled(): Promise<void>;
   cardUse?(): readonly CardUse[];
   cards?(): Promise<readonly CardMemory[]>;
+  /** Snapshots in memory, which it gives back on `release`. */
+  snapshots?(): { readonly bytes: number } | undefined;
+  release?(bytes: number): Promise<void>;
 }
 
 /** Lifecycle of an engine of any kind, for the registry. */
@@ -113,7 +122,18 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
   }
 
   bytes(): number | undefined {
-    return this.engine.state().type === 'ready' ? residentBytes(this.engine.pid) : undefined;
+    const resident = this.engine.state().type === 'ready' ? residentBytes(this.engine.pid) : undefined;
+    return resident === undefined ? undefined : Math.max(0, resident - this.spareBytes());
+  }
+
+  spareBytes(): number {
+    return this.engine.snapshots?.()?.bytes ?? 0;
+  }
+
+  /** Does not wait long for an engine that does not answer. */
+  async release(bytes: number): Promise<void> {
+    const late = new Promise<void>((resolve) => engineTimer(longestAnswerMs, resolve));
+    await Promise.race([this.engine.release?.(bytes), late]);
   }
 
   cardUse(): readonly CardUse[] {

@@ -27,7 +27,7 @@ test('memoryBudget: free memory, at most the installed memory', () => {
 test('memoryBudget: includes the memory of loaded models, not of unloaded ones', () => {
   const held = 1000 * gigabyte;
   const { bytes } = room({ routermode: true }, [
-    { resident: true, bytes: held },
+    { resident: true, bytes: held / 2, spareBytes: held / 2 },
     { resident: false, bytes: 5 * held },
     { resident: true, bytes: undefined },
   ]);

@@ -1,6 +1,7 @@
 import type { ServerTools } from '../chat/server-tools/loop.ts';
 import type { ChatService } from '../chat/service.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
+import { byteSize } from '../core/readable.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
 import { besideModel, cardNeed } from '../engines/llama/card-placement.ts';
 import type { LlamaObserver } from '../engines/llama/host.ts';
@@ -108,7 +109,8 @@ function consoleObserver(
         trained: model.trainedContext,
         actual: model.contextSize,
       });
-      log.done([model.description, context, place, `CPU build ${model.cpuVariant}`]);
+      const kept = model.snapshotBytes > 0 ? [`up to ${byteSize(model.snapshotBytes)} for earlier chats`] : [];
+      log.done([model.description, context, place, `CPU build ${model.cpuVariant}`, ...kept]);
       for (const note of model.notes) terminal.line(note);
       if (format.adapter.consoleLine) terminal.line(format.adapter.consoleLine);
     },

@@ -78,6 +78,7 @@ export class RegistryEntry {
       resident,
       inUse: this.#uses.count,
       bytes: this.#bytes(),
+      spareBytes: this.#lifecycle?.spareBytes?.() ?? 0,
       cards,
       expiresAt,
     };

@@ -108,6 +108,37 @@ describe('Registry: eviction', () => {
     expect(registry.state('text', 'b')).toEqual({ type: 'unloaded' });
   });
 
+  test('loaded models give back what they can spare before one more is loaded', async () => {
+    const { registry, lifecycle, log } = fakeRegistry({
+      a: { bytes: 40 },
+      b: { bytes: 40, manual: true },
+      c: { bytes: 40 },
+    });
+    (await registry.use('text', 'a')).release();
+    lifecycle('a').spare = 50;
+    const b = registry.use('text', 'b');
+    await quiet();
+    expect(lifecycle('a').spare).toBe(10);
+    lifecycle('b').become({ type: 'ready' });
+    (await b).release();
+    expect(log).toEqual(['loading a', 'loaded a', 'loading b', 'loaded b']);
+  });
+
+  test('a model counts as loaded while others give back memory for it', async () => {
+    const { registry, lifecycle, log } = fakeRegistry({ a: { bytes: 20 }, b: { bytes: 50 }, c: { bytes: 50 } });
+    (await registry.use('text', 'a')).release();
+    const given: (() => void)[] = [];
+    lifecycle('a').spare = 50;
+    lifecycle('a').release = () => new Promise((resolve) => given.push(resolve));
+    const uses = [registry.use('text', 'b'), registry.use('text', 'c')];
+    await quiet();
+    expect(log.slice(2)).toEqual(['loading b', 'loading c instead of a', 'left a: room', 'loaded c']);
+    lifecycle('a').spare = 0;
+    for (const resolve of given) resolve();
+    for (const use of uses) (await use).release();
+    expect(log.at(-1)).toBe('loaded b');
+  });
+
   test('a load starts only after the evicted model has stopped', async () => {
     const { registry, lifecycle, lifecycles } = fakeRegistry({ a: { bytes: 80 }, b: { bytes: 80 } });
     (await registry.use('text', 'a')).release();

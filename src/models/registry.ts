@@ -8,6 +8,8 @@ import { RegistryEntry, type RegistryEntryParts } from './registry-entry.ts';
 export interface RegistryParts extends RegistryEntryParts {
   /** The memory for all models; read for each load. */
   readonly memoryBudget: () => MemoryBudget;
+  /** Free memory. Without it, loaded models are asked to give back all that they can. */
+  readonly availableBytes?: () => number;
   readonly observer?: RegistryObserver;
 }
 
@@ -211,7 +213,7 @@ export class Registry {
     const { entry, need } = load;
     const budget = this.#budget();
     const newcomer = { bytes: need, auxiliary: entry.spec.auxiliary ?? false, cards: load.cards };
-    const residents = this.#entries.filter((other) => other !== entry && other.resident);
+    const residents = this.#entries.filter((other) => other !== entry && (other.resident || this.#isEntering(other)));
     const earlier = this.#earlier(load);
     const stays = this.#afterwards(residents, earlier);
     const rival = !fits(stays, newcomer, budget);
@@ -249,7 +251,7 @@ export class Registry {
   /** The models in memory after all evictions and earlier loads. Models that were not used yet cannot be evicted. */
   #afterwards(residents: readonly RegistryEntry[], earlier: readonly Load[]): readonly Resident[] {
     const staying = residents
-      .filter((other) => other.open)
+      .filter((other) => other.open || this.#isEntering(other))
       .map((other) => ({ ...other.asResident(), ...(this.#isEntering(other) ? { pinned: true } : {}) }));
     const coming = earlier.map((load) => ({ ...load.entry.asResident(), bytes: load.need, pinned: true }));
     return [...staying, ...coming];
@@ -299,6 +301,9 @@ export class Registry {
     const { entry } = load;
     load.phase = 'entering';
     try {
+      // Without a wait where nothing is given back: it counts as loaded from now on.
+      const released = this.#release(load);
+      if (released) await released;
       await entry.enter();
     } catch (error) {
       this.#settle(load, asLoadError(entry.spec.name, error));
@@ -306,6 +311,14 @@ export class Registry {
     }
     this.parts.observer?.loaded?.(entry.spec.name);
     this.#settle(load);
+  }
+
+  /** Loaded models give back what they can spare, as far as the newcomer needs it; undefined if nothing is needed. */
+  #release({ need }: Load): Promise<unknown> | undefined {
+    const sparing = this.#entries.filter(({ lifecycle }) => (lifecycle?.spareBytes?.() ?? 0) > 0);
+    const lacking = need - (this.parts.availableBytes?.() ?? 0);
+    if (lacking <= 0 || sparing.length === 0) return undefined;
+    return Promise.all(sparing.map(({ lifecycle }) => lifecycle?.release?.(lacking)));
   }
 
   /** Settles all requests that wait for this load. */

@@ -109,6 +109,19 @@ test('metrics: has the present numbers of threads, and how often they changed', 
   );
 });
 
+test('metrics: has the snapshots in memory and their limit', async () => {
+  const { performance, lines } = world();
+  expect((await lines()).filter((line) => line.startsWith('parley_snapshot'))).toEqual([]);
+  performance.snapshots = { snapshots: 2, bytes: 300, limitBytes: 1000 };
+  expect(await lines()).toEqual(
+    expect.arrayContaining([
+      'parley_snapshots 2',
+      'parley_snapshot_bytes{kind="used"} 300',
+      'parley_snapshot_bytes{kind="limit"} 1000',
+    ]),
+  );
+});
+
 test('metrics: with several models, each has its threads after a generation', async () => {
   const { metrics, performance, lines } = world([{ name: 'mini', state: 'ready' }]);
   performance.threads = { decode: 1, prefill: 2, changes: 3 };

@@ -3,7 +3,7 @@ import type { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { Performance, StepTimes, TextService, ThreadUse } from '../core/text-service.ts';
+import type { Performance, SnapshotFigures, StepTimes, TextService, ThreadUse } from '../core/text-service.ts';
 import { countExchange, exchangeMetrics } from './exchange-metrics.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
 import {
@@ -91,12 +91,13 @@ export function createMetrics(parts: MetricsParts) {
     exchange: (record: ExchangeRecord) => countExchange(all.exchanges, record),
     /** The Prometheus text of this moment, with its content type; the queue is that of the given model. */
     async exposition(text: Pick<TextService, 'performance' | 'state'>) {
-      const { waiting, estimateSeconds, uptimeSeconds, steps, threads } = text.performance();
+      const { waiting, estimateSeconds, uptimeSeconds, steps, threads, snapshots } = text.performance();
       for (const count of counts.values()) count.update();
       // With several models, each has its figures after its last generation.
       if (!parts.models) {
         setSteps(all.own, {}, steps);
         setThreads(all.own, {}, threads);
+        setSnapshots(all.own, {}, snapshots);
       }
       all.llama.deferred.set({}, waiting);
       all.own.estimate.set({}, estimateSeconds);
@@ -188,6 +189,7 @@ class ModelCount {
     llama.predictedSpeed.set(labels, perSecond(usage.completionTokens, timings.generationMs));
     setSteps(own, labels, performance.steps);
     setThreads(own, labels, performance.threads);
+    setSnapshots(own, labels, performance.snapshots);
     own.requests.inc({ ...labels, outcome: event.reason });
     own.promptDuration.observe(labels, (timings.initMs + timings.promptMs) / 1000);
     own.duration.observe(labels, (timings.initMs + timings.promptMs + timings.generationMs) / 1000);
@@ -208,6 +210,13 @@ function setThreads({ threads, threadChanges }: OwnMetrics, labels: Labels, use:
   threads.set({ ...labels, phase: 'decode' }, use.decode);
   threads.set({ ...labels, phase: 'prefill' }, use.prefill);
   threadChanges.raiseTo(labels, use.changes);
+}
+
+function setSnapshots({ snapshots, snapshotBytes }: OwnMetrics, labels: Labels, figures?: SnapshotFigures): void {
+  if (!figures) return;
+  snapshots.set(labels, figures.snapshots);
+  snapshotBytes.set({ ...labels, kind: 'used' }, figures.bytes);
+  snapshotBytes.set({ ...labels, kind: 'limit' }, figures.limitBytes ?? 0);
 }
 
 function perSecond(tokens: number, milliseconds: number): number {
@@ -306,6 +315,8 @@ function ownMetrics({ counter, gauge, seconds }: Make, { startedAt, version }: S
       'Threads that compute replies (decode) and prompts (prefill); fewer while the processor is busy.',
     ),
     threadChanges: counter('parley_thread_changes_total', 'How often the number of threads was changed.'),
+    snapshots: gauge('parley_snapshots', 'Chats in memory that other requests replaced in the cache (--smartcache).'),
+    snapshotBytes: gauge('parley_snapshot_bytes', 'Memory that these take (used), and may take now (limit).'),
     modelReady: gauge('parley_model_ready', '1 when the text model is loaded.'),
     cardMemory: gauge(
       'parley_gpu_memory_bytes',

@@ -286,7 +286,7 @@ export function textService({
       const { waiting, running } = queue;
       const report = log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
       const engine = source.peek();
-      return { ...report, steps: engine?.steps?.(), threads: engine?.threads?.() };
+      return { ...report, steps: engine?.steps?.(), threads: engine?.threads?.(), snapshots: engine?.snapshots?.() };
     },
     cacheReport: async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport,
     states: () => source.peek()?.states,

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { modelAliases } from '../config/aliases.ts';
+import { availableBytes } from '../core/available-memory.ts';
 import { ownFolder } from '../core/data-folder.ts';
 import { aliasTarget } from '../core/model-names.ts';
 import type { PackInstalls } from '../core/pack-installs.ts';
@@ -8,7 +9,6 @@ import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import { installedEngineVersions, kindLabels, taskCounters } from '../models/engine-kinds.ts';
-import { availableBytes } from '../models/memory-budget.ts';
 import { adminLevel, mayAdminister } from '../protocols/admin/access.ts';
 import { downloadEndpoints } from '../protocols/admin/downloads.ts';
 import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';

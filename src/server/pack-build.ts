@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
+import { availableBytes } from '../core/available-memory.ts';
 import { byteSize } from '../core/readable.ts';
-import { availableBytes } from '../models/memory-budget.ts';
 import { progressBar, progressOf, type Terminal } from '../observe/terminal.ts';
 import { type BuildParts, buildCuda, workFolder } from '../packs/build-cuda.ts';
 import { cudaBuilt } from '../packs/built.ts';

@@ -5,6 +5,7 @@ import type { FlagKey, Settings } from '../config/flags.ts';
 import { readDiskCache } from '../config/paths.ts';
 import { remoteAddresses } from '../config/remote.ts';
 import { readTraceUrl } from '../config/trace.ts';
+import { availableBytes } from '../core/available-memory.ts';
 import { ownFolder } from '../core/data-folder.ts';
 import type { Product } from '../core/product.ts';
 import type { TextState } from '../core/text-service.ts';
@@ -206,6 +207,7 @@ async function textModel(
 function createRegistry(settings: Settings, model: PreparedModel, terminal: Terminal): Registry {
   const registry: Registry = new Registry({
     memoryBudget: () => memoryBudget(settings, () => registry),
+    availableBytes,
     startTimer: systemTimer,
     now: () => Date.now(),
     defaultKeepMs: () =>

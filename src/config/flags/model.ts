@@ -153,8 +153,13 @@ export const generationFlags = flagTable({
   swapadding: integer('TOKENS', 0, { label: 'Sliding-window padding', min: 0, unsupported: true }).help(
     'Extra tokens in the sliding-window cache. The library sizes this cache itself; checkpoints serve the same purpose, and --noswa keeps everything.',
   ),
-  smartcache: integer('SLOTS', 0, { label: 'Smart cache', min: 0, bare: 1 }).help(
-    'Keep snapshots of earlier contexts in main memory. 1 means 5 snapshots, a larger number that many.',
+  smartcache: integer('SLOTS', -1, {
+    label: 'Smart cache',
+    defaultText: '-1, automatic',
+    min: -1,
+    bare: 1,
+  }).help(
+    'Keep snapshots of earlier contexts in main memory. -1 keeps as many as fit into what is free, 1 means 5 snapshots, a larger number that many, 0 none.',
   ),
   smartcontext: toggle({ label: 'Smart context', unsupported: true }).help(
     'Reserve part of the context so that long stories are reprocessed less often.',

@@ -35,6 +35,7 @@ const model: LoadedModel = {
   devices: [],
   cards: [],
   cpuVariant: 'x64',
+  snapshotBytes: 0,
   inputs: { image: true, audio: false },
   notes: [],
 };

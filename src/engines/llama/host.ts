@@ -8,6 +8,7 @@ import {
   type GenerationSink,
   type RunningGeneration,
   type SavedStates,
+  type SnapshotFigures,
   type StepTimes,
   type TextEngine,
   type TextModel,
@@ -46,6 +47,7 @@ export class LlamaHost extends EngineHost implements TextEngine {
   #model: TextModel | undefined;
   #steps: StepTimes = { steps: 0, rows: 0, computeMs: 0, sampleMs: 0, totalMs: 0 };
   #threads: ThreadUse | undefined;
+  #snapshots: SnapshotFigures | undefined;
   /** Layers on GPUs, as reported by the running worker. */
   #gpuLayers: number | undefined;
   #cards: readonly CardUse[] = [];
@@ -64,6 +66,7 @@ export class LlamaHost extends EngineHost implements TextEngine {
       closingMs: options.diskCache ? closingMs.writing : closingMs.plain,
       opening: () => {
         this.#gpuLayers = undefined;
+        this.#snapshots = undefined;
         return { type: 'load', options: this.options };
       },
       loaded: (model) => this.#loaded(model),
@@ -138,6 +141,17 @@ export class LlamaHost extends EngineHost implements TextEngine {
     return this.process.state().type === 'ready' ? this.#threads : undefined;
   }
 
+  /** Undefined without a loaded model, and with `--smartcache 0`. */
+  snapshots(): SnapshotFigures | undefined {
+    return this.process.state().type === 'ready' ? this.#snapshots : undefined;
+  }
+
+  /** Gives back memory that snapshots hold, up to so many bytes. */
+  async release(bytes: number): Promise<void> {
+    if (!this.snapshots()?.bytes) return;
+    await this.process.call((id) => ({ type: 'release', id, bytes })).catch(() => undefined);
+  }
+
   /** The GPUs that the model uses, with their memory when it was loaded. */
   cardUse(): readonly CardUse[] {
     return this.process.state().type === 'ready' ? this.#cards : [];
@@ -165,7 +179,7 @@ export class LlamaHost extends EngineHost implements TextEngine {
     };
   }
 
-  #loaded({ layers, gpuLayers, devices, cards, cpuVariant, notes, ...facts }: LoadedModel): void {
+  #loaded({ layers, gpuLayers, devices, cards, cpuVariant, snapshotBytes, notes, ...facts }: LoadedModel): void {
     this.#cards = cards;
     const placed = { all: layers + 1, onCards: gpuLayers };
     this.#model = { name: this.options.name, path: this.options.model, ...facts, layers: placed };
@@ -189,6 +203,9 @@ export class LlamaHost extends EngineHost implements TextEngine {
         this.#threads = { decode, prefill, changes: (this.#threads?.changes ?? 0) + message.changes };
         return;
       }
+      case 'snapshots':
+        this.#snapshots = message.figures;
+        return;
       case 'answer':
         this.process.calls.answer(message.id, message.value);
         return;

@@ -74,7 +74,7 @@ export function loadOptions(settings: Settings, facts: ModelFacts) {
     /** The text depends on its request only, not on other requests or on the cache. */
     deterministic: settings.deterministic,
     draft: draft(settings),
-    /** Number of snapshots of evicted chats in memory. */
+    /** Number of snapshots of evicted chats in memory; -1 for as many as fit into what is free. */
     smartCache: settings.smartcache === 1 ? defaultStates : settings.smartcache,
     /** Number of saved states. */
     savedStates: settings.smartcache > 1 ? settings.smartcache : defaultStates,
@@ -197,6 +197,8 @@ export interface LoadedModel extends Omit<TextModel, 'name' | 'path' | 'layers'>
   /** The GPUs that it uses, with their memory right after the load. */
   readonly cards: readonly CardUse[];
   readonly cpuVariant: string;
+  /** The most that snapshots of replaced chats may take of the main memory; 0 for none. */
+  readonly snapshotBytes: number;
   readonly notes: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import type { PlainError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest, PromptProgress } from '../../core/request.ts';
-import type { StepTimes, ThreadUse } from '../../core/text-service.ts';
+import type { SnapshotFigures, StepTimes, ThreadUse } from '../../core/text-service.ts';
 import type { LoadMessage } from '../host/engine-process.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 
@@ -15,6 +15,8 @@ type Call =
   | { readonly type: 'generate'; readonly request: GenerationRequest; readonly seed: number }
   | { readonly type: 'abort' | 'cache' | 'cards' }
   | { readonly type: 'states'; readonly action: StatesAction }
+  /** Asks for memory that snapshots hold. */
+  | { readonly type: 'release'; readonly bytes: number }
   | { readonly type: 'tokenize'; readonly text: string; readonly addSpecial: boolean; readonly parseSpecial: boolean }
   | { readonly type: 'pieces'; readonly tokens: readonly number[] }
   | { readonly type: 'detokenize'; readonly tokens: readonly number[]; readonly renderSpecial: boolean };
@@ -32,6 +34,8 @@ export type TextMessage =
   | { readonly type: 'placed'; readonly gpuLayers: number }
   /** Sent after a change; `changes` counts those since the last message. */
   | ({ readonly type: 'threads' } & ThreadUse)
+  /** The snapshots in memory after a change. */
+  | { readonly type: 'snapshots'; readonly figures: SnapshotFigures }
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
   | { readonly type: 'refused'; readonly id: number; readonly error: PlainError }
   | { readonly type: 'step'; readonly pieces: readonly Piece[] }

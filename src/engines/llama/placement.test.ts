@@ -57,6 +57,8 @@ test.each<[Partial<Settings>, object]>([
   [{ cpubuild: 'haswell' }, { cpuLevel: 'best', cpuBuild: 'haswell' }],
   [{ diskcache: '/cache:5G' }, { diskCache: { folder: '/cache', bytes: 5 * 2 ** 30 } }],
   [{}, { diskCache: undefined, projector: undefined, draft: undefined, savedStates: 5 }],
+  [{}, { smartCache: -1 }],
+  [{ smartcache: 0 }, { smartCache: 0, savedStates: 5 }],
   [{ smartcache: 1 }, { smartCache: 5, savedStates: 5 }],
   [{ smartcache: 8 }, { smartCache: 8, savedStates: 8 }],
   [{ draftngram: 3 }, { draft: { amount: 4, pattern: 3, model: undefined } }],

@@ -10,6 +10,8 @@ export class FakeLifecycle implements Lifecycle {
   stopped = false;
   /** Whether a stop waits for `stopNow`. */
   slowStop = false;
+  /** What it has beside its size and gives back when asked. */
+  spare = 0;
   #stops: (() => void)[] = [];
 
   constructor(
@@ -38,6 +40,14 @@ export class FakeLifecycle implements Lifecycle {
 
   bytes(): number | undefined {
     return this.#state.type === 'ready' ? this.size : undefined;
+  }
+
+  spareBytes(): number {
+    return this.spare;
+  }
+
+  async release(bytes: number): Promise<void> {
+    this.spare = Math.max(0, this.spare - bytes);
   }
 
   settled(): Promise<void> {

@@ -69,6 +69,7 @@ const snapshots = a.orNull(
   a.object({
     snapshots: a.count,
     bytes: a.count,
+    'limit_bytes?': a.count,
     'other_bytes?': a.count,
     'failures?': a.count,
     'last_failure?': a.orNull(a.text),

@@ -181,7 +181,7 @@ test('cache: guarded, with the names of this dialect', async () => {
       { tokens: 12, busy: false },
       { tokens: 90, busy: true, checkpoints: { count: 2, bytes: 640 } },
     ],
-    memory: { snapshots: 1, bytes: 50 },
+    memory: { snapshots: 1, bytes: 50, limitBytes: 90 },
     disk: { snapshots: 2, bytes: 99, health: { otherBytes: 7, failures: 1, lastFailure: 'The disk is full' } },
     misses: [{ time: 0, partedAt: 5, promptTokens: 9, reusedTokens: 4, before: 'a', kept: 'b', wanted: 'c' }],
   });
@@ -191,7 +191,7 @@ test('cache: guarded, with the names of this dialect', async () => {
       { tokens: 12, busy: false },
       { tokens: 90, busy: true, checkpoints: { count: 2, bytes: 640 } },
     ],
-    memory: { snapshots: 1, bytes: 50 },
+    memory: { snapshots: 1, bytes: 50, limit_bytes: 90 },
     disk: { snapshots: 2, bytes: 99, other_bytes: 7, failures: 1, last_failure: 'The disk is full' },
     misses: [
       {

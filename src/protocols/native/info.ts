@@ -198,8 +198,8 @@ function cacheBody({ slots, memory, disk, misses }: CacheReport): object {
   };
 }
 
-function figures({ snapshots, bytes, health }: SnapshotFigures): object {
-  if (!health) return { snapshots, bytes };
+function figures({ snapshots, bytes, limitBytes, health }: SnapshotFigures): object {
+  if (!health) return { snapshots, bytes, ...(limitBytes === undefined ? {} : { limit_bytes: limitBytes }) };
   const { otherBytes, failures, lastFailure } = health;
   return { snapshots, bytes, other_bytes: otherBytes, failures, last_failure: lastFailure };
 }

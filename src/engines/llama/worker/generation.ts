@@ -38,8 +38,8 @@ interface GenerationDeps {
   readonly scores: PromptScores | undefined;
   readonly draft: Drafter | undefined;
   readonly now: () => number;
-  /** Called once, after its last use of slot and sampler. */
-  readonly ended: () => void;
+  /** Called once, after its last use of slot and sampler, with the tokens of its prompt that were computed and their time. */
+  readonly ended: (computedTokens: number, milliseconds: number) => void;
 }
 
 const deadEnd = 'no token of this model can continue the grammar';
@@ -328,7 +328,7 @@ export class Generation {
     if (this.#pendingLogprobs.length > 0) {
       pieces.push({ type: 'text-delta', id: this.id, text: '', logprobs: this.#pendingLogprobs });
     }
-    const { cachedTokens, startedAt, slot, draft } = this.deps;
+    const { cachedTokens, startedAt, draft } = this.deps;
     const promptTokens = this.#promptTokens;
     const end = this.deps.now();
     const firstDecodeAt = this.#firstDecodeAt ?? end;
@@ -344,22 +344,28 @@ export class Generation {
         initMs: firstDecodeAt - startedAt,
         promptMs: firstTokenAt - firstDecodeAt,
         generationMs: end - firstTokenAt,
-        processedTokens: Math.max(0, Math.min(slot.computed, promptTokens) - cachedTokens),
+        processedTokens: this.#processedTokens,
         ...(draft ? { draft: this.#drafted } : {}),
       },
     });
     this.#end();
   }
 
+  get #processedTokens(): number {
+    const { slot, cachedTokens } = this.deps;
+    return Math.max(0, Math.min(slot.computed, this.#promptTokens) - cachedTokens);
+  }
+
   #end(): void {
     if (this.finished) return;
     this.finished = true;
     const { slot } = this.deps;
+    const processed = this.#firstTokenAt === undefined ? 0 : this.#processedTokens;
     // Rejected drafted tokens must not stay in the cache.
     if (slot.computed > slot.length) slot.forgetFrom(slot.length);
     slot.finish(this.deps.now());
     this.deps.negative?.finish();
-    this.deps.ended();
+    this.deps.ended(processed, (this.#firstTokenAt ?? 0) - (this.#firstDecodeAt ?? 0));
   }
 
   #describe(token: number, alternatives: number): TokenLogprob {

@@ -1,5 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { performance } from 'node:perf_hooks';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { availableBytes } from '../../../core/available-memory.ts';
 import { plainError } from '../../../core/errors.ts';
 import type { CacheReport } from '../../../core/text-service.ts';
 import { openParent } from '../../host/parent.ts';
@@ -29,11 +32,13 @@ async function receive(message: ToWorker): Promise<void> {
     try {
       const progress = (fraction: number) => send({ type: 'progress', fraction });
       const placed = (gpuLayers: number) => send({ type: 'placed', gpuLayers });
+      const availableBefore = availableBytes();
       const loaded = await loadModel(message.options, progress, parent.watch, placed);
-      serving = await serve(loaded);
+      serving = await serve(loaded, availableBefore);
       // Without the server, unfinished writes get this much time.
       parent.watch.serving(closingMs.writing);
-      send({ type: 'loaded', facts: loaded.info });
+      const { limitBytes = 0 } = serving.worker.snapshots?.figures().memory ?? {};
+      send({ type: 'loaded', facts: { ...loaded.info, snapshotBytes: limitBytes } });
     } catch (error) {
       const unexplained = error instanceof NativeLoadError || error instanceof GpuBuildError;
       const reason = unexplained ? null : (error as Error).message;
@@ -59,6 +64,9 @@ async function receive(message: ToWorker): Promise<void> {
       return;
     case 'cards':
       await answer(message.id, () => readCards(worker.loaded.native, worker.loaded.gpus));
+      return;
+    case 'release':
+      await answer(message.id, () => release(worker, message.bytes));
       return;
     case 'states': {
       const { states } = serving;
@@ -88,6 +96,13 @@ function cacheReport({ slots, snapshots, misses }: WorkerContext): CacheReport {
   };
 }
 
+/** Memory that is not referred to any more returns to the system when the garbage is collected: now. */
+function release({ snapshots }: WorkerContext, bytes: number): void {
+  snapshots?.release(bytes);
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+}
+
 async function answer(id: number, work: () => unknown): Promise<void> {
   try {
     send({ type: 'answer', id, value: await work() });
@@ -99,7 +114,7 @@ async function answer(id: number, work: () => unknown): Promise<void> {
 /** Memory limit for the checkpoints of all slots, and the minimum share of one slot. */
 const checkpointMemory = { total: 2 * 2 ** 30, minPerSlot: 256 * 2 ** 20 };
 
-async function serve(loaded: Loaded) {
+async function serve(loaded: Loaded, availableBefore: number) {
   const { context, options, contextSize } = loaded;
   const now = () => performance.now();
   const portion = portionSize(options, context.batchCapacity);
@@ -132,9 +147,13 @@ async function serve(loaded: Loaded) {
     samplers: () => worker.samplers,
     threads: stepThreads(loaded, send, now),
   });
-  const log = (text: string) => send({ type: 'note', text });
-  worker.snapshots = await openSnapshotCache(loaded, worker.slots, (work) => loop.between(work), log);
-  const states = new SavedStateSlots(worker.slots, options.savedStates, now);
+  worker.snapshots = await openSnapshotCache(loaded, {
+    slots: worker.slots,
+    exclusively: (work) => loop.between(work),
+    send,
+    view: { availableBefore, available: availableBytes },
+  });
+  const states = new SavedStateSlots(worker.slots, options.savedStates, now, worker.snapshots);
   const reading: ReadingRequests = new Map();
   return { worker, loop, states, reading };
 }

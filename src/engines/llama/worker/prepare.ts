@@ -135,7 +135,7 @@ async function planGeneration(
 
 /** Takes a slot for a planned request and creates its generation. The slot is released if that fails. */
 function startGeneration(worker: WorkerContext, planned: Planned): Generation {
-  const slot = takeSlot(worker, planned.plan.tokens, reuses(worker, planned.request));
+  const slot = takeSlot(worker, planned, reuses(worker, planned.request));
   try {
     return createGeneration(worker, planned, slot);
   } catch (error) {
@@ -198,7 +198,8 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
     scores,
     draft,
     now,
-    ended: () => {
+    ended: (tokens, milliseconds) => {
+      worker.snapshots?.computed(tokens, milliseconds);
       pool?.leave(onThread);
       if (grammar) worker.grammars.giveBack(grammar);
       // A sequence that could not be saved is computed again.
@@ -281,11 +282,13 @@ function shiftAndReuse({ options, contextSize, context }: Loaded, slot: Slot, { 
 }
 
 /** Takes the best slot for the prompt, and copies the prefix of another slot if that shares more. */
-function takeSlot({ slots, loaded, now }: WorkerContext, prompt: Int32Array, canCopy: boolean): Slot {
+function takeSlot({ slots, loaded, now, snapshots }: WorkerContext, { plan }: Planned, reused: boolean): Slot {
   const isControl = (token: number) => loaded.vocabulary.isControl(token);
-  const choice = chooseSlot(slots, { prompt, canCopy, isControl });
+  const { tokens: prompt } = plan;
+  const choice = chooseSlot(slots, { prompt, canCopy: reused, isControl });
   if (!choice) throw new AppError('engine-failed', { capability: 'text', reason: 'all of its sequences are at work' });
   const { slot, copyFrom } = choice;
+  snapshots?.beforeOverwrite(slot, reused && !copyFrom ? prompt : undefined);
   if (copyFrom) slot.copyFrom(copyFrom, commonPrefix(copyFrom.cached, prompt));
   slot.take(now());
   return slot;

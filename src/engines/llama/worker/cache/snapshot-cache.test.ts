@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Slot } from '../memory/slot.ts';
 import type { Snapshot, SnapshotStore } from '../memory/snapshot.ts';
-import { MemoryStore, SnapshotCache } from './snapshot-cache.ts';
+import { MemoryStore } from './memory-store.ts';
+import { overwrittenTokens, SnapshotCache } from './snapshot-cache.ts';
 
 const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
 const snapshotOf = (tokens: Int32Array): Snapshot => ({ tokens, state: Uint8Array.from(tokens), checkpoints: [] });
@@ -17,7 +18,11 @@ function fakeSlot(tokens: Int32Array, usedAt = 1) {
     get computed() {
       return slot.cached.length;
     },
+    shifted: false,
     reach: (index: number) => index,
+    get snapshotFigures() {
+      return { tokens: slot.cached.length, bytes: slot.cached.length };
+    },
     snapshot: () => snapshotOf(slot.cached),
     restore: (snapshot: Snapshot) => {
       slot.cached = snapshot.tokens;
@@ -28,9 +33,11 @@ function fakeSlot(tokens: Int32Array, usedAt = 1) {
   return slot;
 }
 
+const memoryStore = (limits = { count: 9, bytes: 1e9 }) => new MemoryStore({ limits: () => limits, now: () => 0 });
+
 /** A disk that writes only when the test lets it. */
 function slowDisk() {
-  const store = new MemoryStore({ count: 99, bytes: 1e9 }, () => 0);
+  const store = memoryStore();
   const writes: (() => void)[] = [];
   const disk: SnapshotStore = {
     entries: () => store.entries(),
@@ -46,7 +53,7 @@ function slowDisk() {
   return { disk, writes, lengths: () => store.entries().map(({ tokens }) => tokens.length) };
 }
 
-function world(slots: ReturnType<typeof fakeSlot>[], stores: { memory?: SnapshotStore; disk?: SnapshotStore }) {
+function world(slots: ReturnType<typeof fakeSlot>[], stores: { memory?: MemoryStore; disk?: SnapshotStore }) {
   let inside = 0;
   const exclusively = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     inside += 1;
@@ -61,11 +68,11 @@ function world(slots: ReturnType<typeof fakeSlot>[], stores: { memory?: Snapshot
     canRewind: true,
     isControl: () => false,
     exclusively,
+    now: () => 0,
   });
   return { keeper, inside: () => inside };
 }
 
-const memoryStore = () => new MemoryStore({ count: 9, bytes: 1e9 }, () => 0);
 /** Lets all pending microtasks and immediates run. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -85,6 +92,86 @@ describe('SnapshotCache: in memory', () => {
     await world([slot], { memory }).keeper.restoreFor(range(0, 320));
     expect([memory.entries().length, slot.restored]).toEqual([0, 0]);
   });
+});
+
+describe('SnapshotCache.beforeOverwrite', () => {
+  const kept = (memory: MemoryStore) => memory.entries().map(({ tokens }) => [tokens[0], tokens.length]);
+
+  test('saves what another request put into the slot after restoreFor had chosen it', async () => {
+    const memory = memoryStore();
+    const slot = fakeSlot(range(0, 300));
+    const { keeper } = world([slot], { memory });
+    await keeper.restoreFor(range(1000, 1300));
+    slot.cached = range(2000, 2300);
+    keeper.beforeOverwrite(slot as unknown as Slot, range(1000, 1300));
+    keeper.beforeOverwrite(slot as unknown as Slot, range(1000, 1300));
+    expect(kept(memory)).toEqual([
+      [0, 300],
+      [2000, 300],
+    ]);
+  });
+
+  test('a longer version of a chat replaces the shorter one', () => {
+    const memory = memoryStore({ count: 9, bytes: 2500 });
+    const slot = fakeSlot(range(0, 300));
+    const { keeper } = world([slot], { memory });
+    keeper.beforeOverwrite(slot as unknown as Slot, undefined);
+    slot.cached = range(0, 400);
+    keeper.beforeOverwrite(slot as unknown as Slot, undefined);
+    expect(kept(memory)).toEqual([[0, 400]]);
+  });
+
+  test('a short text does not drive out a long one', () => {
+    const memory = memoryStore({ count: 9, bytes: 2000 });
+    const slot = fakeSlot(range(0, 300));
+    const { keeper } = world([slot], { memory });
+    keeper.beforeOverwrite(slot as unknown as Slot, undefined);
+    slot.cached = range(7000, 7250);
+    keeper.beforeOverwrite(slot as unknown as Slot, undefined);
+    expect(kept(memory)).toEqual([[0, 300]]);
+  });
+
+  test('saves nothing that is computed faster than copied', () => {
+    const memory = memoryStore();
+    const slot = fakeSlot(range(0, 300));
+    const { keeper } = world([slot], { memory });
+    keeper.computed(1e9, 1);
+    keeper.beforeOverwrite(slot as unknown as Slot, undefined);
+    expect(kept(memory)).toEqual([]);
+  });
+});
+
+test('SnapshotCache.release: gives back what is worth least', () => {
+  const memory = memoryStore();
+  const slot = fakeSlot(range(0, 300));
+  const { keeper } = world([slot], { memory });
+  for (const start of [0, 1000]) {
+    slot.cached = range(start, start + 300 + start);
+    keeper.beforeOverwrite(slot as unknown as Slot, undefined);
+  }
+  slot.cached = range(0, 0);
+  keeper.release(1);
+  expect(memory.entries().map(({ tokens }) => tokens.length)).toEqual([1300]);
+  keeper.release(1e9);
+  expect(memory.entries()).toEqual([]);
+});
+
+test.each([
+  ['all of it, if nothing is reused', undefined, 300],
+  ['nothing, if the chat goes on', range(0, 320), 0],
+  ['nothing but a reply that is asked for again', range(0, 200), 0],
+  ['the rest, if only its beginning is asked for', range(0, 100), 201],
+  ['what follows the first difference', Int32Array.from([...range(0, 250), 9, 9]), 50],
+])('overwrittenTokens: %s', (_, prompt, lost) => {
+  const slot = { cached: range(0, 300), promptLength: 200, shifted: false, reach: (index: number) => index };
+  expect(overwrittenTokens(slot, prompt, () => false)).toBe(lost);
+});
+
+test('overwrittenTokens: a story that lost its beginning before may lose more of it', () => {
+  const slot = { cached: range(0, 300), promptLength: 300, shifted: true, reach: (index: number) => index };
+  const cut = Int32Array.from([...range(0, 5), ...range(100, 300)]);
+  expect(overwrittenTokens(slot, cut, () => false)).toBe(0);
+  expect(overwrittenTokens({ ...slot, shifted: false }, cut, () => false)).toBe(295);
 });
 
 describe('SnapshotCache: a prompt that does not continue the chat in the only slot', () => {

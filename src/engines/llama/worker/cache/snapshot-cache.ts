@@ -2,13 +2,13 @@ import type { CacheMiss } from '../../../../core/events.ts';
 import { isAlive } from '../../../../core/is-alive.ts';
 import { steadyTime } from '../../../../core/steady-time.ts';
 import type { CacheReport, SnapshotFigures, StateFigures, StatesReport } from '../../../../core/text-service.ts';
-import type { StatesAction } from '../../messages.ts';
+import type { FromWorker, StatesAction } from '../../messages.ts';
 import type { Loaded } from '../load/model.ts';
 import type { Exclusively } from '../media/projector.ts';
+import { CopyCosts, maxStateBytes, minStateBytes, stateBound } from '../memory/kept-states.ts';
 import type { Slot } from '../memory/slot.ts';
 import { type CachedSequence, chooseSlot, type IsControl, relationOf } from '../memory/slot-choice.ts';
 import {
-  type CacheLimits,
   type Coverage,
   chooseSnapshot,
   commonPrefix,
@@ -16,20 +16,19 @@ import {
   fullCoverage,
   isCovered,
   outlineOf,
-  overLimit,
   type Snapshot,
-  type SnapshotEntry,
   type SnapshotStore,
   snapshotBytes,
   superseded,
 } from '../memory/snapshot.ts';
 import { DiskStore } from './disk-store.ts';
 import { computerName, fingerprint } from './fingerprint.ts';
+import { MemoryStore } from './memory-store.ts';
 
 interface SnapshotCacheDeps {
   readonly slots: readonly Slot[];
   /** Snapshots of evicted chats. */
-  readonly memory: SnapshotStore | undefined;
+  readonly memory: MemoryStore | undefined;
   /** Snapshots of long sequences; they survive a restart. */
   readonly disk: SnapshotStore | undefined;
   /** Whether the memory can be rewound without a checkpoint. */
@@ -37,6 +36,7 @@ interface SnapshotCacheDeps {
   readonly isControl: IsControl;
   /** Runs work that must not overlap with a batch. */
   readonly exclusively: Exclusively;
+  readonly now: () => number;
 }
 
 /** Sequences of fewer than `minTokens` tokens, and those that another snapshot covers, are not saved. */
@@ -59,35 +59,51 @@ export class SnapshotCache {
   #writing: Promise<void> = Promise.resolve();
   /** Snapshots being written to the disk. */
   readonly #pending = new Set<Snapshot>();
+  readonly #costs = new CopyCosts();
 
   constructor(private readonly deps: SnapshotCacheDeps) {}
 
   figures(): Pick<CacheReport, 'memory' | 'disk'> {
-    return { memory: figures(this.deps.memory), disk: figures(this.deps.disk) };
+    return { memory: this.deps.memory?.figures ?? null, disk: figures(this.deps.disk) };
   }
 
-  /**
-   * Before a prompt is computed: saves the sequence that it would evict, and restores the best snapshot into its slot. Only a prompt
-   * that continues the sequence evicts nothing: one that seems to edit it may be a side task, after which the chat continues.
-   */
+  /** Before a prompt is computed: restores the best snapshot into its slot, and saves what it would overwrite. */
   async restoreFor(prompt: Int32Array): Promise<void> {
-    const { slots, isControl, exclusively } = this.deps;
+    const { slots, isControl, exclusively, memory, now } = this.deps;
     if (this.#stores().length === 0) return;
+    memory?.trim(this.#cached());
     const choose = async () => chooseSlot(slots, { prompt, canCopy: true, isControl });
     // With checkpoints this calls the library.
     const choice = await (this.deps.canRewind ? choose() : exclusively(choose));
     if (!choice) return;
     const { slot, reusable } = choice;
-    const common = commonPrefix(slot.cached, prompt);
     const snapshot = await this.#find(prompt, reusable);
-    if (!snapshot && relationOf(slot, prompt, common, isControl) === 'continues') return;
+    if (!snapshot && this.deps.canRewind && !this.#overwrites(slot, prompt)) return;
     const evicted = await exclusively(async () => {
       if (slot.busy) return undefined;
-      const evicted = this.#storesWithout(slot).length > 0 ? slot.snapshot() : undefined;
-      if (snapshot) slot.restore(snapshot);
+      const evicted = this.#keep(slot, snapshot ? undefined : prompt);
+      if (snapshot) {
+        const begunAt = now();
+        slot.restore(snapshot);
+        this.#costs.copied(snapshot.state.length, now() - begunAt);
+      }
       return evicted;
     });
-    if (evicted) await this.#save(evicted);
+    if (evicted) await this.#onDisk(evicted);
+  }
+
+  /**
+   * Right before a slot is overwritten by a prompt, or by something else: saves what would have to be computed again. After
+   * `restoreFor` that is done already, unless other requests have changed the choice meanwhile.
+   */
+  beforeOverwrite(slot: Slot, prompt: Int32Array | undefined): void {
+    const evicted = this.#keep(slot, prompt);
+    if (evicted && this.#pending.size < maxPending) void this.#onDisk(evicted);
+  }
+
+  /** A prompt was computed in a slot: so many tokens in this time. */
+  computed(tokens: number, milliseconds: number): void {
+    this.#costs.computed(tokens, milliseconds);
   }
 
   /** After a generation: saves long sequences for the next start. */
@@ -96,6 +112,12 @@ export class SnapshotCache {
     if (!disk || !this.#storesWithout(slot).includes(disk)) return;
     const snapshot = await exclusively(async () => (slot.busy ? undefined : slot.snapshot()));
     if (snapshot) await this.#onDisk(snapshot);
+  }
+
+  /** Gives memory back that others need. */
+  release(bytes: number): void {
+    const { memory } = this.deps;
+    memory?.trim(this.#cached(), { bytes: Math.max(0, memory.figures.bytes - bytes) });
   }
 
   /** Before the worker ends: the most recent sequences first, since time may not suffice for all. */
@@ -110,10 +132,41 @@ export class SnapshotCache {
     await this.#writing;
   }
 
-  async #save(snapshot: Snapshot): Promise<void> {
-    const { memory, disk } = this.deps;
-    if (memory) await write(memory, snapshot, savePolicies.memory);
-    if (disk) await this.#onDisk(snapshot);
+  /** Copies what the prompt (or something else) would overwrite into memory; returns it if the disk lacks it too. */
+  #keep(slot: Slot, prompt: Int32Array | undefined): Snapshot | undefined {
+    const { memory, disk, now } = this.deps;
+    const lost = this.#overwrites(slot, prompt);
+    const stores = lost ? this.#storesWithout(slot) : [];
+    const { tokens, bytes } = stores.length > 0 ? slot.snapshotFigures : { tokens: 0, bytes: 0 };
+    if (tokens === 0) return undefined;
+    const inMemory = memory && stores.includes(memory) && this.#costs.keeps(lost, bytes) && this.#admits(slot, bytes);
+    const onDisk = disk !== undefined && stores.includes(disk);
+    if (!inMemory && !onDisk) return undefined;
+    const begunAt = now();
+    const snapshot = slot.snapshot();
+    if (!snapshot) return undefined;
+    this.#costs.copied(snapshot.state.length, now() - begunAt);
+    if (inMemory) memory.add(snapshot);
+    return onDisk ? snapshot : undefined;
+  }
+
+  /** How many tokens would be lost (see `overwrittenTokens`); 0 if they are too few to be saved. */
+  #overwrites(slot: Slot, prompt: Int32Array | undefined): number {
+    const lost = overwrittenTokens(slot, prompt, this.deps.isControl);
+    return lost < savePolicies.memory.minTokens ? 0 : lost;
+  }
+
+  /** Makes room for the sequence of a slot; what it continues goes first. */
+  #admits(slot: Slot, bytes: number): boolean {
+    const { memory } = this.deps;
+    if (!memory?.admits(slot.cached, bytes + slot.cached.byteLength, this.#cached(slot))) return false;
+    for (const { id } of superseded(memory.entries(), slot.cached)) void memory.remove(id);
+    return true;
+  }
+
+  /** What the slots have, except one of them. */
+  #cached(except?: Slot): Int32Array[] {
+    return this.deps.slots.filter((slot) => slot !== except).map(({ cached }) => cached);
   }
 
   /** Resolves when the snapshot is queued; it is written later. */
@@ -123,7 +176,7 @@ export class SnapshotCache {
     if (this.#pending.size >= maxPending) await this.#writing;
     this.#pending.add(snapshot);
     this.#writing = this.#writing
-      .then(() => write(disk, snapshot, policy))
+      .then(() => writeTo(disk, snapshot, policy))
       // The store counts failures.
       .catch(() => undefined)
       .finally(() => this.#pending.delete(snapshot));
@@ -139,11 +192,17 @@ export class SnapshotCache {
   }
 
   async #find(prompt: Int32Array, reusable: number): Promise<Snapshot | undefined> {
-    const pending = [...this.#pending].map((snapshot) => ({ snapshot, ...outlineOf(snapshot) }));
-    const waiting = chooseSnapshot(pending, prompt, reusable, this.deps.canRewind);
+    const { canRewind } = this.deps;
+    const gain = (tokens: number, bytes: number) => this.#costs.gain(tokens, bytes);
+    const pending = [...this.#pending].map((snapshot) => ({
+      snapshot,
+      bytes: snapshotBytes(snapshot),
+      ...outlineOf(snapshot),
+    }));
+    const waiting = chooseSnapshot(pending, prompt, reusable, canRewind, gain);
     if (waiting) return waiting.entry.snapshot;
     for (const store of this.#stores()) {
-      const choice = chooseSnapshot(store.entries(), prompt, reusable, this.deps.canRewind);
+      const choice = chooseSnapshot(store.entries(), prompt, reusable, canRewind, gain);
       const snapshot = choice && (await store.read(choice.entry.id));
       if (snapshot) return snapshot;
     }
@@ -155,7 +214,24 @@ export class SnapshotCache {
   }
 }
 
-async function write(store: SnapshotStore, snapshot: Snapshot, policy: SavePolicy): Promise<void> {
+/**
+ * How many computed tokens of a slot are lost if this prompt is computed there, or if all is overwritten. The reply of a prompt that
+ * is asked again does not count, nor the beginning that a story loses turn by turn.
+ */
+export function overwrittenTokens(
+  slot: Pick<Slot, 'cached' | 'promptLength' | 'shifted' | 'reach'>,
+  prompt: Int32Array | undefined,
+  isControl: IsControl,
+): number {
+  const { cached, promptLength } = slot;
+  if (!prompt) return cached.length;
+  const common = commonPrefix(cached, prompt);
+  if (common >= prompt.length - 1 && prompt.length >= promptLength) return 0;
+  if (slot.shifted && relationOf(slot, prompt, common, isControl) === 'edits') return 0;
+  return cached.length - slot.reach(Math.min(common, prompt.length - 1));
+}
+
+async function writeTo(store: SnapshotStore, snapshot: Snapshot, policy: SavePolicy): Promise<void> {
   const { tokens } = snapshot;
   if (!isWorthSaving(tokens, store.entries(), policy)) return;
   const obsolete = superseded(store.entries(), tokens);
@@ -179,64 +255,60 @@ function figures(store: SnapshotStore | undefined): SnapshotFigures | null {
   return { snapshots: entries.length, bytes, ...(health ? { health } : {}) };
 }
 
-/** Limit of all snapshots in memory; beyond it the oldest are evicted. */
-const memoryBytes = 8 * 2 ** 30;
+/** What the worker knows of the memory of the machine. */
+export interface MemoryView {
+  /** Before the model was loaded. */
+  readonly availableBefore: number;
+  readonly available: () => number;
+}
+
+/** The most snapshots in memory without `--smartcache`: some chats, and the requests between their turns. */
+const maxSnapshots = 32;
 
 /** The cache by the options; undefined if they have none. */
 export async function openSnapshotCache(
-  { native, options, context, info, vocabulary }: Loaded,
-  slots: readonly Slot[],
-  exclusively: Exclusively,
-  log: (sentence: string) => void,
+  loaded: Loaded,
+  { slots, exclusively, send, view }: SnapshotCacheParts,
 ): Promise<SnapshotCache | undefined> {
-  const { smartCache, diskCache } = options;
-  if (smartCache <= 0 && !diskCache) return undefined;
-  const memory = smartCache > 0 ? new MemoryStore({ count: smartCache, bytes: memoryBytes }, steadyTime) : undefined;
+  const { native, options, context, info, vocabulary } = loaded;
+  const { smartCache, diskCache, reusePrompt } = options;
+  if (!reusePrompt || (smartCache === 0 && !diskCache)) return undefined;
+  const count = smartCache < 0 ? maxSnapshots : smartCache;
+  const bytes = smartCache < 0 ? freeForStates(loaded, view) : () => maxStateBytes;
+  const changed = (figures: SnapshotFigures) => send({ type: 'snapshots', figures });
+  const limits = (held: number) => ({ count, bytes: bytes(held) });
+  const memory = smartCache === 0 ? undefined : new MemoryStore({ limits, now: steadyTime, changed });
   const disk = diskCache
     ? await DiskStore.open({
         ...diskCache,
         fingerprint: await fingerprint(options, computerName(native.version(), options, info)),
         now: steadyTime,
         processes: { own: process.pid, alive: isAlive },
-        log,
+        log: (text) => send({ type: 'note', text }),
       })
     : undefined;
+  if (memory) changed(memory.figures);
   const canRewind = context.memory === 'plain' && context.savesAll;
   const isControl = (token: number) => vocabulary.isControl(token);
-  return new SnapshotCache({ slots, memory, disk, canRewind, isControl, exclusively });
+  return new SnapshotCache({ slots, memory, disk, canRewind, isControl, exclusively, now: steadyTime });
 }
 
-/** Snapshots in memory. */
-export class MemoryStore implements SnapshotStore {
-  readonly #snapshots = new Map<string, { entry: SnapshotEntry; readonly snapshot: Snapshot }>();
-  #nextId = 1;
+interface SnapshotCacheParts {
+  readonly slots: readonly Slot[];
+  readonly exclusively: Exclusively;
+  readonly send: (message: FromWorker) => void;
+  readonly view: MemoryView;
+}
 
-  constructor(
-    private readonly limits: CacheLimits,
-    private readonly now: () => number,
-  ) {}
-
-  entries(): readonly SnapshotEntry[] {
-    return [...this.#snapshots.values()].map(({ entry }) => entry);
-  }
-
-  async read(id: string): Promise<Snapshot | undefined> {
-    const stored = this.#snapshots.get(id);
-    if (!stored) return undefined;
-    stored.entry = { ...stored.entry, usedAt: this.now() };
-    return stored.snapshot;
-  }
-
-  async remove(id: string): Promise<void> {
-    this.#snapshots.delete(id);
-  }
-
-  async write(snapshot: Snapshot): Promise<void> {
-    const id = String(this.#nextId++);
-    const bytes = snapshotBytes(snapshot) + snapshot.tokens.byteLength;
-    this.#snapshots.set(id, { entry: { id, ...outlineOf(snapshot), bytes, usedAt: this.now() }, snapshot });
-    for (const { id: old } of overLimit(this.entries(), this.limits)) this.#snapshots.delete(old);
-  }
+/** How many bytes snapshots may take now: a part of what the model leaves free, less what other programs took since. */
+function freeForStates({ options, contextSize, info }: Loaded, { availableBefore, available }: MemoryView) {
+  const { sizeBytes, cacheBytesPerToken } = options.shape;
+  const onProcessor = 1 - Math.min(1, info.gpuLayers / (info.layers + 1));
+  const contextBytes = cacheBytesPerToken * contextSize * options.sequences * (options.offloadCache ? onProcessor : 1);
+  const memory = { availableBytes: availableBefore, weightBytes: sizeBytes * onProcessor, contextBytes };
+  const bound = stateBound(memory);
+  const expected = available() - contextBytes;
+  return (held: number): number => Math.max(minStateBytes, Math.min(bound, bound + available() + held - expected));
 }
 
 /** Tokens before and after a difference that are reported: about a line of text. */
@@ -293,6 +365,7 @@ export class SavedStateSlots {
     private readonly slots: readonly Slot[],
     count: number,
     private readonly now: () => number,
+    private readonly snapshots?: Pick<SnapshotCache, 'beforeOverwrite'>,
   ) {
     this.#states = new Array<Snapshot | undefined>(count).fill(undefined);
   }
@@ -326,6 +399,7 @@ export class SavedStateSlots {
     if (!snapshot) return null;
     const request = { prompt: snapshot.tokens, canCopy: false, isControl: () => false };
     const slot = chooseSlot(this.slots, request)?.slot;
+    if (slot) this.snapshots?.beforeOverwrite(slot, undefined);
     if (!slot?.restore(snapshot)) return null;
     slot.usedAt = this.now();
     return stateFigures(snapshot);

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { SnapshotStore } from '../memory/snapshot.ts';
 import { snapshot } from '../testing/snapshot.ts';
 import { DiskStore } from './disk-store.ts';
-import { MemoryStore } from './snapshot-cache.ts';
+import { MemoryStore } from './memory-store.ts';
 
 const folders: string[] = [];
 const folder = () => {
@@ -26,7 +26,7 @@ const disk = (folder: string, bytes: number) =>
 const firsts = (store: SnapshotStore) => store.entries().map(({ tokens }) => tokens[0]);
 
 describe.each<[string, (limit: number) => Promise<SnapshotStore>]>([
-  ['in memory', async (bytes) => new MemoryStore({ count: 99, bytes }, now)],
+  ['in memory', async (bytes) => new MemoryStore({ limits: () => ({ count: 99, bytes }), now })],
   ['on disk', (bytes) => disk(folder(), bytes)],
 ])('SnapshotStore %s', (_, make) => {
   test('returns what was stored', async () => {

@@ -90,6 +90,7 @@ export async function loadModel(
     devices: gpus.map((device) => `${native.deviceName(device)}: ${native.deviceDescription(device)}`),
     cards: cardUse(before, readCards(native, gpus)),
     cpuVariant: engine.cpuVariant,
+    snapshotBytes: 0,
     inputs: projector?.inputs ?? { image: false, audio: false },
     notes,
   };

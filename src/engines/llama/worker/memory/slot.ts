@@ -37,6 +37,8 @@ export class Slot {
   #replyStart = 0;
   /** How many tokens were computed in the portions of a prompt (see `steadyPortion`). */
   #inPortions = 0;
+  /** Where tokens were last removed from its middle. */
+  #shiftedAt: number | undefined;
 
   constructor(
     readonly context: Context,
@@ -66,6 +68,11 @@ export class Slot {
 
   get checkpoints(): { readonly count: number; readonly bytes: number } {
     return { count: this.#checkpoints.all.length, bytes: this.#checkpoints.bytes };
+  }
+
+  /** Whether tokens were removed from its middle: a story that loses its beginning turn by turn. */
+  get shifted(): boolean {
+    return this.#shiftedAt !== undefined;
   }
 
   /** How many of the first `index` tokens, all of them cached, would stay after a rewind to there. */
@@ -298,6 +305,7 @@ export class Slot {
   forgetFrom(index: number): void {
     if (index > this.computed) throw new Error('the cache holds less than was claimed');
     this.#rewindMemory(index);
+    if (this.computed <= (this.#shiftedAt ?? -1)) this.#shiftedAt = undefined;
     // A portion without its end does not count.
     if (this.computed < this.#inPortions) this.#inPortions = this.#border(this.computed);
   }
@@ -338,6 +346,7 @@ export class Slot {
     if (this.#position(this.computed) !== this.computed) return false;
     if (!this.context.shift(this.sequence, from, count, this.computed)) return false;
     this.#checkpoints.dropBehind(from);
+    this.#shiftedAt = from;
     this.tokens.copyWithin(from, from + count, this.computed);
     this.computed -= count;
     this.#media = this.#media.flatMap(({ start, chunk }) => {

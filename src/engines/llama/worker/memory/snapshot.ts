@@ -44,19 +44,25 @@ export interface SnapshotStore {
 /** A snapshot must save at least this many tokens more than the slots do: restoring takes time. */
 const minSaved = 64;
 
-/** The snapshot that saves most tokens, if enough: up to the first difference or, without rewinding, to the last checkpoint before it. */
-export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens' | 'checkpoints'>>(
+/**
+ * The snapshot that gains most, if enough: it saves the tokens up to the first difference or, without rewinding, to the last checkpoint
+ * before it. `gain` is the worth of so many saved tokens, less that of copying so many bytes.
+ */
+export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens' | 'checkpoints' | 'bytes'>>(
   entries: readonly Entry[],
   prompt: Int32Array,
   reusable: number,
   canRewind: boolean,
+  gain: (tokens: number, bytes: number) => number = (tokens) => tokens,
 ) {
-  let best: { readonly entry: Entry; readonly saved: number } | undefined;
+  let best: { readonly entry: Entry; readonly saved: number; readonly gained: number } | undefined;
   for (const entry of entries) {
     const common = Math.min(commonPrefix(entry.tokens, prompt), prompt.length - 1);
     const whole = canRewind || entry.tokens.length <= common;
     const saved = whole ? common : (entry.checkpoints.findLast((index) => index <= common) ?? 0);
-    if (saved >= reusable + minSaved && saved > (best?.saved ?? 0)) best = { entry, saved };
+    if (saved < reusable + minSaved) continue;
+    const gained = gain(saved - reusable, entry.bytes);
+    if (gained > (best?.gained ?? 0)) best = { entry, saved, gained };
   }
   return best;
 }
