@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from './build.mjs';
 import { root } from './set-up.mjs';
@@ -9,7 +9,6 @@ await build();
 const { importModule } = await import('./bundle.mjs');
 const names = [
   'src/config/help',
-  'src/server/fidelity',
   'src/protocols/fidelity/fidelity',
   'src/server/access-document',
   'src/server/access',
@@ -20,8 +19,7 @@ const names = [
 ];
 const [
   { configurationDocument },
-  { fidelityByPage },
-  { fillFields },
+  { fieldTables, fillFields, pageOf },
   { fillPaths },
   { accessTable },
   { builtApp },
@@ -42,7 +40,7 @@ write('docs/models.md', fillRecommended(read('docs/models.md')));
 const figures = JSON.parse(read('bench/figures.json'));
 write('docs/performance.md', fillFigures(read('docs/performance.md'), figures));
 write('docs/performance.svg', speedPlot(figures.serve));
-for (const [page, endpoints] of Object.entries(fidelityByPage(app.modelEndpoints))) {
-  const name = `docs/apis/${page}.md`;
-  write(name, fillFields(read(name), endpoints));
+for (const page of readdirSync(new URL('docs/apis', root))) {
+  const endpoints = app.modelEndpoints.filter((endpoint) => `${pageOf(endpoint)}.md` === page);
+  write(`docs/apis/${page}`, fillFields(read(`docs/apis/${page}`), fieldTables(endpoints)));
 }

@@ -1,18 +1,14 @@
 import { expect, test } from 'vitest';
-import { type EndpointFidelity, sentFields } from './fidelity.ts';
+import { type FieldFidelity, sentFields } from './fidelity.ts';
 
-const table: EndpointFidelity = {
-  dialect: 'Some API',
-  endpoint: 'POST /some',
-  fields: [
-    { field: 'user', handling: 'ignored' },
-    { field: 'text.verbosity', handling: 'ignored' },
-    { field: 'options.deep.er', handling: 'ignored' },
-    { field: 'model', handling: 'honoured' },
-    { field: 'lora', handling: 'refused' },
-    { field: 'think', handling: 'approximated' },
-  ],
-};
+const table: readonly FieldFidelity[] = [
+  { field: 'user', handling: 'ignored' },
+  { field: 'text.verbosity', handling: 'ignored' },
+  { field: 'options.deep.er', handling: 'ignored' },
+  { field: 'model', handling: 'honoured' },
+  { field: 'lora', handling: 'refused' },
+  { field: 'think', handling: 'approximated' },
+];
 
 test.each([
   [{}, []],
@@ -35,5 +31,5 @@ test.each([
 
 test('sentFields: ignores properties of Object.prototype', () => {
   const fields = [{ field: 'toString', handling: 'ignored' as const }];
-  expect(sentFields({}, { ...table, fields })).toEqual([]);
+  expect(sentFields({}, fields)).toEqual([]);
 });

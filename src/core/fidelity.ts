@@ -11,14 +11,12 @@ export interface EndpointFidelity {
   readonly dialect: string;
   readonly endpoint: string;
   readonly fields: readonly FieldFidelity[];
-  /** The same fields with their types; made on demand. */
-  readonly schema?: () => JsonSchema;
 }
 
 /** The fields of the table that this request has. A dot in a name separates the levels of an object. */
 export function sentFields(
   body: Readonly<Record<string, unknown>>,
-  { fields }: EndpointFidelity,
+  fields: readonly FieldFidelity[],
 ): readonly FieldFidelity[] {
   return fields.filter(({ field }) => isSent(body, field.split('.')));
 }

@@ -9,7 +9,7 @@ import { RequestStore } from './store.ts';
 function world() {
   const store = new RequestStore({ count: 10, now: () => 1_700_000_000_000, tick: () => 0 });
   const access = { enabled: true, password: undefined };
-  const parts = { store, access, dialects: async () => [], fidelities: async () => [], secrets: ['hush-hush'] };
+  const parts = { store, access, dialects: async () => [], endpoints: () => [], secrets: ['hush-hush'] };
   const endpoints = bindAll(inspectorEndpoints(parts), dialectParts());
   const watch = (id: string, headers: Record<string, string>, path = '/v1/chat/completions') =>
     store.watch({

@@ -1,11 +1,10 @@
 import { AppError } from '../core/errors.ts';
-import type { EndpointFidelity } from '../core/fidelity.ts';
 import { type Call, json, type Reply } from '../http/call.ts';
 import { admin } from '../protocols/access.ts';
 import { type AdminAccess, adminReadRow, mayAdminister } from '../protocols/admin/access.ts';
 import type { DialectParts } from '../protocols/dialect.ts';
-import { bodyOf, decodedPath, type ModelEndpoint } from '../protocols/endpoint.ts';
-import { fidelityOf, honoured, readFields, readName } from '../protocols/fields.ts';
+import { bodyOf, decodedPath, type EndpointShape, type ModelEndpoint } from '../protocols/endpoint.ts';
+import { honoured, readFields, readName } from '../protocols/fields.ts';
 import type { RequestRecord } from './record.ts';
 import type { ReplayDialect } from './replay.ts';
 import type { RequestStore } from './store.ts';
@@ -14,8 +13,7 @@ interface InspectorParts<Context> {
   readonly store: RequestStore;
   readonly access: AdminAccess;
   readonly dialects: () => Promise<readonly ReplayDialect<Context>[]>;
-  /** How the fields of all endpoints are handled. */
-  readonly fidelities: () => Promise<readonly EndpointFidelity[]>;
+  readonly endpoints: () => readonly EndpointShape[];
   /** Passwords and keys of the settings. */
   readonly secrets: readonly string[];
 }
@@ -25,9 +23,6 @@ const path = '/api/extra/requests';
 const replayFields = {
   as: honoured(readName, 'openai, completions, messages, responses, ollama, native or llamacpp.'),
 };
-export const inspectorFidelity: readonly EndpointFidelity[] = [
-  fidelityOf('Inspector', `POST ${path}/{id}/replay`, replayFields),
-];
 
 /**
  * What `--inspect` keeps, for administrators. Everything that they get passes the redactor. What makes the replies is loaded
@@ -37,7 +32,7 @@ export function inspectorEndpoints<Context extends DialectParts>({
   store,
   access,
   dialects,
-  fidelities,
+  endpoints,
   secrets,
 }: InspectorParts<Context>): ModelEndpoint<Context>[] {
   const allowed = (call: Call): void => {
@@ -91,9 +86,9 @@ export function inspectorEndpoints<Context extends DialectParts>({
           const reason = showing.type === 'impossible' ? { reason: showing.reason } : {};
           return { name: dialect.name, title: dialect.title, shows: showing.type, ...reason };
         });
-        return shown({ ...detailOf(record, await fidelities()), dialects: shows }, record);
+        return shown({ ...detailOf(record, endpoints()), dialects: shows }, record);
       },
-      { match: 'prefix', below: ['{id}'] },
+      { match: 'prefix', below: { '{id}': undefined } },
     ),
     adminReadRow(
       `${path}/`,
@@ -111,7 +106,7 @@ export function inspectorEndpoints<Context extends DialectParts>({
         const { replay } = await import('./replay.ts');
         return shown(await replay(record, dialect, context, call.signal), record);
       },
-      { ...admin, method: 'POST', match: 'prefix', below: ['{id}/replay'] },
+      { ...admin, method: 'POST', match: 'prefix', below: { '{id}/replay': replayFields } },
     ),
   ];
 }

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { ExchangeHead } from '../core/exchange-watch.ts';
 import { defaultControls, type GenerationRequest } from '../core/request.ts';
+import * as f from '../protocols/fields.ts';
+import { openaiRow } from '../protocols/openai/errors.ts';
 import { finishEvent, startEvent } from '../protocols/testing/doubles.ts';
 import { limits } from './record.ts';
 import { isRecorded, RequestStore } from './store.ts';
@@ -225,14 +227,19 @@ describe('record', () => {
   test('fields that are approximated or ignored are named', () => {
     const { watch, record } = recorded();
     watch.received?.(Buffer.from('{"user":"me","model":"x","n":1}'));
-    const fields = [
-      { field: 'user', handling: 'ignored' as const },
-      { field: 'model', handling: 'approximated' as const, note: 'Any name.' },
-      { field: 'n', handling: 'honoured' as const },
-      { field: 'store', handling: 'ignored' as const },
-    ];
-    const table = { dialect: 'OpenAI', endpoint: 'POST /v1/chat/completions', fields };
-    expect(detailOf(record, [table]).warnings.map(({ text }) => text)).toEqual([
+    const fields = {
+      user: f.ignored(),
+      model: f.approximated(f.readText, 'Any name.'),
+      n: f.honoured(f.readWhole),
+      store: f.ignored(),
+    };
+    const { handle: _, ...row } = openaiRow(
+      '/v1/chat/completions',
+      '',
+      () => ({ status: 200, headers: {}, body: '' }),
+      { fields },
+    );
+    expect(detailOf(record, [row]).warnings.map(({ text }) => text)).toEqual([
       'user: ignored',
       'model: approximated. Any name.',
     ]);

@@ -1,6 +1,8 @@
 import type { GenerationEvent, Usage } from '../core/events.ts';
-import { type EndpointFidelity, type Handling, sentFields } from '../core/fidelity.ts';
+import { type Handling, sentFields } from '../core/fidelity.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
+import type { EndpointShape } from '../protocols/endpoint.ts';
+import { fidelityOf } from '../protocols/fields.ts';
 import { isContent, limits, type RecordedGeneration, type RequestRecord, type TimedEvents } from './record.ts';
 import { shownValue } from './shown-value.ts';
 
@@ -29,15 +31,15 @@ export function summaryOf(record: RequestRecord) {
   };
 }
 
-/** Everything about one request. `fidelities`: how fields of the endpoints are handled. */
-export function detailOf(record: RequestRecord, fidelities: readonly EndpointFidelity[]) {
+/** Everything about one request. `endpoints` have the tables of its fields. */
+export function detailOf(record: RequestRecord, endpoints: readonly EndpointShape[]) {
   const sent = sentText(record);
   const isChat = record.neutral?.kind === 'chat' || record.replies.length > 0;
   return {
     ...summaryOf(record),
     request: { headers: record.headers, body: bodyOf(record) },
     neutral: record.shownNeutral ?? null,
-    warnings: warningsOf(record, fidelities),
+    warnings: warningsOf(record, endpoints),
     generations: record.generations.filter(({ contextSize }) => contextSize !== undefined).map(generationView),
     replies: (isChat ? record.replies : record.generations).map(timeline),
     ...(record.eventsCut && {
@@ -151,15 +153,16 @@ interface Warning {
 
 const words: Readonly<Partial<Record<Handling, string>>> = { ignored: 'ignored', approximated: 'approximated' };
 
-function warningsOf(record: RequestRecord, fidelities: readonly EndpointFidelity[]): readonly Warning[] {
+function warningsOf(record: RequestRecord, endpoints: readonly EndpointShape[]): readonly Warning[] {
   const found: Warning[] = [];
   for (const [name, value] of Object.entries(record.replyHeaders)) {
     if (/^x-parley-(ignored|warnings|dropped-\w+)$/.test(name))
       found.push({ source: 'header', text: `${name}: ${value}` });
   }
   const body = sentObject(record);
-  const table = fidelities.find(({ endpoint }) => namesEndpoint(endpoint, record));
-  for (const { field, handling, note } of body && table ? sentFields(body, table) : []) {
+  const { method, endpoint } = record.head;
+  const { fields } = endpoints.find((one) => one.method === method && one.path === endpoint) ?? {};
+  for (const { field, handling, note } of body && fields ? sentFields(body, fidelityOf(fields)) : []) {
     const word = words[handling];
     if (word) found.push({ source: 'field', text: `${field}: ${word}${note ? `. ${note}` : ''}` });
   }
@@ -174,12 +177,6 @@ function warningsOf(record: RequestRecord, fidelities: readonly EndpointFidelity
       found.push({ source: 'event', text: `Not known to the engine: ${event.unheeded.join(', ')}` });
   }
   return found.filter((one, index) => found.findIndex(({ text }) => text === one.text) === index);
-}
-
-/** A table is for `POST /a, /b`; the endpoint may be another name of one of them. */
-function namesEndpoint(endpoint: string, { head }: RequestRecord): boolean {
-  const [method = '', ...paths] = endpoint.split(/[ ,]+/);
-  return method === head.method && paths.some((path) => path === head.endpoint || path === `/v1${head.endpoint}`);
 }
 
 function generationView({ shown, contextSize, events, times }: RecordedGeneration) {

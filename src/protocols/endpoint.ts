@@ -14,8 +14,10 @@ export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'>, ModelS
   readonly replayedAs?: 'chat' | 'text';
   /** The path that this is another name of. */
   readonly aliasOf?: string;
-  /** With `match: 'prefix'`: the documented paths below it; `{…}` are parameters. */
-  readonly below?: readonly string[];
+  /** With `match: 'prefix'`: the documented paths below it, where `{…}` are parameters, and their field tables. */
+  readonly below?: Readonly<Record<string, Table | undefined>>;
+  /** The field tables of the events of a WebSocket at this path, by their types. */
+  readonly events?: Readonly<Record<string, Table>>;
   readonly shared?: SharedPath;
   /** The endpoint of another dialect that answers requests of this path too. */
   readonly also?: EndpointShape;
@@ -122,6 +124,18 @@ export function decodedPath(part: string): string {
   } catch {
     return part;
   }
+}
+
+/** The paths of an endpoint in the notation of OpenAPI, with the tables of their bodies or queries; none for `rest`. */
+export function documentedPaths({
+  match,
+  path,
+  below,
+  fields,
+}: Pick<EndpointShape, 'match' | 'path' | 'below' | 'fields'>) {
+  if (match === 'rest') return [];
+  const rest = match === 'prefix' && path.endsWith('/') ? '{rest}' : '';
+  return Object.entries(below ?? { [rest]: fields }).map(([end, table]) => ({ path: `${path}${end}`, fields: table }));
 }
 
 /** The documentation has the APIs that imitate other products only with `?all=1`. */

@@ -116,10 +116,4 @@ describe('tableSchema', () => {
     expect(schemaWith('disabled: off').properties.a.description).toBe('disabled: off.');
     expect(schemaWith('a text').properties.a.description).toBe('A text.');
   });
-
-  test('fidelityOf: has the schema, which is not serialized', () => {
-    const fidelity = f.fidelityOf('Some API', 'POST /some', table);
-    expect(fidelity.schema?.()).toEqual(schema);
-    expect(JSON.parse(JSON.stringify(fidelity))).not.toHaveProperty('schema');
-  });
 });

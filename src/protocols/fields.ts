@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { type EndpointFidelity, type FieldFidelity, type Handling, isSent, type JsonSchema } from '../core/fidelity.ts';
+import { type FieldFidelity, type Handling, isSent, type JsonSchema } from '../core/fidelity.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import type { JsonObject } from '../http/body.ts';
 
@@ -380,15 +380,10 @@ function compiled(table: Table): CompiledTable {
   const known = compiledTables.get(table);
   if (known) return known;
   const active = Object.entries(table).filter(([, { read, check }]) => read ?? check);
-  const ignored = rowsOf(table).filter(({ handling }) => handling === 'ignored');
+  const ignored = fidelityOf(table).filter(({ handling }) => handling === 'ignored');
   const made = { active, ignored: ignored.map(({ field }) => field) };
   compiledTables.set(table, made);
   return made;
-}
-
-/** For the documentation, `GET /api/extra/fidelity` and the header that names ignored fields. */
-export function fidelityOf(dialect: string, endpoint: string, table: Table): EndpointFidelity {
-  return { dialect, endpoint, fields: rowsOf(table), schema: () => tableSchema(table) };
 }
 
 /** The JSON schema of a body. Positions inside of a field are part of its description. */
@@ -443,10 +438,11 @@ function capital(text: string): string {
   return /^[a-z]+( |$)/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
-function rowsOf(table: Table, path = ''): readonly FieldFidelity[] {
+/** For the documentation, `GET /api/extra/fidelity` and the header that names ignored fields. */
+export function fidelityOf(table: Table, path = ''): readonly FieldFidelity[] {
   return Object.entries(table).flatMap(([name, { handling, note, inside }]) => {
     const field = pathTo(path, name);
-    if (inside) return rowsOf(inside, field);
+    if (inside) return fidelityOf(inside, field);
     return handling === undefined ? [] : [{ field, handling, ...optionalNote(note) }];
   });
 }

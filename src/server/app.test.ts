@@ -10,13 +10,13 @@ import { fakeEmbeddingSource, fakeEngine } from '../engines/testing/fake-engine.
 import type { Call, Endpoint, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
 import type { TaskSources } from '../models/engine-kinds.ts';
+import { fieldTables } from '../protocols/fidelity/fidelity.ts';
 import { bindAll } from '../protocols/testing/bind.ts';
 import { callOf } from '../protocols/testing/doubles.ts';
 import { imageFacts } from '../protocols/testing/pictures.ts';
 import { dialectAnswers } from './answers.ts';
 import { type App, createApp } from './app.ts';
 import type { ClientServices } from './client-services.ts';
-import { fidelityByPage } from './fidelity.ts';
 
 /** The whole server without its socket, and with no model or a given one. */
 async function appOf(
@@ -330,9 +330,7 @@ describe('OpenAPI document', () => {
     const { components, paths } = await describedBy(app);
     const text = JSON.stringify([components.schemas, paths]);
     // OpenAPI has no place for the events of a WebSocket.
-    const requests = Object.values(fidelityByPage(app.modelEndpoints))
-      .flat()
-      .filter(({ endpoint }) => endpoint.includes('/'));
+    const requests = fieldTables(app.modelEndpoints).filter(({ endpoint }) => endpoint.includes('/'));
     for (const { endpoint, fields } of requests) {
       for (const { field } of fields) {
         const name = field.split('.').at(-1) ?? '';
@@ -359,7 +357,7 @@ describe('OpenAPI document', () => {
     const there = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     const requestExamples = Object.assign({}, ...dialectAnswers.map(({ examples }) => examples));
     expect(Object.keys(requestExamples).filter((name) => !there.includes(name))).toEqual([]);
-    for (const path of ['/api/v1/generate', '/v1/messages', '/v1/responses', '/sdapi/v1/txt2img', '/audio/speech']) {
+    for (const path of ['/api/v1/generate', '/v1/messages', '/v1/responses', '/sdapi/v1/txt2img', '/v1/audio/speech']) {
       expect(requestExamples).toHaveProperty([`POST ${path}`]);
     }
   });

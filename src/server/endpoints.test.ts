@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { fieldTables } from '../protocols/fidelity/fidelity.ts';
 import { builtApp } from './testing/built-app.ts';
 
 const source = fileURLToPath(new URL('..', import.meta.url));
@@ -11,36 +12,31 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .map((name) => name.replaceAll('\\', '/'))
   .filter((name) => name.endsWith('.ts') && !/\.test\.ts$|\/testing\/|^engines\/remote\//.test(name));
 
-/** The folder of a dialect, or the file. */
-const dialectOf = (file: string): string => /^(protocols\/\w+|inspector)\//.exec(file)?.[1] ?? file;
-
-test('endpoints: a path is named in the folder of its dialect alone', async () => {
+test('endpoints: a path is named in one file, and in the file with the schemas of its answers', async () => {
   const { endpoints, modelEndpoints } = await builtApp();
   const shared = new Set(modelEndpoints.flatMap((endpoint) => endpoint.shared?.path ?? []));
   const rows = endpoints.filter(({ family, path }) => family.name !== 'pages' && !shared.has(path));
   const paths = new Set(rows.map(({ path }) => path));
-  const dialects = new Map<string, Set<string>>();
-  for (const file of files) {
+  const naming = new Map<string, Set<string>>();
+  for (const file of files.filter((name) => !/[/-]answers\.ts$/.test(name))) {
     const text = readFileSync(join(source, file), 'utf8');
     for (const [, path = ''] of text.matchAll(/'(?:(?:GET|POST|PUT|DELETE) )?(\/[^'\s,{]*)/g)) {
-      if (paths.has(path)) dialects.set(path, (dialects.get(path) ?? new Set()).add(dialectOf(file)));
+      if (paths.has(path)) naming.set(path, (naming.get(path) ?? new Set()).add(file));
     }
   }
-  expect(dialects.size).toBeGreaterThan(100);
-  const several = [...dialects].filter(([, names]) => names.size > 1);
+  expect(naming.size).toBeGreaterThan(100);
+  const several = [...naming].filter(([, names]) => names.size > 1);
   expect(several.map(([path, names]) => `${path}: ${[...names].join(', ')}`)).toEqual([]);
 });
 
-test('endpoints: the path of a row with a field table is not repeated beside the table', async () => {
+test('endpoints: every table that a row has is listed in the field tables', async () => {
   const { modelEndpoints } = await builtApp();
-  const paths = new Set(modelEndpoints.filter(({ fields }) => fields).map(({ path }) => path));
-  expect(paths.size).toBeGreaterThan(20);
-  const tables = files.filter((file) => file.endsWith('fields.ts'));
-  const repeated = tables.flatMap((file) => {
-    const named = readFileSync(join(source, file), 'utf8').matchAll(/'(?:GET|POST|PUT|DELETE) (\/[^'\s,{]*)/g);
-    return [...named].map(([, path = '']) => path).filter((path) => paths.has(path));
+  const rows = modelEndpoints.filter(({ fields, below = {}, aliasOf }) => {
+    return aliasOf === undefined && [fields, ...Object.values(below)].some((table) => table !== undefined);
   });
-  expect(repeated).toEqual([]);
+  const headings = fieldTables(modelEndpoints).map(({ endpoint }) => endpoint);
+  expect(rows.length).toBeGreaterThan(60);
+  expect(rows.filter(({ path }) => !headings.some((heading) => heading.includes(path)))).toEqual([]);
 });
 
 test('docs/contributing.md: "Add a dialect" names the files that import the dialect of its example', () => {

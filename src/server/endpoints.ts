@@ -17,7 +17,7 @@ import { packEndpoints } from '../protocols/admin/packs.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';
 import { type DialectServices, type ReadChat, randomId } from '../protocols/dialect.ts';
-import { documented, type EndpointShape, type ModelEndpoint } from '../protocols/endpoint.ts';
+import { documented, type ModelEndpoint } from '../protocols/endpoint.ts';
 import { fidelityEndpoint, fidelityFamily } from '../protocols/fidelity/fidelity.ts';
 import { answeringBoth, llamacppEndpoints } from '../protocols/llamacpp/routes.ts';
 import { SlotWatch } from '../protocols/llamacpp/status.ts';
@@ -105,7 +105,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
       }),
       ...packEndpoints({ access: admin, packs: () => (packs ??= installsOf(services)) }),
       ...downloadEndpoints({ access: admin, library, models }),
-      ...requestEndpoints(services, server, () => fieldTables(endpoints)),
+      ...requestEndpoints(services, server, () => endpoints),
       ...mcpEndpoints({ tools, product }),
       ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),
       ...aboutEndpoints({ product, endpoints: () => endpoints }),
@@ -136,31 +136,19 @@ function serverFeatures({ settings, admin, models, tools, clients = {} }: Server
   };
 }
 
-/** Loaded on first use: few clients read about the API. */
-async function fieldTables(endpoints: readonly EndpointShape[]) {
-  const { fidelityByPage } = await import('./fidelity.ts');
-  return Object.values(fidelityByPage(endpoints)).flat();
-}
-
 /** Documentation of the API and the pages, generated from the tables of endpoints and fields. */
 function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'endpoints'>) {
   const apiDocument = openapiReplies(async (emulations) => {
-    const [{ openapiDocument }, { dialectAnswers: answers }, { smallEndpoints }, tables] = await Promise.all([
+    // Few clients read about the API.
+    const [{ openapiDocument }, { dialectAnswers: answers }] = await Promise.all([
       import('../protocols/openapi/document.ts'),
       import('./answers.ts'),
-      import('./fidelity.ts'),
-      fieldTables(endpoints()),
     ]);
-    return openapiDocument({
-      product,
-      endpoints: documented(endpoints(), emulations),
-      fidelities: [...tables, ...smallEndpoints],
-      answers,
-    });
+    return openapiDocument({ product, endpoints: documented(endpoints(), emulations), answers });
   });
   const pages = pagesEndpoints({ product, endpoints, apiDocument: (call) => apiDocument('.', call) });
   return [
-    fidelityEndpoint(() => fieldTables(endpoints())),
+    fidelityEndpoint(endpoints),
     openapiEndpoint(apiDocument, fidelityFamily),
     ...noscriptEndpoints({ startTimer: systemTimer }),
     ...pages.map((page) => (page.path === '/' ? answeringProbes(page) : page)),

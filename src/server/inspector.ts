@@ -1,8 +1,7 @@
 import { flagKeys, flagOf, type Settings } from '../config/flags.ts';
-import type { EndpointFidelity } from '../core/fidelity.ts';
 import { inspectorEndpoints } from '../inspector/routes.ts';
 import type { DialectServices } from '../protocols/dialect.ts';
-import { type ModelEndpoint, withServices } from '../protocols/endpoint.ts';
+import { type EndpointShape, type ModelEndpoint, withServices } from '../protocols/endpoint.ts';
 import type { ModelContext } from './model-context.ts';
 import type { ServerServices } from './services.ts';
 
@@ -10,13 +9,13 @@ import type { ServerServices } from './services.ts';
 export function requestEndpoints(
   { settings, admin, inspected }: Pick<ServerServices, 'settings' | 'admin' | 'inspected'>,
   server: DialectServices,
-  fidelities: () => Promise<readonly EndpointFidelity[]>,
+  rows: () => readonly EndpointShape[],
 ): ModelEndpoint<ModelContext>[] {
   const endpoints = inspectorEndpoints({
     store: inspected,
     access: admin,
     dialects: async () => (await import('./replay-dialects.ts')).replayDialects(server),
-    fidelities,
+    endpoints: rows,
     secrets: secretsOf(settings, process.env),
   });
   return withServices(endpoints, server);

@@ -1,11 +1,10 @@
 import { AppError } from '../../core/errors.ts';
-import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { DownloadStatus, ModelDownloads } from '../../core/model-downloads.ts';
 import type { ModelLibrary, ModelsView } from '../../core/models-view.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
 import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
-import { aside, fidelityOf, readName, textSchema, withSchema } from '../fields.ts';
+import { honoured, readFields, readName } from '../fields.ts';
 import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
 
 interface DownloadServices {
@@ -16,17 +15,13 @@ interface DownloadServices {
 
 type DownloadContext = Pick<DialectParts, 'text'>;
 
-const model = withSchema(
-  textSchema,
-  aside('honoured', 'As parley pull takes it: owner/name, owner/name:Q4_K_M, owner/name/file.gguf, or an address.'),
-);
-
-export const downloadFidelity: readonly EndpointFidelity[] = [
-  fidelityOf('Admin', 'POST /api/admin/models/delete', {
-    filename: withSchema(textSchema, aside('honoured', 'Of GET /api/admin/models.')),
-  }),
-  fidelityOf('Admin', 'POST /api/admin/downloads, /api/admin/downloads/stop, /api/admin/downloads/remove', { model }),
-];
+const deleteFields = { filename: honoured(readName, 'Of GET /api/admin/models.') };
+const downloadFields = {
+  model: honoured(
+    readName,
+    'As parley pull takes it: owner/name, owner/name:Q4_K_M, owner/name/file.gguf, or an address.',
+  ),
+};
 
 const noModel =
   'This is not the name of a model. Use owner/name, owner/name:Q4_K_M or the address of its page or file (https).';
@@ -48,7 +43,7 @@ export function downloadEndpoints({ access, library, models }: DownloadServices)
       summary,
       async (call): Promise<Reply> => {
         const { downloads } = allowed(call);
-        const name = readName((await bodyOf(call)).model, 'model');
+        const { model: name } = readFields(downloadFields, await bodyOf(call));
         try {
           const answer = await change(downloads, name);
           return json({ success: answer.error === undefined, ...answer });
@@ -57,7 +52,7 @@ export function downloadEndpoints({ access, library, models }: DownloadServices)
         }
       },
       // The body names a model that is not there yet.
-      { modelNamed: () => undefined },
+      { fields: downloadFields, modelNamed: () => undefined },
     );
   return [
     adminRow(
@@ -65,7 +60,7 @@ export function downloadEndpoints({ access, library, models }: DownloadServices)
       'Delete a model of the models folder with all that belongs to it. One that is loaded is not deleted.',
       async (call, { text }: DownloadContext): Promise<Reply> => {
         const { remove } = allowed(call);
-        const filename = readName((await bodyOf(call)).filename, 'filename');
+        const { filename } = readFields(deleteFields, await bodyOf(call));
         try {
           await remove(filename, await loadedFiles(text, models));
           return json({ success: true });
@@ -73,6 +68,7 @@ export function downloadEndpoints({ access, library, models }: DownloadServices)
           return json({ success: false, error: (error as Error).message });
         }
       },
+      { fields: deleteFields },
     ),
     adminReadRow(
       '/api/admin/downloads',

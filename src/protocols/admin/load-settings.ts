@@ -1,10 +1,9 @@
 import { readLoadSettings } from '../../config/load-settings.ts';
 import { AppError } from '../../core/errors.ts';
-import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { LoadStatus, ModelSwap } from '../../core/models-view.ts';
 import { json } from '../../http/call.ts';
 import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
-import { aside, fidelityOf, withSchema } from '../fields.ts';
+import { aside, withSchema } from '../fields.ts';
 import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
 
 const path = '/api/admin/load_settings';
@@ -12,12 +11,12 @@ const path = '/api/admin/load_settings';
 const setting = (type: string, note: string) =>
   withSchema({ type: [type, 'null'] }, aside('honoured', `${note} Null is automatic; without it the setting stays.`));
 
-export const loadSettingsFidelity: EndpointFidelity = fidelityOf('Admin', `POST ${path}`, {
+const loadSettingsFields = {
   contextsize: setting('integer', 'As --contextsize.'),
   gpulayers: setting('integer', 'As --gpulayers.'),
   quantkv: setting('string', 'As --quantkv.'),
   flashattention: setting('boolean', 'False as --noflashattention.'),
-});
+};
 
 /** How the present text model is loaded, and loading it again with other settings. */
 export function loadSettingsEndpoints({
@@ -32,12 +31,17 @@ export function loadSettingsEndpoints({
       if (!swap?.load || !mayAdminister(access, call)) throw new AppError('admin-only', {});
       return json(statusReply(swap.load.status()));
     }),
-    adminRow(path, 'Load the text model again with other settings.', async (call) => {
-      if (!swap?.load || !mayAdminister(access, call)) throw new AppError('admin-only', {});
-      const reading = readLoadSettings(await bodyOf(call, 'object'));
-      const error = reading.ok ? await swap.load.change(reading.value) : reading.expected;
-      return json({ success: error === undefined, ...(error === undefined ? {} : { error }) });
-    }),
+    adminRow(
+      path,
+      'Load the text model again with other settings.',
+      async (call) => {
+        if (!swap?.load || !mayAdminister(access, call)) throw new AppError('admin-only', {});
+        const reading = readLoadSettings(await bodyOf(call, 'object'));
+        const error = reading.ok ? await swap.load.change(reading.value) : reading.expected;
+        return json({ success: error === undefined, ...(error === undefined ? {} : { error }) });
+      },
+      { fields: loadSettingsFields },
+    ),
   ];
 }
 

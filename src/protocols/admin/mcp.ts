@@ -1,9 +1,9 @@
-import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
+import type { JsonSchema } from '../../core/fidelity.ts';
 import type { ToolServerEditor, ToolServers } from '../../core/tool-servers.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read } from '../access.ts';
 import { bodyOf, type PlainEndpoint } from '../endpoint.ts';
-import { aside, fidelityOf, isObject, textSchema, withSchema } from '../fields.ts';
+import { aside, isObject, textSchema, withSchema } from '../fields.ts';
 import { type AdminAccess, adminRow, mayAdminister } from './access.ts';
 
 export interface McpAdminServices {
@@ -15,17 +15,14 @@ export interface McpAdminServices {
 
 const field = (schema: JsonSchema, note: string) => withSchema(schema, aside('honoured', note));
 
-export const mcpAdminFidelity: readonly EndpointFidelity[] = [
-  fidelityOf('Admin', 'POST /api/admin/mcp/add', {
-    name: field(textSchema, 'The name of the server; one of the same name is replaced.'),
-    url: field(textSchema, 'Its http or https address. Programs are added in the file of --mcpfile only.'),
-    headers: field({ type: 'object' }, 'Sent with each request to the address.'),
-    type: field(textSchema, 'sse for the older transport.'),
-  }),
-  fidelityOf('Admin', 'POST /api/admin/mcp/remove', {
-    name: field(textSchema, 'The name of a server with an address.'),
-  }),
-];
+const addFields = {
+  name: field(textSchema, 'The name of the server; one of the same name is replaced.'),
+  url: field(textSchema, 'Its http or https address. Programs are added in the file of --mcpfile only.'),
+  headers: field({ type: 'object' }, 'Sent with each request to the address.'),
+  type: field(textSchema, 'sse for the older transport.'),
+};
+
+const removeFields = { name: field(textSchema, 'The name of a server with an address.') };
 
 export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): PlainEndpoint[] {
   const edit = async (call: Call, work: (given: ToolServerEditor) => Promise<void>): Promise<Reply> => {
@@ -49,19 +46,29 @@ export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): 
         }),
       { ...read('tools'), method: 'GET' },
     ),
-    adminRow('/api/admin/mcp/add', 'Connect to an MCP server by its address, and save it.', async (call) => {
-      const { name, url, headers, type } = await bodyOf(call);
-      const entry = { url, ...(isObject(headers) ? { headers } : {}), ...(type === 'sse' ? { type } : {}) };
-      return edit(call, async ({ add }) => {
-        if (typeof name !== 'string' || !usableName.test(name)) throw new Error(badName);
-        if (typeof url !== 'string') throw new Error('The field url must be an address.');
-        await add(name, entry);
-      });
-    }),
-    adminRow('/api/admin/mcp/remove', 'Disconnect from an MCP server, and delete it from the file.', async (call) => {
-      const { name } = await bodyOf(call);
-      return edit(call, ({ remove }) => remove(String(name)));
-    }),
+    adminRow(
+      '/api/admin/mcp/add',
+      'Connect to an MCP server by its address, and save it.',
+      async (call) => {
+        const { name, url, headers, type } = await bodyOf(call);
+        const entry = { url, ...(isObject(headers) ? { headers } : {}), ...(type === 'sse' ? { type } : {}) };
+        return edit(call, async ({ add }) => {
+          if (typeof name !== 'string' || !usableName.test(name)) throw new Error(badName);
+          if (typeof url !== 'string') throw new Error('The field url must be an address.');
+          await add(name, entry);
+        });
+      },
+      { fields: addFields },
+    ),
+    adminRow(
+      '/api/admin/mcp/remove',
+      'Disconnect from an MCP server, and delete it from the file.',
+      async (call) => {
+        const { name } = await bodyOf(call);
+        return edit(call, ({ remove }) => remove(String(name)));
+      },
+      { fields: removeFields },
+    ),
   ];
 }
 

@@ -1,9 +1,8 @@
 import { AppError } from '../../core/errors.ts';
-import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { PackInstalls, PackStatus } from '../../core/pack-installs.ts';
 import { type Call, json } from '../../http/call.ts';
 import { bodyOf, type PlainEndpoint } from '../endpoint.ts';
-import { aside, fidelityOf, readName, textSchema, withSchema } from '../fields.ts';
+import { honoured, readFields, readName } from '../fields.ts';
 import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
 
 interface PackServices {
@@ -11,11 +10,7 @@ interface PackServices {
   readonly packs: () => Promise<PackInstalls>;
 }
 
-export const packFidelity: readonly EndpointFidelity[] = [
-  fidelityOf('Admin', 'POST /api/admin/packs/add, /api/admin/packs/remove', {
-    name: withSchema(textSchema, aside('honoured', 'The name of a pack of GET /api/admin/packs.')),
-  }),
-];
+const packFields = { name: honoured(readName, 'The name of a pack of GET /api/admin/packs.') };
 
 /** The optional engines of the catalogue, which go on being installed without the client. */
 export function packEndpoints({ access, packs }: PackServices): PlainEndpoint[] {
@@ -28,12 +23,17 @@ export function packEndpoints({ access, packs }: PackServices): PlainEndpoint[] 
     summary: string,
     change: (own: PackInstalls, name: string) => boolean | Promise<boolean>,
   ) =>
-    adminRow(path, summary, async (call) => {
-      const own = await allowed(call);
-      const name = readName((await bodyOf(call)).name, 'name');
-      const success = await change(own, name);
-      return json(success ? { success } : { success, error: `There is no pack ${name} for this system.` });
-    });
+    adminRow(
+      path,
+      summary,
+      async (call) => {
+        const own = await allowed(call);
+        const { name } = readFields(packFields, await bodyOf(call));
+        const success = await change(own, name);
+        return json(success ? { success } : { success, error: `There is no pack ${name} for this system.` });
+      },
+      { fields: packFields },
+    );
   return [
     adminReadRow('/api/admin/packs', 'The optional engines: what each brings, and which are installed.', async (call) =>
       json({ packs: (await (await allowed(call)).list()).map(packEntry) }),

@@ -1,15 +1,15 @@
 import { AppError } from '../../core/errors.ts';
-import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
+import type { JsonSchema } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures, TextService } from '../../core/text-service.ts';
 import type { DayUsage } from '../../core/usage.ts';
 import { type Call, json } from '../../http/call.ts';
 import { adminRead } from '../access.ts';
 import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
-import { aside, fidelityOf, textSchema, withSchema } from '../fields.ts';
+import { aside, textSchema, withSchema } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
-import { loadSettingsEndpoints, loadSettingsFidelity } from './load-settings.ts';
+import { loadSettingsEndpoints } from './load-settings.ts';
 
 /** Per-model part of the context. */
 export interface AdminContext {
@@ -52,20 +52,16 @@ type StateAnswer = (states: SavedStates, slot: number) => Promise<object | undef
 
 const field = (schema: JsonSchema, note: string) => withSchema(schema, aside('honoured', note));
 
-export const adminFidelity: readonly EndpointFidelity[] = [
-  loadSettingsFidelity,
-  fidelityOf('Admin', 'POST /api/admin/save_state, /api/admin/load_state', {
-    slot: field({ type: 'integer', default: 0 }, 'The number of the slot.'),
-  }),
-  fidelityOf('Admin', 'POST /api/admin/reload_config', {
-    filename: field(
-      textSchema,
-      'One of list_options (a config, a model, initial_model, unload_model) or of GET /api/admin/models.',
-    ),
-    baseconfig: field(textSchema, 'A base config, which filename overrides.'),
-    overrideconfig: field(textSchema, 'An older name of baseconfig.'),
-  }),
-];
+const slotFields = { slot: field({ type: 'integer', default: 0 }, 'The number of the slot.') };
+
+const reloadFields = {
+  filename: field(
+    textSchema,
+    'One of list_options (a config, a model, initial_model, unload_model) or of GET /api/admin/models.',
+  ),
+  baseconfig: field(textSchema, 'A base config, which filename overrides.'),
+  overrideconfig: field(textSchema, 'An older name of baseconfig.'),
+};
 
 export function adminEndpoints({ access, swap, keys, usage }: AdminServices): ModelEndpoint<AdminContext>[] {
   const allowed = (call: Call): ModelSwap | undefined => (mayAdminister(access, call) ? swap : undefined);
@@ -86,7 +82,7 @@ export function adminEndpoints({ access, swap, keys, usage }: AdminServices): Mo
         const answered = await (exclusive ? text.exclusively(ticketFor(call, ''), work) : work());
         return json({ success: Boolean(answered), ...(answered ?? refused) });
       },
-      { queued: true },
+      { ...(exclusive && { fields: slotFields }), queued: true },
     );
   const noSizes = { new_state_size: 0, new_tokens: 0 };
   const noStates = { old_states: [], ...noSizes };
@@ -136,6 +132,7 @@ export function adminEndpoints({ access, swap, keys, usage }: AdminServices): Mo
         const reason = success ? undefined : models?.failure?.()?.reason;
         return json({ success, ...(reason === undefined ? {} : { error: reason }) });
       },
+      { fields: reloadFields },
     ),
     ...loadSettingsEndpoints({ access, swap }),
   ];

@@ -1,11 +1,9 @@
 import { describe, expect } from 'vitest';
-import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { noKey } from '../../core/owner.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Answered } from '../testing/asked.ts';
-import { asking, type Proof, proveFidelity, type Seen } from '../testing/fidelity-proof.ts';
+import { asking, type Proof, proveFidelity, type Seen, tableOf } from '../testing/fidelity-proof.ts';
 import { fakeImage, pixelAt, pngOf } from '../testing/pictures.ts';
-import { comfyFidelity } from './fields.ts';
 import { node, stockBody, stockGraph } from './testing/graphs.ts';
 import { sendPicture } from './testing/sent.ts';
 import { comfyWorld } from './testing/world.ts';
@@ -43,11 +41,10 @@ const refusal = (reply: unknown) =>
     error: { type: expect.any(String), message: expect.any(String) },
     node_errors: expect.any(Object),
   });
-const tableOf = (endpoint: string) =>
-  comfyFidelity.find((table) => table.endpoint.includes(endpoint)) as EndpointFidelity;
+const { rows } = comfyWorld();
 
 proveFidelity({
-  table: tableOf('POST /prompt'),
+  table: tableOf(rows, 'POST /prompt'),
   base: stockBody(),
   ask: asking(world, 'POST', '/prompt'),
   proofs,
@@ -74,7 +71,7 @@ describe.each(['/queue', '/history'])('POST %s', (path) => {
   }
 
   proveFidelity({
-    table: tableOf('POST /queue'),
+    table: tableOf(rows, 'POST /queue'),
     base: {},
     ask,
     proofs: {
@@ -107,7 +104,7 @@ describe('POST /interrupt', () => {
   }
 
   proveFidelity({
-    table: tableOf('POST /interrupt'),
+    table: tableOf(rows, 'POST /interrupt'),
     base: {},
     ask,
     proofs: { prompt_id: { send: { prompt_id: 'other' }, asks: { running: 1 }, refuses: [{ prompt_id: {} }] } },
@@ -115,7 +112,13 @@ describe('POST /interrupt', () => {
   });
 });
 
-proveFidelity({ table: tableOf('POST /free'), base: {}, ask: asking(world, 'POST', '/free'), proofs: {}, refusal });
+proveFidelity({
+  table: tableOf(rows, 'POST /free'),
+  base: {},
+  ask: asking(world, 'POST', '/free'),
+  proofs: {},
+  refusal,
+});
 
 describe('POST /upload/image', () => {
   const transparent = JSON.stringify({ filename: 'there.png' });
@@ -137,7 +140,7 @@ describe('POST /upload/image', () => {
   };
 
   proveFidelity({
-    table: tableOf('POST /upload/image'),
+    table: tableOf(rows, 'POST /upload/image'),
     base: {},
     ask: sending('/upload/mask'),
     proofs: {

@@ -1,8 +1,6 @@
-import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { tryParseJson } from '../../core/json.ts';
 import * as f from '../fields.ts';
 
-const dialect = 'ComfyUI';
 const flag = f.orElse(f.looseFlag, false);
 /** Ids are texts, and some clients have numbers for them. */
 const readId: f.Read<string> = f.described(f.textOrNumber, (value, path) =>
@@ -66,11 +64,3 @@ export const originalFields = {
   subfolder: f.honoured(f.orElse(f.readText, '')),
   type: f.honoured(readType),
 };
-
-export const comfyFidelity: readonly EndpointFidelity[] = [
-  f.fidelityOf(dialect, 'POST /prompt', promptFields),
-  f.fidelityOf(dialect, 'POST /queue, POST /history', dropFields),
-  f.fidelityOf(dialect, 'POST /interrupt', interruptFields),
-  f.fidelityOf(dialect, 'POST /free', freeFields),
-  f.fidelityOf(dialect, 'POST /upload/image, POST /upload/mask', uploadFields),
-];

@@ -11,7 +11,7 @@ import { atPaths, bodyOf, decodedPath, endpointRow, type ModelEndpoint, withServ
 import { readFields } from '../fields.ts';
 import { factsFor, networksOf, type PictureParts, type PictureServices } from '../pictures/request.ts';
 import { comfyFamily } from './errors.ts';
-import { dropFields, freeFields, interruptFields } from './fields.ts';
+import { dropFields, freeFields, interruptFields, promptFields, uploadFields } from './fields.ts';
 import { upload, view } from './files.ts';
 import { type ComfyQueue, features } from './queue.ts';
 
@@ -41,12 +41,17 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
       { ...legacyOpen(rule), method: 'GET' },
     );
   const drop = (path: string, summary: string, remove: (owner: Owner, ids?: readonly string[]) => void): Own =>
-    post(path, summary, async (call) => {
-      const { clear, delete: ids } = readFields(dropFields, await bodyOf(call, 'object'));
-      if (clear) remove(ownerOf(call));
-      else if (ids) remove(ownerOf(call), ids);
-      return json({});
-    });
+    post(
+      path,
+      summary,
+      async (call) => {
+        const { clear, delete: ids } = readFields(dropFields, await bodyOf(call, 'object'));
+        if (clear) remove(ownerOf(call));
+        else if (ids) remove(ownerOf(call), ids);
+        return json({});
+      },
+      { fields: dropFields },
+    );
   const classes = async (call: Call, facts: ImageFacts | undefined) => {
     const { objectInfo } = await import('./object-info.ts');
     return objectInfo(facts, call.authorized ? prompts.files.of(ownerOf(call)).sent() : []);
@@ -57,7 +62,10 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
     return queuePrompt(call, parts, prompts);
   };
   const endpoints = [
-    post('/prompt', 'Put a graph into the queue.', takePrompt, { queued: true }),
+    post('/prompt', 'Put a graph into the queue.', takePrompt, {
+      fields: promptFields,
+      queued: true,
+    }),
     get('/prompt', 'Number of remaining prompts.', () => ({ exec_info: { queue_remaining: prompts.remaining } })),
     get('/queue', 'Running and waiting prompts.', (call) => prompts.queue(ownerOf(call)), read('images')),
     drop('/queue', 'Remove waiting prompts.', (owner, ids) => prompts.dropPending(owner, ids)),
@@ -74,21 +82,33 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
       (call) => prompts.entry(ownerOf(call), lastPart(call.path)),
       read('images'),
     ),
-    post('/interrupt', 'Stop running prompts.', async (call) => {
-      prompts.interrupt(ownerOf(call), readFields(interruptFields, await bodyOf(call, 'object')).prompt_id);
-      return json({});
-    }),
-    post('/free', 'Accepted: models are loaded and unloaded automatically.', async (call) =>
-      json({}, 200, ignoredHeader(freeFields, await bodyOf(call, 'object'))),
+    post(
+      '/interrupt',
+      'Stop running prompts.',
+      async (call) => {
+        prompts.interrupt(ownerOf(call), readFields(interruptFields, await bodyOf(call, 'object')).prompt_id);
+        return json({});
+      },
+      { fields: interruptFields },
+    ),
+    post(
+      '/free',
+      'Accepted: models are loaded and unloaded automatically.',
+      async (call) => json({}, 200, ignoredHeader(freeFields, await bodyOf(call, 'object'))),
+      { fields: freeFields },
     ),
     post('/view', 'A picture by its name.', (call) => view(call, storeOf(call)), {
       ...legacyOpen(read('images')),
       method: 'GET',
     }),
     post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, storeOf(call), 'image'), {
+      fields: uploadFields,
       form: {},
     }),
-    post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, storeOf(call), 'mask'), { form: {} }),
+    post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, storeOf(call), 'mask'), {
+      fields: uploadFields,
+      form: {},
+    }),
     get('/object_info', 'The classes of nodes.', classes),
     get('/object_info/', 'One class of nodes.', async (call, facts) => {
       const name = lastPart(call.path);

@@ -137,7 +137,7 @@ describe('asControls', () => {
   const table: Table = { ...asControls({ grammar: 'As everywhere.', top_k: '' }, { check: readNumber }) };
 
   test('documents controls in the table of a dialect', () => {
-    expect(fidelityOf('Some API', 'POST /some', table).fields).toEqual([
+    expect(fidelityOf(table)).toEqual([
       { field: 'grammar', handling: 'honoured', note: 'As everywhere.' },
       { field: 'top_k', handling: 'honoured' },
     ]);

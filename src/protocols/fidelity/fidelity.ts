@@ -2,7 +2,7 @@ import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidel
 import { fillPage } from '../../core/fill-page.ts';
 import { type Family, json } from '../../http/call.ts';
 import { information } from '../access.ts';
-import { type EndpointShape, endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import { documentedPaths, type EndpointShape, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { fidelityOf, type Table } from '../fields.ts';
 
 export const fidelityFamily: Family = {
@@ -21,22 +21,36 @@ const handlings: Readonly<Record<Handling, string>> = {
 };
 
 /** The field tables of all endpoints, as decoders and documentation use them. */
-export function fidelityEndpoint(tables: () => Promise<readonly EndpointFidelity[]>): PlainEndpoint {
+export function fidelityEndpoint(endpoints: () => readonly EndpointShape[]): PlainEndpoint {
   const summary = 'Which fields of each API are honoured, approximated, ignored or refused.';
   const get = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family: fidelityFamily });
-  return get('/api/extra/fidelity', summary, async () => json({ handling: handlings, endpoints: await tables() }));
+  return get('/api/extra/fidelity', summary, () => json({ handling: handlings, endpoints: fieldTables(endpoints()) }));
 }
 
 /** The field tables of endpoints. Those with the same table are listed together: `POST /a, /b`. */
-export function fieldTablesOf(dialect: string, endpoints: readonly EndpointShape[]): readonly EndpointFidelity[] {
-  const operations = new Map<Table, string>();
-  for (const { method, path, fields, aliasOf } of endpoints) {
-    if (!fields || aliasOf !== undefined) continue;
-    const earlier = operations.get(fields);
-    const own = earlier?.startsWith(`${method} `) ? path : `${method} ${path}`;
-    operations.set(fields, earlier === undefined ? own : `${earlier}, ${own}`);
+export function fieldTables(endpoints: readonly EndpointShape[]): readonly EndpointFidelity[] {
+  const found = new Map<Table, { readonly dialect: string; readonly operations: string[] }>();
+  for (const endpoint of endpoints) {
+    if (endpoint.aliasOf !== undefined) continue;
+    const { method, family, events = {} } = endpoint;
+    const paths = documentedPaths(endpoint).map(({ path, fields }) => [`${method} ${path}`, fields] as const);
+    for (const [operation, table] of [...paths, ...Object.entries(events)]) {
+      if (!table) continue;
+      const earlier = found.get(table);
+      if (earlier) earlier.operations.push(operation.replace(`${earlier.operations[0]?.split(' ')[0]} `, ''));
+      else found.set(table, { dialect: family.title, operations: [operation] });
+    }
   }
-  return [...operations].map(([table, heading]) => fidelityOf(dialect, heading, table));
+  return [...found].map(([table, { dialect, operations }]) => ({
+    dialect,
+    endpoint: operations.join(', '),
+    fields: fidelityOf(table),
+  }));
+}
+
+/** The page under docs/apis/ that documents an endpoint. */
+export function pageOf({ scope, family }: EndpointShape): string {
+  return scope === 'audio' ? 'audio' : family.name;
 }
 
 /** Replaces everything between the two markers of a documentation page by the tables of its endpoints. */

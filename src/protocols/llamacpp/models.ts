@@ -14,19 +14,18 @@ export interface ModelMemoryParts extends Pick<DialectParts, 'modelName'> {
   readonly memory?: ModelMemory | undefined;
 }
 
+const modelFields = {
+  model: f.honoured(f.readText, 'a model of any kind, by the names of `GET /v1/models` and `GET /api/extra/models`'),
+};
+
 const row = endpointRow(adminOnly, {
   method: 'POST',
   match: 'exact',
   queued: false,
   family: llamacppFamily,
+  fields: modelFields,
   modelSelection: 'own-name',
 });
-
-const modelFields = {
-  model: f.honoured(f.readText, 'a model of any kind, by the names of `GET /v1/models` and `GET /api/extra/models`'),
-};
-
-export const modelMemoryFidelity = f.fidelityOf('llama.cpp server', 'POST /models/load, /models/unload', modelFields);
 
 /** Load and unload by name. Both answer at once; `GET /api/extra/models` shows the state. */
 export const modelMemoryEndpoints: readonly ModelEndpoint<ModelMemoryParts>[] = [

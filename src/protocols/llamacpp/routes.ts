@@ -13,7 +13,7 @@ import {
 import { isAbsent } from '../fields.ts';
 import { completionEndpoints } from './completion.ts';
 import { embeddingEndpoints } from './embedding.ts';
-import { errorBody, llamacppFamily } from './errors.ts';
+import { llamacppFamily } from './errors.ts';
 import { type ModelMemoryParts, modelMemoryEndpoints } from './models.ts';
 import { type StatusParts, type StatusServices, statusEndpoints } from './status.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
@@ -24,27 +24,10 @@ export interface LlamacppParts extends StatusParts, EmbeddingParts, ModelMemoryP
 export interface LlamacppServices extends StatusServices, Pick<LlamacppParts, 'memory' | 'readChat'> {}
 
 const row = endpointRow(write('admin'), { method: 'POST', match: 'exact', queued: false, family: llamacppFamily });
-const unsupported = (sentence: string) => (): Reply => json(errorBody(501, sentence), 501);
 const disabled = (): Reply => json({ error: { message: 'this feature is disabled', type: 'feature_disabled' } }, 403);
 
 /** Endpoints of the llama.cpp server that are refused, in the words that its clients know. */
 const refusedEndpoints: readonly PlainEndpoint[] = [
-  row(
-    '/props',
-    'Not there: settings are given at the start of the server.',
-    unsupported('This server does not support changing global properties.'),
-  ),
-  row(
-    '/slots/',
-    'Not there: slots cannot be saved, restored or erased.',
-    unsupported('This server does not support saving, restoring or erasing slots.'),
-    { ...write('text'), match: 'prefix' },
-  ),
-  row(
-    '/lora-adapters',
-    'Not there: adapters are given at the start of the server.',
-    unsupported('This server cannot change its LoRA adapters while it runs; start it with --lora FILE.'),
-  ),
   row(
     '/chat/completions/control',
     'Not there: the thinking of a running reply cannot be ended.',

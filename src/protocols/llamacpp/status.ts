@@ -5,7 +5,7 @@ import { hiddenModelName } from '../../core/model-names.ts';
 import type { GenerationRequest, PromptProgress } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { information, legacyOpen, read } from '../access.ts';
+import { information, legacyOpen, read, write } from '../access.ts';
 import { readControls } from '../controls/decode.ts';
 import { type DialectParts, type DialectServices, dialectControls, modalities } from '../dialect.ts';
 import { atPaths, endpointRow, type ModelEndpoint, modelInQuery } from '../endpoint.ts';
@@ -44,7 +44,30 @@ export const statusEndpoints: readonly ModelEndpoint<StatusParts>[] = [
   row('/slots', 'What runs now, in figures: no texts.', slotsReply, { ...legacyOpen(read('text')), ...ofNamedModel }),
   row('/metrics', 'Figures for Prometheus.', metricsReply, legacyOpen(read())),
   row('/lora-adapters', 'The LoRA adapters of the text model.', loraReply, read()),
+  row(
+    '/props',
+    'Not there: settings are given at the start of the server.',
+    unsupported('This server does not support changing global properties.'),
+    { ...write('admin'), method: 'POST' },
+  ),
+  row(
+    '/slots/',
+    'Not there: slots cannot be saved, restored or erased.',
+    unsupported('This server does not support saving, restoring or erasing slots.'),
+    { ...write('text'), method: 'POST', match: 'prefix' },
+  ),
+  row(
+    '/lora-adapters',
+    'Not there: adapters are given at the start of the server.',
+    unsupported('This server cannot change its LoRA adapters while it runs; start it with --lora FILE.'),
+    { ...write('admin'), method: 'POST' },
+  ),
 ];
+
+/** In the words that clients of the llama.cpp server know. */
+function unsupported(sentence: string): () => Reply {
+  return () => json(errorBody(501, sentence), 501);
+}
 
 const hiddenFailure = 'The model could not be loaded; the log of the server says why.';
 

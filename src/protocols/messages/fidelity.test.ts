@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { JsonObject } from '../../http/body.ts';
-import { fieldTablesOf } from '../fidelity/fidelity.ts';
+import { fieldTables } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
@@ -152,7 +152,7 @@ function passedOver(type: string): Proof {
   return { send: sends({ type: 'text', text: 'Hi' }, { type, data: 'x' }), named: 'messages[0].content[1]' };
 }
 
-for (const table of fieldTablesOf('Messages', messagesEndpoints(dialectParts()))) {
+for (const table of fieldTables(messagesEndpoints(dialectParts()))) {
   const [method = '', path = ''] = table.endpoint.split(' ');
   const known = new Set(table.fields.map(({ field }) => field));
   const own = table.fields.some(({ field, handling }) => field === 'max_tokens' && handling === 'ignored')

@@ -3,7 +3,7 @@ import { AppError, asAppError } from '../../core/errors.ts';
 import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import type { DialectParts } from '../dialect.ts';
-import { fieldTablesOf } from '../fidelity/fidelity.ts';
+import { fieldTables } from '../fidelity/fidelity.ts';
 import { ignoredIn } from '../fields.ts';
 import { bindAll } from '../testing/bind.ts';
 import {
@@ -254,7 +254,7 @@ test('messagesFamily.errorReply: retry-after for a full queue', () => {
 });
 
 test('messagesEndpoints: their tables list every field once', () => {
-  for (const { fields } of fieldTablesOf('', messagesEndpoints(dialectParts()))) {
+  for (const { fields } of fieldTables(messagesEndpoints(dialectParts()))) {
     expect(new Set(fields.map(({ field }) => field)).size).toBe(fields.length);
   }
   expect(ignoredIn(createFields, { speed: 'fast', stream: true })).toEqual(['speed']);

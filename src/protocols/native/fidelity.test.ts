@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { samplingFields } from '../../core/sampling-fields.ts';
-import { fieldTablesOf } from '../fidelity/fidelity.ts';
+import { fieldTables } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
 import { controlParts, finishEvent, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { listProofs, scriptedOthers } from '../testing/embedding.ts';
@@ -86,8 +86,8 @@ const proofs: Readonly<Record<string, Proof>> = {
   },
 };
 
-const tables = fieldTablesOf('Native text API', [...generateEndpoints, embeddingsEndpoint]);
-const [generation, embeddings] = tables;
+const tables = fieldTables([...generateEndpoints, embeddingsEndpoint]);
+const [generation, , embeddings] = tables;
 
 for (const table of generation ? [generation] : []) {
   for (const path of ['/api/v1/generate', '/api/extra/generate/stream']) {

@@ -28,7 +28,6 @@ export type GenerateParts = Pick<
   'text' | 'controlParts' | 'applyDefaults' | 'startTimer' | 'replacePlaceholders'
 >;
 
-const dialect = 'Native text API';
 const projector = 'Refused where the loaded model has no projector for it (--mmproj).';
 
 export const generateFields = {
@@ -41,6 +40,12 @@ export const generateFields = {
   audio: f.honoured(readNativeMedia, `as images, with wav, mp3 or flac inside. ${projector}`),
   replace_instruct_placeholders: f.honoured(f.orElse(f.looseFlag, true)),
   ...controlFields,
+};
+
+const legacyFields = {
+  text: generateFields.prompt,
+  max: generateFields.max_length,
+  top_k: generateFields.top_k,
 };
 
 const row = endpointRow(write('text'), { method: 'POST', match: 'ending', queued: true, family: nativeFamily });
@@ -57,7 +62,7 @@ export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
     answerStream,
     replayed,
   ),
-  row('/request', 'An old and small form of generate: text, max and top_k.', answerLegacy),
+  row('/request', 'An old and small form of generate: text, max and top_k.', answerLegacy, { fields: legacyFields }),
 ];
 
 async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
@@ -82,12 +87,6 @@ async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
 }
 
 const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as const;
-
-export const legacyFidelity = f.fidelityOf(dialect, 'POST /request', {
-  text: generateFields.prompt,
-  max: generateFields.max_length,
-  top_k: generateFields.top_k,
-});
 
 async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
   const sent = await bodyOf(call);
@@ -263,9 +262,7 @@ const abortReplies: Record<AbortOutcome, { readonly success: string; readonly do
 
 const keyNote = 'The key that came with the request; nothing means the running one.';
 
-const taskPaths = 'POST /api/extra/generate/check, /api/extra/last_logprobs, /api/extra/abort';
 const keyFields = { genkey: f.withSchema(f.textOrNumber, f.aside('honoured', keyNote)) };
-export const taskFidelity = f.fidelityOf(dialect, taskPaths, keyFields);
 
 type TaskDeps = Pick<GenerateParts, 'text'>;
 
@@ -286,14 +283,17 @@ export const taskEndpoints: readonly ModelEndpoint<TaskDeps>[] = [
     '/api/extra/abort',
     'Stop the running generation, or the one with this genkey.',
     async (call, { text }: TaskDeps) => json(abortReplies[text.abort(await genkeyOf(call), clientOf(call))]),
-    { ...write('text'), recorded: true },
+    { ...write('text'), fields: keyFields, recorded: true },
   ),
 ];
 
 function both(path: string, summary: string, answer: (genkey: string, client: string, text: TextService) => Reply) {
   const handle = async (call: Call, { text }: TaskDeps): Promise<Reply> =>
     answer(call.method === 'POST' ? await genkeyOf(call) : '', clientOf(call), text);
-  return [task(path, `${summary} Only without a genkey.`, handle, { method: 'GET' }), task(path, summary, handle)];
+  return [
+    task(path, `${summary} Only without a genkey.`, handle, { method: 'GET' }),
+    task(path, summary, handle, { fields: keyFields }),
+  ];
 }
 
 function check(genkey: string, client: string, text: TextService): Reply {

@@ -6,8 +6,9 @@ import { type Family, json, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf } from '../testing/doubles.ts';
-import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { musicEndpoints, musicFidelity } from './music.ts';
+import { asking, type Proof, proveFidelity, tableOf } from '../testing/fidelity-proof.ts';
+import { nativeFamily } from './errors.ts';
+import { musicEndpoints } from './music.ts';
 
 const family: Family = {
   name: 'test',
@@ -164,7 +165,7 @@ const proofs: Readonly<Record<string, Proof>> = {
 };
 
 proveFidelity({
-  table: musicFidelity,
+  table: tableOf(musicEndpoints({ family: nativeFamily, newSeed: () => 1 }), 'POST /api/extra/music/prepare'),
   base: { caption: 'calm piano' },
   ask: asking(world, 'POST', generate),
   proofs,

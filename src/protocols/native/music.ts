@@ -24,6 +24,7 @@ export function musicEndpoints({ family, newSeed }: { readonly family: Family; r
     match: 'ending',
     queued: true,
     modelSelection: 'any-name',
+    fields: musicFields,
     family,
   });
 
@@ -205,9 +206,3 @@ const musicFields = {
   task_type: f.refused('Only text2music.', textToMusicOnly),
   music_reference_audio_data: f.refused('Songs are generated from text only.', noReference),
 };
-
-export const musicFidelity = f.fidelityOf(
-  'Native text API',
-  'POST /api/extra/music/prepare, /api/extra/music/generate',
-  musicFields,
-);

@@ -4,13 +4,13 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { write } from '../access.ts';
 import { answerList, type EmbeddingParts, listFields } from '../embedding.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint, withServices } from '../endpoint.ts';
-import { fidelityOf, honoured, readFields, readText } from '../fields.ts';
+import { honoured, readFields, readText } from '../fields.ts';
 import { noteHeaders } from '../spoken-reply.ts';
 import { nativeFamily, readInput } from './errors.ts';
 import { type GenerateParts, generateEndpoints, taskEndpoints } from './generate.ts';
 import { cacheEndpoint, type InfoParts, type InfoServices, infoEndpoints } from './info.ts';
-import { musicEndpoints, musicFidelity } from './music.ts';
-import { nativeSpeechEndpoint, nativeSpeechFidelity, type SpeechParts, transcribeEndpoint } from './speech.ts';
+import { musicEndpoints } from './music.ts';
+import { nativeSpeechEndpoint, type SpeechParts, transcribeEndpoint } from './speech.ts';
 import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
 import { type StreamParts, streamEndpoints } from './streams.ts';
 import { type SyncParts, syncEndpoints } from './synced-records.ts';
@@ -49,8 +49,6 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<Omit<Na
 const row = endpointRow(write('tools'), { method: 'POST', match: 'ending', queued: false, family: nativeFamily });
 
 const embeddingsFields = listFields({ truncate: true });
-/** Of endpoints that reply with sound. */
-export const nativeSoundFidelity = [nativeSpeechFidelity, musicFidelity];
 
 export const embeddingsEndpoint: ModelEndpoint<EmbeddingParts> = row(
   '/api/extra/embeddings',
@@ -102,17 +100,22 @@ export function webSearchEndpoint(search: WebSearch | undefined): PlainEndpoint 
 }
 
 const pageFields = { url: honoured(readText, 'An http or https address on the public internet.') };
-export const webPageFidelity = fidelityOf('Native text API', 'POST /api/extra/webpage', pageFields);
 
 /** A page for clients that attach it to a chat: the content policy and CORS keep browsers from fetching it. */
 export function webPageEndpoint(search: WebSearch | undefined): PlainEndpoint {
   const summary = 'Fetch a page through this server (--websearch): its type and its bytes in base64.';
-  return row('/api/extra/webpage', summary, async (call) => {
-    if (!search) throw new AppError('unsupported', { feature: 'Fetching pages', instead: 'start it with --websearch' });
-    const { url } = readFields(pageFields, await bodyOf(call));
-    const answer = await search.page(url, call.signal);
-    if ('problem' in answer) return json({ success: false, error: answer.problem });
-    const data = Buffer.from(answer.bytes).toString('base64');
-    return json({ success: true, url, content_type: answer.contentType, data });
-  });
+  return row(
+    '/api/extra/webpage',
+    summary,
+    async (call) => {
+      if (!search)
+        throw new AppError('unsupported', { feature: 'Fetching pages', instead: 'start it with --websearch' });
+      const { url } = readFields(pageFields, await bodyOf(call));
+      const answer = await search.page(url, call.signal);
+      if ('problem' in answer) return json({ success: false, error: answer.problem });
+      const data = Buffer.from(answer.bytes).toString('base64');
+      return json({ success: true, url, content_type: answer.contentType, data });
+    },
+    { fields: pageFields },
+  );
 }

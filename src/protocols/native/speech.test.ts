@@ -4,9 +4,9 @@ import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf } from '../testing/doubles.ts';
-import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
+import { asking, type Proof, proveFidelity, tableOf } from '../testing/fidelity-proof.ts';
 import { lost, type SpokenScript, scriptedSpeech } from '../testing/spoken.ts';
-import { nativeSpeechEndpoint, nativeSpeechFidelity } from './speech.ts';
+import { nativeSpeechEndpoint } from './speech.ts';
 
 function world(script: SpokenScript | 'none' = {}) {
   const { speech, asked } = scriptedSpeech(script === 'none' ? {} : script);
@@ -104,7 +104,7 @@ const proofs: Readonly<Record<string, Proof>> = {
 };
 
 proveFidelity({
-  table: nativeSpeechFidelity,
+  table: tableOf([nativeSpeechEndpoint], 'POST /api/extra/tts'),
   base: { input: 'Hello.' },
   ask: asking(world, 'POST', '/api/extra/tts'),
   proofs,

@@ -26,9 +26,6 @@ export type SpeechParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
 const speechModel = { queued: true, modelSelection: 'any-name' } as const;
 const row = endpointRow(write('audio'), { method: 'POST', match: 'ending', family: nativeFamily, ...speechModel });
 
-export const nativeSpeechEndpoint = row('/api/extra/tts', 'A text as speech: wav by default.', speak);
-export const transcribeEndpoint = row('/api/extra/transcribe', 'Speech to text.', transcribe, { form: {} });
-
 /** Formats that are not known are WAV in this dialect. */
 const readFormat: f.Read<SpeechFormat> = f.described(
   { enum: speechFormats },
@@ -43,8 +40,6 @@ const nativeSpeechFields = {
   model: f.ignored(),
   stream: f.ignored('The file is sent whole.'),
 };
-
-export const nativeSpeechFidelity = f.fidelityOf('Native text API', 'POST /api/extra/tts', nativeSpeechFields);
 
 /** Sent whole: clients of this dialect decode it as one file. */
 async function speak(call: Call, parts: Pick<SpeechParts, 'taskServices'>): Promise<Reply> {
@@ -63,7 +58,13 @@ async function speak(call: Call, parts: Pick<SpeechParts, 'taskServices'>): Prom
 
 const transcribeFields = { ...recordingFields, ...languageFields };
 
-export const transcribeFidelity = f.fidelityOf('Native', 'POST /api/extra/transcribe', transcribeFields);
+export const nativeSpeechEndpoint = row('/api/extra/tts', 'A text as speech: wav by default.', speak, {
+  fields: nativeSpeechFields,
+});
+export const transcribeEndpoint = row('/api/extra/transcribe', 'Speech to text.', transcribe, {
+  fields: transcribeFields,
+  form: {},
+});
 
 async function transcribe(call: Call, { taskServices, startTimer }: SpeechParts): Promise<Reply> {
   const fields = f.readFields(transcribeFields, await formOrBody(call));

@@ -1,10 +1,9 @@
 import { AppError } from '../../core/errors.ts';
-import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { type Call, json } from '../../http/call.ts';
 import type { ResumableStreams } from '../../http/resumable-streams.ts';
 import { read, write } from '../access.ts';
 import { decodedPath, endpointRow, type PlainEndpoint } from '../endpoint.ts';
-import { described, fidelityOf, honoured, readFields } from '../fields.ts';
+import { described, honoured, readFields } from '../fields.ts';
 import { nativeFamily } from './errors.ts';
 
 export interface StreamParts {
@@ -16,7 +15,7 @@ const path = '/api/extra/stream/';
 const row = endpointRow(read(), {
   method: 'GET',
   match: 'prefix',
-  below: ['{id}'],
+  below: { '{id}': undefined },
   queued: false,
   family: nativeFamily,
 });
@@ -28,6 +27,7 @@ export function streamEndpoints({ streams }: StreamParts): readonly PlainEndpoin
       path,
       'Take up a stream that was requested with x-parley-resumable, by its request id: the events after Last-Event-ID or ?after=N.',
       (call) => streams.takeUp(idOf(call), positionOf(call), call),
+      { below: { '{id}': streamFields } },
     ),
     row(
       path,
@@ -56,12 +56,6 @@ const streamFields = {
     'false or 0: only the events that are there, or status 204 if there are none.',
   ),
 };
-
-export const streamFidelity: EndpointFidelity = fidelityOf(
-  'Native text API',
-  'GET /api/extra/stream/{id}',
-  streamFields,
-);
 
 /** An `EventSource` repeats the address that it was given, and sends the header when it connects again. */
 function positionOf({ headers, query }: Call): { readonly after: number; readonly follow: boolean } {

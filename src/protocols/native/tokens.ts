@@ -1,4 +1,3 @@
-import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { tryParseJson } from '../../core/json.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read } from '../access.ts';
@@ -11,7 +10,6 @@ export interface TokenParts extends DialectModel {
   readonly readChat: ReadChat;
 }
 
-const dialect = 'Native text API';
 const mostIds = 65_535;
 
 const countFields = {
@@ -28,23 +26,25 @@ const joinFields = {
   special: f.honoured(f.orElse(f.looseFlag, true)),
 };
 
-export const tokenFidelity: readonly EndpointFidelity[] = [
-  f.fidelityOf(dialect, 'POST /api/extra/tokencount', countFields),
-  f.fidelityOf(dialect, 'POST /api/extra/detokenize', joinFields),
-  f.fidelityOf(dialect, 'POST /api/extra/json_to_grammar', {
-    schema: f.withSchema(f.objectSchema, f.aside('honoured', 'Or the schema is the body itself.')),
-  }),
-];
+const grammarFields = {
+  schema: f.withSchema(f.objectSchema, f.aside('honoured', 'Or the schema is the body itself.')),
+};
 
 const row = endpointRow(read(), { method: 'POST', match: 'ending', queued: false, family: nativeFamily });
 
 export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
-  row('/api/extra/tokencount', 'The tokens of a text, and how many they are.', countTokens, { recorded: false }),
+  row('/api/extra/tokencount', 'The tokens of a text, and how many they are.', countTokens, {
+    fields: countFields,
+    recorded: false,
+  }),
   row('/api/extra/tokenize', 'Another name for /api/extra/tokencount.', countTokens, {
+    fields: countFields,
     aliasOf: '/api/extra/tokencount',
   }),
-  row('/api/extra/detokenize', 'The text of a list of tokens.', joinTokens),
-  row('/api/extra/json_to_grammar', 'A GBNF grammar that only lets through what fits a JSON schema.', makeGrammar),
+  row('/api/extra/detokenize', 'The text of a list of tokens.', joinTokens, { fields: joinFields }),
+  row('/api/extra/json_to_grammar', 'A GBNF grammar that only lets through what fits a JSON schema.', makeGrammar, {
+    fields: grammarFields,
+  }),
 ];
 
 async function countTokens(call: Call, parts: TokenParts): Promise<Reply> {

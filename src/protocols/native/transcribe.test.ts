@@ -4,8 +4,8 @@ import type { TranscriptionEvent } from '../../core/transcription.ts';
 import { handTimer } from '../../http/testing/world.ts';
 import { bind } from '../testing/bind.ts';
 import { callOf, dialectParts, scriptedTranscription } from '../testing/doubles.ts';
-import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { transcribeEndpoint, transcribeFidelity } from './speech.ts';
+import { asking, type Proof, proveFidelity, tableOf } from '../testing/fidelity-proof.ts';
+import { transcribeEndpoint } from './speech.ts';
 
 const script: readonly TranscriptionEvent[] = [
   { type: 'start', seconds: 2 },
@@ -105,7 +105,7 @@ const proofs: Readonly<Record<string, Proof>> = {
 };
 
 proveFidelity({
-  table: transcribeFidelity,
+  table: tableOf([transcribeEndpoint], 'POST /api/extra/transcribe'),
   base: { file: sound },
   ask: ask(),
   proofs,

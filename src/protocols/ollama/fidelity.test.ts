@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { fieldTablesOf } from '../fidelity/fidelity.ts';
+import { fieldTables } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { scriptedOthers } from '../testing/embedding.ts';
@@ -208,7 +208,7 @@ const bases: Readonly<Record<string, JsonObject>> = {
   'POST /api/embeddings': { model: 'm', prompt: 'x' },
 };
 
-for (const table of fieldTablesOf('Ollama', world().rows)) {
+for (const table of fieldTables(world().rows)) {
   const [method = '', path = ''] = table.endpoint.split(' ');
   proveFidelity({
     table,

@@ -35,7 +35,7 @@ test.each([
 });
 
 test('optionFields: every option is documented', () => {
-  const names = fidelityOf('', '', chatFields).fields.map(({ field }) => field);
+  const names = fidelityOf(chatFields).map(({ field }) => field);
   for (const name of ['temperature', 'num_predict', 'num_ctx', 'stop', 'num_gpu'])
     expect(names).toContain(`options.${name}`);
 });

@@ -235,15 +235,17 @@ export const openaiAnswers: a.DialectAnswers = {
     'POST /v1/embeddings': a.json(a.embeddingList),
     'GET /v1/models': a.json(models),
     'GET /v1/models/{id}': a.json(model),
-    'POST /audio/speech': a.oneOf(a.sounds, a.events(speechEvent)),
-    'GET /audio/voices': a.json(a.object({ status: a.words('ok'), voices: a.list(a.text) })),
-    'GET /audio/models': a.json(a.object({ models: a.list(a.object({ id: a.text, 'languages?': a.list(a.text) })) })),
-    'POST /audio/transcriptions': a.oneOf(
+    'POST /v1/audio/speech': a.oneOf(a.sounds, a.events(speechEvent)),
+    'GET /v1/audio/voices': a.json(a.object({ status: a.words('ok'), voices: a.list(a.text) })),
+    'GET /v1/audio/models': a.json(
+      a.object({ models: a.list(a.object({ id: a.text, 'languages?': a.list(a.text) })) }),
+    ),
+    'POST /v1/audio/transcriptions': a.oneOf(
       transcribed,
       a.media('text/plain', 'text/vtt'),
       a.events(transcriptEvent, '[DONE]'),
     ),
-    'POST /audio/translations': a.oneOf(transcribed, a.media('text/plain', 'text/vtt')),
+    'POST /v1/audio/translations': a.oneOf(transcribed, a.media('text/plain', 'text/vtt')),
     'POST /v1/images/generations': a.oneOf(drawn, pictureEvents('image_generation')),
     'POST /v1/images/edits': a.oneOf(drawn, pictureEvents('image_edit')),
     'POST /v1/images/variations': a.oneOf(drawn, pictureEvents('image_edit')),
@@ -253,7 +255,7 @@ export const openaiAnswers: a.DialectAnswers = {
     'POST /v1/chat/completions/input_tokens': { messages: question },
     'POST /v1/completions': { prompt: 'Once upon a time, there was a lighthouse', max_tokens: 60, stream: true },
     'POST /v1/embeddings': { input: ['Hello', 'Good morning'] },
-    'POST /audio/speech': { input: 'Hello, this is the voice of your computer.', response_format: 'mp3' },
+    'POST /v1/audio/speech': { input: 'Hello, this is the voice of your computer.', response_format: 'mp3' },
     'POST /v1/images/generations': { prompt: 'a house on a hill', size: '256x256', n: 1, steps: 8 },
   },
 };

@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { write } from '../access.ts';
-import { endpointRow } from '../endpoint.ts';
+import { atPaths, type EndpointShape, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { openaiError } from '../error-codes.ts';
 
 export const openaiFamily: Family = {
@@ -18,6 +18,19 @@ export const openaiRow = endpointRow(write('text'), {
   queued: true,
   family: openaiFamily,
 });
+
+/** An endpoint below `/v1/audio`, and below `/audio` with any prefix. */
+export function audioRows<Context>(
+  name: string,
+  summary: string,
+  handle: ModelEndpoint<Context>['handle'],
+  own: Partial<EndpointShape>,
+) {
+  return atPaths(openaiRow(`/v1/audio/${name}`, summary, handle, own), `/audio/${name}`);
+}
+
+/** Of endpoints that speak or transcribe. */
+export const audioTask = { ...write('audio'), modelSelection: 'any-name' } as const;
 
 /** Clients of the native API, which share some paths, read `detail`. */
 export function errorBody(error: AppError): object {

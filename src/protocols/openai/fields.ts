@@ -2,8 +2,6 @@ import { asControls, loadedModel, readGenkey, readStop } from '../controls/table
 import * as f from '../fields.ts';
 import { keepOnDisconnect } from '../ticket.ts';
 
-export const dialect = 'OpenAI';
-
 export const afterSampling = 'Computed after the samplers: a token without alternatives has 0.';
 export const projector = 'Refused if the model has no projector for it (--mmproj).';
 const promptFigures =

@@ -30,7 +30,9 @@ export const modelsEndpoints: readonly ModelEndpoint<ModelsParts>[] = [
     match: 'exact',
     aliasOf: '/v1/models',
   }),
-  ...withShortPath(row('/v1/models/', 'One model by its id.', answerOne, { match: 'prefix', below: ['{id}'] })),
+  ...withShortPath(
+    row('/v1/models/', 'One model by its id.', answerOne, { match: 'prefix', below: { '{id}': undefined } }),
+  ),
 ];
 
 interface Shown {

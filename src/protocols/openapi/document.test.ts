@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { type Family, json } from '../../http/call.ts';
 import * as a from '../answers.ts';
-import type { EndpointShape } from '../endpoint.ts';
-import { fidelityOf, honoured, ignored, optional, readText, readWhole } from '../fields.ts';
-import { openapiDocument, operationId, operationsIn, pathsOf } from './document.ts';
+import { documentedPaths, type EndpointShape } from '../endpoint.ts';
+import { honoured, ignored, optional, readText, readWhole, tableSchema } from '../fields.ts';
+import { openapiDocument, operationId } from './document.ts';
 
 const family = (name: string): Family => ({
   name,
@@ -23,8 +23,8 @@ const endpoint = (own: Partial<EndpointShape>): EndpointShape => ({
   ...own,
 });
 
-const some = fidelityOf('Some', 'POST /some', { text: honoured(readText), user: ignored() });
-const list = fidelityOf('Some', 'GET /list', { limit: honoured(optional(readWhole), 'how many') });
+const some = { text: honoured(readText), user: ignored() };
+const list = { limit: honoured(optional(readWhole), 'how many') };
 
 const thing = a.named('Thing', a.object({ name: a.text, 'size?': a.count }));
 const answers: a.DialectAnswers = {
@@ -52,7 +52,7 @@ interface Operation {
 
 function documentOf(...endpoints: readonly EndpointShape[]) {
   const product = { name: 'Parley', version: '1.2.3' };
-  return openapiDocument({ product, endpoints, fidelities: [some, list], answers: [answers] }) as {
+  return openapiDocument({ product, endpoints, answers: [answers] }) as {
     readonly openapi: string;
     readonly info: object;
     readonly tags: readonly object[];
@@ -72,18 +72,21 @@ test('openapiDocument: has version, title and tags', () => {
 });
 
 test('operation: refers to the schema of its field table', () => {
-  const { paths, components } = documentOf(endpoint({}));
+  const { paths, components } = documentOf(endpoint({ fields: some }));
   const operation = paths['/some']?.post;
   expect(operation?.requestBody).toEqual({
     required: true,
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Some' } } },
   });
-  expect(components.schemas.Some).toEqual(some.schema?.());
+  expect(components.schemas.Some).toEqual(tableSchema(some));
   expect(operation?.description).toBe('Requests wait in the queue. Also works below any path prefix.');
 });
 
 test('operation: an alias has the same body, and names its original', () => {
-  const { paths } = documentOf(endpoint({ path: '/other', aliasOf: '/some' }));
+  const { paths } = documentOf(
+    endpoint({ fields: some }),
+    endpoint({ fields: some, path: '/other', aliasOf: '/some' }),
+  );
   expect(paths['/other']?.post).toMatchObject({ 'x-parley-alias-of': '/some' });
   expect(paths['/other']?.post?.requestBody?.content['application/json']?.schema).toEqual({
     $ref: '#/components/schemas/Some',
@@ -109,8 +112,8 @@ test('operation: an endpoint with forms has multipart/form-data', () => {
 test('operation: GET has query parameters, and path segments are parameters', () => {
   const get = { method: 'GET', queued: false } as const;
   const { paths, components } = documentOf(
-    endpoint({ ...get, path: '/list' }),
-    endpoint({ ...get, path: '/v1/models/', match: 'prefix', below: ['{id}'] }),
+    endpoint({ ...get, path: '/list', fields: list }),
+    endpoint({ ...get, path: '/v1/models/', match: 'prefix', below: { '{id}': undefined } }),
   );
   expect(paths['/list']?.get?.parameters).toEqual([
     {
@@ -166,7 +169,7 @@ test('operation: an alias, also below a prefix, has the answer of its original',
       method: 'GET',
       path: '/models/',
       match: 'prefix',
-      below: ['{id}'],
+      below: { '{id}': undefined },
       aliasOf: '/v1/models/',
     }),
   );
@@ -198,31 +201,18 @@ test('openapiDocument: has two methods of one path', () => {
 });
 
 test.each([
-  ['POST /v1/messages', ['POST /v1/messages']],
-  ['POST /api/v1/generate, /api/extra/generate/stream', ['POST /api/v1/generate', 'POST /api/extra/generate/stream']],
-  ['POST /a, POST /b', ['POST /a', 'POST /b']],
-  ['GET and POST /voice/vits', ['GET /voice/vits', 'POST /voice/vits']],
-  ['GET /v1/responses/{id}', ['GET /v1/responses/{id}']],
-  ['DELETE /a, GET /b', ['DELETE /a', 'GET /b']],
-  ['', []],
-  ['some words', []],
-])('operationsIn: %o names %o', (heading, operations) => {
-  expect(operationsIn(heading)).toEqual(operations);
-});
-
-test.each([
   [{ match: 'exact', path: '/ping' }, ['/ping']],
   [{ match: 'ending', path: '/v1/models' }, ['/v1/models']],
-  [{ match: 'prefix', path: '/v1/models/', below: ['{id}'] }, ['/v1/models/{id}']],
+  [{ match: 'prefix', path: '/v1/models/', below: { '{id}': undefined } }, ['/v1/models/{id}']],
   [
-    { match: 'prefix', path: '/v1/responses/', below: ['{id}', '{id}/input_items'] },
+    { match: 'prefix', path: '/v1/responses/', below: { '{id}': undefined, '{id}/input_items': undefined } },
     ['/v1/responses/{id}', '/v1/responses/{id}/input_items'],
   ],
   [{ match: 'prefix', path: '/else/' }, ['/else/{rest}']],
   [{ match: 'prefix', path: '/v1/messages/batches' }, ['/v1/messages/batches']],
   [{ match: 'rest', path: '/v1/' }, []],
-] as const)('pathsOf: %o has %o', (endpoint, paths) => {
-  expect(pathsOf(endpoint)).toEqual(paths);
+] as const)('documentedPaths: %o has %o', (endpoint, paths) => {
+  expect(documentedPaths(endpoint).map(({ path }) => path)).toEqual(paths);
 });
 
 test('operationId: is made of method and path', () => {

@@ -1,30 +1,29 @@
-import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
+import type { JsonSchema } from '../../core/fidelity.ts';
 import type { DialectAnswers } from '../answers.ts';
-import type { EndpointShape } from '../endpoint.ts';
+import { documentedPaths, type EndpointShape } from '../endpoint.ts';
+import { type Table, tableSchema } from '../fields.ts';
 import { responsesWith } from './responses.ts';
 
 interface DocumentParts {
   readonly product: { readonly name: string; readonly version: string };
   readonly endpoints: readonly EndpointShape[];
-  /** The field tables of all endpoints. */
-  readonly fidelities: readonly EndpointFidelity[];
   readonly answers: readonly DialectAnswers[];
 }
 
 /** Generated from the endpoints and their field tables. Pages are for people and not part of it. */
-export function openapiDocument({ product, endpoints, fidelities, answers }: DocumentParts): object {
+export function openapiDocument({ product, endpoints, answers }: DocumentParts): object {
   const described = endpoints.filter(({ family }) => family.name !== 'pages');
-  const schemas = schemasByOperation(fidelities);
+  const schemas = new Map<Table, SentSchema>();
   const paths: Record<string, Record<string, object>> = {};
   const components: Record<string, JsonSchema> = {};
   const responses = responsesWith(answers, components);
   const examples: Readonly<Record<string, object>> = Object.assign({}, ...answers.map((one) => one.examples));
   for (const endpoint of described) {
     const method = endpoint.method.toLowerCase();
-    for (const path of pathsOf(endpoint)) {
+    for (const { path, fields } of documentedPaths(endpoint)) {
       const original = endpoint.aliasOf ?? path;
-      // Some tables name a path with its version, and the endpoint answers without it too.
-      const sent = schemas.get(`${endpoint.method} ${original}`) ?? schemas.get(`${endpoint.method} /v1${original}`);
+      const sent = fields && (schemas.get(fields) ?? { name: schemaName(path), schema: tableSchema(fields) });
+      if (sent) schemas.set(fields, sent);
       if (sent && method !== 'get') components[sent.name] = sent.schema;
       paths[path] = {
         ...paths[path],
@@ -72,20 +71,9 @@ interface SentSchema {
   readonly schema: JsonSchema;
 }
 
-function schemasByOperation(fidelities: readonly EndpointFidelity[]): ReadonlyMap<string, SentSchema> {
-  const found = new Map<string, SentSchema>();
-  for (const { endpoint, schema } of fidelities) {
-    const operations = operationsIn(endpoint);
-    if (operations[0] === undefined || schema === undefined) continue;
-    const sent = { name: schemaName(operations[0]), schema: schema() };
-    for (const operation of operations) found.set(operation, sent);
-  }
-  return found;
-}
-
-/** `POST /v1/chat/completions` → `V1ChatCompletions`. */
-function schemaName(operation: string): string {
-  const words = operation.split(/[^A-Za-z0-9]+/).slice(1);
+/** `/v1/chat/completions` → `V1ChatCompletions`. */
+function schemaName(path: string): string {
+  const words = path.split(/[^A-Za-z0-9]+/);
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
@@ -139,25 +127,6 @@ function queryParameters({ properties = {}, required = [] }: JsonSchema): readon
       schema,
     }),
   );
-}
-
-/** The paths of an endpoint in the notation of OpenAPI; none for `rest`. */
-export function pathsOf({ match, path, below }: Pick<EndpointShape, 'match' | 'path' | 'below'>): readonly string[] {
-  if (match === 'rest') return [];
-  if (match !== 'prefix') return [path];
-  if (below) return below.map((rest) => `${path}${rest}`);
-  return [path.endsWith('/') ? `${path}{rest}` : path];
-}
-
-/** The operations in the heading of a field table: `POST /a, /b`, `GET and POST /c`. */
-export function operationsIn(heading: string): readonly string[] {
-  const found: string[] = [];
-  let methods: readonly string[] = [];
-  for (const word of heading.split(/,\s*|\s+and\s+|\s+/)) {
-    if (/^[A-Z]+$/.test(word)) methods = found.length > 0 || methods.length === 0 ? [word] : [...methods, word];
-    else if (word.startsWith('/')) found.push(...methods.map((method) => `${method} ${word}`));
-  }
-  return found;
 }
 
 export function operationId(method: string, path: string): string {

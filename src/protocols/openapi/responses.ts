@@ -35,10 +35,9 @@ export function responsesWith(
   };
 }
 
-/** Some tables name a path with its version, and the endpoint answers without it too. */
 function answerOf(answers: ReadonlyMap<string, Answer>, method: string, path: string, original: string) {
   const below = /\{\w+\}.*$/.exec(path)?.[0] ?? '';
-  const names = [path, original, `${original}${below}`, `/v1${original}`].map((name) => `${method} ${name}`);
+  const names = [path, original, `${original}${below}`].map((name) => `${method} ${name}`);
   const operation = names.find((name) => answers.has(name));
   return operation === undefined ? undefined : { operation, answer: answers.get(operation) as Answer };
 }

@@ -184,10 +184,3 @@ export const responseFields = {
   input: f.honoured(f.optionalList, 'Items instead of the conversation; item_reference takes one of it.'),
   metadata: f.returnedField(f.optionalObject, 'Comes back in the response.'),
 };
-
-const dialect = 'OpenAI Realtime';
-
-export const realtimeFidelity = [
-  f.fidelityOf(dialect, 'session.update', sessionFields),
-  f.fidelityOf(dialect, 'response.create', responseFields),
-];

@@ -3,9 +3,10 @@ import { type Family, json } from '../../http/call.ts';
 import { retryHeaders } from '../../http/error-reply.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { information, keyInProtocol, write } from '../access.ts';
-import type { PlainEndpoint } from '../endpoint.ts';
+import { type PlainEndpoint, withShortPath } from '../endpoint.ts';
 import { openaiError } from '../error-codes.ts';
 import type { openConnection, RealtimeServices } from './connection.ts';
+import { responseFields, sessionFields } from './fields.ts';
 import { waitingAudio } from './waiting-audio.ts';
 
 const realtimeFamily: Family = {
@@ -14,21 +15,24 @@ const realtimeFamily: Family = {
   errorReply: (error) => json({ error: openaiError(error, error.message, null) }, error.status, retryHeaders(error)),
 };
 
+const path = '/v1/realtime';
+
 /** Requests without an upgrade get a reason, and the list of endpoints names the path. */
-export const realtimeEndpoints: readonly PlainEndpoint[] = ['/v1/realtime', '/realtime'].map((path) => ({
+export const realtimeEndpoints: readonly PlainEndpoint[] = withShortPath({
   method: 'GET',
-  match: path === '/realtime' ? 'exact' : 'ending',
+  match: 'ending',
   path,
   queued: false,
   recorded: true,
   ...information,
   summary: 'A spoken conversation over a WebSocket: audio in, audio out.',
   family: realtimeFamily,
+  events: { 'session.update': sessionFields, 'response.create': responseFields },
   handle: (call) => {
     const reply = realtimeFamily.errorReply(new AppError('upgrade-required', { path: call.path }));
     return { ...reply, headers: { ...reply.headers, upgrade: 'websocket', connection: 'upgrade' } };
   },
-}));
+});
 
 /** Each may hold megabytes of audio and text. */
 const mostConnections = 100;
@@ -58,7 +62,7 @@ export function realtimeSockets(services: RealtimeServices): SocketEndpoint[] {
     connect?.(call, socket, parts);
   };
   return [
-    { ...row, match: 'ending', path: '/v1/realtime', load, open },
-    { ...row, match: 'exact', path: '/realtime', load, open },
+    { ...row, match: 'ending', path, load, open },
+    { ...row, match: 'exact', path: path.replace('/v1', ''), load, open },
   ];
 }

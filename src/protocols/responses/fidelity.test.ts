@@ -3,12 +3,12 @@ import { noKey } from '../../core/owner.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type OwnResponses, ResponseStore } from '../../store/responses.ts';
+import { fieldTables } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { responseState } from './background.ts';
 import { decode } from './decode.ts';
-import { responsesFidelity } from './fields.ts';
 import { responsesEndpoints } from './routes.ts';
 
 const token = {
@@ -174,7 +174,8 @@ const bases: Readonly<Record<string, JsonObject>> = {
   'POST /v1/responses/input_tokens': { input: 'Hi' },
 };
 
-for (const table of responsesFidelity) {
+const tables = fieldTables(responsesEndpoints(responseState(), dialectParts()));
+for (const table of tables) {
   const [method = '', path = ''] = table.endpoint.replace('{id}', 'resp_0').split(' ');
   proveFidelity({
     table,
@@ -199,6 +200,6 @@ test('fidelity table: documents every field that a response returns', () => {
     'output',
     'usage',
   ];
-  const explained = new Set([...made, ...(responsesFidelity[0]?.fields ?? []).map(({ field }) => field.split('.')[0])]);
+  const explained = new Set([...made, ...(tables[0]?.fields ?? []).map(({ field }) => field.split('.')[0])]);
   expect(Object.keys(response).filter((field) => !explained.has(field))).toEqual([]);
 });

@@ -3,8 +3,6 @@ import { asControls, loadedModel, readEffort, readGenkey, readStop } from '../co
 import * as f from '../fields.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
 
-const dialect = 'OpenAI Responses';
-
 const optionalInteger = f.optional(f.reader<number>('an integer', Number.isInteger, { type: 'integer' }));
 const readFinite = f.reader<number>('a number', Number.isFinite, { type: 'number' });
 const readIncludes: f.Read<readonly string[]> = f.described(f.textsSchema, (value, path) => {
@@ -133,13 +131,6 @@ export const inputItemsFields = {
   'include[]': f.ignored(),
 };
 
-const countFields = f.places({
+export const countFields = f.places({
   '(body)': f.aside('honoured', 'As POST /v1/responses. Media are not counted (x-parley-warnings).'),
 });
-
-export const responsesFidelity = [
-  f.fidelityOf(dialect, 'POST /v1/responses', createFields),
-  f.fidelityOf(dialect, 'POST /v1/responses/input_tokens', countFields),
-  f.fidelityOf(dialect, 'GET /v1/responses/{id}', retrieveFields),
-  f.fidelityOf(dialect, 'GET /v1/responses/{id}/input_items', inputItemsFields),
-];

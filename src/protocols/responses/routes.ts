@@ -13,15 +13,7 @@ import {
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
-import {
-  decodedPath,
-  type EndpointShape,
-  endpointRow,
-  type ModelEndpoint,
-  requestBody,
-  withServices,
-  withShortPath,
-} from '../endpoint.ts';
+import { decodedPath, type EndpointShape, endpointRow, requestBody, withServices, withShortPath } from '../endpoint.ts';
 import { type Fields, readFields, wrong } from '../fields.ts';
 import { uncountedHeaders } from '../media.ts';
 import { decodeInSlices } from '../read-body.ts';
@@ -31,53 +23,40 @@ import type { ResponseState } from './background.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
 import { encodeStream, encodeWhole, type Session } from './encode.ts';
 import { responsesFamily } from './errors.ts';
-import { inputItemsFields, retrieveFields } from './fields.ts';
+import { countFields, createFields, inputItemsFields, retrieveFields } from './fields.ts';
 import { fitConversation } from './fit.ts';
 import { type ResponseObject, replay } from './output.ts';
 
 /** A path that matches by its beginning has one handler per method, which looks at the rest of the path itself. */
 export function responsesEndpoints(state: ResponseState, server: DialectServices) {
   const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, family: responsesFamily });
-  const below = (path: string): ModelEndpoint<DialectParts>[] => {
-    const stored = (
-      method: EndpointShape['method'],
-      summary: string,
-      answer: typeof retrieve | typeof cancel,
-      ...below: readonly string[]
-    ) =>
-      row(`${path}/`, summary, (call) => answer(call, ownState(call, state)), {
-        ...(method === 'GET' ? read('chat') : write('chat')),
-        method,
-        match: 'prefix',
-        below,
-      });
-    const input = `the input that it answers (${path}/{id}/input_items)`;
-    return [
-      stored('GET', `A stored response (${path}/{id}), or ${input}.`, retrieve, '{id}', '{id}/input_items'),
-      stored('DELETE', `Forget a stored response (${path}/{id}).`, forget, '{id}'),
-      stored('POST', `Stop a response in the background (${path}/{id}/cancel).`, cancel, '{id}/cancel'),
-    ];
-  };
+  const path = '/v1/responses';
+  const stored = (
+    summary: string,
+    answer: (call: Call, state: OwnState) => Reply | Promise<Reply>,
+    own: Pick<EndpointShape, 'below'> & Partial<EndpointShape>,
+  ) => row(`${path}/`, summary, (call) => answer(call, ownState(call, state)), { match: 'prefix', ...own });
   const endpoints = [
-    ...withShortPath(
-      row(
-        '/v1/responses',
-        'Answer a conversation; stream optional.',
-        (call, parts: DialectParts) => create(call, { ...parts, ...ownState(call, state) }),
-        { queued: true, replayedAs: 'chat' },
-      ),
+    row(
+      path,
+      'Answer a conversation; stream optional.',
+      (call, parts: DialectParts) => create(call, { ...parts, ...ownState(call, state) }),
+      { queued: true, replayedAs: 'chat', fields: createFields },
     ),
-    ...withShortPath(
-      row(
-        '/v1/responses/input_tokens',
-        'Count the tokens of a request.',
-        (call, parts: DialectParts) => countTokens(call, { ...parts, ...ownState(call, state) }),
-        read('chat'),
-      ),
+    row(
+      `${path}/input_tokens`,
+      'Count the tokens of a request.',
+      (call, parts: DialectParts) => countTokens(call, { ...parts, ...ownState(call, state) }),
+      { ...read('chat'), fields: countFields },
     ),
-    ...below('/v1/responses'),
-    ...below('/responses'),
-  ];
+    stored(`A stored response (${path}/{id}), or the input that it answers (${path}/{id}/input_items).`, retrieve, {
+      ...read('chat'),
+      method: 'GET',
+      below: { '{id}': retrieveFields, '{id}/input_items': inputItemsFields },
+    }),
+    stored(`Forget a stored response (${path}/{id}).`, forget, { method: 'DELETE', below: { '{id}': undefined } }),
+    stored(`Stop a response in the background (${path}/{id}/cancel).`, cancel, { below: { '{id}/cancel': undefined } }),
+  ].flatMap(withShortPath);
   return withServices<DialectParts, DialectServices>(endpoints, server);
 }
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { fieldTablesOf } from '../fidelity/fidelity.ts';
+import { fieldTables } from '../fidelity/fidelity.ts';
 import { fitted, fittedMask, readPicture } from '../pictures/sent-picture.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { base64Of, fakeImage, inProcessEditor, pngOf } from '../testing/pictures.ts';
@@ -207,7 +207,7 @@ const plans: readonly {
   },
 ];
 
-const tables = fieldTablesOf('Stable Diffusion web UI', sdapiWorld(undefined).rows);
+const tables = fieldTables(sdapiWorld(undefined).rows);
 
 for (const [index, { path, base, proofs, silent }] of plans.entries()) {
   proveFidelity({

@@ -5,6 +5,8 @@ import { samplingFields } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Endpoint } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
+import type { EndpointShape } from '../endpoint.ts';
+import { fieldTables } from '../fidelity/fidelity.ts';
 import { callOf } from './doubles.ts';
 
 /** What became of one request: the neutral requests that it led to, and what its client was told. */
@@ -32,6 +34,13 @@ export interface Proof {
   readonly named?: string;
   /** Other values of it, each of which is refused. */
   readonly refuses?: readonly JsonObject[];
+}
+
+/** The field table of an operation: `POST /prompt`. */
+export function tableOf(endpoints: readonly EndpointShape[], operation: string): EndpointFidelity {
+  const table = fieldTables(endpoints).find(({ endpoint }) => endpoint.split(', ').includes(operation));
+  if (!table) throw new Error(`${operation} has no field table`);
+  return table;
 }
 
 export interface Provable {

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { bindAll } from '../testing/bind.ts';
-import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
+import { asking, type Proof, proveFidelity, tableOf } from '../testing/fidelity-proof.ts';
 import { scriptedSpeech } from '../testing/spoken.ts';
-import { settingsFidelity, streamFidelity, toAudioFidelity, vitsFidelity, xttsEndpoints } from './routes.ts';
+import { xttsEndpoints } from './routes.ts';
 
 function world() {
   const { speech, asked } = scriptedSpeech();
@@ -10,6 +10,7 @@ function world() {
   return { endpoints: bindAll(xttsEndpoints(parts), parts), asked };
 }
 
+const rows = xttsEndpoints({ outputFolder: '' });
 const asks = (request: object): object => ({ request });
 const spoken: Readonly<Record<string, Proof>> = {
   text: { send: { text: 'Other.' }, asks: asks({ text: 'Other.' }), refuses: [{ text: 'x '.repeat(51) }] },
@@ -19,7 +20,7 @@ const spoken: Readonly<Record<string, Proof>> = {
 const refusal = (reply: unknown) => expect(reply).toMatchObject({ detail: expect.anything() });
 
 proveFidelity({
-  table: toAudioFidelity,
+  table: tableOf(rows, 'POST /tts_to_audio'),
   base: { text: 'Hello.' },
   ask: asking(world, 'POST', '/tts_to_audio'),
   proofs: {
@@ -32,7 +33,7 @@ proveFidelity({
 });
 
 proveFidelity({
-  table: streamFidelity,
+  table: tableOf(rows, 'GET /tts_stream'),
   base: { text: 'Hello.' },
   ask: asking(world, 'GET', '/tts_stream'),
   proofs: spoken,
@@ -41,7 +42,7 @@ proveFidelity({
 
 /** Sets, and then generates speech with the settings. */
 proveFidelity({
-  table: settingsFidelity,
+  table: tableOf(rows, 'POST /set_tts_settings'),
   base: {},
   ask: async (body) => {
     const one = world();
@@ -62,7 +63,7 @@ const vitsProofs: Readonly<Record<string, Proof>> = {
 };
 for (const method of ['GET', 'POST']) {
   proveFidelity({
-    table: { ...vitsFidelity, endpoint: `${method} /voice/vits` },
+    table: { ...tableOf(rows, 'GET /voice/vits'), endpoint: `${method} /voice/vits` },
     base: { text: 'Hello.' },
     ask: asking(world, method, '/voice/vits'),
     proofs: vitsProofs,

@@ -91,13 +91,15 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
   }
 
   return [
-    post('/tts_to_audio', 'A text as a WAV file.', toAudio, speech),
+    post('/tts_to_audio', 'A text as a WAV file.', toAudio, { fields: toAudioFields, ...speech }),
     get('/tts_stream', 'A text as a WAV file that is streamed.', asStream, {
       ...legacyOpen(keyInQuery(write('audio'))),
+      fields: streamFields,
       ...speech,
     }),
     post('/tts_to_file', 'A text as a WAV file in the output folder of the server.', toFile, {
       ...write('audio'),
+      fields: toAudioFields,
       ...speech,
     }),
     get('/speakers_list', 'The names of the voices.', async (_, parts) =>
@@ -106,7 +108,9 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
     get('/speakers', 'The voices as objects.', speakers),
     get('/languages', 'Codes of languages by their names.', () => json({ languages })),
     get('/get_tts_settings', 'The settings of /set_tts_settings.', (call) => json(settings.of(call).current)),
-    post('/set_tts_settings', 'The speed, for all later requests; other settings are stored without effect.', set),
+    post('/set_tts_settings', 'The speed, for all later requests; other settings are stored without effect.', set, {
+      fields: settingsFields,
+    }),
     get('/get_models_list', 'The voice model.', ({ authorized }, { taskServices }) => {
       const service = taskServices?.speech;
       return json(service ? [authorized ? service.name : hiddenModelName] : []);
@@ -122,10 +126,12 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
     get('/voice/check', 'Succeeds if there is a speech model.', vitsCheck, vits),
     get('/voice/vits', vitsSummary, (call, parts) => vitsSpeech(call, Object.fromEntries(call.query), parts), {
       ...keyInQuery(write('audio')),
+      fields: vitsFields,
       ...spoken,
     }),
     post('/voice/vits', vitsSummary, async (call, parts) => vitsSpeech(call, await formFields(call), parts), {
       ...write('audio'),
+      fields: vitsFields,
       ...spoken,
       form: { files: 0 },
     }),
@@ -285,8 +291,6 @@ async function folderBytes(folder: string): Promise<number> {
   return sizes.reduce((sum, facts) => sum + (facts?.size ?? 0), 0);
 }
 
-const dialect = 'XTTS API server';
-
 const { language, genkey } = spokenFields;
 const voiceName = f.optional(readVoiceName);
 
@@ -370,10 +374,3 @@ const vitsFields = {
   format: f.approximated(f.orElse(readFormat, 'wav'), 'wav, mp3, ogg (Opus) and flac; wav for all others.'),
   ...f.each(['noise', 'noisew', 'segment_size', 'max', 'streaming'], f.ignored()),
 };
-
-export const toAudioFidelity = f.fidelityOf(dialect, 'POST /tts_to_audio, /tts_to_file', toAudioFields);
-export const streamFidelity = f.fidelityOf(dialect, 'GET /tts_stream', streamFields);
-export const settingsFidelity = f.fidelityOf(dialect, 'POST /set_tts_settings', settingsFields);
-export const xttsFidelity = [toAudioFidelity, streamFidelity, settingsFidelity];
-
-export const vitsFidelity = f.fidelityOf('VITS simple API', 'GET and POST /voice/vits', vitsFields);

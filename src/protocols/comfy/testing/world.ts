@@ -33,7 +33,8 @@ export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own
   };
   const prompts = new ComfyQueue({ now: () => 1_700_000_000_000, newId, startTimer: timer.startTimer });
   const parts = { ...pictureParts(fake ?? undefined, { startTimer: timer.startTimer, ...own }), prompts };
-  const endpoints = bindAll(comfyEndpoints(parts), parts);
+  const rows = comfyEndpoints(parts);
+  const endpoints = bindAll(rows, parts);
   const get = (target: string) => asked(endpoints, 'GET', target);
   const post = (target: string, body: unknown = '', call: Partial<Call> = {}) =>
     asked(endpoints, 'POST', target, body, call);
@@ -66,5 +67,5 @@ export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own
     while (prompts.remaining > 0) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  return { fake, prompts, timer, endpoints, get, post, listen, drawAll };
+  return { fake, prompts, timer, rows, endpoints, get, post, listen, drawAll };
 }

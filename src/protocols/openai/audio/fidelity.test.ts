@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { bindAll } from '../../testing/bind.ts';
-import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
+import { asking, type Proof, proveFidelity, tableOf } from '../../testing/fidelity-proof.ts';
 import { scriptedSpeech } from '../../testing/spoken.ts';
-import { speechEndpoints, speechFidelity } from './speech.ts';
+import { speechEndpoints } from './speech.ts';
 
 function world() {
   const { speech, asked } = scriptedSpeech();
@@ -32,7 +32,7 @@ const proofs: Readonly<Record<string, Proof>> = {
 };
 
 proveFidelity({
-  table: speechFidelity,
+  table: tableOf(speechEndpoints, 'POST /v1/audio/speech'),
   base: { input: 'Hello.' },
   ask: asking(world, 'POST', '/v1/audio/speech'),
   proofs,

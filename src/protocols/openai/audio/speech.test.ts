@@ -189,8 +189,11 @@ describe('GET /v1/audio', () => {
   test('lists are open; speech needs the key and is queued', () => {
     const access = bindAll(speechEndpoints, {}).map(({ path, access: who, rateLimited }) => [path, who, rateLimited]);
     expect(access).toEqual([
+      ['/v1/audio/speech', 'guarded', true],
       ['/audio/speech', 'guarded', true],
+      ['/v1/audio/voices', 'open', false],
       ['/audio/voices', 'open', false],
+      ['/v1/audio/models', 'open', false],
       ['/audio/models', 'open', false],
     ]);
   });

@@ -3,15 +3,14 @@ import { hiddenModelName } from '../../../core/model-names.ts';
 import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../../core/speech.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
 import { commentFrame, dataFrame } from '../../../http/sse.ts';
-import { information, write } from '../../access.ts';
+import { information } from '../../access.ts';
 import { type DialectParts, eventStream, ignoredHeader } from '../../dialect.ts';
 import { bodyOf, type ModelEndpoint } from '../../endpoint.ts';
 import * as f from '../../fields.ts';
 import { noteHeaders, type SoundEvent, startedSpeech, streamedSound } from '../../spoken-reply.ts';
 import { paces, speechOf, spokenFields, spokenText, wordCount } from '../../spoken-text.ts';
 import { ticketFor } from '../../ticket.ts';
-import { errorObject, openaiRow, unsupportedField } from '../errors.ts';
-import { dialect } from '../fields.ts';
+import { audioRows, audioTask, errorObject, unsupportedField } from '../errors.ts';
 
 const readFormat: f.Read<SpeechFormat> = f.described({ enum: speechFormats }, (value, path) => {
   const name = typeof value === 'string' ? value.trim().toLowerCase() : '';
@@ -43,17 +42,15 @@ const speechFields = {
   stream: f.ignored('Sound is always streamed.'),
 };
 
-export const speechFidelity = f.fidelityOf(dialect, 'POST /v1/audio/speech', speechFields);
-
 type SpeechParts = Pick<DialectParts, 'taskServices'>;
 
 export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
-  openaiRow('/audio/speech', 'A text as speech: mp3, wav, opus, flac or pcm.', speech, {
-    ...write('audio'),
-    modelSelection: 'any-name',
+  ...audioRows('speech', 'A text as speech: mp3, wav, opus, flac or pcm.', speech, {
+    ...audioTask,
+    fields: speechFields,
   }),
-  openaiRow('/audio/voices', 'The voices.', voiceList, { ...information, method: 'GET', queued: false }),
-  openaiRow('/audio/models', 'The models for speech.', modelList, { ...information, method: 'GET', queued: false }),
+  ...audioRows('voices', 'The voices.', voiceList, { ...information, method: 'GET', queued: false }),
+  ...audioRows('models', 'The models for speech.', modelList, { ...information, method: 'GET', queued: false }),
 ];
 
 async function voiceList(_: Call, { taskServices }: SpeechParts): Promise<Reply> {

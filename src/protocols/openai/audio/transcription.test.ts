@@ -5,16 +5,11 @@ import { AppError } from '../../../core/errors.ts';
 import { systemTimer } from '../../../core/timers.ts';
 import type { TranscriptionEvent } from '../../../core/transcription.ts';
 import { serve } from '../../../http/testing/world.ts';
+import { fieldTables } from '../../fidelity/fidelity.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { dialectParts, scriptedTranscription } from '../../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
-import {
-  encodeTranscription,
-  srtText,
-  transcriptionEndpoints,
-  transcriptionFidelities,
-  vttText,
-} from './transcription.ts';
+import { encodeTranscription, srtText, transcriptionEndpoints, vttText } from './transcription.ts';
 
 const segments = [
   { start: 0, end: 1.5, text: ' Hello there.' },
@@ -367,7 +362,7 @@ const transcription: Readonly<Record<string, Proof>> = {
   stream: { send: { stream: 'true' }, tells: /^data: / },
 };
 
-for (const table of transcriptionFidelities) {
+for (const table of fieldTables(transcriptionEndpoints)) {
   const [method = '', where = ''] = table.endpoint.split(' ');
   proveFidelity({
     table,

@@ -5,7 +5,6 @@ import type { Segment, TranscriptionEvent, TranscriptionRequest } from '../../..
 import type { Call } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
 import { dataFrame } from '../../../http/sse.ts';
-import { write } from '../../access.ts';
 import { type DialectParts, ignoredHeader, listHeader, streamReply } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
 import * as f from '../../fields.ts';
@@ -22,8 +21,7 @@ import {
 } from '../../recording.ts';
 import { ticketFor } from '../../ticket.ts';
 import { wholeReply } from '../answer.ts';
-import { errorBody, openaiRow, unsupportedField } from '../errors.ts';
-import { dialect } from '../fields.ts';
+import { audioRows, audioTask, errorBody, unsupportedField } from '../errors.ts';
 
 const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
 
@@ -63,21 +61,21 @@ const transcriptionFields = {
   ...f.each(['languages', 'keywords', 'known_speaker_names', 'known_speaker_references'], f.ignored()),
 };
 
-const transcriptionFidelity = f.fidelityOf(dialect, 'POST /v1/audio/transcriptions', transcriptionFields);
-const translationFidelity = f.fidelityOf(dialect, 'POST /v1/audio/translations', translationFields);
-
-export const transcriptionFidelities = [transcriptionFidelity, translationFidelity];
-
 type TranscriptionParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
 
-function row(path: string, summary: string, translate: boolean): ModelEndpoint<TranscriptionParts> {
-  const own = { ...write('audio'), modelSelection: 'any-name', form: {} } as const;
-  return openaiRow(path, summary, (call, parts) => answer(call, parts, translate), own);
-}
-
-export const transcriptionEndpoints = [
-  row('/audio/transcriptions', 'Speech to text, streamed or whole.', false),
-  row('/audio/translations', 'Speech in any language to English text.', true),
+export const transcriptionEndpoints: readonly ModelEndpoint<TranscriptionParts>[] = [
+  ...audioRows<TranscriptionParts>(
+    'transcriptions',
+    'Speech to text, streamed or whole.',
+    (call, parts) => answer(call, parts, false),
+    { ...audioTask, form: {}, fields: transcriptionFields },
+  ),
+  ...audioRows<TranscriptionParts>(
+    'translations',
+    'Speech in any language to English text.',
+    (call, parts) => answer(call, parts, true),
+    { ...audioTask, form: {}, fields: translationFields },
+  ),
 ];
 
 async function answer(call: Call, { taskServices, startTimer }: TranscriptionParts, translate: boolean) {

@@ -21,6 +21,7 @@ const endpoints = Object.values(imageKinds).flatMap((kind) =>
   withShortPath<PictureParts>(
     openaiRow(kind.path, kind.summary, (call, parts) => answer(call, kind, parts), {
       ...legacyOpen(write('images')),
+      fields: kind.fields,
       modelSelection: 'any-name',
       // Sixteen pictures and a mask.
       ...(kind.input !== 'none' && { form: { files: 17 } }),

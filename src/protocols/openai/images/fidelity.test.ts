@@ -2,10 +2,9 @@ import { expect } from 'vitest';
 import type { JsonObject } from '../../../http/body.ts';
 import { encodedAs } from '../../pictures/sent-picture.ts';
 import { bindAll } from '../../testing/bind.ts';
-import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
+import { asking, type Proof, proveFidelity, tableOf } from '../../testing/fidelity-proof.ts';
 import { base64Of, fakeImage, inProcessEditor, pictureParts, pngOf } from '../../testing/pictures.ts';
 import { imagesEndpoints } from './endpoints.ts';
-import { imageKinds } from './fields.ts';
 
 function world() {
   const fake = fakeImage({ facts: { loras: [{ name: 'film', file: 'film.safetensors' }] } });
@@ -85,13 +84,11 @@ const refusal = (reply: unknown): void =>
 
 const plans = [
   {
-    table: imageKinds.generations.fidelity,
     path: 'generations',
     base: { prompt: 'a' },
     proofs: { prompt, ...answerProofs, ...sideProofs, ...shapeProofs },
   },
   {
-    table: imageKinds.edits.fidelity,
     path: 'edits',
     base: { prompt: 'a', image: picture },
     proofs: {
@@ -114,7 +111,6 @@ const plans = [
     },
   },
   {
-    table: imageKinds.variations.fidelity,
     path: 'variations',
     base: { image: picture },
     proofs: { image, ...answerProofs, ...idleSides },
@@ -125,6 +121,8 @@ const plans = [
   readonly [more: string]: unknown;
 }[];
 
-for (const { table, path, base, proofs } of plans) {
+const rows = imagesEndpoints(pictureParts(fakeImage()));
+for (const { path, base, proofs } of plans) {
+  const table = tableOf(rows, `POST /v1/images/${path}`);
   proveFidelity({ table, base, ask: asking(world, 'POST', `/v1/images/${path}`), proofs, refusal });
 }

@@ -4,7 +4,6 @@ import { drawingFields, looseSwitch, optionalLoose, unusedDrawingFields } from '
 import { mostPictures } from '../../pictures/request.ts';
 import { readOptionalPicture, type SentPicture } from '../../pictures/sent-picture.ts';
 import { unsupportedField } from '../errors.ts';
-import { dialect } from '../fields.ts';
 
 /** Forms have only texts, so that numbers may be texts in JSON too. */
 function countBetween(least: number, most: number, fallback: number): f.Read<number> {
@@ -114,8 +113,7 @@ type Input = 'none' | 'picture' | 'picture and mask';
 
 /** An endpoint below `/v1/images`: `input` is what it takes besides words, `events` the prefix of its events. */
 function imageKind<Own extends f.Table>(name: string, fields: Own, input: Input, events: string, summary: string) {
-  const path = `/v1/images/${name}`;
-  return { path, fields, fidelity: f.fidelityOf(dialect, `POST ${path}`, fields), input, events, summary };
+  return { path: `/v1/images/${name}`, fields, input, events, summary };
 }
 
 export const imageKinds = {
@@ -125,5 +123,3 @@ export const imageKinds = {
 };
 
 export type ImageKind = (typeof imageKinds)[keyof typeof imageKinds];
-
-export const imagesFidelity = Object.values(imageKinds).map(({ fidelity }) => fidelity);
