@@ -137,6 +137,35 @@ describe.skipIf(withoutBrowser)('models', () => {
     await server.stop();
   });
 
+  test('the context and the type of the cache are changed in the panel, without a restart', async () => {
+    const server = await start(['--admin']);
+    const page = await open(`${server.base}/#/chat`);
+    await model(page, /^Model: parley-mini \(loaded\)/).click();
+    await panel(page).getByText('How it is loaded').click();
+    const context = panel(page).getByLabel('Context size in tokens');
+    await panel(page).getByText('Now 2,048, trained for 2,048').waitFor();
+    expect(await context.inputValue()).toBe('');
+    await context.fill('512');
+    await panel(page).getByLabel('Type of the KV cache').selectOption('q8_0');
+    expect(await barriers(page)).toEqual([]);
+    await panel(page).getByRole('button', { name: 'Load again' }).click();
+    await page.getByText('parley-mini is loaded with these settings.').waitFor();
+    await panel(page).getByText('Now 512, trained for 2,048').waitFor();
+    await row(page, 'parley-mini').getByText('context 512').waitFor();
+    // The browser checks the range; what it lets through the server refuses in a sentence.
+    await page.route('**/api/admin/load_settings', (route) =>
+      route.request().method() === 'POST'
+        ? route.fulfill({ json: { success: false, error: 'there is not enough memory.' } })
+        : route.continue(),
+    );
+    await context.fill('');
+    await panel(page).getByRole('button', { name: 'Load again' }).click();
+    await page.getByText('parley-mini stays as it was: there is not enough memory.').waitFor();
+    await page.keyboard.press('Escape');
+    expect(faults.get(page)).toEqual([]);
+    await server.stop();
+  });
+
   test('one model with --admin: unload and load', async () => {
     const server = await start(['--admin']);
     const page = await open(`${server.base}/#/chat`);

@@ -1,0 +1,49 @@
+import { read } from '../api/call.ts';
+import { Failure } from '../api/failure.ts';
+
+/** Null is automatic. */
+interface LoadSettings {
+  readonly contextsize: number | null;
+  readonly gpulayers: number | null;
+  readonly quantkv: string | null;
+  readonly flashattention: boolean | null;
+}
+
+/** Reply of `GET /api/admin/load_settings`. */
+export interface LoadStatus extends LoadSettings {
+  readonly model: string | null;
+  readonly pending: boolean;
+  readonly error: string | null;
+  readonly in_use: {
+    readonly context: number | null;
+    readonly trained_context: number | null;
+    readonly layers: number | null;
+    readonly gpu_layers: number | null;
+    readonly quantkv: string;
+    readonly flashattention: boolean;
+  };
+}
+
+export const cacheTypes = ['f16', 'bf16', 'q8_0', 'q5_1', 'q4_0'];
+
+const path = 'api/admin/load_settings';
+
+export function fetchLoad(): Promise<LoadStatus> {
+  return read<LoadStatus>(path, { background: true });
+}
+
+/** How often the state is fetched while the model loads. */
+const lookMs = 400;
+
+/** Loads the model again. Resolves when it is loaded; rejects with the reason if it is loaded as before. */
+export async function changeLoad(settings: LoadSettings): Promise<LoadStatus> {
+  const { success, error } = await read<{ success: boolean; error?: string }>(path, { body: settings });
+  if (!success) throw new Failure(error ?? '');
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+    const now = await fetchLoad();
+    if (now.pending) continue;
+    if (now.error !== null) throw new Failure(now.error);
+    return now;
+  }
+}
