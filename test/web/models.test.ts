@@ -118,7 +118,7 @@ describe.skipIf(withoutBrowser)('models', () => {
     await server.stop();
   });
 
-  test('first visit: one click downloads the recommended model, and the chat goes on with it', async () => {
+  test('first visit: one click downloads the recommended model; the chat goes back to its model; it can be deleted', async () => {
     const chat = recommendedEntries.filter(({ purpose }) => purpose === 'chat');
     const bytes = readFileSync(embeddedModel);
     const { base } = await testHub(
@@ -133,6 +133,29 @@ describe.skipIf(withoutBrowser)('models', () => {
     await model(page, /^Model: (Qwen|gemma|gpt).* \(loaded\)/i).waitFor();
     await sayHello(page);
     await page.getByText(/\d+ tokens · [\d.]+ tokens\/s/).waitFor();
+
+    // The chat goes back to its model, and a model that is loaded is not deleted.
+    await model(page, /^Model:/).click();
+    await panel(page).getByRole('button', { name: 'Back to the model from the start' }).click();
+    await model(page, /^Model: parley-mini \(loaded\)/).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('parley-mini answers from here on').waitFor();
+    await page.getByRole('button', { name: /^Back to (Qwen|gemma|gpt)/i }).click();
+    await model(page, /^Model: (Qwen|gemma|gpt).* \(loaded\)/i).click();
+    const removal = async () => {
+      await panel(page)
+        .getByRole('button', { name: /^Delete / })
+        .click();
+      await panel(page)
+        .getByRole('button', { name: /^Delete and free \d+ MB/ })
+        .click();
+    };
+    await removal();
+    await page.getByText(/is loaded\. Switch to another model/).waitFor();
+    await panel(page).getByRole('button', { name: 'Back to the model from the start' }).click();
+    await model(page, /^Model: parley-mini \(loaded\)/).waitFor();
+    await removal();
+    await panel(page).getByText('No models found on this machine.').waitFor();
     expect(faults.get(page)).toEqual([]);
     await server.stop();
   });

@@ -88,6 +88,7 @@ export const texts = {
   speed: (bytes: number) => `${bytesText(bytes)}/s`,
   left: (seconds: number) => `${durationText(seconds)} left`,
   done: (model: string) => `Downloaded ${model}.`,
+  gone: (name: string) => `${name} is not on this machine any more. Find it in the model panel.`,
 } as const;
 
 /** `40 s`, `12 min`, `2 h 5 min` */

@@ -1,10 +1,11 @@
 import { read } from '../api/call.ts';
+import { Failure } from '../api/failure.ts';
 import { notify, notifyFailure } from '../ui/notices.svelte.ts';
 import { awaitDownload, type Download, downloads, isGoingOn, startDownload } from './downloads.svelte.ts';
 import { texts } from './hub-texts.ts';
-import { arrival, arriving, switchTo } from './models.svelte.ts';
+import { arrival, arriving, modelList, switchTo, useModel } from './models.svelte.ts';
 import { refreshServer, server } from './server.svelte.ts';
-import type { LibraryEntry } from './status.ts';
+import { embeddedModel, type LibraryEntry } from './status.ts';
 
 /** The models on this machine. */
 export const library = $state<{ entries: readonly LibraryEntry[] | undefined }>({ entries: undefined });
@@ -16,6 +17,31 @@ export async function fetchLibrary(): Promise<void> {
     library.entries = [];
     notifyFailure(thrown);
   }
+}
+
+/** Whether it is in a folder of this program: those of others are not deleted. */
+export function isOwn({ type, program }: Pick<LibraryEntry, 'type' | 'program'>): boolean {
+  return type === 'model' && (program === null || program === 'Parley');
+}
+
+export async function deleteModel(filename: string): Promise<void> {
+  const body = { filename };
+  const { success, error } = await read<{ success: boolean; error?: string }>('api/admin/models/delete', { body });
+  await fetchLibrary();
+  if (!success) throw new Failure(error ?? '');
+}
+
+const bareName = (name: string): string => name.replace(/^.*[\\/]/, '').replace(/\.gguf$/i, '');
+
+/** Goes back to the model that a chat was written with. */
+export async function useNamed(name: string): Promise<void> {
+  const listed = modelList().find((model) => model.kind === 'text' && model.id !== null && model.name === name);
+  if (listed) return useModel(listed);
+  await fetchLibrary();
+  const entry = library.entries?.find((one) => one.type === 'model' && bareName(one.name) === name);
+  if (entry) await switchTo(entry.filename, entry.name);
+  else if (name === embeddedModel) await switchTo('initial_model', name);
+  else notify(texts.gone(name), { kind: 'bad' });
 }
 
 // The status of the page shows it, whether or not the panel is open.

@@ -138,8 +138,8 @@ test('searchLibrary: finds every word in name, program or quantization', () => {
   expect(searchLibrary(list, 'qwen lm studio')).toEqual([]);
 });
 
-test('libraryLine: names the program, or the admin folder', () => {
-  expect(libraryLine(entry({ type: 'config' }))).toBe('config · admin folder');
+test('libraryLine: names the program, or the models folder', () => {
+  expect(libraryLine(entry({ type: 'config' }))).toBe('config · models folder');
   expect(libraryLine(entry({ parameters: 1e9, file_bytes: 2 ** 30, program: 'Ollama' }))).toBe(
     '1.0 billion parameters · 1.0 GB · Ollama',
   );

@@ -51,6 +51,9 @@ export interface LibraryEntry {
   readonly trained_context: number | null;
 }
 
+/** The name of the built-in model. */
+export const embeddedModel = 'parley-mini';
+
 /** The models to show, those for text first. The text model is listed as an embedding model only while it is loaded as one. */
 export function shownModels({ models }: Pick<ModelsAnswer, 'models'>): ModelStatus[] {
   const texts = new Set(models.flatMap(({ kind, name }) => (kind === 'text' ? [name] : [])));

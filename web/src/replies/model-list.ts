@@ -1,11 +1,9 @@
-import { parametersText } from '../models/status.ts';
+import { embeddedModel, parametersText } from '../models/status.ts';
 import { texts } from '../models/texts.ts';
 
 export function modelName(id: string): string {
   return id.replace(/^koboldcpp\//, '');
 }
-
-export const embeddedModel = 'parley-mini';
 
 /** One sentence about the model and what to expect of it. */
 export function introduction(model: string, parameters: number | null | undefined): string {

@@ -7,6 +7,7 @@ export const texts = {
     toEnd: 'Scroll to the end',
     dropped: 'Messages above do not fit in the context and are not sent',
     model: (name: string) => `${name} answers from here on`,
+    modelBefore: (name: string) => `Back to ${name}`,
     summarized: 'Messages above are sent as a summary',
     showSummary: 'Show summary',
   },

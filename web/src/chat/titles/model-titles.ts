@@ -3,6 +3,7 @@ import type { Chat, Turn } from '../../conversations/conversation.ts';
 import { change, library } from '../../conversations/library.svelte.ts';
 import { pathOf, renamed } from '../../conversations/tree.ts';
 import { server } from '../../models/server.svelte.ts';
+import { embeddedModel } from '../../models/status.ts';
 import { chosenModel } from '../../replies/models.svelte.ts';
 import { promptFor } from '../../replies/prompt.svelte.ts';
 import { onFinished } from '../../replies/replies.svelte.ts';
@@ -10,8 +11,6 @@ import { settings } from '../../settings/settings.svelte.ts';
 import { texts } from './texts.ts';
 import { titleOf } from './title.ts';
 
-/** The built-in model writes no usable titles. */
-const embedded = 'parley-mini';
 const mostTokens = 32;
 let running = new AbortController();
 
@@ -24,7 +23,7 @@ export function cancelTitles(): void {
 onFinished((chatId) => {
   const chat = library.get(chatId);
   const path = chat ? pathOf(chat) : [];
-  if (chat && settings.modelTitles && server.model !== embedded && needsTitle(chat, path))
+  if (chat && settings.modelTitles && server.model !== embeddedModel && needsTitle(chat, path))
     void writeTitle(chat, path, running.signal);
 });
 
