@@ -10,7 +10,7 @@ import { DiskStore } from '../src/engines/llama/worker/cache/disk-store.ts';
 import { KeyFile } from '../src/keys/key-file.ts';
 import { Keyring } from '../src/keys/keyring.ts';
 import { UsageLog } from '../src/keys/usage-log.ts';
-import { download } from '../src/library/download.ts';
+import { download, readSha256 } from '../src/library/download.ts';
 import { readFacts } from '../src/packs/built.ts';
 import { checkPackage } from '../src/packs/manifest.ts';
 import { LastModel } from '../src/store/last-model.ts';
@@ -140,6 +140,26 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
     await download({ url: 'https://hub.invalid/model.gguf', target }, { fetch: fetchRest, progress: () => {} });
     expect(asked).toEqual([{ range: 'bytes=20-', 'if-range': '"v1"' }]);
     expect(readFileSync(target, 'utf8')).toBe('GGUF, the first half, and the second');
+  },
+  // The same in chunks of 10 bytes.
+  'chunks.gguf.part': async (path) => {
+    const target = path.replace(/\.part$/, '');
+    const whole = 'GGUF, the first half, and the second';
+    const asked: string[] = [];
+    const fetchRange: typeof fetch = async (_, options) => {
+      const range = new Headers(options?.headers).get('range') ?? '';
+      asked.push(range);
+      const [from = 0, to = 0] = range.replace('bytes=', '').split('-').map(Number);
+      const headers = { 'content-range': `bytes ${from}-${to}/${whole.length}` };
+      return new Response(whole.slice(from, to + 1), { status: 206, headers });
+    };
+    const expected = readSha256('e0d7e05c0b32b8aeae47354116fd95ddbe554adb241abc63b6bcb70afb23ed7a');
+    await download(
+      { url: 'https://hub.invalid/model.gguf', target, expected, bytes: whole.length },
+      { fetch: fetchRange, progress: () => {}, chunkBytes: 10 },
+    );
+    expect(asked.sort()).toEqual(['bytes=13-19', 'bytes=30-35']);
+    expect(readFileSync(target, 'utf8')).toBe(whole);
   },
   'chats.json': async (path) => {
     const parts = { toDataUrl: never, toBlob: never, newId: () => 'new', now: 0 };

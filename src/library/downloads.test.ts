@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { SavedDownload } from '../core/model-downloads.ts';
+import { DownloadError } from './download.ts';
 import { Downloads, type DownloadsOptions } from './downloads.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-downloads-'));
@@ -12,14 +13,22 @@ type Running = Parameters<DownloadsOptions['pull']>[1];
 
 /** Downloads whose progress and end the test decides. `saved` is what the next run reads. */
 function world(saved: { list: readonly SavedDownload[] } = { list: [] }, resumes = true) {
-  const running = new Map<string, Running & { finish: () => void; fail: (reason: string) => void }>();
+  const running = new Map<
+    string,
+    Running & { finish: () => void; fail: (reason: string, temporary?: boolean) => void }
+  >();
   const clock = { now: 0 };
+  const pauses: { readonly milliseconds: number; readonly end: () => void }[] = [];
   const downloads = new Downloads({
     nameOf: (text) => (text === 'nonsense' ? undefined : text.replace(/^hf:/, '')),
     pull: (model, parts) =>
       new Promise((resolve, reject) => {
         const finish = () => resolve({ path: `/models/${model}`, projector: undefined });
-        running.set(model, { ...parts, finish, fail: (reason) => reject(new Error(reason)) });
+        running.set(model, {
+          ...parts,
+          finish,
+          fail: (reason, temporary) => reject(new DownloadError(reason, temporary)),
+        });
         parts.signal.addEventListener('abort', () => reject(parts.signal.reason));
       }),
     saved: {
@@ -29,6 +38,11 @@ function world(saved: { list: readonly SavedDownload[] } = { list: [] }, resumes
       },
     },
     resumes,
+    pause: (milliseconds, signal) =>
+      new Promise((resolve, reject) => {
+        pauses.push({ milliseconds, end: resolve });
+        signal.addEventListener('abort', reject);
+      }),
     now: () => clock.now,
   });
   const states = async () => Object.fromEntries((await downloads.list()).map(({ model, state }) => [model, state]));
@@ -36,7 +50,7 @@ function world(saved: { list: readonly SavedDownload[] } = { list: [] }, resumes
     await expect.poll(() => running.get(model)).toBeDefined();
     return running.get(model) as NonNullable<ReturnType<(typeof running)['get']>>;
   };
-  return { downloads, clock, saved, states, running, runningOf };
+  return { downloads, clock, pauses, saved, states, running, runningOf };
 }
 
 test('downloads: one runs at a time, the next one starts when it is over', async () => {
@@ -202,4 +216,34 @@ test('downloads: a follower is told that it was stopped', async () => {
   await runningOf('a');
   await downloads.stop('a');
   await expect(followed).rejects.toThrow('the download was stopped');
+});
+
+test('downloads: without a network it is tried again by itself, and others run meanwhile', async () => {
+  const { downloads, states, running, runningOf, pauses } = world();
+  await downloads.start('a');
+  (await runningOf('a')).fail('cannot reach hub.example', true);
+  await expect.poll(() => pauses.length).toBe(1);
+  const waiting = { state: 'waiting', reason: 'cannot reach hub.example It is tried again by itself.' };
+  expect(await downloads.list()).toMatchObject([waiting]);
+  await downloads.start('b');
+  await runningOf('b');
+  expect(await states()).toEqual({ a: 'waiting', b: 'running' });
+  running.clear();
+  pauses[0]?.end();
+  (await runningOf('a')).fail('cannot reach hub.example', true);
+  await expect.poll(() => pauses.map(({ milliseconds }) => milliseconds)).toEqual([10_000, 20_000]);
+  // A start by hand ends the pause, a stop as well.
+  running.clear();
+  await downloads.start('a');
+  (await runningOf('a')).fail('cannot reach hub.example', true);
+  await expect.poll(() => pauses.length).toBe(3);
+  await downloads.stop('a');
+  expect(await states()).toEqual({ a: 'stopped', b: 'running' });
+});
+
+test('downloads: a client gets the failure of the network at once', async () => {
+  const { downloads, runningOf } = world();
+  const followed = reports(downloads.follow('a', new AbortController().signal));
+  (await runningOf('a')).fail('cannot reach hub.example', true);
+  await expect(followed).rejects.toThrow('cannot reach hub.example');
 });

@@ -3,7 +3,8 @@ import { basename, dirname } from 'node:path';
 import { Latch } from '../core/latch.ts';
 import type { DownloadStatus, ModelDownloads, SavedDownload } from '../core/model-downloads.ts';
 import type { ModelDownload } from '../core/models-view.ts';
-import { type DownloadParts, deletePart, withTargetLock } from './download.ts';
+import { DownloadError, type DownloadParts, withTargetLock } from './download.ts';
+import { deletePart } from './part-file.ts';
 import type { PulledModel } from './pull-model.ts';
 
 export interface DownloadsOptions {
@@ -21,6 +22,8 @@ export interface DownloadsOptions {
     | undefined;
   /** Whether downloads of the last run go on by themselves. */
   readonly resumes: boolean;
+  /** Before the next try; rejects when it is aborted. */
+  readonly pause: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
 }
@@ -40,6 +43,8 @@ interface Entry {
   followers: number;
   /** Progress of the last seconds. */
   samples: { readonly at: number; readonly done: number }[];
+  /** Ends the pause before the next try. */
+  wake?: AbortController;
   running?: { readonly abort: AbortController; readonly ended: Promise<void> };
   readonly changed: Latch;
 }
@@ -53,6 +58,9 @@ const speedMs = 5000;
 const saveMs = 10_000;
 /** The oldest of those that are over are dropped from the list beyond this number. */
 const maxEntries = 100;
+/** Pauses after failures of the network, each twice as long as the one before. */
+const firstRetryMs = 10_000;
+const maxRetryMs = 5 * 60_000;
 
 /**
  * The downloads of a server. Those that `start` began go on until they are stopped, one at a time, and in the next run. One that only clients
@@ -98,6 +106,7 @@ export class Downloads implements ModelDownloads {
     entry.kept = true;
     entry.listed = true;
     if (!entry.running) Object.assign(entry, { state: 'waiting', reason: undefined });
+    entry.wake?.abort();
     this.#startNext();
     await this.#save();
     return name;
@@ -133,13 +142,14 @@ export class Downloads implements ModelDownloads {
     signal.addEventListener('abort', release);
     try {
       if (!entry.running) this.#run(entry);
-      const { ended } = entry.running ?? {};
-      while (entry.state === 'running' && !signal.aborted) {
+      entry.wake?.abort();
+      const { running } = entry;
+      while (entry.running === running && !signal.aborted) {
         await entry.changed.wait();
         if (entry.state === 'running' && entry.samples.length > 0) yield { done: entry.done, total: entry.total };
       }
       signal.throwIfAborted();
-      await ended;
+      await running?.ended;
       if (entry.state !== 'done') throw new Error(entry.reason ?? 'the download was stopped');
       yield { done: entry.done, total: entry.total };
     } finally {
@@ -178,8 +188,8 @@ export class Downloads implements ModelDownloads {
 
   #startNext(): void {
     const entries = [...this.#entries.values()];
-    if (entries.some((entry) => entry.kept && entry.running)) return;
-    const next = entries.find((entry) => entry.kept && entry.state === 'waiting');
+    if (entries.some((entry) => entry.kept && entry.state === 'running')) return;
+    const next = entries.find((entry) => entry.kept && !entry.running && entry.state === 'waiting');
     if (next) this.#run(next);
   }
 
@@ -191,16 +201,7 @@ export class Downloads implements ModelDownloads {
 
   async #pull(entry: Entry, signal: AbortSignal): Promise<void> {
     try {
-      const { path } = await this.options.pull(entry.model, {
-        signal,
-        progress: (done, total) => this.#progress(entry, done, total),
-        begins: (file) => {
-          entry.files.add(file);
-          entry.listed = true;
-          return this.#save();
-        },
-      });
-      Object.assign(entry, { state: 'done', path });
+      Object.assign(entry, { path: await this.#persistently(entry, signal), state: 'done' });
     } catch (error) {
       if (signal.aborted) entry.state = 'stopped';
       else Object.assign(entry, { state: 'failed', reason: (error as Error).message });
@@ -211,6 +212,33 @@ export class Downloads implements ModelDownloads {
     entry.changed.release();
     this.#startNext();
     await this.#save();
+  }
+
+  /** A download that goes on without clients is tried again when it fails because of the network. Others may run in the pauses. */
+  async #persistently(entry: Entry, signal: AbortSignal): Promise<string> {
+    const progress = (done: number, total: number | undefined) => this.#progress(entry, done, total);
+    const begins = (file: string) => {
+      entry.files.add(file);
+      entry.listed = true;
+      return this.#save();
+    };
+    for (let failures = 0; ; failures += 1) {
+      const before = entry.done;
+      try {
+        return (await this.options.pull(entry.model, { signal, progress, begins })).path;
+      } catch (error) {
+        if (signal.aborted || !entry.kept || !(error instanceof DownloadError && error.temporary)) throw error;
+        if (entry.done > before) failures = 0;
+        Object.assign(entry, { state: 'waiting', reason: `${error.message} It is tried again by itself.` });
+        entry.wake = new AbortController();
+        this.#startNext();
+        await this.#save();
+        const delay = Math.min(maxRetryMs, firstRetryMs * 2 ** failures);
+        await this.options.pause(delay, AbortSignal.any([signal, entry.wake.signal])).catch(() => undefined);
+        signal.throwIfAborted();
+        Object.assign(entry, { state: 'running', reason: undefined, samples: [] });
+      }
+    }
   }
 
   #reportedAt = Number.NEGATIVE_INFINITY;

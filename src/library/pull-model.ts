@@ -5,6 +5,7 @@ import { readGguf } from '../gguf/gguf.ts';
 import { DownloadError, type DownloadParts, download, type Expected, readSha256, sizeOf } from './download.ts';
 import { type HubFile, type HubRepository, openFile, readRepository } from './hub/repository.ts';
 import type { HubParts } from './hub/request.ts';
+import { partBytes } from './part-file.ts';
 import type { Source } from './source.ts';
 import { chosenVariant, projectorFor, variantsOf } from './variants.ts';
 
@@ -42,7 +43,7 @@ export async function pullModel(
   await checkSpace(target, missing, place);
   const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0);
   const done = new Map(wanted.map((file) => [file, file.bytes]));
-  for (const file of missing) done.set(file, await sizeOf(`${place(file)}.part`));
+  for (const file of missing) done.set(file, await partBytes(place(file)));
   const report = () =>
     parts.progress(
       [...done.values()].reduce((sum, bytes) => sum + bytes, 0),
@@ -57,7 +58,7 @@ export async function pullModel(
     };
     const fetch: typeof globalThis.fetch = (_, init) => openFile(repository, file.path, parts, init ?? {});
     const url = `${parts.hub.base}/${id}`;
-    await download({ url, target: place(file), expected: hash }, { ...parts, fetch, progress });
+    await download({ url, target: place(file), expected: hash, bytes: file.bytes }, { ...parts, fetch, progress });
     if (!hash) await mustBeModel(place(file));
     done.set(file, file.bytes);
   }
@@ -80,7 +81,7 @@ function noVariant(id: string, tag: string | undefined, variants: readonly { rea
 
 async function checkSpace(folder: string, files: readonly HubFile[], place: (file: HubFile) => string): Promise<void> {
   let needed = 0;
-  for (const file of files) needed += file.bytes - (await sizeOf(`${place(file)}.part`));
+  for (const file of files) needed += file.bytes - (await partBytes(place(file)));
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
   if (needed + Math.min(needed, reservedBytes) <= free) return;

@@ -111,7 +111,7 @@ describe('pull: URL', () => {
 
   test('leaves a part of a newer version alone', async () => {
     const target = folder();
-    const later = '{"file_version":3,"etag":"\\"v1\\""}';
+    const later = '{"file_version":4,"etag":"\\"v1\\""}';
     writeFileSync(join(target, 'model.gguf.part'), 'later');
     writeFileSync(join(target, 'model.gguf.part.etag'), later);
     const { address, asked } = await hub((request, response) => serveFile(request, response, model));

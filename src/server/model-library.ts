@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Settings } from '../config/flags.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import type { LibraryModel, ModelLibrary } from '../core/models-view.ts';
@@ -71,6 +72,7 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
     },
     saved: parts.saved,
     resumes: !parts.hub.offline,
+    pause: (milliseconds, signal) => pause(milliseconds, undefined, { signal }),
     now: () => performance.now(),
   });
 

@@ -53,14 +53,15 @@ export async function openFile(
   parts: HubParts,
   init: RequestInit,
 ): Promise<Response> {
+  const own = init.signal ? { ...parts, signal: init.signal } : parts;
   const encoded = path.split('/').map(encodeURIComponent).join('/');
-  const response = await askHub(`/${id}/resolve/${encodeURIComponent(commit)}/${encoded}`, parts, init);
+  const response = await askHub(`/${id}/resolve/${encodeURIComponent(commit)}/${encoded}`, own, init);
   const location = response.headers.get('location');
   if (location === null) return response;
   await response.body?.cancel();
   await checkStorage(location, parts);
   // The signed address needs no token, and another host may not have it.
-  const { signal } = parts;
+  const { signal } = own;
   return parts.fetch(location, { ...init, ...(signal && { signal }) });
 }
 

@@ -1,7 +1,7 @@
 import { hideSecrets } from '../../core/hide-secrets.ts';
 import { networkReason } from '../../core/network-error.ts';
 import { product } from '../../core/product.ts';
-import { DownloadError, pauseFor } from '../download.ts';
+import { DownloadError, maxWaitMs, pauseFor, retryDelay } from '../transfer.ts';
 import type { Hub } from './access.ts';
 
 export interface HubParts {
@@ -18,8 +18,6 @@ export class HubError extends DownloadError {}
 
 const maxRedirects = 10;
 const attempts = 5;
-/** A person does not wait longer than this for the next try. */
-const maxWaitMs = 60_000;
 const timeoutMs = 30_000;
 
 /** The reply of the hub to a path below its base. Redirects are followed as long as they stay on its host; one to another host is returned. */
@@ -54,7 +52,7 @@ export async function askHubJson(
   } catch (error) {
     parts.signal?.throwIfAborted();
     const between = 'A login page of the network or a proxy may be in between: open the address in a browser';
-    throw new HubError(`${host} did not answer like a hub (${(error as Error).message}). ${between}`);
+    throw new HubError(`${host} did not answer like a hub (${(error as Error).message}). ${between}`, true);
   }
 }
 
@@ -95,26 +93,15 @@ async function once(url: URL, { hub, fetch, signal }: HubParts, init: RequestIni
     const reason = late.signal.aborted
       ? `no answer within ${timeoutMs / 1000} s`
       : (networkReason(error) ?? hideSecrets(cause instanceof Error ? cause.message : message));
-    throw new HubError(`cannot reach ${url.host}: ${reason}. Check the network connection`);
+    throw new HubError(`cannot reach ${url.host}: ${reason}. Check the network connection`, true);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** Milliseconds until the next try; undefined if it would be refused again. */
-export function retryDelay(
-  { status, headers }: Pick<Response, 'status' | 'headers'>,
-  attempt: number,
-): number | undefined {
-  if (status !== 429 && status !== 408 && status < 500) return undefined;
-  const limit = /"[^"]*"\s*;\s*r=0\s*;\s*t=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1];
-  const seconds = limit !== undefined ? Number(limit) + 1 : Number(headers.get('retry-after') || Number.NaN);
-  return Number.isNaN(seconds) ? 1000 * 2 ** (attempt - 1) : seconds * 1000;
-}
-
 async function refusal(response: Response, hub: Hub): Promise<HubError> {
   await response.body?.cancel();
-  return new HubError(refusalSentence(response, hub));
+  return new HubError(refusalSentence(response, hub), retryDelay(response, 1) !== undefined);
 }
 
 /** By the error code of the hub, because its status has several meanings. */

@@ -18,6 +18,14 @@ interface HubFaults {
   readonly breakAfter?: readonly number[];
   /** Answers that come first: `[status, headers]`. */
   readonly first?: [number, Readonly<Record<string, string>>][];
+  /** The same for the addresses of files. */
+  readonly firstResolved?: [number, Readonly<Record<string, string>>][];
+  /** The same for the first downloads, at the storage. */
+  readonly firstStored?: [number, Readonly<Record<string, string>>][];
+  /** The storage sends whole files only. */
+  readonly ignoresRanges?: boolean;
+  /** The first downloads stop after so many bytes without an end. */
+  readonly stallAfter?: readonly number[];
   /** Sends other bytes than it names the hash of. */
   readonly damages?: string;
 }
@@ -42,6 +50,9 @@ export async function openHub(repositories: Readonly<Record<string, TestReposito
   const stored: typeof asked = [];
   const breaks = [...(faults.breakAfter ?? [])];
   const first = [...(faults.first ?? [])];
+  const firstResolved = [...(faults.firstResolved ?? [])];
+  const firstStored = [...(faults.firstStored ?? [])];
+  const stalls = [...(faults.stallAfter ?? [])];
   const record = (list: typeof asked, { method = '', url = '', headers }: IncomingMessage) =>
     list.push({ method, url, authorization: headers.authorization, range: headers.range });
 
@@ -49,12 +60,15 @@ export async function openHub(repositories: Readonly<Record<string, TestReposito
     record(stored, request);
     const [, id = '', path = ''] =
       /^\/signed\/([^/]+\/[^/]+)\/(.+)\?/.exec(decodeURIComponent(request.url ?? '')) ?? [];
+    const refused = firstStored.shift();
+    if (refused) return void response.writeHead(refused[0], refused[1]).end();
     const whole = repositories[id]?.files[path];
     if (!whole) return void response.writeHead(403).end();
     const bytes = faults.damages === path ? Buffer.alloc(whole.length, 1) : whole;
-    const [, from = '0', to = `${bytes.length - 1}`] = /bytes=(\d+)-(\d*)/.exec(request.headers.range ?? '') ?? [];
+    const range = faults.ignoresRanges ? undefined : request.headers.range;
+    const [, from = '0', to = `${bytes.length - 1}`] = /bytes=(\d+)-(\d*)/.exec(range ?? '') ?? [];
     const [start, end] = [Number(from), Math.min(Number(to || bytes.length - 1), bytes.length - 1)];
-    const partial = request.headers.range !== undefined;
+    const partial = range !== undefined;
     if (partial && start >= bytes.length) return void response.writeHead(416).end();
     response.writeHead(partial ? 206 : 200, {
       etag: `"${'x'.repeat(64)}"`,
@@ -62,6 +76,8 @@ export async function openHub(repositories: Readonly<Record<string, TestReposito
       'content-length': end - start + 1,
       ...(partial && { 'content-range': `bytes ${start}-${end}/${bytes.length}` }),
     });
+    const stalled = stalls.shift();
+    if (stalled !== undefined) return void response.write(bytes.subarray(start, start + stalled));
     const broken = breaks.shift();
     if (broken === undefined) return void response.end(bytes.subarray(start, end + 1));
     response.write(bytes.subarray(start, start + broken), () => response.destroy());
@@ -70,7 +86,7 @@ export async function openHub(repositories: Readonly<Record<string, TestReposito
   const hub = await listening((request, response) => {
     record(asked, request);
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://hub.invalid');
-    const fault = first.shift();
+    const fault = first.shift() ?? (pathname.includes('/resolve/') ? firstResolved.shift() : undefined);
     if (fault) return void response.writeHead(fault[0], fault[1]).end();
     if (pathname === '/api/models') return search(searchParams, response);
     const [, api, id = '', kind, revision = '', rest = ''] =
