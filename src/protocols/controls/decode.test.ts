@@ -61,6 +61,7 @@ test.each([
   [{}, 'stop'],
   [{ ban_eos_token: true }, 'ban'],
   [{ use_default_badwordsids: true }, 'ban'],
+  [{ ignore_eos: true }, 'ban'],
   [{ ban_eos_token: false, use_default_badwordsids: true }, 'stop'],
   [{ bypass_eos: true, ban_eos_token: true }, 'ignore'],
 ])('end tokens: %j gives %s', (body, expected) => {

@@ -116,7 +116,7 @@ function decodeGuidance(controls: Controls, enabled: boolean): GenerationRequest
 
 function decodeEndTokens(controls: Controls): EndTokens {
   if (controls.bypass_eos) return 'ignore';
-  return (controls.ban_eos_token ?? controls.use_default_badwordsids) ? 'ban' : 'stop';
+  return (controls.ban_eos_token ?? (controls.use_default_badwordsids || controls.ignore_eos)) ? 'ban' : 'stop';
 }
 
 function decodeReasoning(controls: Controls): ReasoningBudget | undefined {

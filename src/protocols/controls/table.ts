@@ -148,6 +148,7 @@ export const controlFields = {
   bypass_eos: f.honoured(f.orElse(f.looseFlag, false)),
   ban_eos_token: f.honoured(f.optional(f.looseFlag)),
   use_default_badwordsids: f.honoured(f.orElse(f.looseFlag, false), 'another name of ban_eos_token, which wins'),
+  ignore_eos: f.honoured(f.orElse(f.looseFlag, false), 'as llama-server and vLLM call ban_eos_token, which wins'),
   logprobs: f.honoured(f.orElse(f.looseFlag, false), 'ten alternatives; streams leave them for last_logprobs'),
   adapter: f.honoured(readAdapter, 'defaults of temperature, top_k, top_p and min_p; in chats of max_length too'),
   reasoning_effort: f.honoured(readEffort, 'where the vocabulary has tags for thinking'),

@@ -36,7 +36,6 @@ export function decodeOptions({ fields, native, controls: base, limits }: ReadBo
     sampling: decodeSampling(fields, native, base.sampling, limits.contextSize),
     stop: fields.stop ?? base.stop,
     grammar: decodeGrammar(fields, base.grammar, limits.schemaToGrammar),
-    endTokens: fields.ignore_eos ? 'ban' : base.endTokens,
     // Token numbers come with the probabilities.
     logprobs: alternatives > 0 ? alternatives : fields.return_tokens ? 0 : undefined,
   };

@@ -56,7 +56,7 @@ export const optionFields = {
     'the named ones run in this order, but dry is always first, xtc last, min_p with top_p; unknown names do nothing',
   ),
   min_keep: f.ignored(),
-  ignore_eos: f.honoured(off),
+  ...asControls({ ignore_eos: '' }),
   logit_bias: f.honoured(f.orElse(readLogitBias, []), 'pairs or an object; tokens by number or text, false forbids'),
   ...asControls({ grammar: 'only one of the two' }),
   json_schema: f.honoured(f.described(f.objectSchema, f.anyValue), 'only one of the two'),

@@ -51,6 +51,7 @@ const proofs: Readonly<Record<string, Proof>> = {
   bypass_eos: { send: { bypass_eos: true }, asks: request({ endTokens: 'ignore' }) },
   ban_eos_token: { send: { ban_eos_token: true }, asks: request({ endTokens: 'ban' }) },
   use_default_badwordsids: { send: { use_default_badwordsids: true }, asks: request({ endTokens: 'ban' }) },
+  ignore_eos: { send: { ignore_eos: true }, asks: request({ endTokens: 'ban' }) },
   logprobs: { send: { logprobs: true }, asks: request({ logprobs: 10 }) },
   adapter: { send: { adapter: { top_k: 4 } }, asks: request({ sampling: { topK: 4 } }) },
   reasoning_effort: { send: { reasoning_effort: 'low' }, asks: request({ reasoning: { type: 'share', share: 0.25 } }) },
