@@ -37,6 +37,14 @@ describe('modelInBody', () => {
     expect(await named({ model: 'a' }, 'GET')).toBeUndefined();
   });
 
+  test.each([
+    ['a field', new Map([['model', [' a ', 'b']]]), 'a'],
+    ['an empty field', new Map([['model', ['']]]), undefined],
+    ['no field', new Map(), undefined],
+  ])('of a form with %s', async (_, fields, expected) => {
+    expect(await modelInBody(callOf('/', '', { form: { fields, files: [] } }))).toBe(expected);
+  });
+
   test('ignores a leading byte order mark', async () => {
     expect(await named('\uFEFF{"model":"a"}')).toBe('a');
   });

@@ -27,7 +27,8 @@ export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'>, ModelS
 type ModelNamed = (call: Call) => string | undefined | Promise<string | undefined>;
 
 /** Ollama's clients send `name`. */
-export const modelInBody: ModelNamed = async ({ method, body, signal }) => {
+export const modelInBody: ModelNamed = async ({ method, body, form, signal }) => {
+  if (form) return form.fields.get('model')?.[0]?.trim() || undefined;
   if (method !== 'POST' || isBlankBody(body)) return undefined;
   try {
     const { model, name } = await jsonObject(body, { empty: 'object', signal });
