@@ -1,9 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
+import { plainRequest } from '../src/core/testing/plain-request.ts';
 import { spawnChild } from '../src/engines/host/child.ts';
 import type { FromWorker, ToWorker } from '../src/engines/llama/messages.ts';
 import { messageFrame } from '../src/http/sse.ts';
-import { plainRequest } from '../src/server/request.ts';
 
 /**
  * The least that a Node server can do for a streamed token: take the worker's message and write the frame. It knows one

@@ -3,7 +3,7 @@ import type { AbortCause } from '../core/abort-cause.ts';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import { plainRequest } from '../server/request.ts';
+import { plainRequest } from '../core/testing/plain-request.ts';
 import { RequestLog, TaskLog } from './request-log.ts';
 import { Terminal } from './terminal.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { plainRequest } from '../server/request.ts';
+import { plainRequest } from '../core/testing/plain-request.ts';
 import type { Job } from './jobs.ts';
 import { together } from './observers.ts';
 import type { TextObserver } from './text.ts';

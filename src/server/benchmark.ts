@@ -1,7 +1,7 @@
 import { fold } from '../core/fold.ts';
+import { defaultControls } from '../core/request.ts';
 import { defaultSampling } from '../core/sampling-fields.ts';
 import type { TextService } from '../core/text-service.ts';
-import { plainRequest } from './request.ts';
 
 export type BenchmarkResult = Awaited<ReturnType<typeof benchmark>>;
 
@@ -11,10 +11,15 @@ const replyTokens = 100;
 export async function benchmark(text: TextService) {
   const contextSize = text.contextSize();
   const words = Array.from({ length: contextSize }, (_, index) => ` ${index % 10}`).join('');
-  const request = plainRequest(words, replyTokens, {
-    sampling: { ...defaultSampling, temperature: 0, seed: 1 },
-    endTokens: 'ban',
-  });
+  const sampling = { ...defaultSampling, temperature: 0, seed: 1 };
+  const request = {
+    ...defaultControls,
+    prompt: words,
+    memory: '',
+    maxTokens: replyTokens,
+    sampling,
+    endTokens: 'ban' as const,
+  };
   const ticket = { genkey: '', client: 'terminal', signal: new AbortController().signal };
   const { usage, timings } = await fold(text.generate(request, ticket));
   if (!timings) throw new Error('the benchmark did not finish');

@@ -13,6 +13,7 @@ import type { ReachedOutput } from './reached-output.ts';
 import { createRuntime, type Runtime } from './runtime.ts';
 import { serve } from './serve.ts';
 import type { Stops } from './stops.ts';
+import { terminalControls } from './terminal-controls.ts';
 
 export interface ModelModeParts {
   readonly product: Product;
@@ -96,18 +97,18 @@ type TerminalMode = (runtime: Runtime, settings: Settings, terminal: Terminal, o
 const terminalModes: Readonly<Record<Exclude<Mode, 'serve'> | 'answer', TerminalMode>> = {
   answer: async ({ app: { context } }, settings, _, output) => {
     const { oneAnswer } = await import('./one-shot.ts');
-    await oneAnswer(context.chat, settings.prompt, replyTokens(context.text.contextSize(), settings), output);
+    await oneAnswer(context.chat, settings.prompt, terminalControls(context), output);
   },
   prompt: async ({ app: { context } }, settings, _, output) => {
     const { oneShot } = await import('./one-shot.ts');
-    await oneShot(context.text, settings.prompt, replyTokens(context.text.contextSize(), settings), output);
+    await oneShot(context.text, settings.prompt, terminalControls(context), output);
   },
-  chat: async ({ app: { context }, model }, settings, _, output) => {
+  chat: async ({ app: { context }, model }, _, __, output) => {
     const { terminalChat } = await import('./terminal-chat.ts');
     await terminalChat({
       text: context.text,
       tags: model.format.adapter.adapter.tags,
-      maxTokens: replyTokens(context.text.contextSize(), settings),
+      controls: terminalControls(context),
       input: process.stdin,
       output: process.stdout,
       lost: output.lost,
@@ -121,10 +122,6 @@ const terminalModes: Readonly<Record<Exclude<Mode, 'serve'> | 'answer', Terminal
     appendFileSync(target, benchmarkCsv(result, new Date().toISOString(), !existsSync(target)));
   },
 };
-
-function replyTokens(contextSize: number, { defaultgenamt }: Settings): number {
-  return Math.min(defaultgenamt, Math.floor(contextSize / 2));
-}
 
 function raisePriority(terminal: Terminal): void {
   try {

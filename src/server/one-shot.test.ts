@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
 import type { ChatRequest } from '../chat/request.ts';
 import type { GenerationEvent } from '../core/events.ts';
+import { defaultControls } from '../core/request.ts';
 import { oneAnswer, oneShot } from './one-shot.ts';
 import { fakeService } from './testing/service.ts';
+
+const limit = (maxTokens: number) => ({ ...defaultControls, maxTokens });
 
 function output() {
   const lost = new AbortController();
@@ -13,7 +16,7 @@ function output() {
 test('oneShot: streams the reply and ends it with a line break', async () => {
   const { text, asked } = fakeService(() => ({ pieces: ['Once', ' upon', ' a time'] }));
   const { output: target, written } = output();
-  await oneShot(text, 'Tell me', 50, target);
+  await oneShot(text, 'Tell me', limit(50), target);
   expect(written).toEqual(['Once', ' upon', ' a time', '\n']);
   expect(asked).toMatchObject([{ prompt: 'Tell me', memory: '', maxTokens: 50 }]);
 });
@@ -21,28 +24,28 @@ test('oneShot: streams the reply and ends it with a line break', async () => {
 test('oneShot: limits the tokens', async () => {
   const { text } = fakeService(() => ({ pieces: ['a', 'b', 'c'] }));
   const { output: target, written } = output();
-  await oneShot(text, 'x', 2, target);
+  await oneShot(text, 'x', limit(2), target);
   expect(written.join('')).toBe('ab\n');
 });
 
 test('oneShot: an engine failure fails the program after the text so far', async () => {
   const { text } = fakeService(() => ({ pieces: ['a'], end: 'lost' }));
   const { output: target, written } = output();
-  await expect(oneShot(text, 'x', 9, target)).rejects.toMatchObject({ code: 'engine-lost' });
+  await expect(oneShot(text, 'x', limit(9), target)).rejects.toMatchObject({ code: 'engine-lost' });
   expect(written).toEqual(['a']);
 });
 
 test('oneShot: reports a missing model', async () => {
   const { text, engine } = fakeService(() => ({ pieces: ['a'] }));
   engine.become({ type: 'none' });
-  await expect(oneShot(text, 'x', 9, output().output)).rejects.toMatchObject({ code: 'model-missing' });
+  await expect(oneShot(text, 'x', limit(9), output().output)).rejects.toMatchObject({ code: 'model-missing' });
 });
 
 test('oneShot: a closed output stops the generation', async () => {
   const steps: (() => void)[] = [];
   const { text, engine } = fakeService(() => ({ pieces: ['a', 'b', 'c'] }), { pace: (next) => steps.push(next) });
   const { output: target, lost, written } = output();
-  const running = oneShot(text, 'x', 9, target);
+  const running = oneShot(text, 'x', limit(9), target);
   while (written.length === 0) {
     steps.shift()?.();
     await new Promise((resolve) => setImmediate(resolve));
@@ -56,7 +59,7 @@ test('oneShot: an output closed before the start generates nothing', async () =>
   const { text, engine } = fakeService(() => ({ pieces: ['a'] }));
   const { output: target, lost } = output();
   lost.abort();
-  await oneShot(text, 'x', 9, target);
+  await oneShot(text, 'x', limit(9), target);
   expect(engine.begun).toBe(0);
 });
 
@@ -68,7 +71,7 @@ test('oneAnswer: asks the chat model, and prints the answer without the thinking
     yield { type: 'text-delta', text: 'Blue.' } as GenerationEvent;
   }
   const { output: target, written } = output();
-  await oneAnswer({ reply }, 'Which colour?', 50, target);
+  await oneAnswer({ reply }, 'Which colour?', limit(50), target);
   expect(written).toEqual(['Blue.', '\n']);
   expect(asked).toEqual([[{ role: 'user', content: [{ type: 'text', text: 'Which colour?' }] }], 50]);
 });

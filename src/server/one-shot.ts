@@ -2,27 +2,26 @@ import { text as content } from '../chat/messages.ts';
 import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import { defaultControls } from '../core/request.ts';
+import type { GenerationControls } from '../core/request.ts';
 import type { TextService } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { ReachedOutput } from './reached-output.ts';
-import { plainRequest } from './request.ts';
 
 /** `--prompt`: prints one reply and nothing else, for scripts. It stops when standard output is closed. */
 export async function oneShot(
   text: TextService,
   prompt: string,
-  maxTokens: number,
+  controls: GenerationControls,
   output: Pick<ReachedOutput, 'lost' | 'write'>,
 ): Promise<void> {
-  await printed((ticket) => text.generate(plainRequest(prompt, maxTokens), ticket), output);
+  await printed((ticket) => text.generate({ ...controls, prompt, memory: '' }, ticket), output);
 }
 
 /** `parley run NAME PROMPT`: prints the answer of the chat model to one question, without its thinking. */
 export async function oneAnswer(
   chat: Pick<ChatService, 'reply'>,
   question: string,
-  maxTokens: number,
+  controls: GenerationControls,
   output: Pick<ReachedOutput, 'lost' | 'write'>,
 ): Promise<void> {
   const request: ChatRequest = {
@@ -34,7 +33,7 @@ export async function oneAnswer(
     reasoning: { effort: undefined, separate: true },
     templateVariables: {},
     memory: '',
-    controls: { ...defaultControls, maxTokens },
+    controls,
   };
   await printed((ticket) => chat.reply(request, ticket), output);
 }

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { chatAdapter } from '../chat/adapters/adapter.ts';
+import { defaultControls } from '../core/request.ts';
 import type { Script } from '../engines/testing/fake-engine.ts';
 import { terminalChat } from './terminal-chat.ts';
 import { fakeService } from './testing/service.ts';
@@ -22,7 +23,14 @@ function world(script: (prompt: string) => Script, pace?: (next: () => void) => 
   output.setEncoding('utf8').on('data', (piece: string) => {
     written += piece;
   });
-  const over = terminalChat({ text, tags, maxTokens: 30, input, output, lost: lost.signal });
+  const over = terminalChat({
+    text,
+    tags,
+    controls: { ...defaultControls, maxTokens: 30 },
+    input,
+    output,
+    lost: lost.signal,
+  });
   const until = async (condition: () => boolean) => {
     while (!condition()) await later();
   };

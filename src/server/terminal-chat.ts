@@ -1,13 +1,13 @@
 import { createInterface } from 'node:readline/promises';
 import type { ChatTags } from '../chat/adapters/adapter.ts';
 import { AppError } from '../core/errors.ts';
+import type { GenerationControls } from '../core/request.ts';
 import type { TextService } from '../core/text-service.ts';
-import { plainRequest } from './request.ts';
 
 export interface TerminalChatParts {
   readonly text: TextService;
   readonly tags: ChatTags;
-  readonly maxTokens: number;
+  readonly controls: GenerationControls;
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
   /** Aborts when standard output is closed. */
@@ -17,7 +17,7 @@ export interface TerminalChatParts {
 const help = `Commands: /clear forgets the conversation, /undo takes the last turn back, /quit ends. Ctrl+C stops a reply.`;
 
 /** `--cli`: a conversation in the terminal, without a server. */
-export async function terminalChat({ text, tags, maxTokens, input, output, lost }: TerminalChatParts): Promise<void> {
+export async function terminalChat({ text, tags, controls, input, output, lost }: TerminalChatParts): Promise<void> {
   const terminal = createInterface({ input, output, prompt: '> ' });
   let turns: string[] = [];
   let running: AbortController | undefined;
@@ -50,9 +50,9 @@ export async function terminalChat({ text, tags, maxTokens, input, output, lost 
 
   async function speak(prompt: string, signal: AbortSignal): Promise<string | undefined> {
     let reply = '';
-    const stop = [tags.userStart.trim()].filter((stopText) => stopText !== '');
+    const stop = [...controls.stop, tags.userStart.trim()].filter((stopText) => stopText !== '');
     const ticket = { genkey: '', client: 'terminal', signal };
-    for await (const event of text.generate(plainRequest(prompt, maxTokens, { stop }), ticket)) {
+    for await (const event of text.generate({ ...controls, prompt, memory: '', stop }, ticket)) {
       if (event.type === 'error') {
         output.write(`${event.error instanceof AppError ? event.error.message : String(event.error)}\n`);
         return undefined;

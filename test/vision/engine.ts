@@ -4,11 +4,11 @@ import { defaultSettings, type Settings } from '../../src/config/flags.ts';
 import type { AppError } from '../../src/core/errors.ts';
 import type { GenerationEvent } from '../../src/core/events.ts';
 import type { GenerationRequest } from '../../src/core/request.ts';
+import { plainRequest } from '../../src/core/testing/plain-request.ts';
 import { systemTimer } from '../../src/core/timers.ts';
 import { spawnChild } from '../../src/engines/host/child.ts';
 import { LlamaHost } from '../../src/engines/llama/host.ts';
 import { loadOptions, readModelFile } from '../../src/engines/llama/load-options.ts';
-import { plainRequest } from '../../src/server/request.ts';
 import { program } from '../live/server.ts';
 
 export interface Reply {

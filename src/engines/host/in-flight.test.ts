@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainRequest } from '../../server/request.ts';
+import { plainRequest } from '../../core/testing/plain-request.ts';
 import { CrashSuspects, fingerprint } from './in-flight.ts';
 
 test('CrashSuspects: a request that was in no crash is free', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { GenerationEvent } from '../../core/events.ts';
-import { plainRequest } from '../../server/request.ts';
+import { plainRequest } from '../../core/testing/plain-request.ts';
 import { fakeEngine, type Script } from './fake-engine.ts';
 
 function play(script: Script, maxTokens = 10) {

@@ -1,5 +1,5 @@
+import { plainRequest } from '../../../../core/testing/plain-request.ts';
 import type { TokenizeOptions } from '../../../../core/text-service.ts';
-import { plainRequest } from '../../../../server/request.ts';
 import type { FromWorker, Piece } from '../../messages.ts';
 import { CacheMissLog, type SnapshotCache } from '../cache/snapshot-cache.ts';
 import { GrammarCache } from '../grammar.ts';

@@ -1,6 +1,6 @@
-import { defaultControls, type GenerationRequest } from '../core/request.ts';
+import { defaultControls, type GenerationRequest } from '../request.ts';
 
-/** A request as the terminal modes make it: all defaults, only the text is theirs. */
+/** A request with defaults for everything but its text and length. */
 export function plainRequest(
   prompt: string,
   maxTokens: number,
