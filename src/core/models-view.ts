@@ -147,6 +147,8 @@ export interface HubModel {
   readonly licence: string | null;
   readonly parameters: number | null;
   readonly architecture: string | null;
+  /** Whether the library can load this architecture. */
+  readonly supported: boolean | null;
   readonly context: number | null;
   readonly tools: boolean;
   readonly thinking: boolean;

@@ -137,15 +137,47 @@ const smallestEntry = 13;
 const smallestTensor = 32;
 const mostDimensions = 4;
 
+/** Bytes of a file, here or on another machine. */
+export interface ByteSource {
+  /** Of the whole file. */
+  readonly size: number;
+  /** As many bytes as are read at once, unless more are needed. */
+  readonly step: number;
+  /** Fewer bytes only at the end of the file. */
+  read(position: number, length: number): Promise<Buffer>;
+}
+
 /** Reads a GGUF header (version 2 or 3), with the first `arrayEntries` entries of each array. Throws a GgufError for a damaged file. */
 export async function readGguf(path: string, { arrayEntries = 16 } = {}): Promise<GgufHeader> {
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
-    return { path, fileSize: size, ...(await readHeader(new Cursor(file, size), arrayEntries)) };
+    return { path, ...(await readGgufHeader(fileBytes(file, size), { arrayEntries })) };
   } finally {
     await file.close();
   }
+}
+
+/** The same from any source of bytes, without a path. */
+export async function readGgufHeader(
+  source: ByteSource,
+  { arrayEntries = 16 } = {},
+): Promise<Omit<GgufHeader, 'path'>> {
+  return { fileSize: source.size, ...(await readHeader(new Cursor(source), arrayEntries)) };
+}
+
+function fileBytes(file: FileHandle, size: number): ByteSource {
+  const read = async (position: number, length: number) => {
+    const buffer = Buffer.allocUnsafe(length);
+    let filled = 0;
+    while (filled < length) {
+      const { bytesRead } = await file.read(buffer, filled, length - filled, position + filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return buffer.subarray(0, filled);
+  };
+  return { size, step: 1 << 18, read };
 }
 
 async function readHeader(cursor: Cursor, keep: number): Promise<Omit<GgufHeader, 'path' | 'fileSize'>> {
@@ -278,18 +310,17 @@ function decode(bytes: Buffer, type: ValueType, what: string): GgufValue {
   return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-const chunkSize = 1 << 18;
-
-/** Reads a file in chunks. Checks first that the bytes exist: a damaged length must not ask for more memory. */
+/** Reads a file in steps. Checks first that the bytes exist: a damaged length must not ask for more memory. */
 class Cursor {
   #buffer: Buffer = Buffer.alloc(0);
   #start = 0;
   #at = 0;
 
-  constructor(
-    private readonly file: FileHandle,
-    readonly size: number,
-  ) {}
+  constructor(private readonly source: ByteSource) {}
+
+  get size(): number {
+    return this.source.size;
+  }
 
   get position(): number {
     return this.#start + this.#at;
@@ -352,14 +383,8 @@ class Cursor {
   async #fill(length: number, what: string): Promise<void> {
     this.#need(length, what);
     const position = this.position;
-    const wanted = Math.min(Math.max(length, chunkSize), this.left);
-    const buffer = Buffer.allocUnsafe(wanted);
-    let filled = 0;
-    while (filled < wanted) {
-      const { bytesRead } = await this.file.read(buffer, filled, wanted - filled, position + filled);
-      if (bytesRead === 0) throw new GgufError(`The file is cut off or damaged: it ends within ${what}.`);
-      filled += bytesRead;
-    }
+    const buffer = await this.source.read(position, Math.min(Math.max(length, this.source.step), this.left));
+    if (buffer.length < length) throw new GgufError(`The file is cut off or damaged: it ends within ${what}.`);
     this.#buffer = buffer;
     this.#start = position;
     this.#at = 0;

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { readSha256 } from './download.ts';
-import { pullModel } from './pull-model.ts';
+import { type ChooseVariant, pullModel } from './pull-model.ts';
 import { testHub } from './testing/hub.ts';
+import { chosenVariant, variantsOf } from './variants.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-pull-model-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -119,4 +120,23 @@ test('pullModel: another hash than that of the hub is refused before the downloa
   const pulled = pullModel({ repository: id, revision: 'main', tag: undefined }, wanted, pulling(base).parts);
   await expect(pulled).rejects.toThrow(/the hub names another sha256 for Foo-Q4_K_M.gguf .*nothing was downloaded/);
   expect(stored).toEqual([]);
+});
+
+test('pullModel: without a tag continues what was begun, and chooses otherwise', async () => {
+  const { base } = await testHub({ [id]: foo });
+  const [target, { parts }] = [folder(), pulling(base)];
+  const asked: (string | undefined)[] = [];
+  const choose: ChooseVariant = async ({ files }, tag) => {
+    asked.push(tag);
+    return chosenVariant(variantsOf(files), 'q8_0');
+  };
+  const options = { folder: target, choose };
+  const source = { repository: id, revision: 'main', tag: undefined };
+  const begun = await pullModel({ ...source, tag: 'q4_k_m' }, { folder: target }, parts);
+  expect(await pullModel(source, options, parts)).toEqual(begun);
+  expect(asked).toEqual([]);
+  const { path } = await pullModel(source, { ...options, folder: folder() }, parts);
+  expect(path).toMatch(/Foo-Q8_0-00001-of-00002\.gguf$/);
+  await expect(pullModel({ ...source, tag: 'q2_k' }, { folder: target }, parts)).rejects.toThrow('has no q2_k; it has');
+  expect(asked).toEqual([undefined]);
 });

@@ -7,12 +7,26 @@ import { type HubFile, type HubRepository, openFile, readRepository } from './hu
 import type { HubParts } from './hub/request.ts';
 import { partBytes } from './part-file.ts';
 import type { Source } from './source.ts';
-import { chosenVariant, projectorFor, variantsOf } from './variants.ts';
+import { chosenVariant, noVariant, projectorFor, type Variant, variantsOf } from './variants.ts';
 
 export interface PulledModel {
   /** Of its first part. */
   readonly path: string;
   readonly projector: string | undefined;
+}
+
+/** The variant of a tag, or the one to take where none is named; undefined if there is none. Throws if this model should not be downloaded. */
+export type ChooseVariant = (
+  repository: HubRepository,
+  tag: string | undefined,
+  parts: HubParts,
+) => Promise<Variant<HubFile> | undefined>;
+
+interface PullModelOptions {
+  readonly folder: string;
+  readonly expected?: Expected | undefined;
+  /** Without it the usual quantization is chosen. */
+  readonly choose?: ChooseVariant | undefined;
 }
 
 /** What is left free on the disk, at most. */
@@ -21,21 +35,24 @@ const reservedBytes = 256 * 2 ** 20;
 /** Downloads all that belongs to a model: its parts and its projector. Files that are there already are not downloaded again. */
 export async function pullModel(
   { repository: id, revision, tag }: Omit<Source & { type: 'model' }, 'type'>,
-  { folder, expected }: { readonly folder: string; readonly expected?: Expected | undefined },
+  { folder, expected, choose }: PullModelOptions,
   parts: HubParts & Omit<DownloadParts, 'fetch'>,
 ): Promise<PulledModel> {
   const repository = await readRepository(id, revision, parts);
   const variants = variantsOf(repository.files);
-  const variant = chosenVariant(variants, tag);
-  if (!variant) throw new DownloadError(noVariant(id, tag, variants));
+  const target = join(folder, id.replace('/', '--'));
+  const place = (file: HubFile) => join(target, ownName(file, repository));
+  const named = tag === undefined ? variants : variants.filter((one) => one === chosenVariant(variants, tag));
+  const variant =
+    (await begunVariant(named, place)) ??
+    (choose ? await choose(repository, tag, parts) : chosenVariant(variants, tag));
+  if (!variant) throw noVariant(id, tag, variants);
   const [first] = variant.parts;
   if (expected && first?.sha256 !== expected.digest.toString('hex'))
     throw new DownloadError(
       `the hub names another sha256 for ${first?.path} (${first?.sha256}); nothing was downloaded`,
     );
   const projector = projectorFor(repository.files, variant);
-  const target = join(folder, id.replace('/', '--'));
-  const place = (file: HubFile) => join(target, ownName(file, repository));
   const wanted = [...variant.parts, ...(projector ? [projector] : [])];
   const missing = [];
   for (const file of wanted) if ((await sizeOf(place(file))) !== file.bytes) missing.push(file);
@@ -66,17 +83,22 @@ export async function pullModel(
   return { path: first ? place(first) : target, projector: projector && place(projector) };
 }
 
+/** The one that is here already, or a part of it: another choice would begin from the start. */
+async function begunVariant(
+  variants: readonly Variant<HubFile>[],
+  place: (file: HubFile) => string,
+): Promise<Variant<HubFile> | undefined> {
+  for (const variant of variants.filter(({ whole }) => whole))
+    for (const file of variant.parts)
+      for (const path of [place(file), `${place(file)}.part`]) if ((await sizeOf(path)) > 0) return variant;
+  return undefined;
+}
+
 /** Without folders, unless two files of the repository have the same name. The parts of a split model stay beside each other. */
 function ownName({ path }: HubFile, { files }: HubRepository): string {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const same = files.filter((file) => file.path === name || file.path.endsWith(`/${name}`));
   return same.length > 1 ? path.replaceAll('/', '_') : name;
-}
-
-function noVariant(id: string, tag: string | undefined, variants: readonly { readonly label: string }[]): string {
-  if (variants.length === 0) return `${id} has no model file (.gguf). Look for a repository whose name ends with GGUF`;
-  const there = [...new Set(variants.map(({ label }) => label))].join(', ');
-  return tag === undefined ? `${id} has no complete model file` : `${id} has no ${tag}; it has ${there}`;
 }
 
 async function checkSpace(folder: string, files: readonly HubFile[], place: (file: HubFile) => string): Promise<void> {

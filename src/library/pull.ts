@@ -15,7 +15,7 @@ import {
 import { plainFileName } from './file-name.ts';
 import type { Hub } from './hub/access.ts';
 import type { HubParts } from './hub/request.ts';
-import { mustBeModel, type PulledModel, pullModel } from './pull-model.ts';
+import { type ChooseVariant, mustBeModel, type PulledModel, pullModel } from './pull-model.ts';
 import type { Source } from './source.ts';
 import { readArchive } from './tar.ts';
 
@@ -23,6 +23,7 @@ interface PullOptions {
   readonly folder: string;
   readonly expected?: Expected | undefined;
   readonly hub: Hub;
+  readonly choose?: ChooseVariant | undefined;
 }
 
 export interface PullParts extends DownloadParts, Pick<HubParts, 'allowsAddress'> {
@@ -32,14 +33,14 @@ export interface PullParts extends DownloadParts, Pick<HubParts, 'allowsAddress'
 
 /** Downloads a model. A file that is not a valid model is deleted. */
 export async function pull(source: Source, options: PullOptions, parts: PullParts): Promise<PulledModel> {
-  const { folder, expected, hub } = options;
+  const { folder, expected, hub, choose } = options;
   await mkdir(folder, { recursive: true });
   switch (source.type) {
     case 'address':
       mustBePlain(source.url);
       return { path: await pullFile(source.url, source.fileName, options, parts), projector: undefined };
     case 'model':
-      return pullModel(source, { folder, expected }, { ...parts, hub });
+      return pullModel(source, { folder, expected, choose }, { ...parts, hub });
     case 'package':
       return { path: await pullPackage(source, options, parts), projector: undefined };
   }

@@ -1,3 +1,5 @@
+import { DownloadError } from './download.ts';
+
 /** A file of a repository of models. */
 interface RepositoryFile {
   readonly path: string;
@@ -62,7 +64,7 @@ export function variantsOf<File extends RepositoryFile>(files: readonly File[]):
     groups.set(key, [...(groups.get(key) ?? []), file]);
   }
   const variants = [...groups.values()].map((group) => variantOf(group));
-  return variants.sort((a, b) => rankOf(a.label) - rankOf(b.label) || b.bytes - a.bytes);
+  return variants.sort((a, b) => quantizationRank(a.label) - quantizationRank(b.label) || b.bytes - a.bytes);
 }
 
 function variantOf<File extends RepositoryFile>(group: readonly File[]): Variant<File> {
@@ -79,7 +81,12 @@ function variantOf<File extends RepositoryFile>(group: readonly File[]): Variant
   };
 }
 
-function rankOf(label: string): number {
+export function isQuantization(label: string): boolean {
+  return quantizationRank(label) < quantizations.length;
+}
+
+/** Its place in the order from the largest quantization to the smallest; unknown ones are last. */
+export function quantizationRank(label: string): number {
   const index = quantizations.indexOf(label.replace(/^UD-/, ''));
   return index < 0 ? quantizations.length : index;
 }
@@ -101,6 +108,20 @@ export function chosenVariant<File extends RepositoryFile>(
   const named = ({ label, parts: [first] }: Variant<File>) =>
     label === wanted || [first?.path, nameOf(first?.path ?? '')].some((path) => path?.toUpperCase() === wanted);
   return whole.find(named) ?? whole.find(({ label }) => label === `UD-${wanted}`);
+}
+
+/** Why no variant can be downloaded. */
+export function noVariant(
+  id: string,
+  tag: string | undefined,
+  variants: readonly { readonly label: string }[],
+): DownloadError {
+  if (variants.length === 0)
+    return new DownloadError(`${id} has no model file (.gguf). Look for a repository whose name ends with GGUF`);
+  const there = [...new Set(variants.map(({ label }) => label))].join(', ');
+  return new DownloadError(
+    tag === undefined ? `${id} has no complete model file` : `${id} has no ${tag}; it has ${there}`,
+  );
 }
 
 /** Best first. F32 is twice as large and no better; BF16 is slow on older cards. */

@@ -30,8 +30,9 @@ const commands = {
   },
   pull: async ({ words, stops }: CommandParts) => {
     const { pullCommand } = await import('./pull-command.ts');
-    const hub = hubOf(thisSystem());
-    return pullCommand({ words, ...downloading(stops), hub, folder: ownFolder('models'), environment: process.env });
+    const { ownMachine } = await import('./own-machine.ts');
+    const own = { hub: hubOf(thisSystem()), folder: ownFolder('models'), environment: process.env };
+    return pullCommand({ words, ...downloading(stops), ...own, machine: ownMachine() });
   },
   search: async ({ words, stops }: CommandParts) => {
     const { searchCommand } = await import('./search-command.ts');

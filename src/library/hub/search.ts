@@ -1,5 +1,6 @@
 import { isObject } from '../../core/json.ts';
 import type { HubModel, HubPage, HubSearch } from '../../core/models-view.ts';
+import { isSupportedArchitecture } from '../../gguf/architectures.ts';
 import { askHubJson, type HubParts } from './request.ts';
 
 const sortFields = { downloads: 'downloads', likes: 'likes', date: 'lastModified' } as const;
@@ -22,6 +23,7 @@ function hubModel(entry: unknown): HubModel | undefined {
   // The hub reads one file, which may be a projector or a draft: those have no context.
   const context = count(gguf.context_length);
   const isModel = context !== null;
+  const architecture = isModel ? text(gguf.architecture) : null;
   const template = isModel ? (text(gguf.chat_template) ?? '') : '';
   const siblings = Array.isArray(entry.siblings) ? entry.siblings : [];
   return {
@@ -32,7 +34,8 @@ function hubModel(entry: unknown): HubModel | undefined {
     gated: entry.gated === 'manual' ? 'author' : entry.gated === 'auto' || entry.gated === true ? 'terms' : 'no',
     licence: licenceIn(entry.tags),
     parameters: isModel ? count(gguf.total) : null,
-    architecture: isModel ? text(gguf.architecture) : null,
+    architecture,
+    supported: architecture === null ? null : isSupportedArchitecture(architecture),
     context,
     tools: /\btools\b|tool_call/.test(template),
     thinking: /enable_thinking|<think>|reasoning_content/.test(template),

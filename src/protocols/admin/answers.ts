@@ -62,6 +62,7 @@ const hubModel = a.object({
   licence: a.orNull(a.text),
   parameters: unknown,
   architecture: a.orNull(a.text),
+  supported: a.orNull(a.flag),
   context: unknown,
 });
 

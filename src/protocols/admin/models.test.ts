@@ -181,7 +181,8 @@ describe('/api/admin/search', () => {
   const path = '/api/admin/search';
   const found: HubModel = {
     ...{ id: 'acme/foo', downloads: 5, likes: null, changed: null, gated: 'no' as const, licence: 'mit' },
-    ...{ parameters: 4e9, architecture: 'qwen3', context: 4096, tools: true, thinking: false, projector: false },
+    ...{ parameters: 4e9, architecture: 'qwen3', supported: true, context: 4096 },
+    ...{ tools: true, thinking: false, projector: false },
   };
 
   test('gives a page of models, and the cursor of the next one', async () => {
