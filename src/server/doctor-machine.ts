@@ -1,20 +1,18 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { cpus, freemem, release, totalmem, type } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join, resolve } from 'node:path';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { product } from '../core/product.ts';
-import { sketch } from '../engines/image/facts.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { presentCards } from '../engines/llama/graphics-cards.ts';
-import { hashOf, type WeightsFile, weights, weightsFolder } from '../engines/weights.ts';
+import { hashOf, weightsFolder } from '../engines/weights.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import { findModels } from '../library/find-models.ts';
 import { modelFacts } from '../library/model-facts.ts';
 import { knownPlaces } from '../library/places.ts';
+import { builtInModels } from '../models/engine-kinds.ts';
 import { packageVersion } from '../models/engine-packages.ts';
-import { embeddedModel } from '../models/text-engine.ts';
 import { packs } from '../packs/catalogue.ts';
 import { checkPack } from '../packs/check.ts';
 import { builtPages } from '../protocols/pages/web-client.ts';
@@ -56,34 +54,15 @@ function hardware(): ReturnType<Machine['hardware']> {
   };
 }
 
-const ownPath = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const { miniLm, moonshineEncoder, moonshineDecoder, moonshineTokens, voiceActivity, ...upscalers } = weights;
-const ownWeights = (...files: readonly WeightsFile[]) =>
-  Promise.all(files.map(({ file, sha256 }) => checkFile(join(weightsFolder, file), sha256)));
-
 const ownFiles: readonly OwnFile[] = [
-  { name: 'Text', content: 'parley-mini', needed: true, check: () => checkModel(embeddedModel) },
-  { name: 'Embeddings', content: 'all-MiniLM-L6-v2', check: () => ownWeights(miniLm) },
-  {
-    name: 'Images',
-    content: 'parley-sketch',
-    check: () => checkFile(ownPath('models/parley-sketch.onnx'), sketch.sha256),
-  },
-  { name: 'Upscaling', content: 'ESRGAN-slim', check: () => ownWeights(...Object.values(upscalers)) },
-  {
-    name: 'Transcription',
-    content: 'Moonshine tiny, Silero VAD',
-    check: () => ownWeights(moonshineEncoder, moonshineDecoder, moonshineTokens, voiceActivity),
-  },
+  ...builtInModels.map(({ files, ...model }) => ({
+    ...model,
+    check: () => Promise.all(files.map(({ file, sha256 }) => checkFile(resolve(weightsFolder, file), sha256))),
+  })),
   { name: 'Web client', content: 'built', check: () => checkFile(join(builtPages, 'index.html')) },
 ];
 
-async function checkModel(path: string): Promise<void> {
-  await checkFile(path);
-  await readGguf(path);
-}
-
-/** Without a hash only whether it can be read. */
+/** Without a hash only whether it can be read, and whether a GGUF file begins as one. */
 export async function checkFile(path: string, sha256?: string): Promise<void> {
   await access(path, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
     throw new Error(error.code === 'ENOENT' ? `${path} is missing` : `${path} cannot be read (${error.code})`);
@@ -91,6 +70,7 @@ export async function checkFile(path: string, sha256?: string): Promise<void> {
   if (sha256 !== undefined && (await hashOf(path)) !== sha256) {
     throw new Error(`${path} is damaged (its SHA-256 differs)`);
   }
+  if (sha256 === undefined && path.endsWith('.gguf')) await readGguf(path);
 }
 
 /** Of the folder, or of the nearest one above it that exists. */
@@ -112,9 +92,9 @@ export async function folderFacts(path: string): Promise<FolderFacts> {
 /** Whether it can be opened; if not, whether a Parley answers there. */
 async function portState(port: number): Promise<'free' | 'parley' | 'taken'> {
   const server = createServer();
-  const free = await new Promise<boolean>((resolve) => {
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  const free = await new Promise<boolean>((settle) => {
+    server.once('error', () => settle(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => settle(true)));
   });
   if (free) return 'free';
   try {

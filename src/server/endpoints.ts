@@ -8,7 +8,7 @@ import type { PackInstalls } from '../core/pack-installs.ts';
 import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
 import { readGguf } from '../gguf/gguf.ts';
-import { installedEngineVersions, kindLabels, taskCounters } from '../models/engine-kinds.ts';
+import { installedEngineVersions, kindLabels, taskCounters, taskFeatures } from '../models/engine-kinds.ts';
 import { adminLevel, mayAdminister } from '../protocols/admin/access.ts';
 import { downloadEndpoints } from '../protocols/admin/downloads.ts';
 import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
@@ -65,6 +65,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         ...clients,
         product,
         engineVersions: installedEngineVersions,
+        engineFeatures: taskFeatures,
         counters: () => taskCounters(services.requestQueue),
         serverFeatures: () => serverFeatures(services),
         readChat,

@@ -7,7 +7,7 @@ import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defa
 import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
-import { createTaskServices, type EngineServices, taskCapacities, taskFeatures } from '../models/engine-kinds.ts';
+import { createTaskServices, type EngineServices, taskCapacities } from '../models/engine-kinds.ts';
 import { modelName, namingOf } from '../models/model-name.ts';
 import { batchingSettings } from '../models/text-engine.ts';
 import { printable } from '../observe/printable.ts';
@@ -15,7 +15,6 @@ import type { ControlParts } from '../protocols/controls/decode.ts';
 import { type CompletionParts, type DialectModel, randomId } from '../protocols/dialect.ts';
 import { SlotWatch } from '../protocols/llamacpp/status.ts';
 import type { NativeParts } from '../protocols/native/routes.ts';
-import type { PictureParts } from '../protocols/pictures/request.ts';
 import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
 import { textService } from '../queue/text.ts';
@@ -27,8 +26,7 @@ import type { ServerServices } from './services.ts';
 export interface ModelContext
   extends DialectModel,
     Pick<CompletionParts, 'replacePlaceholders'>,
-    Pick<NativeParts, 'engineFeatures' | 'preloadStory'>,
-    Pick<PictureParts, 'imageDefaults'> {
+    Pick<NativeParts, 'preloadStory'> {
   readonly settings: Settings;
   /** In the registry. */
   readonly name: string;
@@ -62,8 +60,8 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   const chat = { ...modelChat(parts, services, text), templateText: format.templateText };
   const observer = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
   const taskServices = createTaskServices(parts.taskSources ?? {}, { requestQueue, observer, drawings });
-  const defaults = requestDefaults(settings);
-  const ownDefaults = textDefaults(defaults);
+  const image = requestDefaults(settings);
+  const defaults = { image, text: textDefaults(image) };
   const adapter = format.adapter.adapter;
   const naming = namingOf(settings);
   const controlParts = (): ControlParts => ({
@@ -71,6 +69,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     defaultMaxTokens: Math.min(settings.defaultgenamt, Math.floor(text.contextSize() / 2)),
     maxTokensLimit: settings.genlimit,
     contextSize: text.contextSize(),
+    overflow: settings.contextoverflow,
     guidance: settings.enableguidance,
     adapter: adapter.defaults,
     schemaToGrammar,
@@ -80,14 +79,11 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     chat,
     taskServices,
     controlParts,
-    applyDefaults: (body) => applyDefaults(body, ownDefaults, settings.gendefaultsoverwrite),
-    overflow: settings.contextoverflow,
+    applyDefaults: (body, of = 'text') => applyDefaults(body, defaults[of], settings.gendefaultsoverwrite),
     modelName: () => modelName(text.state(), naming),
     name,
     lane,
-    imageDefaults: (body) => applyDefaults(body, defaults, settings.gendefaultsoverwrite),
     replacePlaceholders: (texts: InstructText) => replacePlaceholders(texts, adapter.tags),
-    engineFeatures: () => taskFeatures(parts.taskSources ?? {}),
     preloadStory: preloadedStory(settings.preloadstory),
     settings,
   };

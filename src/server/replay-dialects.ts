@@ -21,7 +21,7 @@ import type { ModelContext } from './model-context.ts';
 type Context = ModelContext & DialectServices;
 type Endpoints = readonly ModelEndpoint<Context>[];
 
-const usual = (context: Context) => dialectControls(readControls(context.applyDefaults({})), context);
+const usual = (context: Context) => dialectControls(readControls(context.applyDefaults({})), context.controlParts());
 
 /** The endpoints of a list whose requests can be shown in other dialects, and the same by all their paths. */
 function replayed(endpoints: Endpoints, kind: 'chat' | 'text') {

@@ -18,6 +18,8 @@ export interface ControlParts {
   /** Hard cap of the reply; 0 means none. */
   readonly maxTokensLimit: number;
   readonly contextSize: number;
+  /** Of prompts that are too long, in dialects that do not always trim them. */
+  readonly overflow: 'trim' | 'refuse';
   /** Whether a second, negative prompt may steer the text. */
   readonly guidance: boolean;
   readonly adapter: AdapterDefaults & { readonly maxTokens?: number };

@@ -116,7 +116,7 @@ function propsReply({ authorized }: Call, parts: StatusParts): Reply {
   const contextSize = parts.text.contextSize();
   return json({
     default_generation_settings: {
-      params: settingsBody(dialectControls(readControls(parts.applyDefaults({})), parts)),
+      params: settingsBody(dialectControls(readControls(parts.applyDefaults({})), parts.controlParts())),
       n_ctx: contextSize,
     },
     total_slots: parts.slotsOf(parts.text).count,

@@ -13,6 +13,7 @@ const parts: DecodeParts = {
   defaultMaxTokens: 2048,
   maxTokensLimit: 0,
   contextSize: 8192,
+  overflow: 'refuse',
   guidance: false,
   adapter: {},
   replacePlaceholders: (texts) => texts,

@@ -1,6 +1,7 @@
 import type { Settings } from '../../config/flags.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { EngineVersions, Product } from '../../core/product.ts';
+import type { TaskServices } from '../../core/task-services.ts';
 import type { CacheReport, Performance, SnapshotFigures, TextService, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { information, read } from '../access.ts';
@@ -37,13 +38,13 @@ type Features = { readonly [Name in (typeof switchNames)[number]]?: boolean } & 
 export interface InfoServices {
   readonly product: Product & { readonly homepage?: string };
   readonly engineVersions: () => EngineVersions;
+  readonly engineFeatures: (services: TaskServices) => Features['engines'];
   readonly serverFeatures: () => Omit<Features, 'guidance' | 'jinja' | 'engines'>;
   /** How many tasks of other kinds were done, by their names in the performance reply. */
   readonly counters: () => Readonly<Record<string, number>>;
 }
 
-export interface InfoParts extends InfoServices, Pick<DialectParts, 'text' | 'modelName'> {
-  readonly engineFeatures: () => Features['engines'];
+export interface InfoParts extends InfoServices, Pick<DialectParts, 'text' | 'modelName' | 'taskServices'> {
   /** `--hordegenlen` and `--hordemaxctx` are limits that clients read, but that are not enforced; 0 means none. */
   readonly settings: Pick<Settings, 'hordegenlen' | 'hordemaxctx' | 'quiet' | 'debugmode' | 'enableguidance' | 'jinja'>;
   /** The content of the story file, as JSON. */
@@ -86,7 +87,7 @@ export const infoEndpoints: readonly ModelEndpoint<InfoParts>[] = [
 ];
 
 function versionBody(_: Call, parts: InfoParts): object {
-  const { settings, engineFeatures } = parts;
+  const { settings, engineFeatures, taskServices = {} } = parts;
   const { name, version, commit } = parts.product;
   const state = parts.text.state();
   const own = { guidance: settings.enableguidance, jinja: settings.jinja };
@@ -96,7 +97,7 @@ function versionBody(_: Call, parts: InfoParts): object {
     version: koboldVersion,
     protected: on.protected,
     llm: state.type === 'ready' || state.type === 'loading',
-    ...engineFeatures(),
+    ...engineFeatures(taskServices),
     ...Object.fromEntries(switchNames.map((name) => [name, on[name] ?? false])),
     admin: on.admin ?? 0,
     parley: { name, version, ...(commit && { commit }), engines: parts.engineVersions() },

@@ -31,8 +31,10 @@ export interface NativeServices extends HandlerServices, StoryParts, SyncParts, 
 }
 
 export function nativeEndpoints(services: NativeServices): ModelEndpoint<Omit<NativeParts, keyof HandlerServices>>[] {
-  const { product, engineVersions, serverFeatures, counters, startTimer, alias, readChat } = services;
-  const handlers = { product, engineVersions, serverFeatures, counters, startTimer, alias, readChat };
+  const { product, engineVersions, engineFeatures, serverFeatures, counters, startTimer, alias, readChat } = services;
+  const handlers = {
+    ...{ product, engineVersions, engineFeatures, serverFeatures, counters, startTimer, alias, readChat },
+  };
   return [
     ...withServices<NativeParts, HandlerServices>(modelEndpoints, handlers),
     ...musicEndpoints({ family: nativeFamily, newSeed: services.newSeed }),

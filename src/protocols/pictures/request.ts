@@ -4,17 +4,14 @@ import type { AskedLora, Drawings, ImageEvent, ImageFacts, ImageRequest, ImageSe
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { PictureEditor, Size } from '../../core/pictures.ts';
 import type { TaskServices } from '../../core/task-services.ts';
-import type { JsonObject } from '../../http/body.ts';
 import type { Call } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
 import { clamp } from '../fields.ts';
 import { chosenSampler } from './sampler-names.ts';
 
 /** What the handlers of all image dialects use. */
-export interface PictureParts extends Pick<DialectParts, 'taskServices' | 'now' | 'startTimer'> {
+export interface PictureParts extends Pick<DialectParts, 'taskServices' | 'applyDefaults' | 'now' | 'startTimer'> {
   readonly settings: Pick<Settings, 'sdclamped' | 'sdclampedsoft'>;
-  /** `--gendefaults`, those of the image fields included. */
-  readonly imageDefaults: (body: JsonObject) => JsonObject;
   readonly randomSeed: () => number;
   readonly product: { readonly name: string; readonly version: string };
   readonly editor: PictureEditor;

@@ -167,7 +167,12 @@ describe('txt2img', () => {
   });
 
   test('applies --gendefaults to missing fields', async () => {
-    const { draw, fake } = world({}, { imageDefaults: (body) => ({ steps: 33, ...body }) });
+    const { draw, fake } = world(
+      {},
+      {
+        applyDefaults: (body, of) => (of === 'image' ? { steps: 33, ...body } : body),
+      },
+    );
     await draw({ prompt: 'a' });
     expect(fake.asked[0]?.request.steps).toBe(33);
   });

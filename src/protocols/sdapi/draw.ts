@@ -36,7 +36,7 @@ interface DrawParts extends PictureParts {
 
 /** `txt2img` and `img2img` differ only in that the second needs an initial picture. */
 export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawParts): Promise<Reply> {
-  const body = parts.imageDefaults(await bodyOf(call));
+  const body = parts.applyDefaults(await bodyOf(call), 'image');
   const read = readFields(drawFields, body);
   const fields = { ...read, genkey: read.genkey || read.force_task_id || '' };
   const service = imageOf(parts.taskServices);

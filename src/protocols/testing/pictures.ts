@@ -187,7 +187,7 @@ export function pictureParts(fake: FakeImage | undefined, own: Partial<PicturePa
   return {
     ...dialectParts(fake ? { taskServices: { image: fake.image } } : {}),
     settings: defaultSettings,
-    imageDefaults: (body) => body,
+    applyDefaults: (body) => body,
     randomSeed: () => 417_203,
     product: { name: 'Parley', version: '0.1.0' },
     editor: inProcessEditor,

@@ -33,7 +33,7 @@ export const imagesEndpoints = (server: PictureServices) => withServices(endpoin
 
 async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise<Reply> {
   const { editor, startTimer, now } = parts;
-  const body = parts.imageDefaults(await formOrBody(call));
+  const body = parts.applyDefaults(await formOrBody(call), 'image');
   const service = imageOf(parts.taskServices);
   const decoded = await decodeImages(call, body, kind, { ...parts, facts: service.facts });
   call.watch?.decoded?.(decoded.request);
