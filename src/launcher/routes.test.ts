@@ -19,9 +19,10 @@ import { defaultSettings, type Settings } from '../config/flags.ts';
 import { asAppError } from '../core/errors.ts';
 import type { Call, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
+import { hubEndpoints } from '../protocols/admin/hub.ts';
 import { Launched, type LaunchedChild } from './launched.ts';
 import { pageEndpoints, Session } from './page.ts';
-import { launcherEndpoints } from './routes.ts';
+import { launcherEndpoints, sessionEndpoints } from './routes.ts';
 import { LauncherService } from './service.ts';
 
 const top = realpathSync(mkdtempSync(join(tmpdir(), 'parley-bench-')));
@@ -79,8 +80,14 @@ function world(settings: Partial<Settings> = {}) {
       quits += 1;
     },
   });
+  const library = {
+    list: async () => [],
+    search: async () => ({ models: [], next: undefined }),
+    files: () => undefined,
+  };
   const endpoints = [
     ...launcherEndpoints(session, bench),
+    ...sessionEndpoints(session, hubEndpoints({ access: { enabled: true, password: undefined }, library })),
     ...pageEndpoints(
       session,
       () => {
@@ -112,6 +119,10 @@ function world(settings: Partial<Settings> = {}) {
   }
   return { call, session, children, launched, quits: () => quits, told: () => told, endpoints };
 }
+
+test('launcher: searches the hub like the server', async () => {
+  expect((await world().call('GET', '/api/admin/search?q=qwen')).json).toEqual({ models: [], next: null });
+});
 
 describe('launcher: rejects', () => {
   test('any request without a session', async () => {

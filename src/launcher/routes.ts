@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { type JsonObject, jsonObject } from '../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../http/call.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../http/sse.ts';
+import type { PlainEndpoint } from '../protocols/endpoint.ts';
 import type { Wanted } from './folders.ts';
 import { launcherForm } from './form.ts';
 import type { ConsoleEvent } from './launched.ts';
@@ -61,6 +62,17 @@ export function launcherEndpoints(session: Session, service: LauncherService): E
     }),
     endpoint('GET', 'console', 'What the server says, as it says it.', (call) => consoleReply(call, service)),
   ];
+}
+
+/** Endpoints of the server that the page uses as well, for its session only. */
+export function sessionEndpoints(session: Session, endpoints: readonly PlainEndpoint[]): Endpoint[] {
+  return endpoints.map(({ method, match, path, summary, family, handle }) => ({
+    ...{ method, match, path, summary, family, rateLimited: false, access: 'guarded' },
+    handle: (call) => {
+      if (!session.admits(call.headers)) throw new AppError('unauthorized', {});
+      return handle(call, undefined);
+    },
+  }));
 }
 
 const outcome = (result: object): Reply => json(result, 'problems' in result ? 400 : 200);

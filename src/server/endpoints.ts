@@ -10,7 +10,7 @@ import { systemTimer } from '../core/timers.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import { installedEngineVersions, kindLabels, taskCounters, taskFeatures } from '../models/engine-kinds.ts';
 import { adminLevel, mayAdminister } from '../protocols/admin/access.ts';
-import { downloadEndpoints } from '../protocols/admin/downloads.ts';
+import { deletionEndpoint, downloadEndpoints } from '../protocols/admin/downloads.ts';
 import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
 import { modelStatusEndpoints } from '../protocols/admin/models.ts';
 import { packEndpoints } from '../protocols/admin/packs.ts';
@@ -105,7 +105,8 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         kindLabels,
       }),
       ...packEndpoints({ access: admin, packs: () => (packs ??= installsOf(services)) }),
-      ...downloadEndpoints({ access: admin, library, models }),
+      ...downloadEndpoints({ access: admin, library }),
+      deletionEndpoint({ access: admin, library, models }),
       ...requestEndpoints(services, server, () => endpoints),
       ...mcpEndpoints({ tools, product }),
       ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),

@@ -12,16 +12,20 @@ import { createHttpServer } from '../http/server.ts';
 import { allowedPlaces } from '../launcher/folders.ts';
 import { Launched } from '../launcher/launched.ts';
 import { pageEndpoints, Session } from '../launcher/page.ts';
-import { launcherEndpoints } from '../launcher/routes.ts';
+import { launcherEndpoints, sessionEndpoints } from '../launcher/routes.ts';
 import { LauncherService } from '../launcher/service.ts';
 import { hasDisplay } from '../launcher/wanted.ts';
 import { knownPlaces } from '../library/places.ts';
 import { embeddedModel } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import { downloadEndpoints } from '../protocols/admin/downloads.ts';
+import { hubEndpoints } from '../protocols/admin/hub.ts';
 import { guardFaults } from './guard-faults.ts';
+import { modelLibrary } from './model-library.ts';
 import { openBrowser } from './open-browser.ts';
 import { runProbe } from './probe.ts';
 import { probedCards } from './probed-cards.ts';
+import { recommendedHere } from './recommended.ts';
 import { launcherVariable, type Stops } from './stops.ts';
 
 export interface LauncherParts {
@@ -70,12 +74,22 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
     }),
     quit: end,
   });
+  // The session guards these endpoints.
+  const access = { enabled: true, password: undefined };
+  const library = modelLibrary(settings, undefined, async () => ({ mainBytes: 0, cards: [] }));
   const tellAddress = (): void => {
     session.renew();
     terminal.line(`The launcher is at ${address()}`);
   };
   const server = createHttpServer({
-    endpoints: [...pageEndpoints(session, tellAddress), ...launcherEndpoints(session, bench)],
+    endpoints: [
+      ...pageEndpoints(session, tellAddress),
+      ...launcherEndpoints(session, bench),
+      ...sessionEndpoints(session, [
+        ...hubEndpoints({ access, library, recommended: recommendedHere }),
+        ...downloadEndpoints({ access, library }),
+      ]),
+    ],
     port: 0,
     onError: (error) => terminal.line(`The launcher failed: ${error instanceof Error ? error.stack : String(error)}`),
   });

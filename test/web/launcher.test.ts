@@ -1,9 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { testHub } from '../../src/library/testing/hub.ts';
 import { freePort } from '../live/free-port.ts';
-import { liveServers } from '../live/server.ts';
+import { embeddedModel, liveServers } from '../live/server.ts';
 import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
 
 const start = liveServers();
@@ -12,6 +13,33 @@ const folder = mkdtempSync(join(tmpdir(), 'parley-launcher-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe.skipIf(withoutBrowser)('launcher page', () => {
+  test('finds a model on the hub, downloads it, and selects it', async () => {
+    const { base } = await testHub({ 'acme/Tiny-GGUF': { files: { 'tiny-Q6_K.gguf': readFileSync(embeddedModel) } } });
+    vi.stubEnv('HF_ENDPOINT', base);
+    vi.stubEnv('PARLEY_HOME', mkdtempSync(join(folder, 'home-')));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const launcher = await start(['--showgui'], {
+      until: 'The address works once',
+      listening: 'The launcher is at ',
+    });
+    const page = await open(/The launcher is at (\S+)/.exec(launcher.output())?.[1] ?? '', {
+      viewport: { width: 360, height: 740 },
+    });
+    await page.getByText('Recommended for this computer').waitFor();
+    await page.getByLabel('Words, or the address of a model').fill('tiny');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'acme/Tiny-GGUF' }).click();
+    await page.getByRole('button', { name: /^Download Q6_K/ }).click();
+    await page
+      .getByRole('region', { name: 'Selected model' })
+      .getByText(/tiny-Q6_K\.gguf/)
+      .waitFor();
+    await page.getByText(/--model \S*tiny-Q6_K\.gguf/).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    expect(faults.get(page)).toEqual([]);
+    await launcher.stop();
+  });
+
   test('starts a server from a config and stops it', async () => {
     const first = join(folder, 'start.kcpps');
     writeFileSync(first, JSON.stringify({ contextsize: 512, multiuser: 0, threads: 1 }));

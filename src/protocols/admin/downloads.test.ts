@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import type { ModelDownloads } from '../../core/model-downloads.ts';
 import type { TextState } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
-import { downloadEndpoints } from './downloads.ts';
+import { deletionEndpoint, downloadEndpoints } from './downloads.ts';
 
 function world() {
   const asked: string[] = [];
@@ -31,7 +31,8 @@ function world() {
   });
   const models = { list: async () => [listed('ready', '/m/b.gguf'), listed('unloaded', '/m/c.gguf')] };
   const access = { enabled: true, password: 'key' };
-  const endpoints = downloadEndpoints({ access, library: { downloads, remove }, models });
+  const services = { access, library: { downloads, remove }, models };
+  const endpoints = [...downloadEndpoints(services), deletionEndpoint(services)];
   const text = { state: () => ({ type: 'ready', model: { path: '/m/a.gguf' } }) as TextState };
   const ask = async (method: string, path: string, body?: object, authorization = 'Bearer key') => {
     const endpoint = endpoints.find((one) => one.method === method && one.path === path);

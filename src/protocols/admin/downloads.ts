@@ -3,7 +3,7 @@ import type { DownloadStatus, ModelDownloads } from '../../core/model-downloads.
 import type { ModelLibrary, ModelsView } from '../../core/models-view.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
-import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { honoured, readFields, readName } from '../fields.ts';
 import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
 
@@ -27,12 +27,31 @@ const noModel =
   'This is not the name of a model. Use owner/name, owner/name:Q4_K_M or the address of its page or file (https).';
 const noDownload = 'There is no such download.';
 
+function allowedLibrary({ access, library }: DownloadServices, call: Call) {
+  if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
+  return library;
+}
+
+export function deletionEndpoint(services: DownloadServices): ModelEndpoint<DownloadContext> {
+  return adminRow(
+    '/api/admin/models/delete',
+    'Delete a model of the models folder with all that belongs to it. One that is loaded is not deleted.',
+    async (call, { text }: DownloadContext): Promise<Reply> => {
+      const { remove } = allowedLibrary(services, call);
+      const { filename } = readFields(deleteFields, await bodyOf(call));
+      try {
+        await remove(filename, await loadedFiles(text, services.models));
+        return json({ success: true });
+      } catch (error) {
+        return json({ success: false, error: (error as Error).message });
+      }
+    },
+    { fields: deleteFields },
+  );
+}
+
 /** Downloads of models, which go on without the client. */
-export function downloadEndpoints({ access, library, models }: DownloadServices): ModelEndpoint<DownloadContext>[] {
-  const allowed = (call: Call) => {
-    if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
-    return library;
-  };
+export function downloadEndpoints({ access, library }: DownloadServices): PlainEndpoint[] {
   const changing = (
     path: string,
     summary: string,
@@ -42,7 +61,7 @@ export function downloadEndpoints({ access, library, models }: DownloadServices)
       path,
       summary,
       async (call): Promise<Reply> => {
-        const { downloads } = allowed(call);
+        const { downloads } = allowedLibrary({ access, library }, call);
         const { model: name } = readFields(downloadFields, await bodyOf(call));
         try {
           const answer = await change(downloads, name);
@@ -55,25 +74,11 @@ export function downloadEndpoints({ access, library, models }: DownloadServices)
       { fields: downloadFields, modelNamed: () => undefined },
     );
   return [
-    adminRow(
-      '/api/admin/models/delete',
-      'Delete a model of the models folder with all that belongs to it. One that is loaded is not deleted.',
-      async (call, { text }: DownloadContext): Promise<Reply> => {
-        const { remove } = allowed(call);
-        const { filename } = readFields(deleteFields, await bodyOf(call));
-        try {
-          await remove(filename, await loadedFiles(text, models));
-          return json({ success: true });
-        } catch (error) {
-          return json({ success: false, error: (error as Error).message });
-        }
-      },
-      { fields: deleteFields },
-    ),
     adminReadRow(
       '/api/admin/downloads',
       'The downloads of models: those of now, and the unfinished ones.',
-      async (call) => json({ downloads: (await allowed(call).downloads.list()).map(downloadEntry) }),
+      async (call) =>
+        json({ downloads: (await allowedLibrary({ access, library }, call).downloads.list()).map(downloadEntry) }),
     ),
     changing(
       '/api/admin/downloads',

@@ -1,23 +1,19 @@
-import { AppError } from '../../core/errors.ts';
 import { equalName } from '../../core/model-names.ts';
-import {
-  type HeldModel,
-  type HubFiles,
-  hubOrders,
-  type LibraryModel,
-  type ListedModel,
-  type ModelFileFacts,
-  type ModelLibrary,
-  type ModelMemory,
-  type ModelsView,
-  type Recommendations,
+import type {
+  HeldModel,
+  LibraryModel,
+  ListedModel,
+  ModelFileFacts,
+  ModelMemory,
+  ModelsView,
 } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json } from '../../http/call.ts';
 import { read } from '../access.ts';
 import type { DialectParts } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
-import { type AdminAccess, adminReadRow, mayAdminister } from './access.ts';
+import { adminReadRow, mayAdminister } from './access.ts';
+import { type HubServices, hubEndpoints } from './hub.ts';
 import { type OwnerAccess, ownerEndpoint } from './owner.ts';
 
 /** The default text model. */
@@ -25,14 +21,10 @@ export interface ModelStatusContext extends Pick<DialectParts, 'text' | 'modelNa
   readonly name: string;
 }
 
-export interface ModelStatusServices {
-  readonly access: AdminAccess;
+export interface ModelStatusServices extends HubServices {
   readonly owner: OwnerAccess;
   readonly models?: ModelsView | undefined;
   readonly memory?: Pick<ModelMemory, 'list'> | undefined;
-  readonly library?: Pick<ModelLibrary, 'list' | 'search' | 'files'> | undefined;
-  /** The models that are recommended for this computer. */
-  readonly recommended?: (() => Promise<Recommendations>) | undefined;
   /** Whether the server has a key file (`--keyfile`), which may be empty. */
   readonly hasKeyFile: boolean;
   readonly fileFacts: (path: string) => Promise<ModelFileFacts | undefined>;
@@ -93,62 +85,10 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
         return json({ models: (found ?? []).map(libraryEntry) });
       },
     ),
-    adminReadRow('/api/admin/search', 'Models on the hub by words, in pages.', async (call: Call) => {
-      if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
-      const { query } = call;
-      const order = hubOrders.find((one) => one === query.get('sort')) ?? 'downloads';
-      const cursor = query.get('cursor') ?? undefined;
-      try {
-        const search = { words: query.get('q') ?? '', order, count: searchCount, cursor };
-        const { models: found, next } = await library.search(search, call.signal);
-        return json({ models: found, next: next ?? null });
-      } catch (error) {
-        return json({ success: false, error: `The hub could not be searched: ${(error as Error).message}.` }, 502);
-      }
-    }),
-    adminReadRow(
-      '/api/admin/search/files',
-      'The files of a model on the hub: whether they fit here, and which one is downloaded by default.',
-      async (call: Call) => {
-        if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
-        const context = Number(call.query.get('context') || Number.NaN);
-        const files = library.files(
-          call.query.get('model') ?? '',
-          Number.isSafeInteger(context) && context > 0 ? context : undefined,
-          call.signal,
-        );
-        if (!files)
-          throw new AppError('invalid-field', { field: 'model', expected: 'owner/name of a model on the hub' });
-        try {
-          return json(filesReply(await files));
-        } catch (error) {
-          return json({ success: false, error: `The files cannot be listed: ${(error as Error).message}.` }, 502);
-        }
-      },
-    ),
-    adminReadRow('/api/admin/recommended', 'Models that are recommended for this computer.', async (call: Call) => {
-      if (!library || !services.recommended || !mayAdminister(access, call)) throw new AppError('admin-only', {});
-      const { date, memoryBytes, models: chosen } = await services.recommended();
-      return json({ date, memory_bytes: memoryBytes, models: chosen });
-    }),
+    ...hubEndpoints(services),
     ownerEndpoint(owner),
   ];
 }
-
-function filesReply({ trainedContext, files, ...rest }: HubFiles) {
-  return {
-    ...rest,
-    trained_context: trainedContext,
-    files: files.map(({ memoryBytes, cardLayers, ...file }) => ({
-      ...file,
-      memory_bytes: memoryBytes,
-      card_layers: cardLayers,
-    })),
-  };
-}
-
-/** Models on a page of a search. */
-const searchCount = 20;
 
 type Unlabelled = Omit<ModelStatus, 'label'>;
 

@@ -11,6 +11,7 @@ export const texts = {
     loadConfig: 'Load config',
     chooseFolder: 'Choose a folder',
     results: 'Search results',
+    find: 'Get another model',
     search: 'Search settings',
     noSettings: 'No settings found. Try fewer words.',
     saved: (path: string) => `Saved: ${path}`,

@@ -1,0 +1,71 @@
+import { AppError } from '../../core/errors.ts';
+import { type HubFiles, hubOrders, type ModelLibrary, type Recommendations } from '../../core/models-view.ts';
+import { type Call, json } from '../../http/call.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
+import { type AdminAccess, adminReadRow, mayAdminister } from './access.ts';
+
+export interface HubServices {
+  readonly access: AdminAccess;
+  readonly library?: Pick<ModelLibrary, 'list' | 'search' | 'files'> | undefined;
+  /** The models that are recommended for this computer. */
+  readonly recommended?: (() => Promise<Recommendations>) | undefined;
+}
+
+/** Models that can be downloaded. */
+export function hubEndpoints({ access, library, recommended }: HubServices): PlainEndpoint[] {
+  return [
+    adminReadRow('/api/admin/search', 'Models on the hub by words, in pages.', async (call: Call) => {
+      if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
+      const { query } = call;
+      const order = hubOrders.find((one) => one === query.get('sort')) ?? 'downloads';
+      const cursor = query.get('cursor') ?? undefined;
+      try {
+        const search = { words: query.get('q') ?? '', order, count: searchCount, cursor };
+        const { models: found, next } = await library.search(search, call.signal);
+        return json({ models: found, next: next ?? null });
+      } catch (error) {
+        return json({ success: false, error: `The hub could not be searched: ${(error as Error).message}.` }, 502);
+      }
+    }),
+    adminReadRow(
+      '/api/admin/search/files',
+      'The files of a model on the hub: whether they fit here, and which one is downloaded by default.',
+      async (call: Call) => {
+        if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
+        const context = Number(call.query.get('context') || Number.NaN);
+        const files = library.files(
+          call.query.get('model') ?? '',
+          Number.isSafeInteger(context) && context > 0 ? context : undefined,
+          call.signal,
+        );
+        if (!files)
+          throw new AppError('invalid-field', { field: 'model', expected: 'owner/name of a model on the hub' });
+        try {
+          return json(filesReply(await files));
+        } catch (error) {
+          return json({ success: false, error: `The files cannot be listed: ${(error as Error).message}.` }, 502);
+        }
+      },
+    ),
+    adminReadRow('/api/admin/recommended', 'Models that are recommended for this computer.', async (call: Call) => {
+      if (!library || !recommended || !mayAdminister(access, call)) throw new AppError('admin-only', {});
+      const { date, memoryBytes, models: chosen } = await recommended();
+      return json({ date, memory_bytes: memoryBytes, models: chosen });
+    }),
+  ];
+}
+
+function filesReply({ trainedContext, files, ...rest }: HubFiles) {
+  return {
+    ...rest,
+    trained_context: trainedContext,
+    files: files.map(({ memoryBytes, cardLayers, ...file }) => ({
+      ...file,
+      memory_bytes: memoryBytes,
+      card_layers: cardLayers,
+    })),
+  };
+}
+
+/** Models on a page of a search. */
+const searchCount = 20;
