@@ -2,13 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
+import type { Settings } from '../config/flags.ts';
 import { type Running, reloadSettings } from '../config/load.ts';
 import { loadLayer, loadSettingsOf, readLoadSettings } from '../config/load-settings.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import { aliasTarget, uniqueNames } from '../core/model-names.ts';
 import type { LoadSettings, LoadStatus, SwapFailure } from '../core/models-view.ts';
 import { systemTimer } from '../core/timers.ts';
-import { readModelFile } from '../engines/llama/load-options.ts';
+import { type ModelFile, readModelFile } from '../engines/llama/load-options.ts';
 import {
   adminFiles,
   adminTarget,
@@ -43,6 +44,8 @@ export interface RoutedParts {
   readonly library?: FileLibrary | undefined;
   /** Where the model that was switched to is remembered. */
   readonly lastModel?: Pick<LastModel, 'write'> | undefined;
+  /** The settings of a downloaded model whose flags leave them open. */
+  readonly settle?: ((running: Running, file: ModelFile) => Promise<Settings>) | undefined;
   /** Load settings by option, as they were remembered. */
   readonly loads?: ModelChoice['loads'];
   /** Nothing is selected before this function returns. */
@@ -120,7 +123,8 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     const isFirst = target.type === 'initial' ? first.name : undefined;
     const name = called ?? isFirst ?? found?.name ?? (await namesOf(await listFiles())).get(option)?.[0] ?? option;
     const all = { ...configs, ...(await versions.of([modelPath(loaded.settings)])) };
-    const model = await prepareOption(name, loaded, terminal);
+    const settle = target.type === 'model' ? parts.settle : undefined;
+    const model = await prepareOption(name, loaded, terminal, settle);
     choices.set(model, { option, base: under });
     versions.note(model, all, () => prepared(option, base, { called: name, under }));
     return model;
@@ -391,11 +395,17 @@ async function versionOf(path: string) {
   return facts && { text: `${facts.size} ${facts.mtimeMs}`, modifiedAt: facts.mtimeMs };
 }
 
-async function prepareOption(name: string, { settings, given }: Running, terminal: Terminal): Promise<PreparedModel> {
+async function prepareOption(
+  name: string,
+  { settings, given }: Running,
+  terminal: Terminal,
+  settle: RoutedParts['settle'] = async (running) => running.settings,
+): Promise<PreparedModel> {
   const path = modelPath(settings);
   if (path === undefined) return prepareModel({ name, settings, given, file: undefined }, terminal);
   try {
-    return await prepareModel({ name, settings, given, file: await readModelFile(path) }, terminal);
+    const file = await readModelFile(path);
+    return await prepareModel({ name, settings: await settle({ settings, given }, file), given, file }, terminal);
   } catch (error) {
     throw new AppError('model-load-failed', { model: name, reason: (error as Error).message }, { cause: error });
   }

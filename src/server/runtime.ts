@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
+import type { Running } from '../config/load.ts';
 import { readDiskCache } from '../config/paths.ts';
 import { remoteAddresses } from '../config/remote.ts';
 import { readTraceUrl } from '../config/trace.ts';
@@ -12,7 +13,8 @@ import type { TextState } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
 import { systemTimer } from '../core/timers.ts';
 import { tryFolder } from '../engines/llama/cache-folder.ts';
-import { readModelFile } from '../engines/llama/load-options.ts';
+import { type ModelFile, readModelFile } from '../engines/llama/load-options.ts';
+import { mediaPackage, packageFolders } from '../engines/package-folder.ts';
 import type { BackendPool } from '../engines/remote/backend-pool.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { UsageLog } from '../keys/usage-log.ts';
@@ -325,6 +327,7 @@ async function routedApp(
       library,
       lastModel,
       loads,
+      settle: managed ? (running, file) => settle(running, file, { registry, terminal }) : undefined,
     });
     return { ...routed, library };
   }
@@ -336,6 +339,21 @@ async function routedApp(
 async function heldMemory(registry: Registry): Promise<HeldMemory> {
   const loaded = registry.list().filter(({ resident }) => resident);
   return { mainBytes: loaded.reduce((sum, { bytes = 0 }) => sum + bytes, 0), cards: await registry.cards() };
+}
+
+/** Settings of a downloaded model, with the memory that is free once the present one is unloaded. */
+async function settle(
+  running: Running,
+  file: ModelFile,
+  { registry, terminal }: { readonly registry: Registry; readonly terminal: Terminal },
+): Promise<Settings> {
+  const { downloadedSettings } = await import('./downloaded-model.ts');
+  const { ownMachine } = await import('./own-machine.ts');
+  return downloadedSettings(running, file, {
+    memory: ownMachine(running.settings, () => heldMemory(registry)).memory,
+    hasVision: () => packageFolders(mediaPackage).length > 0,
+    line: (text) => terminal.line(text),
+  });
 }
 
 async function toolServers({ settings, product, terminal }: RuntimeParts) {
