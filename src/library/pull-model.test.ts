@@ -70,6 +70,14 @@ test('pullModel: continues at the byte after a lost connection, and asks the hub
   expect(asked.filter(({ url }) => url.includes('/resolve/'))).toHaveLength(4);
 });
 
+test('pullModel: a repository that was moved is found, and its new name is said', async () => {
+  const { base, asked } = await testHub({ 'acme/Old': { files: {}, movedTo: id }, [id]: foo });
+  const wanted = { repository: 'acme/Old', revision: 'main', tag: undefined };
+  const pulled = await pullModel(wanted, { folder: folder() }, pulling(base).parts);
+  expect(pulled).toMatchObject({ path: expect.stringContaining('acme--Old'), movedTo: id });
+  expect(asked.filter(({ url }) => url.includes('/acme/Old/'))).toHaveLength(1);
+});
+
 test('pullModel: what is there already is not downloaded again', async () => {
   const { base, stored } = await testHub({ [id]: foo });
   const target = folder();

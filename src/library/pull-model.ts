@@ -13,6 +13,8 @@ export interface PulledModel {
   /** Of its first part. */
   readonly path: string;
   readonly projector: string | undefined;
+  /** The new name of its repository, if that was moved. */
+  readonly movedTo?: string | undefined;
 }
 
 /** The variant of a tag, or the one to take where none is named; undefined if there is none. Throws if this model should not be downloaded. */
@@ -80,7 +82,8 @@ export async function pullModel(
     done.set(file, file.bytes);
   }
   parts.progress(total, total);
-  return { path: first ? place(first) : target, projector: projector && place(projector) };
+  const movedTo = repository.id.toLowerCase() === id.toLowerCase() ? {} : { movedTo: repository.id };
+  return { path: first ? place(first) : target, projector: projector && place(projector), ...movedTo };
 }
 
 /** The one that is here already, or a part of it: another choice would begin from the start. */

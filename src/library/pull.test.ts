@@ -331,6 +331,39 @@ describe('pull: verification', () => {
   });
 });
 
+describe('pull: redirects of an address', () => {
+  const options = (token?: string) => ({ folder: folder(), hub: hubAt('https://192.0.2.1', token) });
+  const address = source('https://192.0.2.1/model.gguf');
+  const allowsAddress = (one: string) => one.startsWith('192.');
+
+  test('a token is not sent to another host', async () => {
+    const asked: unknown[] = [];
+    const redirect = async (url: URL, init: RequestInit) => {
+      asked.push([url.host, new Headers(init.headers).get('authorization')]);
+      if (asked.length > 2) return new Response('', { status: 404 });
+      const location = asked.length === 1 ? '/other.gguf' : 'https://192.0.2.2/model.gguf';
+      return new Response(null, { status: 302, headers: { location } });
+    };
+    const all = parts({ fetch: redirect as unknown as typeof fetch, allowsAddress }).all;
+    await expect(pull(address, options('secret'), all)).rejects.toThrow('no such file');
+    expect(asked).toEqual([
+      ['192.0.2.1', 'Bearer secret'],
+      ['192.0.2.1', 'Bearer secret'],
+      ['192.0.2.2', null],
+    ]);
+  });
+
+  test.each([
+    ['http://192.0.2.2/x.gguf', 'an address that cannot be used'],
+    ['file:///etc/passwd', 'an address that cannot be used'],
+    ['https://127.0.0.1/x.gguf', '127.0.0.1, which is not on the internet'],
+  ])('not to %s', async (location, reason) => {
+    const redirect = async () => new Response(null, { status: 307, headers: { location } });
+    const all = parts({ fetch: redirect as typeof fetch, allowsAddress }).all;
+    await expect(pull(address, options(), all)).rejects.toThrow(`192.0.2.1 sends this download to ${reason}`);
+  });
+});
+
 describe('pull: npm package', () => {
   async function registry(files: Readonly<Record<string, Buffer>>, integrity?: string) {
     const archive = packed(files);

@@ -16,6 +16,7 @@ import { plainFileName } from './file-name.ts';
 import type { Hub } from './hub/access.ts';
 import type { HubParts } from './hub/request.ts';
 import { type ChooseVariant, mustBeModel, type PulledModel, pullModel } from './pull-model.ts';
+import { fetchChecked } from './redirects.ts';
 import type { Source } from './source.ts';
 import { readArchive } from './tar.ts';
 
@@ -58,7 +59,8 @@ async function pullFile(url: string, name: string, options: PullOptions, parts: 
   // The token is only for the hub.
   const { base, token } = options.hub;
   const own = token && isBelow(url, base) ? { authorization: `Bearer ${token}` } : undefined;
-  await download({ url, target, expected, mustBeNew: true, ...(own && { headers: own }) }, parts);
+  const fetch: typeof globalThis.fetch = (_, init) => fetchChecked(url, init ?? {}, parts);
+  await download({ url, target, expected, mustBeNew: true, ...(own && { headers: own }) }, { ...parts, fetch });
   await mustBeModel(target);
   return target;
 }

@@ -152,7 +152,7 @@ export async function receive(
   return { type: 'broken', reason: `the connection ended after ${from + done} of ${from + length} bytes` };
 }
 
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   return networkReason(error) ?? hideSecrets(cause instanceof Error ? cause.message : message);
 }

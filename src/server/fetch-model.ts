@@ -65,6 +65,7 @@ async function fetchModel(text: string, options: FetchOptions): Promise<PulledMo
   try {
     const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, signal };
     const pulled = await pull(source, { folder, hub, choose: options.choose }, parts);
+    if (pulled.movedTo) terminal.line(`This model is now called ${pulled.movedTo}.`);
     terminal.line(`Saved: ${pulled.path}`);
     return pulled;
   } catch (error) {

@@ -50,7 +50,8 @@ export async function pullCommand(command: PullCommand): Promise<number> {
   const progress = progressOf(terminal, command.now, options.source.replace(/^.*\//, '')).show;
   try {
     const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, ...(signal && { signal }) };
-    const { path, projector } = await pull(source, { folder, expected, hub: command.hub, choose }, parts);
+    const { path, projector, movedTo } = await pull(source, { folder, expected, hub: command.hub, choose }, parts);
+    if (movedTo) terminal.line(`This model is now called ${movedTo}.`);
     terminal.line(`Saved: ${path}`);
     terminal.line(`Start it with: ${ownCommand(environment)} --model ${JSON.stringify(path)}`);
     if (projector) terminal.line(`For pictures and sound add: --mmproj ${JSON.stringify(projector)}`);

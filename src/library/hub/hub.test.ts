@@ -12,7 +12,7 @@ function parts(base: string, more: Partial<Hub> = {}): HubParts & { readonly wai
   const waited: number[] = [];
   const hub = { base, token: undefined, offline: false, ...more };
   const wait = async (milliseconds: number) => void waited.push(milliseconds);
-  return { hub, fetch, wait, waited, allowsAddress: (address) => address !== '127.0.0.1' };
+  return { hub, fetch, wait, waited, allowsAddress: (address) => !['127.0.0.1', '::1'].includes(address) };
 }
 
 describe('hubOf', () => {
@@ -120,7 +120,21 @@ describe('readRepository', () => {
 
   test('follows a repository that was moved', async () => {
     const { base } = await testHub({ 'acme/old': { files: {}, movedTo: 'acme/foo' }, 'acme/foo': { files } });
-    expect((await readRepository('acme/old', 'main', parts(base))).files).toHaveLength(3);
+    const repository = await readRepository('acme/old', 'main', parts(base));
+    expect(repository).toMatchObject({ id: 'acme/foo', files: { length: 3 } });
+  });
+
+  test.each(['../x', 'acme', 'acme/..', 7])('a new name that no repository has is not used: %j', async (id) => {
+    const answer = async (url: URL) => Response.json(url.pathname.includes('/revision/') ? { id, sha: commit } : []);
+    const asking = { ...parts('https://h'), fetch: answer as unknown as typeof fetch };
+    expect(await readRepository('acme/foo', 'main', asking)).toMatchObject({ id: 'acme/foo' });
+  });
+
+  test('does not read a reply without an end', async () => {
+    const piece = new Uint8Array(1 << 20).fill(32);
+    const body = () => new ReadableStream({ pull: (controller) => controller.enqueue(piece) });
+    const asking = { ...parts('https://h'), fetch: (async () => new Response(body())) as typeof fetch };
+    await expect(readRepository('acme/foo', 'main', asking)).rejects.toThrow('its reply is too long');
   });
 
   test('leaves out names that lead out of the folder', async () => {
@@ -247,6 +261,35 @@ describe('openFile', () => {
       {},
     );
     await expect(opening).rejects.toThrow(`192.0.2.1 sends this download to ${reason}`);
+  });
+
+  test.each([
+    ['http://storage.example/x', 'an address that cannot be used'],
+    ['https://127.0.0.1/x', '127.0.0.1, which is not on the internet'],
+    ['https://[::1]/x', '[::1], which is not on the internet'],
+    ['https://192.0.2.9/again', undefined],
+  ])('a storage may not send it on to %s', async (location, reason) => {
+    const asked: string[] = [];
+    const redirect = async (url: URL) => {
+      asked.push(url.host);
+      const away = asked.length === 1 ? 'https://192.0.2.2/signed' : location;
+      return new Response(null, { status: 302, headers: { location: away } });
+    };
+    const hub = { ...parts('https://192.0.2.1'), fetch: redirect as unknown as typeof fetch };
+    const opening = openFile(repository, 'a.gguf', hub, {});
+    const sentence = reason ? `sends this download to ${reason}` : 'redirects this download too often';
+    await expect(opening).rejects.toThrow(`192.0.2.1 ${sentence}`);
+    expect(asked.length).toBe(reason ? 2 : 7);
+  });
+
+  test('names the storage that cannot be reached', async () => {
+    const location = 'https://192.0.2.2/signed';
+    const unreachable = async (url: URL) => {
+      if (url.host === '192.0.2.2') throw new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } });
+      return new Response(null, { status: 302, headers: { location } });
+    };
+    const hub = { ...parts('https://192.0.2.1'), fetch: unreachable as unknown as typeof fetch };
+    await expect(openFile(repository, 'a.gguf', hub, {})).rejects.toThrow(/^cannot reach 192\.0\.2\.2: /);
   });
 
   test('a hub inside a network may have its storage there', async () => {

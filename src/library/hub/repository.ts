@@ -1,6 +1,6 @@
-import { lookup } from 'node:dns/promises';
 import { isObject } from '../../core/json.ts';
 import { plainFileName } from '../file-name.ts';
+import { followed } from '../redirects.ts';
 import { askHub, askHubJson, HubError, type HubParts } from './request.ts';
 
 export interface HubFile {
@@ -12,6 +12,7 @@ export interface HubFile {
 }
 
 export interface HubRepository {
+  /** Another one than was asked for, if the repository was moved. */
   readonly id: string;
   /** The commit that the revision names now, so that all files come from one state. */
   readonly commit: string;
@@ -21,8 +22,9 @@ export interface HubRepository {
 const maxPages = 100;
 
 /** The files of a repository at a revision. Files with names that no folder can hold are left out. */
-export async function readRepository(id: string, revision: string, parts: HubParts): Promise<HubRepository> {
-  const { value } = await askHubJson(`/api/models/${id}/revision/${encodeURIComponent(revision)}`, parts);
+export async function readRepository(name: string, revision: string, parts: HubParts): Promise<HubRepository> {
+  const { value } = await askHubJson(`/api/models/${name}/revision/${encodeURIComponent(revision)}`, parts);
+  const id = isObject(value) && isRepositoryId(value.id) ? value.id : name;
   const commit = isObject(value) && typeof value.sha === 'string' ? value.sha : '';
   if (!/^[0-9a-f]{40}$/.test(commit)) throw new HubError(`${id} has no commit for ${revision}`);
   const files: HubFile[] = [];
@@ -35,6 +37,10 @@ export async function readRepository(id: string, revision: string, parts: HubPar
     cursor = answer.next;
   }
   throw new HubError(`${id} has more files than can be listed`);
+}
+
+function isRepositoryId(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w.-]+\/[\w.-]+$/.test(value) && value.split('/').every(plainFileName);
 }
 
 function hubFile(entry: unknown): HubFile | undefined {
@@ -56,25 +62,7 @@ export async function openFile(
   const own = init.signal ? { ...parts, signal: init.signal } : parts;
   const encoded = path.split('/').map(encodeURIComponent).join('/');
   const response = await askHub(`/${id}/resolve/${encodeURIComponent(commit)}/${encoded}`, own, init);
-  const location = response.headers.get('location');
-  if (location === null) return response;
-  await response.body?.cancel();
-  await checkStorage(location, parts);
   // The signed address needs no token, and another host may not have it.
   const { signal } = own;
-  return parts.fetch(location, { ...init, ...(signal && { signal }) });
-}
-
-/** A hub on the internet may not send this machine to addresses that only it can reach. */
-async function checkStorage(location: string, { hub, allowsAddress }: HubParts): Promise<void> {
-  const { host } = new URL(hub.base);
-  const url = URL.canParse(location) ? new URL(location) : undefined;
-  if (!url || (url.protocol !== 'https:' && url.protocol !== new URL(hub.base).protocol))
-    throw new HubError(`${host} sends this download to an address that cannot be used`);
-  const isPublic = async (name: string) => {
-    const addresses = await lookup(name.replace(/^\[|\]$/g, ''), { all: true }).catch(() => []);
-    return addresses.every(({ address }) => allowsAddress(address));
-  };
-  if (!(await isPublic(url.hostname)) && (await isPublic(new URL(hub.base).hostname)))
-    throw new HubError(`${host} sends this download to ${url.host}, which is not on the internet`);
+  return followed(response, new URL(parts.hub.base), { ...init, ...(signal && { signal }) }, parts);
 }

@@ -1,16 +1,12 @@
-import { hideSecrets } from '../../core/hide-secrets.ts';
-import { networkReason } from '../../core/network-error.ts';
 import { product } from '../../core/product.ts';
-import { DownloadError, maxWaitMs, pauseFor, retryDelay } from '../transfer.ts';
+import type { RedirectParts } from '../redirects.ts';
+import { DownloadError, maxWaitMs, pauseFor, reasonOf, retryDelay } from '../transfer.ts';
 import type { Hub } from './access.ts';
 
-export interface HubParts {
+export interface HubParts extends RedirectParts {
   readonly hub: Hub;
-  readonly fetch: typeof fetch;
   readonly signal?: AbortSignal;
   readonly wait?: (milliseconds: number) => Promise<void>;
-  /** Whether a file may come from this IP address, if the hub itself is on the internet. */
-  readonly allowsAddress: (address: string) => boolean;
 }
 
 /** Why the hub does not give what was asked for, as a sentence for people. */
@@ -48,12 +44,28 @@ export async function askHubJson(
   const { host } = new URL(parts.hub.base);
   try {
     if (!response.ok) throw new Error('it is redirected');
-    return { value: await response.json(), next: nextCursor(response.headers.get('link')) };
+    return {
+      value: JSON.parse(await boundedText(response)) as unknown,
+      next: nextCursor(response.headers.get('link')),
+    };
   } catch (error) {
     parts.signal?.throwIfAborted();
     const between = 'A login page of the network or a proxy may be in between: open the address in a browser';
     throw new HubError(`${host} did not answer like a hub (${(error as Error).message}). ${between}`, true);
   }
+}
+
+const maxJsonBytes = 32 * 2 ** 20;
+
+async function boundedText({ body }: Response): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body ?? []) {
+    bytes += (piece as Uint8Array).length;
+    if (bytes > maxJsonBytes) throw new Error('its reply is too long');
+    pieces.push(piece as Uint8Array);
+  }
+  return Buffer.concat(pieces).toString();
 }
 
 /** A link of a mirror may name the original host, so that only its cursor is used. */
@@ -89,10 +101,7 @@ async function once(url: URL, { hub, fetch, signal }: HubParts, init: RequestIni
     return await fetch(url, { ...init, headers, redirect: 'manual', signal: ends });
   } catch (error) {
     signal?.throwIfAborted();
-    const { cause, message } = error as Error;
-    const reason = late.signal.aborted
-      ? `no answer within ${timeoutMs / 1000} s`
-      : (networkReason(error) ?? hideSecrets(cause instanceof Error ? cause.message : message));
+    const reason = late.signal.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error);
     throw new HubError(`cannot reach ${url.host}: ${reason}. Check the network connection`, true);
   } finally {
     clearTimeout(timer);
