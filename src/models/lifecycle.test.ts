@@ -55,6 +55,19 @@ test.each<[EngineState, boolean]>([
   expect(proved).toBe(expected);
 });
 
+test('EngineLifecycle: bytes are without what the engine gives back', async () => {
+  const released: number[] = [];
+  const engine = {
+    ...hosted({ type: 'ready' }, process.pid),
+    snapshots: () => ({ bytes: 1e15 }),
+    release: async (bytes: number) => void released.push(bytes),
+  };
+  const lifecycle = new EngineLifecycle(engine);
+  expect([lifecycle.spareBytes(), lifecycle.bytes()]).toEqual([1e15, process.platform === 'linux' ? 0 : undefined]);
+  await lifecycle.release(7);
+  expect(released).toEqual([7]);
+});
+
 test('EngineLifecycle: bytes is the memory of the ready process', () => {
   const expected = process.platform === 'linux' ? expect.any(Number) : undefined;
   expect(new EngineLifecycle(hosted({ type: 'ready' }, process.pid)).bytes()).toEqual(expected);

@@ -236,6 +236,25 @@ test('cacheReport: empty at once without a model', async () => {
   expect(await silent).toBe('engine-silent');
 });
 
+test('snapshots: those of the running worker, which gives them back when asked', async () => {
+  const { host, worker } = world();
+  const figures = { snapshots: 1, bytes: 50, limitBytes: 90 };
+  worker().say({ type: 'snapshots', figures });
+  expect(host.snapshots()).toBeUndefined();
+  worker().say({ type: 'loaded', facts: model });
+  expect(host.snapshots()).toEqual(figures);
+  const released = host.release(20);
+  await host.settled();
+  const { id, ...asked } = worker().sent.at(-1) as { id: number };
+  expect(asked).toEqual({ type: 'release', bytes: 20 });
+  worker().say({ type: 'answer', id, value: null });
+  await released;
+  worker().exit({ signal: 'SIGSEGV' });
+  expect(host.snapshots()).toBeUndefined();
+  worker().say({ type: 'loaded', facts: model });
+  expect(host.snapshots()).toBeUndefined();
+});
+
 test('LlamaHost: after a crash of the worker its requests fail, and it restarts at once', async () => {
   const { host, worker, workers, seen } = world();
   worker().say({ type: 'loaded', facts: model });

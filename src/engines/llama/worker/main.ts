@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -32,7 +32,7 @@ async function receive(message: ToWorker): Promise<void> {
     try {
       const progress = (fraction: number) => send({ type: 'progress', fraction });
       const placed = (gpuLayers: number) => send({ type: 'placed', gpuLayers });
-      const availableBefore = availableBytes();
+      const availableBefore = freeMemory();
       const loaded = await loadModel(message.options, progress, parent.watch, placed);
       serving = await serve(loaded, availableBefore);
       // Without the server, unfinished writes get this much time.
@@ -96,6 +96,9 @@ function cacheReport({ slots, snapshots, misses }: WorkerContext): CacheReport {
   };
 }
 
+/** macOS leaves no memory unused; what it would free for a program is taken to be half of all. */
+const freeMemory = (): number => (process.platform === 'darwin' ? totalmem() / 2 : availableBytes());
+
 /** Memory that is not referred to any more returns to the system when the garbage is collected: now. */
 function release({ snapshots }: WorkerContext, bytes: number): void {
   snapshots?.release(bytes);
@@ -151,7 +154,7 @@ async function serve(loaded: Loaded, availableBefore: number) {
     slots: worker.slots,
     exclusively: (work) => loop.between(work),
     send,
-    view: { availableBefore, available: availableBytes },
+    view: { availableBefore, available: freeMemory },
   });
   const states = new SavedStateSlots(worker.slots, options.savedStates, now, worker.snapshots);
   const reading: ReadingRequests = new Map();

@@ -150,8 +150,11 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
   const { vocabulary } = loaded;
   const grammar = request.grammar && worker.grammars.take(request.grammar);
   const reused = reuses(worker, request);
-  const miss = reused ? worker.misses.look(slot, plan.tokens, (common) => slot.reach(common)) : undefined;
-  const keep = reused ? shiftAndReuse(loaded, slot, planned) : 0;
+  const canShift = loaded.options.contextShift && loaded.context.canShift;
+  const reuse = planReuse(reused ? slot.cached : slot.cached.subarray(0, 0), plan, loaded.contextSize, canShift);
+  const reach = (common: number) => (reuse.shift ? reuse.keep : slot.reach(common));
+  const miss = reused ? worker.misses.look(slot, plan.tokens, reach) : undefined;
+  const keep = shiftAndReuse(slot, reuse, planned.warn);
   slot.begin(plan.tokens, keep, planned.spans);
   const cachedTokens = slot.computed;
   const budget = reasoningBudget(worker, request, plan);
@@ -271,10 +274,8 @@ function reuses({ loaded }: WorkerContext, { freshPrompt, promptLogprobs }: Gene
   return loaded.options.reusePrompt && !freshPrompt && promptLogprobs === undefined;
 }
 
-/** Shifts the cache if that helps; returns how many tokens of the prompt are cached. */
-function shiftAndReuse({ options, contextSize, context }: Loaded, slot: Slot, { plan, warn }: Planned): number {
-  const canShift = options.contextShift && context.canShift;
-  const { shift, keep } = planReuse(slot.cached, plan, contextSize, canShift);
+/** Shifts the cache as planned; returns how many tokens of the prompt are cached. */
+function shiftAndReuse(slot: Slot, { shift, keep }: ReturnType<typeof planReuse>, warn: Planned['warn']): number {
   if (!shift) return keep;
   if (!slot.shift(shift.from, shift.count)) return Math.min(keep, shift.from);
   warn('context-shifted', `Context Shifting: Erased ${shift.count} tokens at position ${shift.from}`);
