@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
+import { agentsBench } from './agents.ts';
 import { busyBench } from './busy.ts';
 import { cacheBench } from './cache.ts';
 import { composerBench } from './composer.ts';
@@ -39,6 +40,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   fair: fairBench,
   busy: busyBench,
   cache: cacheBench,
+  agents: agentsBench,
   memory: memoryBench,
   speech: speechBench,
   transcription: transcriptionBench,
@@ -55,8 +57,8 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   voices: voicesBench,
 };
 
-/** Need a GPU, Chromium, the npm registry or a pack, or keep the machine busy, so they run only when named. */
-const onlyByName = ['busy', 'gpu', 'pages', 'composer', 'install', 'roundtrip', 'voices'];
+/** Need a GPU, Chromium, the npm registry or a pack, or take long, so they run only when named. */
+const onlyByName = ['agents', 'busy', 'gpu', 'pages', 'composer', 'install', 'roundtrip', 'voices'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
