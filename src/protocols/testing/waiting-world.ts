@@ -81,10 +81,12 @@ export async function world() {
     /** Somebody else's generation. */
     occupy: () => fold(text.generate(plainRequest('Hi', 9), { genkey: '', client: 'other', signal: never })),
     waiting: (count: number) => until(() => queue.waiting === count),
-    /** Lets the first second of the wait pass, which is timed before and behind the head of the stream. */
+    /** Lets seconds pass until the head of the stream is here: the first may be over before the request waits for anything. */
     async beginStream() {
-      await until(() => time.waiting().includes(1000));
-      time.pass(1000);
+      while (bytes.length === 0) {
+        time.pass(1000);
+        await later();
+      }
       await until(() => time.waiting().includes(1000));
     },
     /** Runs the engine until nobody is left, or until so many wait. */
