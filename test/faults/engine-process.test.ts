@@ -72,9 +72,19 @@ interface Answer {
 function startEngine() {
   const counted: { readonly number: number; readonly attachments: readonly Uint8Array[] }[] = [];
   const losses: string[] = [];
+  let alive = (): void => {};
+  const pulsed = new Promise<void>((resolve) => {
+    alive = resolve;
+  });
   const engine: EngineProcess<Told, Said, undefined> = new EngineProcess<Told, Said, undefined>({
     capability: 'test',
-    spawn: spawnChild,
+    spawn: (path, listeners) => {
+      const pulse: typeof listeners.pulse = (sign) => {
+        listeners.pulse?.(sign);
+        alive();
+      };
+      return spawnChild(path, { ...listeners, pulse });
+    },
     entry,
     startTimer: systemTimer,
     opening: () => ({ type: 'open' }),
@@ -90,7 +100,7 @@ function startEngine() {
   const ask = (message: Omit<Told, 'id'>, attachments: readonly Uint8Array[] = []) =>
     engine.call<Answer>((id) => ({ ...message, id }), attachments);
   const failure = (promise: Promise<unknown>) => promise.then(String, (error: AppError) => error.code);
-  return { engine, ask, failure, counted, losses };
+  return { engine, ask, failure, counted, losses, pulsed };
 }
 
 /** Bytes that differ from place to place. */
@@ -146,11 +156,11 @@ describe('a hanging process', () => {
   );
 
   test.concurrent('stopped by SIGSTOP: is detected and replaced', async () => {
-    const { engine, ask, failure } = startEngine();
+    const { engine, ask, failure, pulsed } = startEngine();
     await ask({ type: 'echo' });
     const before = engine.pid as number;
-    // It has given signs of life for a while.
-    await ask({ type: 'step', milliseconds: 1000 });
+    // One that has never sent a pulse is not watched.
+    await pulsed;
     process.kill(before, 'SIGSTOP');
     expect(await failure(ask({ type: 'echo' }))).toBe('engine-silent');
     expect((await ask({ type: 'echo' })).value).toBe('echo');
