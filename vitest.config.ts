@@ -102,6 +102,7 @@ export default defineConfig({
           name: 'live',
           include: ['test/**/*.test.ts'],
           exclude: [...serverless, ...hangs, ...alone, 'test/release/**'],
+          globalSetup: 'test/live-setup.ts',
           sequence: { groupOrder: 2 },
           // Their servers compute with one thread each.
           maxWorkers: 2,

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type NativeResult, nativeClient } from './client.ts';
 import { expectMostlyShared, sharedUntilTie, withTokens } from './near-tie.ts';
-import { liveServers } from './server.ts';
+import { liveServers, untrainedServers } from './server.ts';
 
-const start = liveServers();
+const start = untrainedServers();
+/** Its snapshots are megabytes, and it repeats what it has read. */
+const startEmbedded = liveServers();
 const folder = mkdtempSync(join(tmpdir(), 'parley-disk-'));
 const kept = join(folder, 'kept');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -71,15 +73,15 @@ const figures = async (base: string): Promise<DiskFigures> =>
 
 test('--diskcache: all models share the limit, and a smaller one applies at the start', async () => {
   const shared = join(folder, 'shared');
-  const first = await start(['--diskcache', shared]);
+  const first = await startEmbedded(['--diskcache', shared]);
   await complete(first.base, text('rivers'));
   await first.stop();
   expect(statSync(shared).mode & 0o777).toBe(0o700);
-  const other = await start(['--diskcache', shared, '--quantkv', 'q8_0']);
+  const other = await startEmbedded(['--diskcache', shared, '--quantkv', 'q8_0']);
   expect(await figures(other.base)).toMatchObject({ snapshots: 0, failures: 0, last_failure: null });
   expect((await figures(other.base)).other_bytes).toBeGreaterThan(1e6);
   await other.stop();
-  const small = await start(['--diskcache', `${shared}:1MB`]);
+  const small = await startEmbedded(['--diskcache', `${shared}:1MB`]);
   await expect.poll(() => figures(small.base)).toMatchObject({ snapshots: 0, bytes: 0, other_bytes: 0 });
   expect(readdirSync(shared)).toEqual([]);
   await complete(small.base, text('rivers'));
@@ -108,8 +110,8 @@ test.each([
 });
 
 test('--draftngram: does not change the text, up to near ties', async () => {
-  const [plain, guessing] = (await Promise.all([start([]), start(['--draftngram', '1'])])).map(({ base }) =>
-    nativeClient(base),
+  const [plain, guessing] = (await Promise.all([startEmbedded([]), startEmbedded(['--draftngram', '1'])])).map(
+    ({ base }) => nativeClient(base),
   ) as [ReturnType<typeof nativeClient>, ReturnType<typeof nativeClient>];
   const shares: number[] = [];
   let right = 0;

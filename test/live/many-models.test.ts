@@ -5,13 +5,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { anthropicClient, openaiClient } from '../sdk/clients.ts';
 import { neverEnding } from './client.ts';
-import { embeddedModel, type LiveServer, liveServers } from './server.ts';
+import { type LiveServer, untrainedModel, untrainedServers } from './server.ts';
 
-const startServer = liveServers();
+const startServer = untrainedServers();
 const folder = mkdtempSync(join(tmpdir(), 'parley-many-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-copyFileSync(embeddedModel, join(folder, 'second one.gguf'));
-writeFileSync(join(folder, 'short.kcpps'), JSON.stringify({ model_param: embeddedModel, contextsize: 512 }));
+copyFileSync(untrainedModel(), join(folder, 'second one.gguf'));
+writeFileSync(join(folder, 'short.kcpps'), JSON.stringify({ model_param: untrainedModel(), contextsize: 512 }));
 
 async function ask({ base }: LiveServer, path: string, body?: object) {
   const init = body ? { method: 'POST', body: JSON.stringify(body) } : {};
@@ -66,7 +66,7 @@ describe('--routermode: lists', () => {
       ['koboldcpp/short:latest', 512],
     ]);
     const ids = async () => (await ask(server, '/v1/models')).value.data.map(({ id }: { id: string }) => id);
-    copyFileSync(embeddedModel, join(folder, 'third.gguf'));
+    copyFileSync(untrainedModel(), join(folder, 'third.gguf'));
     expect(await ids()).toContain('koboldcpp/third');
     rmSync(join(folder, 'third.gguf'));
     expect(await ids()).not.toContain('koboldcpp/third');
@@ -82,8 +82,8 @@ describe('names', () => {
   const inside = mkdtempSync(join(tmpdir(), 'parley-names-'));
   afterAll(() => rmSync(inside, { recursive: true }));
   mkdirSync(join(inside, 'sub'));
-  for (const name of ['small.gguf', 'sub/one.gguf', 'one.gguf']) copyFileSync(embeddedModel, join(inside, name));
-  writeFileSync(join(inside, 'small.kcpps'), JSON.stringify({ model_param: embeddedModel, contextsize: 512 }));
+  for (const name of ['small.gguf', 'sub/one.gguf', 'one.gguf']) copyFileSync(untrainedModel(), join(inside, name));
+  writeFileSync(join(inside, 'small.kcpps'), JSON.stringify({ model_param: untrainedModel(), contextsize: 512 }));
   const flags = ['--autoswapmode', '--admindir', inside, '--contextsize', '1024'];
 
   test('every model has one id in all lists, and requests can use it', async () => {
@@ -129,7 +129,7 @@ describe('names', () => {
   test('an edited config takes effect with the next request that names it', async () => {
     const server = await startServer(flags);
     const config = (contextsize: number) =>
-      writeFileSync(join(inside, 'edited.kcpps'), JSON.stringify({ model_param: embeddedModel, contextsize }));
+      writeFileSync(join(inside, 'edited.kcpps'), JSON.stringify({ model_param: untrainedModel(), contextsize }));
     const contextOf = async () => {
       await ask(server, '/v1/chat/completions', chat('edited'));
       return (await ask(server, '/v1/models/edited')).value.context_length;

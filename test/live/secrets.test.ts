@@ -9,7 +9,7 @@ import { keyScopes } from '../../src/core/key-scopes.ts';
 import { KeyFile } from '../../src/keys/key-file.ts';
 import { neverEnding } from './client.ts';
 import { freePort } from './free-port.ts';
-import { embeddedModel, type LiveServer, liveServers } from './server.ts';
+import { type LiveServer, liveServers, untrainedModel } from './server.ts';
 
 // Marked secrets are sent in every way that clients and settings have, and errors are provoked. Then everything that the server has
 // written or can be asked for is searched for the marks. A further place to search is one row of `sources`.
@@ -111,7 +111,7 @@ beforeAll(async () => {
   const remote = ['--remote', `http://${upstream},key=env:UPSTREAM_KEY`];
   const watching = ['--inspect', '500', '--trace', `http://${upstream}`];
   const files = ['--mcpfile', join(folder, 'mcp.json'), '--savedatafile', join(folder, 'saved.json')];
-  server = await start([...flags, ...remote, ...files, ...watching, '--model', embeddedModel, '--debugmode', '1']);
+  server = await start([...flags, ...remote, ...files, ...watching, '--model', untrainedModel(), '--debugmode', '1']);
   for (const [name, value] of Object.entries(before))
     if (value === undefined) delete process.env[name];
     else process.env[name] = value;
@@ -306,7 +306,7 @@ test('secrets in the inspector and in traces: recorded requests show none, in an
 test('secrets in structured logs: no line of --logformat json has one', async () => {
   const logging = await start([
     ...['--logformat', 'json', '--password', settings.password],
-    ...['--keyfile', join(folder, 'keys.json'), '--model', embeddedModel],
+    ...['--keyfile', join(folder, 'keys.json'), '--model', untrainedModel()],
   ]);
   for (const key of [settings.password, ...keys, secret('WrongKey')]) {
     for (const [query, headers] of ways(key)) {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { afterAll } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { childrenOf } from '../../bench/process-figures.ts';
 import { isAlive } from './alive.ts';
 
@@ -73,6 +73,20 @@ export function liveServers(): StartServer {
   });
   return (flags = [], options = {}) => start(flags, options, children);
 }
+
+/**
+ * The same with an untrained model, unless the flags name one: it has the name, the tokens and the chat format of the embedded
+ * one, and its nonsense takes a fraction of the time. For tests to which the text of a reply does not matter.
+ */
+export function untrainedServers(): StartServer {
+  const startServer = liveServers();
+  const named = ['--model', '--nomodel'];
+  return (flags = [], options) =>
+    startServer(named.some((flag) => flags.includes(flag)) ? flags : ['--model', untrainedModel(), ...flags], options);
+}
+
+/** The file of that model. */
+export const untrainedModel = (): string => inject('untrainedModel');
 
 async function start(
   flags: readonly string[],

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { nativeClient } from './client.ts';
 import { sharedUntilTie, withTokens } from './near-tie.ts';
-import { liveServers } from './server.ts';
+import { untrainedServers } from './server.ts';
 
-const start = liveServers();
+const start = untrainedServers();
 const story = (topic: string) =>
   Array.from({ length: 30 }, (_, line) => `Line ${line} about ${topic}: ${line * 7}.`).join('\n');
 

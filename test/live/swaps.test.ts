@@ -13,11 +13,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeRandomModel } from '../../bench/random-model.ts';
 import { anthropicClient, ollamaClient, openaiClient } from '../sdk/clients.ts';
-import { type NativeClient, nativeClient, neverEnding, openRequest } from './client.ts';
+import { type NativeClient, nativeClient, neverEnding, openRequest, saying } from './client.ts';
 import { freePort } from './free-port.ts';
-import { embeddedModel, type LiveServer, liveServers } from './server.ts';
+import { embeddedModel, type LiveServer, liveServers, untrainedModel, untrainedServers } from './server.ts';
 
 const startServer = liveServers();
+const startUntrained = untrainedServers();
 const folder = mkdtempSync(join(tmpdir(), 'parley-swaps-'));
 const outside = mkdtempSync(join(tmpdir(), 'parley-outside-'));
 afterAll(() => {
@@ -28,10 +29,10 @@ const inFolder = (name: string, content: string | object) =>
   writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
 
 beforeAll(async () => {
-  copyFileSync(embeddedModel, join(folder, 'copy.gguf'));
+  copyFileSync(untrainedModel(), join(folder, 'copy.gguf'));
   symlinkSync('copy.gguf', join(folder, 'linked.gguf'));
   mkdirSync(join(folder, 'deeper'));
-  copyFileSync(embeddedModel, join(folder, 'deeper', 'below.gguf'));
+  copyFileSync(untrainedModel(), join(folder, 'deeper', 'below.gguf'));
   const small = { layers: 2, width: 64, heads: 4, kvHeads: 4, feedForward: 128, vocabulary: 2000 };
   await writeRandomModel(join(folder, 'nonsense.gguf'), { ...small, contextLength: 512, byteTokens: 'text' });
   inFolder('small.kcpps', { model_param: join(folder, 'copy.gguf'), contextsize: 512, genlimit: 5, threads: 1 });
@@ -47,11 +48,11 @@ beforeAll(async () => {
   const strange = readFileSync(embeddedModel);
   strange.write('lxama', strange.indexOf('llama', strange.indexOf('general.architecture')));
   writeFileSync(join(folder, 'strange.gguf'), strange);
-  copyFileSync(embeddedModel, join(outside, 'secret.gguf'));
+  copyFileSync(untrainedModel(), join(outside, 'secret.gguf'));
   symlinkSync(join(outside, 'secret.gguf'), join(folder, 'escape.gguf'));
 });
 
-const server = (flags: readonly string[]) => startServer(['--admindir', folder, '--contextsize', '1024', ...flags]);
+const server = (flags: readonly string[]) => startUntrained(['--admindir', folder, '--contextsize', '1024', ...flags]);
 
 async function reload(client: NativeClient, filename: unknown, more: object = {}): Promise<boolean> {
   const answer = await client.post('/api/admin/reload_config', { filename, ...more });
@@ -73,6 +74,8 @@ async function swapped(live: LiveServer, client: NativeClient, filename: string,
 const switchesOf = (live: LiveServer) => live.output().match(/Serving \S+(?: model)? now\./g)?.length ?? 0;
 
 const say = { role: 'user' as const, content: 'Say hello.' };
+/** An untrained model may well say nothing. */
+const hello = saying('Hello.');
 
 describe('--routermode --maxmodels 1', () => {
   let live: LiveServer;
@@ -86,8 +89,8 @@ describe('--routermode --maxmodels 1', () => {
       const reply = await openaiClient(live.base).chat.completions.create({
         model,
         messages: [say],
-        max_tokens: 4,
-        ...neverEnding,
+        max_tokens: 16,
+        ...hello,
       });
       return `${reply.choices[0]?.message.content}`;
     },
@@ -95,8 +98,8 @@ describe('--routermode --maxmodels 1', () => {
       const reply = await openaiClient(live.base).completions.create({
         model,
         prompt: 'Once',
-        max_tokens: 4,
-        ...neverEnding,
+        max_tokens: 16,
+        ...hello,
       });
       return `${reply.choices[0]?.text}`;
     },
@@ -105,7 +108,7 @@ describe('--routermode --maxmodels 1', () => {
         model,
         input: 'Hello',
         max_output_tokens: 16,
-        ...neverEnding,
+        ...hello,
       });
       return reply.output_text;
     },
@@ -113,22 +116,22 @@ describe('--routermode --maxmodels 1', () => {
       const reply = await anthropicClient(live.base).messages.create({
         model,
         messages: [say],
-        max_tokens: 4,
-        ...neverEnding,
+        max_tokens: 16,
+        ...hello,
       });
       return reply.content.map((block) => ('text' in block ? block.text : '')).join('');
     },
     'Ollama chat': async (model = '') => {
-      const options = { num_predict: 4, ...neverEnding };
+      const options = { num_predict: 16, ...hello };
       return (await ollamaClient(live.base).chat({ model, messages: [say], options })).message.content ?? '';
     },
     'Ollama generate': async (model = '') => {
-      const options = { num_predict: 4, ...neverEnding };
+      const options = { num_predict: 16, ...hello };
       return (await ollamaClient(live.base).generate({ model, prompt: 'Once', options })).response ?? '';
     },
     'the native API': async (model) => {
       const named = model === undefined ? {} : { model };
-      return (await nativeClient(live.base).generate({ prompt: 'Once', max_length: 4, ...named })).text;
+      return (await nativeClient(live.base).generate({ prompt: 'Once', max_length: 16, ...hello, ...named })).text;
     },
   };
 
@@ -181,7 +184,7 @@ describe('--routermode --maxmodels 1', () => {
   test('models in subfolders and links inside the folder are listed', async () => {
     const client = nativeClient(live.base);
     for (const model of ['below', 'deeper/below.gguf', 'linked']) {
-      expect((await client.generate({ prompt: 'Once', max_length: 2, model })).text).not.toBe('');
+      expect((await client.generate({ prompt: 'Once', max_length: 16, ...hello, model })).text).not.toBe('');
     }
   });
 
@@ -253,7 +256,7 @@ describe('--admin', () => {
     expect(live.worker()).toBeUndefined();
     await swapped(live, client, 'initial_model');
     expect(await contextOf(client)).toBe(1024);
-    expect((await client.generate({ prompt: 'Once', max_length: 2 })).text).not.toBe('');
+    expect((await client.generate({ prompt: 'Once', max_length: 16, ...hello })).text).not.toBe('');
   });
 
   /** A stream that runs as long as a test needs it. */
@@ -422,7 +425,7 @@ describe('the model of the last switch', () => {
 
   test('is used after a restart on the same port, unless a flag names a model; a missing file is skipped', async () => {
     const port = await freePort();
-    copyFileSync(embeddedModel, join(folder, 'passing.gguf'));
+    copyFileSync(untrainedModel(), join(folder, 'passing.gguf'));
     const flags = ['--admin', '--admindir', folder];
     const first = await startServer(flags, { port });
     await swapped(first, nativeClient(first.base), 'passing.gguf');
@@ -447,7 +450,7 @@ describe('the model of the last switch', () => {
 
   test('one that cannot be loaded any more: the model of the command line is used', async () => {
     const port = await freePort();
-    copyFileSync(embeddedModel, join(folder, 'changing.gguf'));
+    copyFileSync(untrainedModel(), join(folder, 'changing.gguf'));
     const flags = ['--admin', '--admindir', folder];
     const first = await startServer(flags, { port });
     await swapped(first, nativeClient(first.base), 'changing.gguf');

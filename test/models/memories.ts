@@ -4,8 +4,8 @@ import { fraction, number, text, tokenizerOf } from './entries.ts';
 import { weights } from './weights.ts';
 
 /**
- * Untrained models whose memory cannot simply forget its end, with the tokens of the model at `vocabulary`. Their text is
- * nonsense, but it depends on all that they have read.
+ * Untrained models with the tokens and the chat template of the model at `vocabulary`. Their text is nonsense, but it depends on
+ * all that they have read. The memory of all but the plain one cannot simply forget its end.
  */
 type WriteModel = (path: string, vocabulary: string) => Promise<void>;
 
@@ -125,6 +125,32 @@ export const writeRecurrentModel: WriteModel = async (path, vocabulary) => {
     'mamba.ssm.inner_size': number(inner),
     'mamba.ssm.state_size': number(state),
     'mamba.ssm.time_step_rank': number(rank),
+    ...entries,
+  };
+  await writeGguf(path, { metadata, tensors: made.tensors });
+};
+
+/** In the manner of Qwen 3: every layer sees everything. It computes in a fraction of the time of a trained model. */
+export const writePlainModel: WriteModel = async (path, vocabulary) => {
+  const { entries, size } = await tokenizerOf(vocabulary);
+  const layers = 2;
+  const made = weights(14);
+  made.random('token_embd.weight', [size, width], 0.5);
+  made.norm('output_norm', width, plain);
+  for (let layer = 0; layer < layers; layer += 1) {
+    const block = `blk.${layer}`;
+    made.norm(`${block}.attn_norm`, width, plain);
+    attention(made, block);
+    feedForward(made, block);
+  }
+  const metadata = {
+    ...shared('qwen3', layers),
+    'qwen3.feed_forward_length': number(hidden),
+    'qwen3.attention.head_count': number(heads),
+    'qwen3.attention.head_count_kv': number(heads),
+    'qwen3.attention.key_length': number(width / heads),
+    'qwen3.attention.value_length': number(width / heads),
+    'qwen3.rope.freq_base': fraction(10_000),
     ...entries,
   };
   await writeGguf(path, { metadata, tensors: made.tensors });
