@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { nativeClient } from './client.ts';
-import { type LiveServer, liveServers } from './server.ts';
+import { type LiveServer, untrainedServers } from './server.ts';
 
-const start = liveServers();
+const start = untrainedServers();
 
 interface Message {
   readonly role: 'system' | 'user' | 'assistant';
