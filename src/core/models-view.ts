@@ -72,6 +72,8 @@ export interface ModelLoad {
   readonly status: () => LoadStatus;
   /** Loads the present model again after the answer is sent. Resolves to the reason, a sentence, if that is not possible. */
   readonly change: (settings: Partial<LoadSettings>) => Promise<string | undefined>;
+  /** Writes the settings of the present model to a new config. Resolves to its path, and rejects if there is no model. */
+  readonly saveConfig: () => Promise<string>;
 }
 
 export interface SwapFailure {

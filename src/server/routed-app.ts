@@ -32,6 +32,7 @@ import type { App, AppParts } from './app.ts';
 import type { ModelContext } from './model-context.ts';
 import { type FileLibrary, modelsFolder } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
+import { saveConfig } from './saved-config.ts';
 
 export interface RoutedParts {
   readonly initial: Running;
@@ -221,6 +222,12 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     }
   }
 
+  async function savePresent(): Promise<string> {
+    const { file, settings: own, name } = router.defaultModel;
+    if (!file) throw new Error('no model of this machine is in use');
+    return saveConfig(own, { folder, name });
+  }
+
   function loadStatus(): LoadStatus {
     const present = router.defaultModel;
     const { settings, name } = present;
@@ -292,7 +299,12 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     presentSettings: () => router.defaultModel.settings,
     models: {
       byName,
-      swap: { options, reload, failure: () => failure, load: { status: loadStatus, change: changeLoad } },
+      swap: {
+        options,
+        reload,
+        failure: () => failure,
+        load: { status: loadStatus, change: changeLoad, saveConfig: savePresent },
+      },
       list: () => router.list(),
     },
     library,

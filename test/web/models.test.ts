@@ -161,7 +161,8 @@ describe.skipIf(withoutBrowser)('models', () => {
   });
 
   test('the context and the type of the cache are changed in the panel, without a restart', async () => {
-    const server = await start(['--admin']);
+    const configs = mkdtempSync(join(folder, 'configs-'));
+    const server = await start(['--admin', '--admindir', configs]);
     const page = await open(`${server.base}/#/chat`);
     await model(page, /^Model: parley-mini \(loaded\)/).click();
     await panel(page).getByText('How it is loaded').click();
@@ -175,6 +176,9 @@ describe.skipIf(withoutBrowser)('models', () => {
     await page.getByText('parley-mini is loaded with these settings.').waitFor();
     await panel(page).getByText('Now 512, trained for 2,048').waitFor();
     await row(page, 'parley-mini').getByText('context 512').waitFor();
+    await panel(page).getByRole('button', { name: 'Save as a config' }).click();
+    await page.getByText(/^Saved: .*parley-mini\.kcpps$/).waitFor();
+    expect(JSON.parse(readFileSync(join(configs, 'parley-mini.kcpps'), 'utf8'))).toMatchObject({ contextsize: 512 });
     // The browser checks the range; what it lets through the server refuses in a sentence.
     await page.route('**/api/admin/load_settings', (route) =>
       route.request().method() === 'POST'

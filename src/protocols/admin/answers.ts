@@ -205,6 +205,7 @@ export const adminAnswers: a.DialectAnswers = {
     'POST /api/admin/reload_config': changed,
     'GET /api/admin/load_settings': a.json(loadSettings),
     'POST /api/admin/load_settings': changed,
+    'POST /api/admin/save_config': a.json(a.object({ ...refusal, 'path?': a.text })),
     'GET /api/extra/models': a.json(models),
     'GET /api/admin/models': a.json(a.object({ models: a.list(file) })),
     'GET /api/admin/search': a.json(a.object({ models: a.list(hubModel), next: a.orNull(a.text) })),

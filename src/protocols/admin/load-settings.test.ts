@@ -11,18 +11,18 @@ const status: LoadStatus = {
   ...{ pending: false, failure: undefined, known, quantkv: 'f16', flashattention: true },
 };
 
-function world(own: Partial<LoadStatus> = {}, refusal?: string) {
+function world(own: Partial<LoadStatus> = {}, refusal?: string, saveConfig = async () => '/m/mini.kcpps') {
   const changes: Partial<LoadSettings>[] = [];
   const change = async (settings: Partial<LoadSettings>) => {
     changes.push(settings);
     return refusal;
   };
-  const load = { status: () => ({ ...status, ...own }), change };
+  const load = { status: () => ({ ...status, ...own }), change, saveConfig };
   const swap = { load } as Partial<ModelSwap> as ModelSwap;
   const endpoints = loadSettingsEndpoints({ access: { enabled: true, password: 'key' }, swap });
-  const ask = async (method: string, body: unknown = {}, authorization = 'Bearer key') => {
+  const ask = async (method: string, body: unknown = {}, authorization = 'Bearer key', name = 'load_settings') => {
     const call = { headers: { authorization }, body: Buffer.from(JSON.stringify(body)) } as unknown as Call;
-    const reply = await endpoints.find((one) => one.method === method)?.handle(call, {});
+    const reply = await endpoints.find((one) => one.method === method && one.path.endsWith(name))?.handle(call, {});
     if (!reply || !('body' in reply)) throw new Error('no reply');
     return JSON.parse(String(reply.body));
   };
@@ -59,6 +59,16 @@ test('POST: refuses invalid settings and models that cannot be loaded again, in 
   });
   expect(changes).toEqual([]);
   expect(await world({}, 'There is none.').ask('POST')).toEqual({ success: false, error: 'There is none.' });
+});
+
+test('save_config: the path of the config, or why there is none', async () => {
+  const save = (own?: () => Promise<string>) => world({}, undefined, own).ask('POST', {}, 'Bearer key', 'save_config');
+  expect(await save()).toEqual({ success: true, path: '/m/mini.kcpps' });
+  expect(await save(() => Promise.reject(new Error('the disk is full')))).toEqual({
+    success: false,
+    error: 'The config could not be saved: the disk is full.',
+  });
+  await expect(world().ask('POST', {}, 'Bearer other', 'save_config')).rejects.toMatchObject({ code: 'admin-only' });
 });
 
 test('GET and POST: administrators only', async () => {

@@ -42,6 +42,18 @@ export function loadSettingsEndpoints({
       },
       { fields: loadSettingsFields },
     ),
+    adminRow(
+      '/api/admin/save_config',
+      'Write all settings of the text model to a new config in the models folder.',
+      async (call) => {
+        if (!swap?.load || !mayAdminister(access, call)) throw new AppError('admin-only', {});
+        try {
+          return json({ success: true, path: await swap.load.saveConfig() });
+        } catch (error) {
+          return json({ success: false, error: `The config could not be saved: ${(error as Error).message}.` });
+        }
+      },
+    ),
   ];
 }
 

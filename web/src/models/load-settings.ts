@@ -47,3 +47,10 @@ export async function changeLoad(settings: LoadSettings): Promise<LoadStatus> {
     return now;
   }
 }
+
+/** Writes all settings of the model to a config on the server. Resolves to its path. */
+export async function saveConfig(): Promise<string> {
+  const { path: saved, error } = await read<{ path?: string; error?: string }>('api/admin/save_config', { body: {} });
+  if (saved === undefined) throw new Failure(error ?? '');
+  return saved;
+}

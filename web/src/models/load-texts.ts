@@ -14,6 +14,8 @@ export const texts = {
   load: 'Load again',
   loading: 'Loading …',
   note: 'Takes effect once all running replies are finished. Empty fields are automatic. Kept for this model; flags of the next start win.',
+  save: 'Save as a config',
+  saved: (path: string) => `Saved: ${path}`,
   loaded: (name: string) => `${name} is loaded with these settings.`,
   failed: (name: string, reason: string) => `${name} stays as it was: ${reason}`,
 };
