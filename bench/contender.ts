@@ -27,7 +27,7 @@ export interface Shape {
   readonly gpu?: boolean;
 }
 
-const patienceMs = 120_000;
+const timeoutMs = 120_000;
 
 export async function startContenders(options: BenchOptions, shape: Shape): Promise<Contender[]> {
   const started = await startServer(options.server, { flags: parleyFlags(options, shape) });
@@ -131,7 +131,7 @@ export function filledIn(command: string, { gpu: _, ...shape }: Shape, port: num
 }
 
 async function healthy({ host, port }: Pick<Contender, 'host' | 'port'>, gone: () => boolean): Promise<void> {
-  const until = performance.now() + patienceMs;
+  const until = performance.now() + timeoutMs;
   while (performance.now() < until) {
     if (gone()) throw new Error('it ended');
     const answer = await fetch(`http://${host}:${port}/v1/models`).catch(() => undefined);

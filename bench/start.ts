@@ -9,7 +9,7 @@ import type { Row } from './report.ts';
 import { ended } from './server-process.ts';
 import { median } from './statistics.ts';
 
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 interface Start {
   readonly portMs: number;
@@ -53,7 +53,7 @@ async function oneStart(entry: string): Promise<Start> {
   try {
     const due = async (): Promise<void> => {
       if (child.exitCode !== null) throw new Error(`the server ended with code ${child.exitCode}`);
-      if (performance.now() - startedAt > patienceMs) throw new Error('the server did not become healthy in time');
+      if (performance.now() - startedAt > timeoutMs) throw new Error('the server did not become healthy in time');
       await wait(2);
     };
     while (!(await accepts(port))) await due();

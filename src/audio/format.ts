@@ -19,7 +19,7 @@ export const formatTitles = {
 };
 export type AudioFormat = keyof typeof formatTitles;
 
-/** Detects the format from the bytes; file name and content type are not trusted. Undefined if it is no known audio. */
+/** Detects the format from the bytes; file name and content type are not trusted. Undefined for unknown formats. */
 export function detectFormat(bytes: Uint8Array): AudioFormat | undefined {
   const head = ascii(bytes, 0, 4);
   if (['RIFF', 'RIFX', 'RF64'].includes(head)) return ascii(bytes, 8, 12) === 'WAVE' ? 'wav' : undefined;
@@ -87,7 +87,7 @@ const otherKinds: readonly (readonly [beginning: string, what: string])[] = [
   ['FLV\x01', 'a Flash video'],
 ];
 
-/** Names a file that is no audio by its first bytes; follows "this is" in messages. */
+/** What a file that is not audio is, by its first bytes; follows "this is" in messages. */
 export function describeOther(bytes: Uint8Array): string {
   const head = ascii(bytes, 0, 4);
   const known = otherKinds.find(([beginning]) => head.startsWith(beginning));

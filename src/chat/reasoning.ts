@@ -47,7 +47,7 @@ type State =
   | { readonly type: 'inside'; readonly tags: ThinkingTags; readonly finder: PhraseFinder }
   | { readonly type: 'passing' };
 
-// A reply without thinking may open with the name of its channel, which is no part of the answer.
+// A reply without reasoning may begin with its channel name, which is not part of the answer.
 const startTree = phraseTree([...thinkingTags.map(({ start }) => start), harmonyFinal]);
 
 /**

@@ -17,7 +17,7 @@ import { loosenedText, loosenedTools } from './tools/call-grammar.ts';
 import { type ToolReader, toolFormatOf } from './tools/formats.ts';
 
 /** Bounds the console output of clients that invent tool names. */
-const mostWarned = 200;
+const maxToolWarnings = 200;
 
 interface ChatParts {
   readonly text: TextService;
@@ -144,7 +144,7 @@ export function chatService(parts: ChatParts): ChatService {
   async function warnOfLoosened(request: ChatRequest, signal: AbortSignal): Promise<void> {
     const loosened = await inSlices(loosenedTools(callableTools(request)), { signal });
     for (const text of loosened.map(loosenedText)) {
-      if (warned.size >= mostWarned || warned.has(text)) continue;
+      if (warned.size >= maxToolWarnings || warned.has(text)) continue;
       warned.add(text);
       parts.warn(`Calls are not held to a part of a tool's schema that no grammar can follow: ${text}`);
     }

@@ -148,7 +148,7 @@ function listOperands(statement: Statement | undefined): readonly Statement[] {
 }
 
 /** What Jinja has and the library lacks: undefined is an empty list, lists can grow and shrink, tuples can be unpacked. */
-function fillGaps(result: RuntimeValue, iterated: boolean, mostItems: number): RuntimeValue {
+function fillGaps(result: RuntimeValue, iterated: boolean, maxItems: number): RuntimeValue {
   switch (result.type) {
     case 'UndefinedValue':
     case 'NullValue':
@@ -157,19 +157,19 @@ function fillGaps(result: RuntimeValue, iterated: boolean, mostItems: number): R
       result.type = 'ArrayValue';
       return result;
     case 'ArrayValue':
-      addListMethods(result, mostItems);
+      addListMethods(result, maxItems);
       return result;
     default:
       return result;
   }
 }
 
-function addListMethods(list: RuntimeValue, mostItems: number): void {
+function addListMethods(list: RuntimeValue, maxItems: number): void {
   const methods = list.builtins as Map<string, RuntimeValue>;
   if (methods.has('append')) return;
   const items = list.value as RuntimeValue[];
   const append: RuntimeFunction = ([item]) => {
-    if (items.length >= mostItems) throw tooLarge('list');
+    if (items.length >= maxItems) throw tooLarge('list');
     if (item) items.push(item);
     return runtimeValue(null);
   };

@@ -1,7 +1,7 @@
 import { Latch } from './latch.ts';
 
 /** Unread values from which `room` waits. */
-const mostWaiting = 256;
+const maxWaiting = 256;
 
 /**
  * A queue of values between a producer and one consumer. `push` never waits, so the number of values must be bounded, or the
@@ -30,7 +30,7 @@ export class Channel<Value> implements AsyncIterable<Value> {
 
   /** Undefined while few values are unread; otherwise resolves when all are read, or the consumer has stopped. */
   room(): Promise<void> | undefined {
-    if (this.#ended || this.#values.length - this.#head < mostWaiting) return undefined;
+    if (this.#ended || this.#values.length - this.#head < maxWaiting) return undefined;
     this.#room ??= new Promise((resolve) => {
       this.#makeRoom = resolve;
     });

@@ -51,10 +51,10 @@ export interface ExchangeWatch {
   decoded?(request: unknown): void;
   /** A job of this kind is admitted to the queue. Once for each job. */
   queued?(kind: string): void;
-  /** It may begin, after so many milliseconds in the queue. Once for each job. */
-  turnCame?(waitedMs: number): void;
-  /** The engine of this model is loaded after so many milliseconds, or could not be. Once for each generation or task. */
-  engineCame?(kind: string, model: string, waitedMs: number, error: unknown): void;
+  /** Its turn came after this many milliseconds in the queue. Once for each job. */
+  dequeued?(waitedMs: number): void;
+  /** The engine of this model was loaded after this many milliseconds, or could not be. Once for each generation or task. */
+  engineReady?(kind: string, model: string, waitedMs: number, error: unknown): void;
   /** An engine of this kind begins. Once for each task. */
   taskBegun?(kind: string): void;
   taskEnded?(kind: string, error: AppError | undefined, milliseconds: number): void;
@@ -78,5 +78,5 @@ export interface ExchangeWatch {
   ended?(how: ExchangeEnd): void;
 }
 
-/** Starts to follow a request; undefined if nobody wants to. */
+/** Starts to observe a request; undefined if there is no observer. */
 export type WatchExchange = (head: ExchangeHead) => ExchangeWatch | undefined;

@@ -32,7 +32,7 @@ const retryMs = 10;
 const ownMarks = new Set<string>();
 
 /**
- * Runs `work` while no other process, and nobody else in this one, runs work for the same path. Waits for its turn, unless `refuse` is
+ * Runs `work` while nothing else, in this or another process, runs work for the same path. Waits for its turn, unless `refuse` is
  * given.
  *
  * The lock is a folder with one file, the mark of its holder. A waiter prepares such a folder and renames it to the name of the lock,
@@ -111,7 +111,7 @@ async function renamed(prepared: string, lock: string): Promise<boolean> {
   }
 }
 
-/** Undefined while nobody holds the lock. */
+/** Undefined while the lock is free. */
 async function holderOf(lock: string): Promise<{ readonly mark: string; readonly state: string } | undefined> {
   try {
     const file = (await stat(lock)).isFile();

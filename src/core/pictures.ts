@@ -53,4 +53,4 @@ export interface PictureEditor {
 }
 
 /** The most pixels of a picture that is decoded: 8192 by 8192. */
-export const mostPixels = 2 ** 26;
+export const maxPixels = 2 ** 26;

@@ -276,7 +276,7 @@ export const defaultSampling: Sampling = {
   dryBreakers: [],
 };
 
-/** The longest beginning of a text that fits into so many bytes of UTF-8, without a part of a character. */
+/** The longest prefix of a text that fits into this many bytes of UTF-8, without cutting a character. */
 export function cutToBytes(text: string, most: number): string {
   return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(most)).read);
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { SseLimitError, SseParser } from './sse-parser.ts';
 
-function parse(pieces: readonly string[], mostPending?: number) {
+function parse(pieces: readonly string[], maxPending?: number) {
   const events: string[] = [];
   const names: string[] = [];
   const comments: string[] = [];
@@ -14,7 +14,7 @@ function parse(pieces: readonly string[], mostPending?: number) {
       },
       comment: (text) => comments.push(text),
     },
-    mostPending,
+    maxPending,
   );
   for (const piece of pieces) parser.push(piece);
   parser.end();

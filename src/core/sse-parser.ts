@@ -20,7 +20,7 @@ export class SseParser {
 
   constructor(
     private readonly handlers: SseHandlers,
-    private readonly mostPending = Number.POSITIVE_INFINITY,
+    private readonly maxPending = Number.POSITIVE_INFINITY,
   ) {}
 
   /** Throws `SseLimitError` when more characters than the limit came without completing an event. */
@@ -70,7 +70,7 @@ export class SseParser {
 
   #count(characters: number): void {
     this.#pending += characters;
-    if (this.#pending > this.mostPending) {
+    if (this.#pending > this.maxPending) {
       throw new SseLimitError(`it sent ${this.#pending} characters without completing an event`);
     }
   }

@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { percentDecoded } from '../core/percent-decoded.ts';
 
 export type Keywords = Readonly<Record<string, unknown>>;
 
@@ -58,13 +59,7 @@ function escapeSegment(segment: string | number): string {
 }
 
 function unescapeSegment(segment: string): string {
-  let text = segment;
-  try {
-    text = decodeURIComponent(segment);
-  } catch {
-    // A bare percent sign is not valid in a URI, but people write it, and it can only mean itself.
-  }
-  return text.replaceAll('~1', '/').replaceAll('~0', '~');
+  return percentDecoded(segment).replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 const words = (text: string): readonly string[] => text.split(' ');
@@ -276,14 +271,14 @@ export const refuse: GiveUp = (error) => {
 };
 
 /** Bounds the report of a hostile schema. */
-const mostNotes = 100;
+const maxNotes = 100;
 
 /** Collects each omitted demand once, in order. */
 export function noting(): { readonly giveUp: GiveUp; readonly notes: () => readonly Loosened[] } {
   const notes = new Map<string, Loosened>();
   return {
     giveUp: (error, at) => {
-      if (notes.size >= mostNotes) return;
+      if (notes.size >= maxNotes) return;
       const { keyword } = error;
       const pointer = error instanceof GrammarLimitError ? (at ?? error.pointer) : error.pointer;
       notes.set(`${pointer} ${keyword ?? ''}`, { pointer, keyword });

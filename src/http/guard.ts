@@ -74,7 +74,7 @@ export function createGuard(options: GuardOptions) {
   ]);
   const legacyOpen = (endpoint: AccessRule): boolean => options.legacyOpen === true && endpoint.legacyOpen === true;
 
-  /** Named by the administrator. `null` is the origin of any page in a sandboxed frame, and names nobody. */
+  /** Named by the administrator. `null` is the origin of every sandboxed frame, and identifies no site. */
   const isListed = (origin: string): boolean => origin !== 'null' && listed.has(plainOrigin(origin));
   const isKnown = (origin: string, headers: IncomingHttpHeaders): boolean =>
     isListed(origin) ||

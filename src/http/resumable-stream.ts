@@ -6,15 +6,15 @@ type StreamReply = Extract<Reply, { stream: unknown }>;
 
 /** Observer of a stream, for the store that keeps it. Must not throw. */
 interface StreamObserver {
-  /** The memory of its events has changed by so many bytes. */
+  /** The memory of its events has changed by this many bytes. */
   grown(bytes: number): void;
   /** It has its last event. */
   ended(): void;
 }
 
 /** A reader gets as many events at once as fit into a few packets. */
-const mostAtOnce = 16_384;
-/** Without readers the source is read so many times before others get their turn. */
+const maxChunkLength = 16_384;
+/** Without readers, the source is read this many times before the event loop continues. */
 const longestRun = 256;
 /** As it is sent, and what a string in an array takes. */
 const sizeOf = (event: string): number => Buffer.byteLength(event) + 64;
@@ -105,7 +105,7 @@ export class ResumableStream {
     return { status, headers: { ...headers, 'x-parley-resumable': '1' }, body };
   }
 
-  /** Forgets its oldest events, at least this many bytes of them if it has so many. */
+  /** Drops its oldest events: at least this many bytes, or all. */
   forget(bytes: number): void {
     let count = 0;
     let freed = 0;
@@ -139,7 +139,8 @@ export class ResumableStream {
     let index = reader.position - this.#first;
     if (index < this.#events.length) {
       let text = this.#events[index] as string;
-      for (index += 1; index < this.#events.length && text.length < mostAtOnce; index += 1) text += this.#events[index];
+      for (index += 1; index < this.#events.length && text.length < maxChunkLength; index += 1)
+        text += this.#events[index];
       reader.position = this.#first + index;
       return { done: false, value: text };
     }
@@ -162,7 +163,7 @@ export class ResumableStream {
     } else this.#read();
   }
 
-  /** Nobody reads, or a reader waits. */
+  /** There is no reader, or a reader waits. */
   #isWanted(): boolean {
     for (const { waits } of this.#readers) if (waits) return true;
     return this.#readers.size === 0;

@@ -57,7 +57,7 @@ export interface ResumableCall {
 
 interface Entry {
   readonly id: string;
-  /** Only its owner may take up or stop a stream. */
+  /** Only its owner may resume or stop a stream. */
   readonly owner: Owner;
   readonly name: string | undefined;
   readonly controller: AbortController;
@@ -74,7 +74,7 @@ interface StreamsParts {
   readonly limits?: Partial<StreamLimits>;
 }
 
-/** The streams that clients can take up again, in memory. */
+/** The streams that clients can resume, in memory. */
 export class ResumableStreams {
   /** The oldest first. */
   readonly #entries = new Map<string, Entry>();
@@ -216,7 +216,7 @@ export class ResumableStreams {
     return entryToDrop(entries, newcomer)?.entry;
   }
 
-  /** Nobody loses a stream to somebody who has more of them. */
+  /** No owner loses a stream to one who has more of them. */
   #makeRoom(newcomer: Owner): boolean {
     if (this.#entries.size < this.#limits.streams) return true;
     const finished = this.#finishedOf(newcomer, () => 1);

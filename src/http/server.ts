@@ -63,7 +63,7 @@ const lingerMilliseconds = 30_000;
 /** Longer than clients keep idle connections, so that none is closed just when it is used again. */
 const keepAliveMilliseconds = 75_000;
 const pingMilliseconds = 30_000;
-const mostWaitingBytes = 64 * 2 ** 20;
+const maxWaitingBytes = 64 * 2 ** 20;
 
 export function createHttpServer(options: HttpServerOptions) {
   const connections = createConnections();
@@ -94,8 +94,8 @@ export function createHttpServer(options: HttpServerOptions) {
     stopping: parts.stopping,
     endpoints: options.sockets ?? [],
     guard: parts.guard,
-    mostMessageBytes: parts.maxRequestMegabytes * 1024 * 1024,
-    mostWaitingBytes,
+    maxMessageBytes: parts.maxRequestMegabytes * 1024 * 1024,
+    maxWaitingBytes,
     pingMilliseconds,
     startTimer: parts.startTimer,
     tooSoon: (address) => parts.rate(address, parts.now()),

@@ -4,7 +4,7 @@ import { type StartTimer, systemTimer, type Timer } from '../core/timers.ts';
 import type { KeepAlive, StatusComments } from './call.ts';
 
 /** Characters collected before a write: a few packets. The buffer never exceeds this and one more piece. */
-const mostPending = 16_384;
+const maxPending = 16_384;
 
 interface StreamOptions {
   /** Aborts when the client disconnects. */
@@ -104,7 +104,7 @@ export function writeStream(
         return;
       }
       pending += value;
-      if (pending.length >= mostPending) flush();
+      if (pending.length >= maxPending) flush();
       else if (!flushing) {
         flushing = true;
         process.nextTick(flush);

@@ -293,7 +293,7 @@ describe('WebSocket: client that never reads', () => {
     });
     const parts = {
       startTimer: handTimer().startTimer,
-      mostWaitingBytes: 1,
+      maxWaitingBytes: 1,
       pingMilliseconds: 1,
       onError: () => undefined,
     };

@@ -18,7 +18,7 @@ interface UpgradeParts extends LiveSocketParts {
   readonly stopping: () => boolean;
   readonly endpoints: readonly SocketEndpoint[];
   readonly guard: Guard;
-  readonly mostMessageBytes: number;
+  readonly maxMessageBytes: number;
   /** Writes an error response on a socket without a response object, and ends it. */
   readonly refuse: (socket: Duplex, reply: Reply) => void;
   readonly onRefused?: ((refused: Refused) => void) | undefined;
@@ -36,7 +36,7 @@ const closingMilliseconds = 1000;
 
 /** WebSockets have the same guard as other endpoints. */
 export function createUpgrades(parts: UpgradeParts) {
-  const { endpoints, refuse, mostMessageBytes, answered, webSockets = () => import('ws') } = parts;
+  const { endpoints, refuse, maxMessageBytes, answered, webSockets = () => import('ws') } = parts;
   const routes = router(endpoints.map((endpoint) => ({ ...endpoint, method: 'GET' as const })));
   let sockets: Promise<WebSocketServer> | undefined;
   // Imported on first use: most servers never need it.
@@ -45,7 +45,7 @@ export function createUpgrades(parts: UpgradeParts) {
     // `liveSocket` answers pings: those of a client that never reads must not fill the memory.
     return new Server({
       noServer: true,
-      maxPayload: mostMessageBytes,
+      maxPayload: maxMessageBytes,
       perMessageDeflate: false,
       autoPong: false,
       // The first one that the endpoint knows: others may contain a key, which must not be sent back.
@@ -227,17 +227,17 @@ export type LiveSocket = ReturnType<typeof liveSocket>;
 interface LiveSocketParts {
   readonly startTimer: StartTimer;
   /** A client with more unsent bytes than this is disconnected. */
-  readonly mostWaitingBytes: number;
+  readonly maxWaitingBytes: number;
   readonly pingMilliseconds: number;
   readonly onError: (error: unknown) => void;
 }
 
 /** Unsent bytes from which a client counts as slow: more than a few messages, less than a few pictures. */
-const mostBehind = 2 ** 18;
+const slowClientBytes = 2 ** 18;
 /** How often a client that is behind is looked at. The `ws` package has no event for it. */
 const writtenMilliseconds = 20;
 /** Unsent bytes from which pings of the client are not answered. */
-const mostWaitingPongs = 16_384;
+const maxWaitingPongs = 16_384;
 
 /** An open WebSocket as an endpoint uses it. */
 export function liveSocket(socket: WebSocket, parts: LiveSocketParts) {
@@ -252,7 +252,7 @@ export function liveSocket(socket: WebSocket, parts: LiveSocketParts) {
   });
   // Pongs to a client that reads nothing would fill the memory. It does not answer our pings either, which ends it.
   socket.on('ping', (data: Buffer) => {
-    if (socket.readyState === socket.OPEN && socket.bufferedAmount < mostWaitingPongs) socket.pong(data);
+    if (socket.readyState === socket.OPEN && socket.bufferedAmount < maxWaitingPongs) socket.pong(data);
   });
   socket.on('pong', () => {
     answered = true;
@@ -266,7 +266,7 @@ export function liveSocket(socket: WebSocket, parts: LiveSocketParts) {
   const send = (message: string | Uint8Array): void => {
     if (socket.readyState !== socket.OPEN) return;
     socket.send(message);
-    if (socket.bufferedAmount > parts.mostWaitingBytes) socket.terminate();
+    if (socket.bufferedAmount > parts.maxWaitingBytes) socket.terminate();
   };
   return {
     /** Aborts when the connection has ended. */
@@ -275,15 +275,15 @@ export function liveSocket(socket: WebSocket, parts: LiveSocketParts) {
     send,
     /** For messages that may be lost, such as previews: dropped while the client is slow. */
     sendOrDrop: (message: string | Uint8Array): void => {
-      if (socket.bufferedAmount < mostBehind) send(message);
+      if (socket.bufferedAmount < slowClientBytes) send(message);
     },
-    /** Resolves when everything that was sent is written, or the client is gone: back-pressure for whoever makes the messages. */
+    /** Resolves when everything that was sent is written, or the client has disconnected: back-pressure for the sender. */
     written: (): Promise<void> =>
       new Promise((resolve) => {
-        if (socket.readyState !== socket.OPEN || socket.bufferedAmount < mostBehind) return resolve();
+        if (socket.readyState !== socket.OPEN || socket.bufferedAmount < slowClientBytes) return resolve();
         const wait = parts.startTimer(writtenMilliseconds, () => {
           const gone = socket.readyState !== socket.OPEN;
-          if (gone || socket.bufferedAmount < mostBehind) resolve();
+          if (gone || socket.bufferedAmount < slowClientBytes) resolve();
           else wait.restart();
         });
       }),

@@ -10,14 +10,14 @@ interface Difference {
   readonly becomes: unknown;
 }
 
-const mostShown = 400;
-const mostDifferences = 100;
+const maxShownLength = 400;
+const maxDifferences = 100;
 
 /** What differs between two neutral requests. A member that is undefined counts as absent. */
 export function differences(was: unknown, becomes: unknown): readonly Difference[] {
   const found: Difference[] = [];
   const compare = (one: unknown, other: unknown, field: string): void => {
-    if (found.length >= mostDifferences || Object.is(one, other)) return;
+    if (found.length >= maxDifferences || Object.is(one, other)) return;
     if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
       for (const [index, entry] of one.entries()) compare(entry, other[index], `${field}[${index}]`);
       return;
@@ -43,5 +43,5 @@ function isSameInEffect(one: unknown, other: unknown, field: string): boolean {
 }
 
 function shown(value: unknown): unknown {
-  return value === undefined ? null : shownValue(value, mostShown);
+  return value === undefined ? null : shownValue(value, maxShownLength);
 }

@@ -137,7 +137,7 @@ export class RequestRecord implements ExchangeWatch {
     for (const one of this.neutral?.kind === 'text' ? this.neutral.requests : []) this.#generationOf(one);
   }
 
-  turnCame(waitedMs: number): void {
+  dequeued(waitedMs: number): void {
     this.waitedMs += waitedMs;
     this.times.turn = this.#elapsed();
   }

@@ -52,13 +52,13 @@ export function sentSecrets(headers: Headers): readonly string[] {
         );
     }
   }
-  return [...found].filter((secret) => secret.length >= shortestSent);
+  return [...found].filter((secret) => secret.length >= minSentLength);
 }
 
 /** Shorter values of such headers are words like `none`, which would be struck from every text. */
-const shortestSent = 6;
+const minSentLength = 6;
 /** Shorter secrets are names of fields too often: only texts lose them. */
-const shortestInNames = 8;
+const minLengthInNames = 8;
 
 /** Fields with names that clients choose: variables of templates, properties of schemas. All other names are our own. */
 const withForeignNames: ReadonlySet<string> = new Set(['neutral', 'settings']);
@@ -72,7 +72,7 @@ export function redactor(secrets: readonly string[]): (value: unknown) => unknow
   const known = [...new Set(secrets)].filter((secret) => secret !== '').sort((one, other) => other.length - one.length);
   // Bodies and replies are JSON text, in which some characters are escaped.
   const spelled = [...new Set(known.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))];
-  const inNames = spelled.filter(({ length }) => length >= shortestInNames);
+  const inNames = spelled.filter(({ length }) => length >= minLengthInNames);
   const strike = (text: string, list: readonly string[]): string =>
     list.reduce((left, secret) => (left.includes(secret) ? left.replaceAll(secret, redacted) : left), text);
   const clean = (value: unknown, foreign: boolean): unknown => {

@@ -1,9 +1,10 @@
 import { AppError } from '../core/errors.ts';
+import { percentDecoded } from '../core/percent-decoded.ts';
 import { type Call, json, type Reply } from '../http/call.ts';
 import { admin } from '../protocols/access.ts';
 import { type AdminAccess, adminReadRow, mayAdminister } from '../protocols/admin/access.ts';
 import type { DialectParts } from '../protocols/dialect.ts';
-import { bodyOf, decodedPath, type EndpointShape, type ModelEndpoint } from '../protocols/endpoint.ts';
+import { bodyOf, type EndpointShape, type ModelEndpoint } from '../protocols/endpoint.ts';
 import { honoured, readFields, readName } from '../protocols/fields.ts';
 import type { RequestRecord } from './record.ts';
 import type { ReplayDialect } from './replay.ts';
@@ -47,8 +48,8 @@ export function inspectorEndpoints<Context extends DialectParts>({
   const found = (call: Call): { readonly record: RequestRecord; readonly action: string | undefined } => {
     allowed(call);
     const [id = '', ...rest] = call.path.slice(call.path.lastIndexOf(`${path}/`) + path.length + 1).split('/');
-    const record = store.find(decodedPath(id));
-    if (!record) throw new AppError('not-stored', { what: 'recorded request', id: decodedPath(id) });
+    const record = store.find(percentDecoded(id));
+    if (!record) throw new AppError('not-stored', { what: 'recorded request', id: percentDecoded(id) });
     return { record, action: rest.length > 0 ? rest.join('/') : undefined };
   };
   const notFound = ({ method, path: sent }: Call) => new AppError('not-found', { method, path: sent });

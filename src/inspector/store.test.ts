@@ -142,7 +142,7 @@ describe('record', () => {
     watch.modelSelected?.('mini');
     pass(2);
     watch.decoded?.(request);
-    watch.turnCame?.(5);
+    watch.dequeued?.(5);
     pass(5);
     watch.generationBegun?.(request, 4096, 1);
     watch.event?.(startEvent(), 1, request);

@@ -6,7 +6,7 @@ import { RequestRecord } from './record.ts';
 const mostBytes = 128 * 1024 * 1024;
 
 /** Requests of clients without access that are kept, beside the others. */
-const mostStrangers = 20;
+const maxUnauthorized = 20;
 
 /** Paths of APIs: a wrong one is worth recording. */
 const apiPath = /^\/(v1|api|sdapi)\//;
@@ -68,7 +68,7 @@ export class RequestStore {
     );
     this.#strangers.set(head.id, record);
     const [oldest] = this.#strangers.keys();
-    if (this.#strangers.size > mostStrangers && oldest !== undefined) this.#strangers.delete(oldest);
+    if (this.#strangers.size > maxUnauthorized && oldest !== undefined) this.#strangers.delete(oldest);
     return record;
   }
 

@@ -80,7 +80,7 @@ function isStreamed({ replyHeaders }: RequestRecord): boolean {
   return /event-stream|ndjson/.test(replyHeaders['content-type'] ?? '');
 }
 
-/** Work that ends because its client has left gives an error that nobody gets. */
+/** The error of a request whose client has disconnected is sent to no one. */
 function statusOf({ status, end }: RequestRecord): number | null {
   return status === undefined || (end === 'client-gone' && status >= 500) ? null : status;
 }

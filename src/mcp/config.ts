@@ -1,5 +1,6 @@
 import { withoutQuote } from '../core/hide-secrets.ts';
 import { isObject } from '../core/json.ts';
+import { percentDecoded } from '../core/percent-decoded.ts';
 
 /** An MCP server of the file. */
 export type ServerConfig =
@@ -26,7 +27,7 @@ export function secretsOf(config: ServerConfig): readonly string[] {
   const { username, password, searchParams } = new URL(config.url);
   const headers = Object.values(config.headers);
   const tokens = headers.map((value) => value.replace(/^\w+ +/, ''));
-  return [...headers, ...tokens, ...[username, password].map(decodedText), ...searchParams.values()];
+  return [...headers, ...tokens, ...[username, password].map(percentDecoded), ...searchParams.values()];
 }
 
 const secretName = /^-.*(?:key|token|secret|password|auth)/i;
@@ -38,14 +39,6 @@ function secretArguments(args: readonly string[]): readonly string[] {
     if (!secretName.test(name)) return [];
     return [value ?? args[place + 1] ?? ''];
   });
-}
-
-function decodedText(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 export interface ReadOptions {

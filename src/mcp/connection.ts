@@ -39,10 +39,10 @@ const idleCheckMs = 10_000;
 /** A session that lasted this long resets the backoff. */
 const steadyMs = 5000;
 /** Bounds of the pause between two `tools/list` of a server that keeps reporting changes. */
-const shortestRefreshMs = 1000;
-const longestRefreshMs = 30_000;
+const minRefreshMs = 1000;
+const maxRefreshMs = 30_000;
 /** The longest call, in time-outs, whatever progress it reports. */
-const longestCalls = 10;
+const maxTimeouts = 10;
 
 /**
  * Connection to one MCP server: connects in the background, checks its health, and reconnects with exponential backoff. When
@@ -64,7 +64,7 @@ export class ToolServerConnection {
   #checking = false;
   /** `tools/list` is running, or its pause is not over. */
   #refreshing = false;
-  #refreshMs = shortestRefreshMs;
+  #refreshMs = minRefreshMs;
   #refreshTimer: { cancel(): void } | undefined;
   #isStale = false;
   readonly #closing = new AbortController();
@@ -155,7 +155,7 @@ export class ToolServerConnection {
       for (const entry of listed) {
         if (!isObject(entry)) continue;
         bytes += JSON.stringify(entry).length;
-        if (all.length >= mostEntries || bytes > mostListBytes) return all;
+        if (all.length >= mostEntries || bytes > maxListBytes) return all;
         all.push(entry);
       }
       if (typeof reply.nextCursor !== 'string') break;
@@ -305,7 +305,7 @@ export class ToolServerConnection {
       signal: AbortSignal.any([signal, stop.signal]),
       progress: (step) => {
         timer.cancel();
-        timer = startTimer(Math.min(callMs, callMs * longestCalls - (now() - begunAt)), late);
+        timer = startTimer(Math.min(callMs, callMs * maxTimeouts - (now() - begunAt)), late);
         progress?.(step);
       },
     });
@@ -406,7 +406,7 @@ export class ToolServerConnection {
 
   #refreshAgain(session: Session): void {
     this.#refreshing = false;
-    this.#refreshMs = this.#isStale ? Math.min(longestRefreshMs, this.#refreshMs * 2) : shortestRefreshMs;
+    this.#refreshMs = this.#isStale ? Math.min(maxRefreshMs, this.#refreshMs * 2) : minRefreshMs;
     if (this.#isStale) void this.#refresh(session);
   }
 
@@ -420,12 +420,12 @@ export class ToolServerConnection {
 const requestMs = 30_000;
 const mostPages = 64;
 const mostEntries = 1000;
-const mostListBytes = 2 * 1024 * 1024;
+const maxListBytes = 2 * 1024 * 1024;
 
 /** Longest backoff: a server that is back is found within 15 s. */
 const longestMs = 8000;
 
-/** Exponential backoff after so many failures in a row. */
+/** Exponential backoff after this many consecutive failures. */
 export function backoffMs(failures: number): number {
   return Math.min(longestMs, 250 * 2 ** Math.max(0, failures - 1));
 }

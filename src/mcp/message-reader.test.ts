@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MessageReader, mostMessageBytes } from './message-reader.ts';
+import { MessageReader, maxMessageBytes } from './message-reader.ts';
 
 function readAll(pieces: readonly (string | Buffer)[]) {
   let overflows = 0;
@@ -65,7 +65,7 @@ test('MessageReader: reports a line beyond the limit once', () => {
   const reader = new MessageReader(() => {
     overflows += 1;
   });
-  reader.append(Buffer.alloc(mostMessageBytes, 'x'));
+  reader.append(Buffer.alloc(maxMessageBytes, 'x'));
   expect(() => reader.append(Buffer.from('x'))).toThrow('too long');
   expect(overflows).toBe(1);
 });

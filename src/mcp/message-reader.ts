@@ -2,7 +2,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { isDeeperThan, isObject, tryParseJson } from '../core/json.ts';
 
 /** The longest message of an MCP server: an image of some megabytes fits. */
-export const mostMessageBytes = 10 * 1024 * 1024;
+export const maxMessageBytes = 10 * 1024 * 1024;
 /** Deeper than real messages, and safe for recursive code. */
 const deepest = 128;
 
@@ -28,13 +28,13 @@ export class MessageReader {
     }
     if (rest.length > 0) this.#pieces.push(rest);
     this.#bytes += rest.length;
-    if (this.#bytes <= mostMessageBytes) return;
+    if (this.#bytes <= maxMessageBytes) return;
     this.clear();
     this.tooLong();
     throw new Error('a line of its output is too long');
   }
 
-  /** The next message or null; lines that are no messages are skipped. */
+  /** The next message or null; other lines are skipped. */
   readMessage(): JSONRPCMessage | null {
     for (let line = this.#lines.shift(); line; line = this.#lines.shift()) {
       const message = messageIn(line);

@@ -6,7 +6,7 @@ import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } fro
 import type { ServerConfig } from './config.ts';
 import { type OpenSession, type Session, type SessionEvents, SessionLost } from './connection.ts';
 import type { Guard } from './guard.ts';
-import { MessageReader, mostMessageBytes } from './message-reader.ts';
+import { MessageReader, maxMessageBytes } from './message-reader.ts';
 
 interface SdkParts {
   readonly product: { readonly name: string; readonly version: string };
@@ -55,7 +55,7 @@ async function openCommand(
   };
   let overflow: string | undefined;
   const reader = new MessageReader(() => {
-    overflow = `it sent a message of more than ${mostMessageBytes / 2 ** 20} MB`;
+    overflow = `it sent a message of more than ${maxMessageBytes / 2 ** 20} MB`;
     // Killed at once: it would block on writing to a pipe that is no longer read.
     if (pid !== null) kill(pid);
   });
@@ -92,7 +92,7 @@ async function openAddress(
   const { SSEClientTransport, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const named = new Headers(headers);
   if (!named.has('user-agent')) named.set('user-agent', `${product.name}/${product.version}`);
-  const options = { requestInit: { headers: named }, fetch: limitedFetch(mostMessageBytes) };
+  const options = { requestInit: { headers: named }, fetch: limitedFetch(maxMessageBytes) };
   const older = () => connect(new SSEClientTransport(new URL(url), options), events, signal, product, 'it hung up');
   if (sse) return older();
   try {
@@ -184,12 +184,12 @@ async function allTools(client: Client, warn: (text: string) => void): Promise<r
     const reply = await client.request({ method: 'tools/list', params }, asItIs, { timeout: listMs });
     for (const tool of Array.isArray(reply.tools) ? reply.tools : []) {
       const size = isTool(tool) ? JSON.stringify(tool).length : 0;
-      if (!isTool(tool) || size > mostToolBytes) {
+      if (!isTool(tool) || size > maxToolBytes) {
         unusable.push(unusableText(tool));
         continue;
       }
       bytes += size;
-      if (tools.length >= mostTools || bytes > mostListBytes) {
+      if (tools.length >= maxTools || bytes > maxListBytes) {
         warn(`its list of tools is too long; only the first ${tools.length} are used`);
         return tools;
       }
@@ -208,9 +208,9 @@ async function allTools(client: Client, warn: (text: string) => void): Promise<r
 }
 
 const listMs = 30_000;
-const mostTools = 1000;
-const mostToolBytes = 256 * 1024;
-const mostListBytes = 2 * 1024 * 1024;
+const maxTools = 1000;
+const maxToolBytes = 256 * 1024;
+const maxListBytes = 2 * 1024 * 1024;
 
 /** Names go into prompts, grammars and console lines: no control or invisible characters, no line breaks. */
 const usableName = /^(?=.*\S)[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
@@ -233,8 +233,8 @@ function unusableText(tool: unknown): string {
   const shown = printable.length > 40 ? `${printable.slice(0, 40)}…` : printable;
   if (!usableName.test(name)) return `"${shown}" (not a usable name)`;
   if (!isObject(inputSchema)) return `"${shown}" (no schema)`;
-  const large = isTool(tool) && JSON.stringify(tool).length > mostToolBytes;
-  return `"${shown}" (${large ? `larger than ${mostToolBytes / 1024} KB` : 'its description is no text'})`;
+  const large = isTool(tool) && JSON.stringify(tool).length > maxToolBytes;
+  return `"${shown}" (${large ? `larger than ${maxToolBytes / 1024} KB` : 'its description is no text'})`;
 }
 
 async function callTool(client: Client, call: ServedCall, { signal, progress }: CallOptions) {
@@ -337,7 +337,7 @@ function answeringCutStreams<Own extends Transport>(transport: Own): Own {
 }
 
 const mostLines = 20;
-const longestLine = 500;
+const maxLineLength = 500;
 
 /** The last lines of the error output of a program, for error messages. */
 export class LastLines {
@@ -346,10 +346,10 @@ export class LastLines {
 
   add(text: string): void {
     const lines = (this.#rest + text).split('\n');
-    this.#rest = (lines.pop() ?? '').slice(-longestLine);
+    this.#rest = (lines.pop() ?? '').slice(-maxLineLength);
     for (const line of lines) {
       const shown = line.trim();
-      if (shown !== '') this.#lines.push(shown.slice(0, longestLine));
+      if (shown !== '') this.#lines.push(shown.slice(0, maxLineLength));
     }
     this.#lines.splice(0, this.#lines.length - mostLines);
   }

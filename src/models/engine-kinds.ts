@@ -100,7 +100,7 @@ const engineKinds = {
     builtIn: [{ name: 'Text', content: 'parley-mini', files: [{ file: embeddedModel }], needed: true }],
   },
   image: row({
-    work: { name: 'image', cost: 2, firstGuessSeconds: 20 },
+    work: { name: 'image', cost: 2, initialEstimateSeconds: 20 },
     label: 'Image',
     offer: 'images',
     module: 'ImageGeneration',
@@ -124,7 +124,7 @@ const engineKinds = {
     service: imageService,
   }),
   transcription: row({
-    work: { name: 'transcription', cost: 1, firstGuessSeconds: 5 },
+    work: { name: 'transcription', cost: 1, initialEstimateSeconds: 5 },
     label: 'Transcription',
     offer: 'transcription',
     module: 'VoiceRecognition',
@@ -155,7 +155,7 @@ const engineKinds = {
     service: transcriptionService,
   }),
   speech: row({
-    work: { name: 'speech', cost: 0.5, firstGuessSeconds: 2 },
+    work: { name: 'speech', cost: 0.5, initialEstimateSeconds: 2 },
     label: 'Speech',
     offer: 'speech',
     module: 'TextToSpeech',
@@ -175,7 +175,7 @@ const engineKinds = {
     service: speechService,
   }),
   embedding: row({
-    work: { name: 'embedding', cost: 0.1, firstGuessSeconds: 0.2, atOnce: 8 },
+    work: { name: 'embedding', cost: 0.1, initialEstimateSeconds: 0.2, atOnce: 8 },
     label: 'Embedding',
     offer: 'embeddings',
     module: 'VectorEmbeddings',
@@ -189,7 +189,7 @@ const engineKinds = {
     service: embeddingService,
   }),
   music: row({
-    work: { name: 'music', cost: 4, firstGuessSeconds: 60 },
+    work: { name: 'music', cost: 4, initialEstimateSeconds: 60 },
     label: 'Music',
     offer: 'music',
     module: 'MusicGen',

@@ -142,7 +142,7 @@ test('exchange record: keeps prompt and reply only if asked, and phases up to a 
   expect(chat().record).toMatchObject({ prompt: undefined, reply: '' });
   expect(chat({}, { content: true }).record).toMatchObject({ prompt: 'Once', reply: 'word word word ' });
   const { record } = exchange();
-  for (let job = 0; job < 1000; job += 1) record.turnCame(1);
+  for (let job = 0; job < 1000; job += 1) record.dequeued(1);
   expect(record.phases.length).toBeLessThanOrEqual(100);
   expect(record.queueMs).toBe(1000);
 });

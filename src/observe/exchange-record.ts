@@ -46,9 +46,9 @@ interface TokenGaps {
 }
 
 /** A request with thousands of generations must not fill the memory: further phases count in the totals only. */
-const mostPhases = 100;
-const mostReasons = 16;
-const mostWarnings = 8;
+const maxPhases = 100;
+const maxReasons = 16;
+const maxWarnings = 8;
 
 export interface RecordOptions {
   /** Milliseconds of a monotonic clock. */
@@ -160,12 +160,12 @@ export class ExchangeRecord implements ExchangeWatch {
     if (!this.kinds.includes(kind)) this.kinds.push(kind);
   }
 
-  turnCame(waitedMs: number): void {
+  dequeued(waitedMs: number): void {
     this.queueMs = (this.queueMs ?? 0) + waitedMs;
     this.#past({ name: 'queue' }, waitedMs);
   }
 
-  engineCame(kind: string, model: string, waitedMs: number, error: unknown): void {
+  engineReady(kind: string, model: string, waitedMs: number, error: unknown): void {
     this.model ??= model || undefined;
     this.loadMs = (this.loadMs ?? 0) + waitedMs;
     this.#past({ name: 'load', kind, model, error: error === undefined ? undefined : asAppError(error) }, waitedMs);
@@ -197,7 +197,7 @@ export class ExchangeRecord implements ExchangeWatch {
         this.#token(job);
         return;
       case 'warning':
-        if (this.warnings.length < mostWarnings) this.warnings.push(event.text);
+        if (this.warnings.length < maxWarnings) this.warnings.push(event.text);
         return;
       case 'finish':
         this.#finished(event, job);
@@ -283,8 +283,8 @@ export class ExchangeRecord implements ExchangeWatch {
     totals.processedTokens += timings.processedTokens;
     totals.promptMs += timings.promptMs;
     totals.generationMs += timings.generationMs;
-    if (this.finishReasons.length < mostReasons) this.finishReasons.push(reason);
-    if (this.promptSpeeds.length >= mostPhases) return;
+    if (this.finishReasons.length < maxReasons) this.finishReasons.push(reason);
+    if (this.promptSpeeds.length >= maxPhases) return;
     const promptSpeed = perSecond(timings.processedTokens, timings.promptMs);
     if (promptSpeed !== undefined) this.promptSpeeds.push(promptSpeed);
     const replySpeed = perSecond(usage.completionTokens, timings.generationMs);
@@ -297,7 +297,7 @@ export class ExchangeRecord implements ExchangeWatch {
   }
 
   #phase(phase: Phase): void {
-    if (this.phases.length < mostPhases) this.phases.push(phase);
+    if (this.phases.length < maxPhases) this.phases.push(phase);
   }
 
   #elapsed(): number {

@@ -149,8 +149,8 @@ test('metrics: servers have separate values', async () => {
 
 test('metrics: has the queue time and the expected wait', async () => {
   const { metrics, lines } = world();
-  metrics.turnCame(0);
-  metrics.turnCame(7000);
+  metrics.dequeued(0);
+  metrics.dequeued(7000);
   expect(await lines()).toEqual(
     expect.arrayContaining([
       'parley_queue_wait_seconds_bucket{le="0.05"} 1',
@@ -195,8 +195,8 @@ describe('metrics: several models', () => {
 
   test('values of the queue and the server have no model label', async () => {
     const { watch, lines } = world(two());
-    watch('a').turnCame(7000);
-    watch('b').turnCame(1000);
+    watch('a').dequeued(7000);
+    watch('b').dequeued(1000);
     expect(await lines()).toEqual(
       expect.arrayContaining([
         'llamacpp:requests_deferred 2',

@@ -63,7 +63,7 @@ export function createMetrics(parts: MetricsParts) {
     }
   }
 
-  const turnCame = (waited: number) => all.own.waited.observe({}, waited / 1000);
+  const dequeued = (waited: number) => all.own.waited.observe({}, waited / 1000);
 
   return {
     /** Counts what a model does; its draft figures are read at the end of each generation. */
@@ -72,14 +72,14 @@ export function createMetrics(parts: MetricsParts) {
       const count = counts.get(model) ?? new ModelCount(all, parts.models ? { model } : {});
       counts.set(model, count);
       return {
-        turnCame,
+        dequeued,
         begun: (_: GenerationRequest, job: object) => count.begun(job),
         event: (event: GenerationEvent, job: object) => count.event(event, job, text),
       };
     },
     /** Counts the work of the other engine kinds. */
     tasks: {
-      turnCame,
+      dequeued,
       begun: ({ kind }: Task) => all.tasks.running.inc({ kind }),
       ended: ({ kind }: Task, milliseconds: number, error: AppError | undefined) => {
         all.tasks.running.inc({ kind }, -1);

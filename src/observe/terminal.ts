@@ -102,7 +102,7 @@ interface TextStream {
 const fatalCodes = new Set<string | undefined>(['EPIPE', 'EIO', 'EBADF', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
 
 /** Unread bytes from which lines are dropped, because they are kept in memory. */
-const mostUnread = 1024 * 1024;
+const maxUnreadBytes = 1024 * 1024;
 
 interface OutputOptions {
   /** Whether a status line may change in place. */
@@ -128,7 +128,7 @@ export function streamOutput(stream: TextStream, { moving, leftOutLine = leftOut
     },
     write(text) {
       if (gone) return;
-      if (stream.writableLength > mostUnread) {
+      if (stream.writableLength > maxUnreadBytes) {
         leftOut += 1;
         return;
       }

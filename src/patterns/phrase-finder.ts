@@ -35,7 +35,7 @@ export class PhraseFinder {
     this.#node = tree;
   }
 
-  /** Returns the text that is no part of a phrase. The phrase that ends first counts, and of several the longest, however cut. */
+  /** Returns the text outside phrases. The phrase that ends first counts, and of several the longest, however cut. */
   push(piece: string): Found {
     for (let index = 0; index < piece.length; index++) {
       this.#node = follow(this.#root, this.#node, piece.charCodeAt(index));

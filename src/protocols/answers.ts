@@ -26,7 +26,7 @@ export interface Answer {
 export interface MediaType {
   readonly schema: JsonSchema;
   readonly 'x-stream-event'?: JsonSchema;
-  /** Data of the last event, which is no JSON. */
+  /** Data of the last event, which is not JSON. */
   readonly 'x-stream-end'?: string;
 }
 

@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import {
   answering,
   listText,
-  mostInputs,
+  maxInputs,
   oneEach,
   readInputs,
   shaped,
@@ -47,8 +47,8 @@ describe('readInputs', () => {
 
   test('accepts 2048 inputs and refuses more', () => {
     const list = (length: number) => Array.from({ length }, () => 'x');
-    expect(read(list(mostInputs))).toHaveLength(mostInputs);
-    expect(() => read(list(mostInputs + 1))).toThrow('input must be an array of at most 2048 inputs.');
+    expect(read(list(maxInputs))).toHaveLength(maxInputs);
+    expect(() => read(list(maxInputs + 1))).toThrow('input must be an array of at most 2048 inputs.');
     // These are the tokens of one text.
     expect(read(Array.from({ length: 5000 }, () => 1))).toHaveLength(1);
   });

@@ -76,7 +76,7 @@ export function total(tokens: readonly number[]): number {
 }
 
 /** The limit of the OpenAI API. */
-export const mostInputs = 2048;
+export const maxInputs = 2048;
 
 const forms = 'a string, an array of strings, an array of token numbers, or an array of such arrays';
 
@@ -86,7 +86,7 @@ export const readInputs: f.Read<readonly EmbeddingInput[]> = f.described(f.promp
   if (!Array.isArray(value)) throw f.wrong(path, forms);
   if (value.length === 0) throw f.wrong(path, `${forms}, and not empty`);
   if (value.every((entry) => typeof entry === 'number')) return [tokensOf(value, path)];
-  if (value.length > mostInputs) throw f.wrong(path, `an array of at most ${mostInputs} inputs`);
+  if (value.length > maxInputs) throw f.wrong(path, `an array of at most ${maxInputs} inputs`);
   return value.map((entry, index) => readOne(entry, `${path}[${index}]`, path));
 });
 

@@ -118,15 +118,6 @@ export function withShortPath<Context>(endpoint: ModelEndpoint<Context>): readon
   return [own ?? endpoint, ...short.map((row) => ({ ...row, match }) as const)];
 }
 
-/** A part of a path. Some clients do not encode it, so that it may be no valid encoding. */
-export function decodedPath(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
 /** The paths of an endpoint in the notation of OpenAPI, with the tables of their bodies or queries; none for `rest`. */
 export function documentedPaths({
   match,

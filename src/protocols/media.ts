@@ -8,9 +8,9 @@ import { type FetchMedia, refuseMedia } from './dialect.ts';
 import { described, looseTexts, orElse, picturesSchema, wrong } from './fields.ts';
 
 /** As many of each kind as the native API keeps. */
-const mostMedia = 64;
+const maxMedia = 64;
 /** Fewer, because they are fetched at the same time and may be large. */
-const mostAddresses = 16;
+const maxAddresses = 16;
 
 type RemoteMedium = Pick<Medium, 'kind'> & { readonly url: string; readonly field: string };
 
@@ -36,9 +36,9 @@ export class Attachments {
     const { kind } = medium;
     if (!this.#inputs[kind]) throw refuseMedia(kind, sent.field);
     const alike = this.#media.filter((other) => other.kind === kind);
-    if (alike.length >= mostMedia) throw wrong(sent.field, `one of at most ${mostMedia} of its kind`);
-    if ('url' in medium && this.#remote().length >= mostAddresses) {
-      throw wrong(sent.field, `one of at most ${mostAddresses} that are named by an address; send others as data URLs`);
+    if (alike.length >= maxMedia) throw wrong(sent.field, `one of at most ${maxMedia} of its kind`);
+    if ('url' in medium && this.#remote().length >= maxAddresses) {
+      throw wrong(sent.field, `one of at most ${maxAddresses} that are named by an address; send others as data URLs`);
     }
     this.#media.push(medium);
     return { type: 'medium', index: this.#media.length - 1 };
@@ -84,7 +84,7 @@ export function mediaInputs(state: TextState): TextModel['inputs'] {
 
 /** Images or sounds of the native API, in base64. Of too many the last ones count: a story grows at its end. */
 export const readNativeMedia = orElse(
-  described(picturesSchema, (value, path) => anyTexts(value, path).slice(-mostMedia)),
+  described(picturesSchema, (value, path) => anyTexts(value, path).slice(-maxMedia)),
   [],
 );
 const anyTexts = looseTexts(Number.POSITIVE_INFINITY);
@@ -174,11 +174,11 @@ export function dataUrlKind(data: string): Medium['kind'] | undefined {
   return main === 'image' || main === 'audio' ? main : undefined;
 }
 
-const longestHeader = 200;
+const maxHeaderLength = 200;
 
 function splitDataUrl(data: string): { readonly type: string; readonly content: string; readonly encoded: boolean } {
   if (data.slice(0, 5).toLowerCase() !== 'data:') return { type: '', content: data, encoded: true };
-  const comma = data.slice(0, longestHeader).indexOf(',');
+  const comma = data.slice(0, maxHeaderLength).indexOf(',');
   const [type = '', ...more] = data.slice('data:'.length, Math.max(0, comma)).split(';');
   return { type, content: data.slice(comma + 1), encoded: more.at(-1)?.trim().toLowerCase() === 'base64' };
 }

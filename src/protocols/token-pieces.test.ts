@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { GenerationEvent, TokenLogprob } from '../core/events.ts';
-import { spokenTokens, tokenPieces } from './spoken-tokens.ts';
+import { alignedLogprobs, tokenPieces } from './logprob-alignment.ts';
 import { finishEvent, startEvent } from './testing/doubles.ts';
 
 const token = (text: string): TokenLogprob => ({
@@ -121,7 +121,7 @@ test('tokenPieces: each piece has exactly the logprobs of its tokens, however th
 test('tokenPieces: pieces of a stream add up to the whole reply', () => {
   fc.assert(
     fc.property(replies, ({ events }) => {
-      const spoken = spokenTokens();
+      const spoken = alignedLogprobs();
       const whole = events.flatMap((event) => (event.type === 'text-delta' ? (spoken(event) ?? []) : []));
       const streamed = cut(events).flatMap((event) => (event.type === 'text-delta' ? (event.logprobs ?? []) : []));
       expect(streamed).toEqual(whole);

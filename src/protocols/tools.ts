@@ -9,12 +9,12 @@ import { wrong } from './fields.ts';
 import type { Notices } from './read-body.ts';
 
 /** Limits of the grammar. */
-const mostTools = 1000;
+const maxTools = 1000;
 const longestName = 256;
 
 /** Refuses too many tools, too long names, and a name that two tools have. */
 export function checkToolNames(names: readonly string[], field: string): void {
-  if (names.length > mostTools) throw wrong(field, `a list of at most ${mostTools} tools`);
+  if (names.length > maxTools) throw wrong(field, `a list of at most ${maxTools} tools`);
   const long = names.find((name) => name.length > longestName);
   if (long !== undefined) {
     throw wrong(field, `a list of tools with names of at most ${longestName} characters, unlike ${long.slice(0, 40)}…`);

@@ -49,7 +49,11 @@ function world(own: Partial<EngineSource<EmbeddingEngine>> = {}) {
     requestQueue,
     source,
     signals,
-    service: embeddingService({ requestQueue, source, work: { name: 'embedding', cost: 0.1, firstGuessSeconds: 0.2 } }),
+    service: embeddingService({
+      requestQueue,
+      source,
+      work: { name: 'embedding', cost: 0.1, initialEstimateSeconds: 0.2 },
+    }),
     unload: () => {
       state = { type: 'unloaded' };
     },

@@ -19,8 +19,8 @@ function recordingWatch(): { readonly calls: string[]; readonly watch: ExchangeW
   const watch: ExchangeWatch = {
     traceparent: '00-aa-bb-01',
     queued: (kind) => calls.push(`queued ${kind}`),
-    turnCame: () => calls.push('turn'),
-    engineCame: (kind, model, _, error) =>
+    dequeued: () => calls.push('turn'),
+    engineReady: (kind, model, _, error) =>
       calls.push(`engine ${kind} ${model}${error ? ` ${(error as Error).name}` : ''}`),
     generationBegun: (request, _, job) => calls.push(`begun ${request.prompt} ${job}`),
     event: ({ type }, job) => calls.push(`${type} ${job}`),
@@ -101,7 +101,7 @@ test('watch of a task: reports queue, engine, begin, end, and finally that it le
     peek: () => undefined,
     state: () => ({ type: 'ready' }),
   };
-  const work = { name: 'speech', cost: 1, firstGuessSeconds: 1 };
+  const work = { name: 'speech', cost: 1, initialEstimateSeconds: 1 };
   const queue = requestQueue();
   await tasks({ requestQueue: queue, work, source }).once(ticketOf(watch), async () => 'ding');
   expect(calls).toEqual([

@@ -83,7 +83,7 @@ function world() {
   };
 }
 
-const work = { name: 'image', cost: 2, firstGuessSeconds: 20 };
+const work = { name: 'image', cost: 2, initialEstimateSeconds: 20 };
 
 function ticket(genkey = ''): Ticket & { readonly leave: () => void } {
   const control = new AbortController();

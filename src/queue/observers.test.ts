@@ -20,7 +20,7 @@ const job: Job = {
 test('together: calls every observer in order with all arguments', () => {
   const seen: unknown[] = [];
   const note = (name: string): Required<TextObserver> => ({
-    turnCame: (...all) => seen.push([name, 'turnCame', ...all]),
+    dequeued: (...all) => seen.push([name, 'dequeued', ...all]),
     sharingRefused: (...all) => seen.push([name, 'sharingRefused', ...all]),
     begun: (...all) => seen.push([name, 'begun', ...all]),
     promptProgress: (...all) => seen.push([name, 'promptProgress', ...all]),
@@ -31,7 +31,7 @@ test('together: calls every observer in order with all arguments', () => {
   const request = plainRequest('Hello', 1);
   const event = { type: 'text-delta', text: 'x' } as const;
   const all = together([note('a'), {}, note('b')]) as Required<TextObserver>;
-  all.turnCame(5);
+  all.dequeued(5);
   all.sharingRefused('media', job);
   all.begun(request, job, 512);
   all.promptProgress({ done: 1, total: 2 });
@@ -39,7 +39,7 @@ test('together: calls every observer in order with all arguments', () => {
   all.aborted(job, 'key');
   all.abortAsked('k', true);
   const calls = [
-    ['turnCame', 5],
+    ['dequeued', 5],
     ['sharingRefused', 'media', job],
     ['begun', request, job, 512],
     ['promptProgress', { done: 1, total: 2 }],

@@ -5,7 +5,7 @@ import type { TextObserver } from './text.ts';
 export function together(observers: readonly TextObserver[]): TextObserver {
   const each = callEach(observers);
   return {
-    turnCame: (waited) => each((one) => one.turnCame?.(waited)),
+    dequeued: (waited) => each((one) => one.dequeued?.(waited)),
     sharingRefused: (reason, job) => each((one) => one.sharingRefused?.(reason, job)),
     begun: (request, job, contextSize) => each((one) => one.begun?.(request, job, contextSize)),
     promptProgress: (progress) => each((one) => one.promptProgress?.(progress)),
@@ -22,7 +22,7 @@ export function together(observers: readonly TextObserver[]): TextObserver {
 export function eachTask(observers: readonly TaskObserver[]): TaskObserver {
   const each = callEach(observers);
   return {
-    turnCame: (waited) => each((one) => one.turnCame?.(waited)),
+    dequeued: (waited) => each((one) => one.dequeued?.(waited)),
     begun: (job) => each((one) => one.begun?.(job)),
     ended: (job, milliseconds, error) => each((one) => one.ended?.(job, milliseconds, error)),
   };

@@ -198,12 +198,12 @@ export class Queue {
   }
 
   /** Until the first has finished, the elapsed time of running work is a lower bound. */
-  #mean({ name, firstGuessSeconds }: WorkKind): number {
+  #mean({ name, initialEstimateSeconds }: WorkKind): number {
     const known = this.#meanSeconds.get(name);
     if (known !== undefined) return known;
     const running = [...this.#running].filter((entry) => entry.kind.name === name);
     const elapsed = running.map(({ startedAt = this.#now() }) => (this.#now() - startedAt) / 1000);
-    return Math.max(firstGuessSeconds, ...elapsed);
+    return Math.max(initialEstimateSeconds, ...elapsed);
   }
 
   #admit(): void {
@@ -300,11 +300,11 @@ export interface WorkKind {
   /** How much of its client's turn it takes; a text is 1. */
   readonly cost: number;
   /** The expected duration until the first measurement. */
-  readonly firstGuessSeconds: number;
+  readonly initialEstimateSeconds: number;
   /** How many run at once on one engine; 1 by default. */
   readonly atOnce?: number;
 }
 
-export const textWork: WorkKind = { name: 'text', cost: 1, firstGuessSeconds: 5 };
+export const textWork: WorkKind = { name: 'text', cost: 1, initialEstimateSeconds: 5 };
 /** Saving or loading a state. Its cost is not 0, or a series of them would starve other clients. */
-export const stateWork: WorkKind = { name: 'state', cost: 0.25, firstGuessSeconds: 0.5 };
+export const stateWork: WorkKind = { name: 'state', cost: 0.25, initialEstimateSeconds: 0.5 };

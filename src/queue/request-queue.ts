@@ -45,7 +45,7 @@ export class RequestQueue {
       () => {
         const waited = this.now() - enteredAt;
         onTurn?.(waited);
-        if (here) watch?.turnCame?.(waited);
+        if (here) watch?.dequeued?.(waited);
       },
       () => undefined,
     );
@@ -105,7 +105,7 @@ export class RequestQueue {
   /** Tells the watch how long an engine took to load, or why it did not. */
   async loadTimed<Use>(use: Promise<Use>, kind: string, model: string, watch: ExchangeWatch | undefined): Promise<Use> {
     const askedAt = this.now();
-    const came = (error?: unknown) => watch?.engineCame?.(kind, model, this.now() - askedAt, error);
+    const came = (error?: unknown) => watch?.engineReady?.(kind, model, this.now() - askedAt, error);
     use.then(() => came(), came);
     return use;
   }

@@ -51,7 +51,7 @@ function world({ places = 10 } = {}) {
   const requestQueue = new RequestQueue(new Queue({ capacity: 1, maxRequests: () => places }), () => 0);
   const speech = speechService({
     requestQueue,
-    work: { name: 'speech', cost: 0.5, firstGuessSeconds: 2 },
+    work: { name: 'speech', cost: 0.5, initialEstimateSeconds: 2 },
     source: { ...source, voices: async () => [], maxWords: 7 },
   });
   const say = (genkey = '') => {

@@ -41,10 +41,10 @@ function world({ places = 10, broken = '' }: { places?: number; broken?: string 
     requestQueue,
     queue,
     log,
-    speech: tasks({ requestQueue, work: { name: 'speech', cost: 0.5, firstGuessSeconds: 2 }, source, observer }),
+    speech: tasks({ requestQueue, work: { name: 'speech', cost: 0.5, initialEstimateSeconds: 2 }, source, observer }),
     embedding: tasks({
       requestQueue,
-      work: { name: 'embedding', cost: 0.1, firstGuessSeconds: 0.2 },
+      work: { name: 'embedding', cost: 0.1, initialEstimateSeconds: 0.2 },
       source,
       observer,
     }),
@@ -222,7 +222,7 @@ describe('tasks: turns', () => {
   });
 
   test('a text model that is named like a lane of tasks has a lane of its own', () => {
-    expect(laneOf({ name: 'speech', cost: 1, firstGuessSeconds: 1 }, 'bell')).not.toBe('task speech bell');
+    expect(laneOf({ name: 'speech', cost: 1, initialEstimateSeconds: 1 }, 'bell')).not.toBe('task speech bell');
   });
 
   test('a waiting task has its position', async () => {

@@ -20,7 +20,7 @@ export interface TaskDeps<Engine, Source extends EngineSource<Engine> = EngineSo
 /** Observer callbacks for the console and the metrics. Must not throw or block. */
 export interface TaskObserver {
   /** It may begin, after this many milliseconds in the queue. */
-  turnCame?(waited: number): void;
+  dequeued?(waited: number): void;
   begun?(job: TaskJob): void;
   /** Once for each task that has begun; with the error if it failed, `stopped` if it was aborted. */
   ended?(job: TaskJob, milliseconds: number, error: AppError | undefined): void;
@@ -87,7 +87,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     const { place, job, done } = requestQueue.admit(ticket, {
       work: kind,
       lane,
-      onTurn: observer.turnCame,
+      onTurn: observer.dequeued,
       abort: (_, by) => stop.abort(ticket.signal.aborted ? ticket.signal.reason : stopError(by)),
     });
     ticket.placed?.(() => queued(place.position()));

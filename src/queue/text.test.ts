@@ -579,7 +579,7 @@ test('text service: observers get the wait of each request', async () => {
     source: fixedTextSource(engine),
     requestQueue: new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => now),
     randomSeed: () => 77,
-    observer: { turnCame: (waited) => waits.push(waited), event: ({ type }) => (now += type === 'finish' ? 3000 : 0) },
+    observer: { dequeued: (waited) => waits.push(waited), event: ({ type }) => (now += type === 'finish' ? 3000 : 0) },
   });
   await Promise.all([fold(ask(service)), fold(ask(service))]);
   expect(waits).toEqual([0, 3000]);

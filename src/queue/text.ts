@@ -27,7 +27,7 @@ import { loading, modelName, queued, type RequestQueue } from './request-queue.t
 /** Observer callbacks for the console and the metrics. Must not throw or block. */
 export interface TextObserver {
   /** Work of any kind may begin, after this many milliseconds in the queue. */
-  turnCame?(waited: number): void;
+  dequeued?(waited: number): void;
   sharingRefused?(reason: string, job: Job): void;
   begun?(request: GenerationRequest, job: Job, contextSize: number): void;
   promptProgress?(progress: PromptProgress): void;
@@ -78,7 +78,7 @@ export function textService({
   const { queue, jobs, log } = requestQueue;
 
   async function exclusively<Result>(ticket: Ticket, work: () => Promise<Result>): Promise<Result> {
-    const options = { work: stateWork, lane, alone: true, onTurn: observer.turnCame };
+    const options = { work: stateWork, lane, alone: true, onTurn: observer.dequeued };
     const { turn, leave, position } = requestQueue.enter(ticket, options);
     ticket.placed?.(() => queued(position()));
     try {
@@ -96,7 +96,7 @@ export function textService({
       work: textWork,
       lane,
       alone: shared.type === 'alone',
-      onTurn: observer.turnCame,
+      onTurn: observer.dequeued,
       abort: (own, by) => {
         if (own.state === 'done' || stop.signal.aborted) return;
         // A reader stops when its client disconnects; the cause is the client then, whichever is noticed first.

@@ -19,7 +19,7 @@ import { embeddingService, speechService, transcriptionService } from './task-se
 import { textService } from './text.ts';
 
 const requestQueue = new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 9 }), () => 0);
-const work = { name: 'task', cost: 1, firstGuessSeconds: 1 };
+const work = { name: 'task', cost: 1, initialEstimateSeconds: 1 };
 
 function source<Engine>(engine: object): EngineSource<Engine> {
   const use = async () => ({ engine: engine as Engine, release: () => undefined });

@@ -144,7 +144,7 @@ export function mixGuidance(main: Float32Array, negative: Float32Array, scale: n
   for (let id = 0; id < main.length; id += 1) {
     const away = negative[id] as number;
     const mixed = scale * ((main[id] as number) - away) + away;
-    // If infinities cancel out there is no mixture; the main logit is used.
+    // If infinities cancel out, the main logit is used instead of the mixture.
     if (!Number.isNaN(mixed)) main[id] = mixed;
   }
 }

@@ -8,11 +8,11 @@ export type HtmlPiece =
 const hidden: ReadonlySet<string> = new Set(['script', 'style', 'textarea', 'iframe', 'noembed', 'xmp', 'template']);
 
 /** The longest piece of text, so that the caller can yield between pieces. */
-const mostText = 16_384;
+const maxTextLength = 16_384;
 /** The longest known entity; text is not cut inside one. */
-const longestEntity = 10;
-/** After so many comments and declarations in a row there is an empty piece, for the same reason. */
-const mostSilent = 500;
+const maxEntityLength = 10;
+/** After this many comments and declarations in a row an empty piece follows, for the same reason. */
+const maxSkipped = 500;
 
 /** Splits any page into pieces in linear time: each search starts where the last one ended, and one without a result ends it. */
 export function* htmlPieces(html: string): Generator<HtmlPiece, void> {
@@ -21,7 +21,7 @@ export function* htmlPieces(html: string): Generator<HtmlPiece, void> {
   let silent = 0;
   let bracket = -1;
   while (place < html.length) {
-    const limit = Math.min(place + mostText, html.length);
+    const limit = Math.min(place + maxTextLength, html.length);
     let open = place;
     for (;;) {
       if (bracket < open) bracket = html.indexOf('<', open);
@@ -42,7 +42,7 @@ export function* htmlPieces(html: string): Generator<HtmlPiece, void> {
       if (end <= open) return;
       place = end + 1;
       silent += 1;
-      if (silent % mostSilent === 0) yield { type: 'text', text: '' };
+      if (silent % maxSkipped === 0) yield { type: 'text', text: '' };
       continue;
     }
     const begin = open + (name.closes ? 2 : 1) + name.length;
@@ -72,7 +72,7 @@ function isMarkup(html: string, open: number): boolean {
 /** Close to `end`, but not inside an entity. */
 function textEnd(html: string, end: number): number {
   if (end === html.length) return end;
-  const before = html.slice(end - longestEntity, end);
+  const before = html.slice(end - maxEntityLength, end);
   const ampersand = before.lastIndexOf('&');
   return ampersand === -1 ? end : end - before.length + ampersand;
 }

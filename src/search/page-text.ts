@@ -11,7 +11,7 @@ const inline: ReadonlySet<string> = new Set(
 
 /** Text and tags beyond these limits are ignored. */
 const mostCharacters = 1_000_000;
-const mostPieces = 300_000;
+const maxPieces = 300_000;
 const piecesAtOnce = 200;
 
 /** The visible text of a page, with white space collapsed. */
@@ -32,7 +32,7 @@ export function* pageText(html: string): Sliced<string> {
     chunk += text.slice(0, mostCharacters - length);
     length += text.length;
     pieces += 1;
-    if (length >= mostCharacters || pieces >= mostPieces) break;
+    if (length >= mostCharacters || pieces >= maxPieces) break;
     if (pieces % piecesAtOnce !== 0 && chunk.length < 16_384) continue;
     collapse();
     yield;
@@ -48,17 +48,17 @@ export function collapsed(text: string): string {
 const before = 200;
 const behind = 800;
 /** Shorter parts of a snippet may match anywhere in a page. */
-const shortestSnippet = 20;
-const longestSnippet = 1000;
+const minSnippetLength = 20;
+const maxSnippetLength = 1000;
 const charactersAtOnce = 32_768;
 
 /** The text around a snippet, or else around one of its longest excerpts (between ellipses); empty if none is found. */
 export function* passageAround(text: string, snippet: string): Sliced<string> {
-  const whole = collapsed(snippet).slice(0, longestSnippet);
+  const whole = collapsed(snippet).slice(0, maxSnippetLength);
   const pieces = whole
     .split(/…|\.{3,}/)
     .map((piece) => piece.trim())
-    .filter((piece) => piece.length >= shortestSnippet)
+    .filter((piece) => piece.length >= minSnippetLength)
     .sort((a, b) => b.length - a.length);
   for (const wanted of new Set([whole, ...pieces.slice(0, 3)])) {
     const place = yield* placeOf(wanted, text);

@@ -6,9 +6,9 @@ import { collapsed } from './page-text.ts';
 const headings: ReadonlySet<string> = new Set(['h2', 'h3', 'h4']);
 const titleClass = /(?:^|\s)result(?:__a|-link|-title|__title-a)(?:\s|$)/i;
 const descriptionClass = /(?:^|[\s_-])(?:snippet|content|description|desc|abstract)(?:$|[\s_-])/i;
-const mostDescription = 500;
+const maxDescriptionLength = 500;
 /** More tags than any search page has. */
-const mostPieces = 200_000;
+const maxPieces = 200_000;
 const piecesAtOnce = 100;
 const longTag = 1000;
 
@@ -29,7 +29,7 @@ export function* hitsOnPage(html: string): Generator<Hit | undefined, void> {
       reading = new Reading(url);
     } else reading?.read(piece);
     pieces += 1;
-    if (pieces >= mostPieces) break;
+    if (pieces >= maxPieces) break;
     const isLong = piece.type === 'open' && piece.inside.length > longTag;
     if (pieces % piecesAtOnce === 0 || piece.type === 'text' || isLong) yield undefined;
   }
@@ -63,14 +63,14 @@ class Reading {
   }
 
   hit(): Hit {
-    const description = collapsed(this.#description).slice(0, mostDescription);
+    const description = collapsed(this.#description).slice(0, maxDescriptionLength);
     return { title: collapsed(this.#title), url: this.url, description };
   }
 
   #add(text: string): void {
     if (this.#inTitle) {
-      if (this.#title.length < mostDescription) this.#title += text;
-    } else if (this.#depth !== 0 && this.#description.length < 4 * mostDescription) this.#description += text;
+      if (this.#title.length < maxDescriptionLength) this.#title += text;
+    } else if (this.#depth !== 0 && this.#description.length < 4 * maxDescriptionLength) this.#description += text;
   }
 
   #begin(piece: HtmlPiece): void {
@@ -118,14 +118,14 @@ function isSameSite(host: string, own: string): boolean {
   return host === own || host.endsWith(`.${own}`) || own.endsWith(`.${host}`);
 }
 
-const mostResults = 100;
+const maxResults = 100;
 const longestText = 5000;
 
 /** The results of a SearXNG instance in JSON; undefined for anything else. */
 export function searxngHits(bytes: Uint8Array): readonly Hit[] | undefined {
   const { results } = (jsonIn(bytes) ?? {}) as { readonly results?: unknown };
   if (!Array.isArray(results)) return undefined;
-  return results.slice(0, mostResults).flatMap((entry: unknown) => {
+  return results.slice(0, maxResults).flatMap((entry: unknown) => {
     const { title, url, content } = (entry ?? {}) as Record<string, unknown>;
     if (typeof title !== 'string' || typeof url !== 'string') return [];
     const short = (text: unknown): string => (typeof text === 'string' ? collapsed(text.slice(0, longestText)) : '');
@@ -133,7 +133,7 @@ export function searxngHits(bytes: Uint8Array): readonly Hit[] | undefined {
   });
 }
 
-/** The value of a JSON object. The first character shows that most pages are no JSON. */
+/** The value of a JSON object. Most pages are ruled out by their first character. */
 function jsonIn(bytes: Uint8Array): unknown {
   const beginning = new TextDecoder().decode(bytes.subarray(0, 64));
   if (!beginning.trimStart().startsWith('{')) return undefined;

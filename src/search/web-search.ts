@@ -13,9 +13,9 @@ const defaultPage = 'https://html.duckduckgo.com/html/';
 /** Some sites answer only to user agents that begin like this. */
 const fetchOptions = { milliseconds: 30_000, bytes: 3 * 2 ** 20, userAgent: 'Mozilla/5.0 (compatible; Parley)' };
 /** A page that a client attaches to a chat may be a long PDF. */
-const mostPageBytes = 20 * 2 ** 20;
+const maxPageBytes = 20 * 2 ** 20;
 /** Concurrent searches; each fetches up to four pages. */
-const mostAtOnce = 8;
+const maxConcurrent = 8;
 /** Candidates that are read from a search page. */
 const mostHits = 300;
 
@@ -62,7 +62,7 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
 
   /** One of the requests that may run at once. */
   async function counted<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (running >= mostAtOnce) throw new AppError('busy', { retryAfterSeconds: 5 });
+    if (running >= maxConcurrent) throw new AppError('busy', { retryAfterSeconds: 5 });
     running += 1;
     try {
       return await work();
@@ -72,9 +72,9 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
   }
 
   async function pageAt(target: string, signal: AbortSignal): Promise<PageAnswer> {
-    const page = await fetch(target, { ...fetchOptions, bytes: mostPageBytes, signal });
+    const page = await fetch(target, { ...fetchOptions, bytes: maxPageBytes, signal });
     if (page.type === 'refused')
-      return { problem: `The address ${hideSecrets(target.slice(0, longestTarget))} ${page.reason}.` };
+      return { problem: `The address ${hideSecrets(target.slice(0, maxTargetLength))} ${page.reason}.` };
     const { bytes, contentType = 'text/html' } = page;
     if (!/^\s*text\/|[/+](?:xml|json)\b/i.test(contentType)) return { contentType, bytes };
     const text = new TextEncoder().encode(pageString(bytes, contentType));
@@ -107,7 +107,7 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
 }
 
 /** Of an address, in an error. */
-const longestTarget = 200;
+const maxTargetLength = 200;
 
 async function readHits(page: Fetched & { type: 'fetched' }, address: URL, signal: AbortSignal) {
   const listed = searxngHits(page.bytes);

@@ -11,8 +11,8 @@ import type { FromThread, ToThread } from './thread.ts';
 export type PromptTemplate = (input: TemplateInput, signal?: AbortSignal) => Promise<RenderedTemplate>;
 
 /** Conversations up to this length are rendered faster than a thread starts. */
-const mostInline = 300;
-/** So many characters of tools take about as long as a message. */
+const maxInlineMessages = 300;
+/** This many characters of tool definitions take about as long as a message. */
 const toolCharacters = 1000;
 
 /** How long the template takes, in messages. */
@@ -22,7 +22,7 @@ function lengthOf({ messages, tools }: Conversation): number {
 
 /** Renders long conversations in a thread, and after a time-out on the main thread all that are as long. */
 export function promptTemplate(inline: ChatTemplate, inThread: PromptTemplate): PromptTemplate {
-  let most = mostInline;
+  let most = maxInlineMessages;
   return async (input, signal) => {
     const length = lengthOf(input.conversation);
     if (length > most) return inThread(input, signal);

@@ -282,7 +282,7 @@ interface ResultLimits extends Pick<LoopParts, 'inputs'> {
 }
 
 /** Of one result: each takes hundreds of tokens. */
-const mostMedia = 8;
+const maxMedia = 8;
 
 /** The result of a tool for the model: text, and the media that it accepts. */
 export function resultContent(
@@ -294,7 +294,7 @@ export function resultContent(
     const medium = mediumOf(item);
     if (!medium) return itemText(item);
     if (!limits.inputs[medium.kind]) return `(${medium.kind}: this model cannot take it in)`;
-    if (media.length >= mostMedia) return `(${medium.kind}: left out, after ${mostMedia} of them)`;
+    if (media.length >= maxMedia) return `(${medium.kind}: left out, after ${maxMedia} of them)`;
     media.push(medium);
     return `(the ${medium.kind} is attached)`;
   });

@@ -159,7 +159,7 @@ export function loosenedText({ tool, pointer, keyword }: Loosened & { readonly t
 }
 
 /** Beyond this a key is not worth its memory. */
-const longestKey = 1_000_000;
+const maxKeyLength = 1_000_000;
 
 /** Memoizes the last results by the JSON of their input: agents send the same tools in each turn. */
 export function memoized<Input, Value>(
@@ -170,7 +170,7 @@ export function memoized<Input, Value>(
   return function* (input) {
     const key = JSON.stringify(input);
     const value = kept.has(key) ? (kept.get(key) as Value) : yield* make(input);
-    if (key.length > longestKey) return value;
+    if (key.length > maxKeyLength) return value;
     // Least recently used results come first and are removed.
     kept.delete(key);
     kept.set(key, value);

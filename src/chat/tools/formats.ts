@@ -71,7 +71,7 @@ class BlockReader implements ToolReader {
 
   finish(cut: boolean): readonly ToolEvent[] {
     if (this.#block) {
-      // An incomplete tag is no part of the calls that it was to end.
+      // An incomplete closing tag is not part of the calls.
       const held = this.#block.finder.flush();
       if (!cut) this.#block.body.push(held);
       this.#closeBlock(this.#block, cut ? held : '', cut);
@@ -123,7 +123,7 @@ class BlockReader implements ToolReader {
 }
 
 /** By then a call has shown its name; a longer beginning is an answer that happens to be JSON. */
-const longestHeader = 400;
+const maxHeaderLength = 400;
 
 /** A reply that consists of calls in JSON, after an optional opening. An answer may be JSON too, so only known tools count. */
 class BareReader implements ToolReader {
@@ -162,8 +162,8 @@ class BareReader implements ToolReader {
     this.#held += text;
     const content = this.#held.trimStart();
     if (this.openings.some((opening) => content.length < opening.length && opening.startsWith(content))) return;
-    const decided = this.#held.length >= longestHeader;
-    const beginning = this.#withoutOpening(this.#held.slice(0, longestHeader));
+    const decided = this.#held.length >= maxHeaderLength;
+    const beginning = this.#withoutOpening(this.#held.slice(0, maxHeaderLength));
     // Between calls there may be other marks, but a reply that begins with them is text from its first piece on.
     const mayBeCall = /^\s*(?:[[{]|$)/.test(beginning);
     if (mayBeCall && this.#body.startsCall(beginning)) {
@@ -270,7 +270,7 @@ export const toolFormats: readonly ToolFormat[] = [
     {
       // V3 and R1 write a type before the name and a fence around the arguments, V3.1 neither.
       header: /^\s*(?:function<｜tool▁sep｜>)?\s*([^\s<`]+)(?:<｜tool▁sep｜>|\s*```json)\s*(?=\{)/,
-      // The type alone is no name.
+      // The type alone is not a name.
       completed: (cut) => (/^\s*function<｜tool▁sep｜>\s*$/.test(cut) ? cut : `${cut}{`),
     },
   ),

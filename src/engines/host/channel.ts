@@ -3,7 +3,7 @@ import type { Pulse } from './heartbeat.ts';
 /** Bytes of a message. They use a separate pipe, in the order of their messages, because JSON cannot hold bytes. */
 export type Attachments = readonly Uint8Array[];
 
-/** A message that waits on the other side until so many bytes have come for it; those without bytes travel as they are. */
+/** A message that is delivered once its bytes have arrived; messages without bytes are sent as they are. */
 interface Announced {
   readonly attachedBytes: readonly number[];
   readonly message: object;
@@ -79,7 +79,7 @@ export const descriptors = { pulse: 4, attachments: 5 };
 
 /** A line of a watchdog. */
 export function pulseOf(line: string): Pulse {
-  return line === 'hung' ? { hung: true, patienceMs: 0 } : { hung: false, patienceMs: Number(line) };
+  return line === 'hung' ? { hung: true, timeoutMs: 0 } : { hung: false, timeoutMs: Number(line) };
 }
 
 /** Joins chunks of any size to lines. */

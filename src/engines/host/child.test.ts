@@ -112,9 +112,9 @@ test('spawnChild: reports pulses, and ignores a pipe that the child never opens'
   expect(await next()).toBe('written');
   await expect.poll(() => pulses).toHaveLength(3);
   expect(pulses).toEqual([
-    { hung: false, patienceMs: 0 },
-    { hung: false, patienceMs: 12_000 },
-    { hung: true, patienceMs: 0 },
+    { hung: false, timeoutMs: 0 },
+    { hung: false, timeoutMs: 12_000 },
+    { hung: true, timeoutMs: 0 },
   ]);
   child.kill();
   expect((await exit).signal).toBe('SIGKILL');

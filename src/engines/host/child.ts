@@ -35,7 +35,7 @@ export interface Child<Outgoing> {
 export type Spawn = <Outgoing, Incoming>(entry: string, listeners: ChildListeners<Incoming>) => Child<Outgoing>;
 
 /** A process that the system cannot end, because a driver hangs, is not waited for any longer. */
-const longestDyingMs = 5000;
+const maxExitMs = 5000;
 /** Of the standard error. */
 const mostLines = 60;
 
@@ -130,7 +130,7 @@ async function stopChild(child: ChildProcess, exited: Promise<void>, graceMs: nu
   const givenUp = new Promise<void>((resolve) => {
     timers.push(
       setTimeout(() => child.kill('SIGKILL'), graceMs),
-      setTimeout(resolve, graceMs + longestDyingMs),
+      setTimeout(resolve, graceMs + maxExitMs),
     );
   });
   await Promise.race([exited, givenUp]);

@@ -387,12 +387,12 @@ describe('EngineProcess: tasks', () => {
     worker().lively = false;
     work.abort();
     for (let tick = 0; tick < 100; tick += 1) {
-      worker().pulse({ patienceMs: 60_000 });
+      worker().pulse({ timeoutMs: 60_000 });
       advance(500);
     }
     expect(worker().killed).toBe(false);
     for (let tick = 0; tick < 30; tick += 1) {
-      worker().pulse({ patienceMs: 60_000 });
+      worker().pulse({ timeoutMs: 60_000 });
       advance(500);
     }
     expect(worker().killed).toBe(true);

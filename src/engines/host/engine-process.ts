@@ -52,7 +52,7 @@ export interface EngineObserver<Facts> {
 }
 
 /** A process that has not ended this long after SIGKILL is abandoned. */
-const longestDyingMs = 10_000;
+const maxExitMs = 10_000;
 
 /** An engine as the server sees it: its process, and the messages of its kind. */
 export abstract class EngineHost {
@@ -235,9 +235,9 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
 
   #tick(): void {
     this.#recovery.tick(this.#state.type);
-    const { patienceMs } = this.#heartbeat;
-    this.calls.tick(patienceMs);
-    const stuck = this.#tasks.tick(patienceMs);
+    const { timeoutMs } = this.#heartbeat;
+    this.calls.tick(timeoutMs);
+    const stuck = this.#tasks.tick(timeoutMs);
     if (this.#state.type === 'ready') {
       const hung = this.#heartbeat.tick();
       if (stuck || hung) this.#endHung();
@@ -250,7 +250,7 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
     this.#crashed(new AppError('engine-silent', { capability: this.parts.capability }));
     this.#state = { type: 'lost' };
     child.kill();
-    const timer = this.parts.startTimer(longestDyingMs, () => this.#dying?.gone());
+    const timer = this.parts.startTimer(maxExitMs, () => this.#dying?.gone());
     this.#dying = {
       child,
       gone: () => {
@@ -333,12 +333,12 @@ function isLoadMessage<Facts>(message: { readonly type: string }): message is Lo
 /** Heartbeats of one process. */
 export class Heartbeat {
   #pulses = 0;
-  #last: Pulse = { hung: false, patienceMs: 0 };
+  #last: Pulse = { hung: false, timeoutMs: 0 };
   readonly #silence = new Stillness();
 
   /** How long its current step may take. */
-  get patienceMs(): number {
-    return this.#last.patienceMs;
+  get timeoutMs(): number {
+    return this.#last.timeoutMs;
   }
 
   pulse(pulse: Pulse): void {

@@ -56,9 +56,9 @@ export function lossLine(capability: string, loss: Loss, advice: string): string
 }
 
 /** Requests do not wait for a start that is further away. */
-const longestPauseMs = 5000;
+const maxPauseMs = 5000;
 /** Requests wait for a restarting engine for this long, or this many times its last load time. */
-const comingBack = { leastMs: 60_000, loads: 4 };
+const comingBack = { minMs: 60_000, loads: 4 };
 /** Failures are forgotten after this long in the state `ready`. */
 const soundMs = 60_000;
 
@@ -116,8 +116,8 @@ export class Recovery {
   /** Why requests should not wait; undefined while they should, and during the first load. */
   trouble(): Trouble | undefined {
     if (this.#reason === undefined) return undefined;
-    const longestMs = Math.max(comingBack.leastMs, comingBack.loads * this.#lastLoadMs);
-    if (this.#untilTryMs <= longestPauseMs && this.#awayMs <= longestMs) return undefined;
+    const longestMs = Math.max(comingBack.minMs, comingBack.loads * this.#lastLoadMs);
+    if (this.#untilTryMs <= maxPauseMs && this.#awayMs <= longestMs) return undefined;
     const times = this.#failures > 1 ? ` (${this.#failures} times in a row)` : '';
     const retryAfterSeconds = Math.max(1, Math.ceil((this.#untilTryMs + this.#lastLoadMs) / 1000));
     return { reason: `${this.#reason}${times}`, retryAfterSeconds };

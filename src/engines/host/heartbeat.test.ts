@@ -150,9 +150,9 @@ describe('StallDetector: work on another thread', () => {
 
 test('StallDetector: a pulse has the time that the step may take', () => {
   const { signs, tick } = world();
-  expect(tick()).toEqual({ hung: false, patienceMs: 0 });
-  signs.here(1234.5, () => expect(tick().patienceMs).toBe(1235));
-  signs.here(Number.POSITIVE_INFINITY, () => expect(tick().patienceMs).toBe(2 ** 31 - 1));
+  expect(tick()).toEqual({ hung: false, timeoutMs: 0 });
+  signs.here(1234.5, () => expect(tick().timeoutMs).toBe(1235));
+  signs.here(Number.POSITIVE_INFINITY, () => expect(tick().timeoutMs).toBe(2 ** 31 - 1));
 });
 
 test('HeartbeatMemory: shares the closing time with the other thread, 0 while loading', () => {
@@ -176,8 +176,8 @@ test('Stillness: counts the time since the last change', () => {
 test('Heartbeat: a process without any pulse is not hung, one whose pulses end is', () => {
   const heart = new Heartbeat();
   for (let tick = 0; tick < 1000; tick += 1) expect(heart.tick()).toBe(false);
-  heart.pulse({ hung: false, patienceMs: 77 });
-  expect(heart.patienceMs).toBe(77);
+  heart.pulse({ hung: false, timeoutMs: 77 });
+  expect(heart.timeoutMs).toBe(77);
   const ticks = Array.from({ length: 20 }, () => heart.tick());
   expect(ticks.indexOf(true)).toBe(17);
 });
@@ -188,9 +188,9 @@ test('LineReader, pulseOf: read pulses from any chunks', () => {
   const read = (text: string) => reader.push(text);
   for (const piece of ['0\n80', '00\nhu', 'ng', '\n', '12\n7']) read(piece);
   expect(pulses).toEqual([
-    { hung: false, patienceMs: 0 },
-    { hung: false, patienceMs: 8000 },
-    { hung: true, patienceMs: 0 },
-    { hung: false, patienceMs: 12 },
+    { hung: false, timeoutMs: 0 },
+    { hung: false, timeoutMs: 8000 },
+    { hung: true, timeoutMs: 0 },
+    { hung: false, timeoutMs: 12 },
   ]);
 });

@@ -3,12 +3,12 @@ export const tickMs = 500;
 /** A thread or process without a heartbeat for this long hangs. With the ticks, that is detected within 10 s. */
 export const stillMs = 8000;
 /** A thread that reads its memory from disk is slow and does not hang, up to this time. */
-const longestPagingMs = 600_000;
+const maxPagingMs = 600_000;
 
 export interface Pulse {
   readonly hung: boolean;
   /** How long the current step may take; 0 if there is none. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
 }
 
 /** Measures how long a value has not changed, in ticks: while the machine sleeps or the process group is stopped, no time passes. */
@@ -42,7 +42,7 @@ export class StallDetector {
     const stillAside = this.#aside.tick(`${aside.serial} ${this.#paged}`);
     const stuck = here.boundMs === 0 ? still > stillMs : stillHere > here.boundMs;
     const stuckAside = aside.boundMs > 0 && stillAside > aside.boundMs;
-    return { hung: serving && (stuck || stuckAside), patienceMs: Math.max(here.boundMs, aside.boundMs) };
+    return { hung: serving && (stuck || stuckAside), timeoutMs: Math.max(here.boundMs, aside.boundMs) };
   }
 
   /** A model larger than the memory reads pages all the time; an endless loop does not. */
@@ -50,7 +50,7 @@ export class StallDetector {
     const grew = pageFaults > this.#pageFaults;
     this.#pageFaults = pageFaults;
     this.#pagingMs = turning ? 0 : this.#pagingMs + tickMs;
-    if (grew && this.#pagingMs < longestPagingMs) this.#paged += 1;
+    if (grew && this.#pagingMs < maxPagingMs) this.#paged += 1;
   }
 }
 

@@ -74,12 +74,12 @@ export class InFlightTasks {
   }
 
   /** Called every half second: whether an aborted task runs longer than it may. */
-  tick(patienceMs: number): boolean {
+  tick(timeoutMs: number): boolean {
     let stuck = false;
     for (const entry of this.#running.values()) {
       if (entry.abortedMs === undefined) continue;
       entry.abortedMs += tickMs;
-      stuck ||= entry.abortedMs > Math.max(graceMs, patienceMs);
+      stuck ||= entry.abortedMs > Math.max(graceMs, timeoutMs);
     }
     return stuck;
   }
@@ -106,7 +106,7 @@ export class InFlightTasks {
 type Verdict = 'free' | 'alone' | 'refused';
 
 /** Only the latest suspects are remembered. */
-const longestMemory = 100;
+const maxKnown = 100;
 
 /** Finds the request that crashes an engine: each one that ran during a crash runs alone next, and is then refused or cleared. */
 export class CrashSuspects {
@@ -139,7 +139,7 @@ export class CrashSuspects {
     this.#known.delete(request);
     this.#known.set(request, verdict);
     const [oldest] = this.#known.keys();
-    if (this.#known.size > longestMemory && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > maxKnown && oldest !== undefined) this.#known.delete(oldest);
   }
 }
 
@@ -183,11 +183,11 @@ export class PendingCalls {
     for (const id of [...this.#open.keys()]) this.refuse(id, error);
   }
 
-  /** Called every half second. `patienceMs` is how long the current step may take. */
-  tick(patienceMs: number): void {
+  /** Called every half second. `timeoutMs`: of the current step. */
+  tick(timeoutMs: number): void {
     for (const [id, call] of [...this.#open]) {
       call.waitedMs += tickMs;
-      if (call.waitedMs <= Math.max(longestAnswerMs, patienceMs)) continue;
+      if (call.waitedMs <= Math.max(longestAnswerMs, timeoutMs)) continue;
       this.refuse(id, new AppError('engine-silent', { capability: this.capability }));
     }
   }

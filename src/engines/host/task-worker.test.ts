@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { longestWaitMs, mostUntakenBytes, ReaderCredit } from './task-worker.ts';
+import { maxUnreadBytes, maxWaitMs, ReaderCredit } from './task-worker.ts';
 
 function world() {
   const timers = new Set<{ readonly length: number; readonly passed: () => void }>();
@@ -23,16 +23,16 @@ function world() {
 test('ReaderCredit: a task whose reader keeps up never waits', async () => {
   const { credit, room, timers } = world();
   for (let piece = 0; piece < 100; piece++) {
-    credit.told(mostUntakenBytes / 2);
+    credit.told(maxUnreadBytes / 2);
     expect((await room()).first).toBe('room');
-    credit.taken(mostUntakenBytes / 2);
+    credit.taken(maxUnreadBytes / 2);
   }
   expect(timers.size).toBe(0);
 });
 
 test('ReaderCredit: a task waits while too many bytes are unread, until enough are read', async () => {
   const { credit, room, timers } = world();
-  credit.told(mostUntakenBytes + 10);
+  credit.told(maxUnreadBytes + 10);
   const { waiting, first } = await room();
   expect(first).toBe('waits');
   credit.taken(10);
@@ -44,7 +44,7 @@ test('ReaderCredit: a task waits while too many bytes are unread, until enough a
 
 test('ReaderCredit: an abort ends the wait', async () => {
   const { credit, stop, room, timers } = world();
-  credit.told(mostUntakenBytes);
+  credit.told(maxUnreadBytes);
   const { waiting } = await room();
   stop.abort();
   expect(await waiting).toBe('room');
@@ -53,10 +53,10 @@ test('ReaderCredit: an abort ends the wait', async () => {
 
 test('ReaderCredit: rejects after a reader stalls for a minute', async () => {
   const { credit, room, timers } = world();
-  credit.told(mostUntakenBytes);
+  credit.told(maxUnreadBytes);
   const { waiting } = await room();
   const [timer] = timers;
-  expect(timer?.length).toBe(longestWaitMs);
+  expect(timer?.length).toBe(maxWaitMs);
   timer?.passed();
   expect(await waiting).toBe('stopped');
 });

@@ -124,9 +124,9 @@ export function startTimer(milliseconds: number, passed: () => void): { cancel()
 }
 
 /** Most bytes of a task that its reader has not taken: about five minutes of speech as WAV. A shorter task never waits for its reader. */
-export const mostUntakenBytes = 16 * 2 ** 20;
+export const maxUnreadBytes = 16 * 2 ** 20;
 /** A task whose reader takes nothing for this long is aborted. */
-export const longestWaitMs = 60_000;
+export const maxWaitMs = 60_000;
 
 /** Flow control: a task waits while too many of its bytes are not taken. */
 export class ReaderCredit {
@@ -144,12 +144,12 @@ export class ReaderCredit {
 
   taken(bytes: number): void {
     this.#untaken -= bytes;
-    if (this.#untaken < mostUntakenBytes) this.#wake?.();
+    if (this.#untaken < maxUnreadBytes) this.#wake?.();
   }
 
   /** Resolves when more bytes may be sent, or the task is aborted; rejects if the reader has stalled. */
   async room(): Promise<void> {
-    if (this.#untaken < mostUntakenBytes || this.signal.aborted) return;
+    if (this.#untaken < maxUnreadBytes || this.signal.aborted) return;
     await new Promise<void>((resolve, reject) => {
       const over = (settle: () => void) => (): void => {
         timer.cancel();
@@ -159,7 +159,7 @@ export class ReaderCredit {
       };
       const wake = over(resolve);
       const stalled = over(() => reject(new AppError('stopped', {})));
-      const timer = this.startTimer(longestWaitMs, stalled);
+      const timer = this.startTimer(maxWaitMs, stalled);
       this.#wake = wake;
       this.signal.addEventListener('abort', wake);
     });

@@ -16,7 +16,7 @@ setInterval(sendPulse, tickMs);
 
 /** Also sent at once: a worker is checked only after its first pulse. */
 function sendPulse(): void {
-  const { hung, patienceMs } = detector.tick(signs.read(), process.resourceUsage().majorPageFault);
+  const { hung, timeoutMs } = detector.tick(signs.read(), process.resourceUsage().majorPageFault);
   // A server that is stopped reads nothing: more pulses would only fill the pipe.
-  if (!pipe.destroyed && pipe.writableLength === 0) pipe.write(hung ? 'hung\n' : `${patienceMs}\n`);
+  if (!pipe.destroyed && pipe.writableLength === 0) pipe.write(hung ? 'hung\n' : `${timeoutMs}\n`);
 }

@@ -5,7 +5,7 @@ const model = { graph: 7 } as const;
 const graph = { output: 12 } as const;
 const valueInfo = { name: 1 } as const;
 
-/** The model with these outputs only. The memory of others would be kept for the whole run, also if nobody asks for them. */
+/** The model with these outputs only. The memory of unused outputs would be allocated for the whole run. */
 export function keepOutputs(file: Uint8Array, names: readonly string[]): Uint8Array {
   const fields = readMessage(file).map((field) => {
     if (field.number !== model.graph || field.type !== 'bytes') return field;

@@ -27,7 +27,7 @@ export interface BackendParts {
 const checkEveryMs = 5000;
 const checkMs = 4000;
 /** Consecutive failed health checks before the backend counts as down and its requests fail. */
-const mostSilences = 3;
+const maxFailedChecks = 3;
 
 /** Exponential back-off of health checks for a backend that is down. */
 export function nextCheckMs(failures: number): number {
@@ -161,7 +161,7 @@ export class Backend {
       return;
     }
     this.#silences += 1;
-    if (this.#silences >= mostSilences) this.#abortRequests();
+    if (this.#silences >= maxFailedChecks) this.#abortRequests();
     this.#gone(problemOf(failure?.type ?? 'failed', (error as Error).message));
   }
 

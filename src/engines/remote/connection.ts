@@ -8,7 +8,7 @@ import { type FailureType, RemoteFailure, statusFailure } from './failure.ts';
 
 interface StreamSink {
   /** The headers of the response, and a valve that stops reading from the connection, so that TCP slows the other side down. */
-  head(headers: IncomingHttpHeaders, valve: Valve): void;
+  head(headers: IncomingHttpHeaders, valve: Backpressure): void;
   /** Chunks of an event stream. */
   piece(text: string): void;
   /** A single JSON body, from a backend that does not stream. */
@@ -17,7 +17,7 @@ interface StreamSink {
   isOver?(): boolean;
 }
 
-export interface Valve {
+export interface Backpressure {
   pause(): void;
   resume(): void;
 }
@@ -44,8 +44,8 @@ const defaultLimits = {
 };
 export type ConnectionLimits = typeof defaultLimits;
 
-const mostErrorBytes = 64 * 1024;
-const mostAnswerBytes = 32 * 2 ** 20;
+const maxErrorBytes = 64 * 1024;
+const maxAnswerBytes = 32 * 2 ** 20;
 const keepAlive = { keepAlive: true, maxFreeSockets: 256, scheduling: 'lifo' } as const;
 
 /** Keep-alive connections to one backend. Each call has limits of time and bytes. Redirects are not followed: they would leak the key. */
@@ -97,7 +97,7 @@ export class BackendConnection {
           sink.piece(text);
         };
         if (isEvents) await flowing(response, request, { piece, isOver: sink.isOver, endMs: this.#limits.endMs });
-        else sink.whole((await this.#collected(response, mostAnswerBytes)).toString());
+        else sink.whole((await this.#collected(response, maxAnswerBytes)).toString());
         silence.signal.throwIfAborted();
       } catch (error) {
         request.destroy();
@@ -140,7 +140,7 @@ export class BackendConnection {
   }
 
   async #answer(method: string, path: string, body: SentBody | undefined, options: AskOptions): Promise<Buffer> {
-    const { signal, milliseconds = this.#limits.answerMs, bytes = mostAnswerBytes } = options;
+    const { signal, milliseconds = this.#limits.answerMs, bytes = maxAnswerBytes } = options;
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), milliseconds);
     const until = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
@@ -197,7 +197,7 @@ export class BackendConnection {
   }
 
   async #refusal(response: IncomingMessage, status: number): Promise<RemoteFailure> {
-    const sent = await beginningOf(response, mostErrorBytes, this.#limits.errorBodyMs);
+    const sent = await beginningOf(response, maxErrorBytes, this.#limits.errorBodyMs);
     // It may repeat the request, with its key.
     const body = hideSecrets(sent, [this.target.key]);
     const retryAfter = response.headers['retry-after'];
@@ -245,7 +245,7 @@ function jsonBody(body: object) {
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) };
 }
 
-/** No connection was made: nobody listens there. */
+/** Connection refused: nothing listens on the port. */
 const connectErrors: ReadonlySet<string> = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
 ]);

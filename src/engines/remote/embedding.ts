@@ -6,7 +6,7 @@ import { clientError, RemoteFailure } from './failure.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 
 /** Batch limit; some backends reject more. */
-const mostInputs = 256;
+const maxInputs = 256;
 
 /** Backends do not report their pooling; this is what the reply states. */
 const pooling = 'mean' as const;
@@ -121,7 +121,7 @@ function batches(inputs: readonly EmbeddingInput[]): readonly (readonly number[]
   const found: number[][] = [];
   for (const isText of [true, false]) {
     const group = [...inputs.keys()].filter((index) => (typeof inputs[index] === 'string') === isText);
-    for (let start = 0; start < group.length; start += mostInputs) found.push(group.slice(start, start + mostInputs));
+    for (let start = 0; start < group.length; start += maxInputs) found.push(group.slice(start, start + maxInputs));
   }
   return found;
 }

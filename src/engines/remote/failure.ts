@@ -33,8 +33,8 @@ export class RemoteFailure extends Error {
 
 const usualRetrySeconds = 5;
 /** Upper bound for Retry-After. */
-const longestRetrySeconds = 60;
-const longestMessage = 1000;
+const maxRetrySeconds = 60;
+const maxMessageLength = 1000;
 
 /** Maps a status other than 2xx to a failure, with the message of the body. */
 export function statusFailure(
@@ -43,7 +43,7 @@ export function statusFailure(
 ): RemoteFailure {
   const { status, retryAfter, body, origin } = answer;
   const message = messageOf(body) || `it answered ${status}`;
-  const seconds = Math.min(Math.ceil(Number(retryAfter)), longestRetrySeconds);
+  const seconds = Math.min(Math.ceil(Number(retryAfter)), maxRetrySeconds);
   const retry = seconds > 0 ? { retryAfterSeconds: seconds } : {};
   return new RemoteFailure(typeOf(status), host, message, { status, ...retry, ...(origin && { origin }) });
 }
@@ -71,7 +71,7 @@ function plain(text: string): string {
   // HTML pages have no usable message.
   if (/^\s*</.test(text)) return '';
   const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > longestMessage ? `${line.slice(0, longestMessage)}…` : line;
+  return line.length > maxMessageLength ? `${line.slice(0, maxMessageLength)}…` : line;
 }
 
 /** The error for the client: the backend's message if the request was invalid; never its key or path. */

@@ -43,15 +43,15 @@ function hash32(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-const longestBeginning = 4096;
-const shortestBeginning = 256;
+const maxPrefixLength = 4096;
+const minPrefixLength = 256;
 
 /** Affinity key of a conversation: its beginning up to the first user message, which all its turns share. */
 export function chatAffinity({ messages, tools }: Conversation): string {
   const first = messages.findIndex(({ role }) => role === 'user');
   const beginning = messages.slice(0, first === -1 ? 1 : first + 1);
   const names = tools.map(({ name }) => name).join();
-  const texts = beginning.map(({ role, content }) => `${role}\n${wordsOf(content).slice(0, longestBeginning)}`);
+  const texts = beginning.map(({ role, content }) => `${role}\n${wordsOf(content).slice(0, maxPrefixLength)}`);
   return digest([names, ...texts]);
 }
 
@@ -64,8 +64,8 @@ export function textAffinity(request: Pick<GenerationRequest, 'memory' | 'prompt
 }
 
 function rounded(length: number): number {
-  if (length < shortestBeginning) return length;
-  return Math.min(longestBeginning, 2 ** Math.floor(Math.log2(length)));
+  if (length < minPrefixLength) return length;
+  return Math.min(maxPrefixLength, 2 ** Math.floor(Math.log2(length)));
 }
 
 function digest(texts: readonly string[]): string {

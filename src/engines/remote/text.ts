@@ -7,7 +7,7 @@ import { SseLimitError, SseParser } from '../../core/sse-parser.ts';
 import type { GenerationSink, RunningGeneration, TextEngine, TextModel, TextState } from '../../core/text-service.ts';
 import type { Backend } from './backend.ts';
 import { type Assignment, type BackendPool, PoolLifecycle, withBackend } from './backend-pool.ts';
-import type { Valve } from './connection.ts';
+import type { Backpressure } from './connection.ts';
 import { clientError, RemoteFailure, statusFailure, withoutEnd } from './failure.ts';
 import { kinds } from './kinds.ts';
 import { chatAffinity, textAffinity } from './load-balancing.ts';
@@ -133,7 +133,7 @@ function countOnly(seed: number, sink: GenerationSink, count: () => Promise<numb
   };
   const fail = (thrown: unknown): void => {
     const error = asAppError(thrown);
-    // A backend that cannot tokenize is no error here.
+    // A backend that cannot tokenize is not an error here.
     if (error.code === 'unsupported') end(0);
     else sink.event({ type: 'error', error });
   };
@@ -161,8 +161,8 @@ function generateRemotely(work: RemoteWork, parts: RemoteTextParts, sink: Genera
   let attempt: Attempt | undefined;
   // Back-pressure across retries: pauses the response that is being read.
   let paused = false;
-  let valve: Valve | undefined;
-  const opened = (next: Valve): void => {
+  let valve: Backpressure | undefined;
+  const opened = (next: Backpressure): void => {
     valve = next;
     if (paused) valve.pause();
   };
@@ -187,7 +187,7 @@ function generateRemotely(work: RemoteWork, parts: RemoteTextParts, sink: Genera
 }
 
 /** Maximum size of an event; parsing blocks the event loop. */
-const mostEventCharacters = 4 * 2 ** 20;
+const maxEventCharacters = 4 * 2 ** 20;
 /** Thrown to end a reply that exceeds its limit. */
 const pastLimit = new Error('the reply is past its limit');
 const paths = { chat: '/v1/chat/completions', text: '/v1/completions' };
@@ -214,7 +214,7 @@ class Attempt {
     this.#reply = new ReplyStream({ form, host: this.#host, maxTokens, separate, parted, newCallId, now });
   }
 
-  async run(stop: AbortSignal, opened: (valve: Valve) => void): Promise<void> {
+  async run(stop: AbortSignal, opened: (valve: Backpressure) => void): Promise<void> {
     try {
       await this.#stream(stop, opened);
     } catch (error) {
@@ -228,7 +228,7 @@ class Attempt {
     this.#send(this.#reply.aborted());
   }
 
-  async #stream(stop: AbortSignal, opened: (valve: Valve) => void): Promise<void> {
+  async #stream(stop: AbortSignal, opened: (valve: Backpressure) => void): Promise<void> {
     const { id, contextSize } = this.assignment.model;
     const { kind, connection, cut } = this.#backend;
     const { fields, unheeded } = this.work.body({ kind, host: this.#host, seed: this.work.seed, contextSize });
@@ -237,9 +237,9 @@ class Attempt {
       this.#send(this.#reply.read(data));
       if (this.#reply.isPastLimit) throw pastLimit;
     };
-    const parser = new SseParser({ event }, mostEventCharacters);
+    const parser = new SseParser({ event }, maxEventCharacters);
     const sink = {
-      head: (headers: IncomingHttpHeaders, valve: Valve) => {
+      head: (headers: IncomingHttpHeaders, valve: Backpressure) => {
         const ignored = headers['x-parley-ignored'];
         if (typeof ignored === 'string') this.#unheeded = [...unheeded, ...ignored.split(', ')];
         this.#droppedTokens = Number(headers['x-parley-dropped-tokens']) || 0;

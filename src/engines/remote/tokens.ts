@@ -9,7 +9,7 @@ import { promptBody } from './request-body.ts';
 
 const timeoutMs = 30_000;
 /** One request per token. */
-const mostPieces = 512;
+const maxPieces = 512;
 
 type Fields = ReturnType<typeof objectAt>;
 
@@ -36,8 +36,8 @@ export class RemoteTokens {
   }
 
   async pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]> {
-    if (tokens.length > mostPieces) {
-      const instead = `a remote backend is asked for at most ${mostPieces} of them`;
+    if (tokens.length > maxPieces) {
+      const instead = `a remote backend is asked for at most ${maxPieces} of them`;
       throw new AppError('unsupported', { feature: 'The text of each of so many tokens', instead });
     }
     const pieces: string[] = [];

@@ -103,8 +103,8 @@ function cut(sentence: string, longest: number): readonly string[] {
 
 /** Digits are spoken as words, and letters that form no word are spelled: they take the time of more characters. */
 const weights = { digit: 3, unbroken: 4 } as const;
-/** Longer sequences are no words. */
-const longestWord = 40;
+/** Longer sequences are not words. */
+const maxWordLength = 40;
 
 /** Number of leading characters that take the time of `budget` usual ones. */
 function lengthWithin(text: string, budget: number): number {
@@ -113,7 +113,7 @@ function lengthWithin(text: string, budget: number): number {
   for (let length = 0; length < text.length; length++) {
     const code = text.charCodeAt(length);
     run = code === 0x20 || code === 0x0a ? 0 : run + 1;
-    spent += run > longestWord ? weights.unbroken : code >= 0x30 && code <= 0x39 ? weights.digit : 1;
+    spent += run > maxWordLength ? weights.unbroken : code >= 0x30 && code <= 0x39 ? weights.digit : 1;
     if (spent > budget) return Math.max(1, length);
   }
   return text.length;

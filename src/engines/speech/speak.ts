@@ -5,7 +5,7 @@ import type { SpeechTold } from './host.ts';
 import { sentencesOf, shortStart } from './sentences.ts';
 
 /** In characters. Longer sentences are split, so that the first audio comes soon and an abort takes effect soon. */
-const longestSentence = 240;
+const maxSentenceLength = 240;
 
 /** Output for a text without anything to speak, such as dots. */
 const silence = { rate: 24_000, seconds: 0.2 } as const;
@@ -55,14 +55,14 @@ export async function speak(
 
 /** The sentences of a text; the first one is short for an engine that takes long. */
 export function piecesOf(text: string, { firstPiece }: Pick<Synthesiser, 'firstPiece'> = {}): readonly string[] {
-  const sentences = sentencesOf(text, longestSentence);
+  const sentences = sentencesOf(text, maxSentenceLength);
   return firstPiece === undefined ? sentences : shortStart(sentences, firstPiece);
 }
 
 export type OpenEncoder = (format: SpeechFormat, options: EncodeOptions) => Promise<AudioEncoder>;
 
 /** One for each format that is slow to open. */
-const mostSpares = 3;
+const maxSpareEncoders = 3;
 
 /** Opening an encoder may take as long as half a sentence. After use, one of the same kind is opened for the next request. */
 export class EncoderCache {
@@ -86,7 +86,7 @@ export class EncoderCache {
     encoder.catch(() => undefined);
     this.#spares.set(kind, encoder);
     const [oldest] = this.#spares;
-    if (this.#spares.size <= mostSpares || !oldest) return;
+    if (this.#spares.size <= maxSpareEncoders || !oldest) return;
     this.#spares.delete(oldest[0]);
     oldest[1].then(
       (unused) => unused.close(),

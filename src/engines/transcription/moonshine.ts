@@ -3,7 +3,7 @@ import { type Recogniser, soundRate } from './recogniser.ts';
 import { loadSherpa } from './sherpa.ts';
 
 /** The model is too small to use more threads. */
-const mostThreads = 4;
+const maxThreads = 4;
 
 /** Built-in recogniser Moonshine-tiny: English only, ten times faster than real time. */
 export async function openMoonshine(threads: number): Promise<Recogniser> {
@@ -17,7 +17,7 @@ export async function openMoonshine(threads: number): Promise<Recogniser> {
     modelConfig: {
       moonshine: { encoder, mergedDecoder },
       tokens,
-      numThreads: Math.min(threads, mostThreads),
+      numThreads: Math.min(threads, maxThreads),
       provider: 'cpu',
       debug: 0,
     },
@@ -27,7 +27,7 @@ export async function openMoonshine(threads: number): Promise<Recogniser> {
     facts: { name, languages: ['en'], translates: false },
     longestSeconds: 25,
     missesShortSpeech: true,
-    patienceMs: (seconds) => 60_000 + seconds * 4000,
+    timeoutMs: (seconds) => 60_000 + seconds * 4000,
     notes: ({ prompt, temperature }) => [
       ...(prompt.trim() === '' ? [] : [`prompt has no effect: ${name} takes none`]),
       ...(temperature > 0 ? [`temperature has no effect: ${name} always writes what is most likely`] : []),

@@ -11,7 +11,7 @@ export interface Recogniser {
   /** It may hear nothing in a short sentence between pauses; such a chunk is given to it once more without them. */
   readonly missesShortSpeech?: boolean;
   /** Watchdog time-out of a chunk. */
-  patienceMs(seconds: number): number;
+  timeoutMs(seconds: number): number;
   /** Fields of the request that are ignored, as sentences. */
   notes(task: TranscriptionTask): readonly string[];
   /** Runs off the main thread. A result after an abort is ignored, because it may be partial. */

@@ -349,7 +349,7 @@ export interface TextPosition {
   readonly length: number;
 }
 
-/** The least character that has to be written with so many bytes after the first. */
+/** The lowest code point that needs this many continuation bytes. */
 const least = [0, 0x80, 0x800, 0x10000];
 
 export function startOf({ start }: GrammarMachine): TextPosition {

@@ -38,7 +38,7 @@ const comment = /#[^\r\n]*/y;
 const decimal = /\d+/y;
 const ruleName = /[a-zA-Z0-9-]+/y;
 /** Bounds the nesting of `a*****…`. */
-const mostQuantifiers = 8;
+const maxQuantifiers = 8;
 
 /** Parses a grammar, rule by rule; of several rules with one name the last counts. Throws a GbnfError. */
 export function* parseGbnf(source: string): Sliced<ReadonlyMap<string, Rule>> {
@@ -173,7 +173,7 @@ class GbnfParser {
       const place = this.#at;
       const counts = this.#quantifier(depth);
       if (!counts) return quantified;
-      if (count === mostQuantifiers) throw new GbnfError(this.source, place, 'there are too many quantifiers in a row');
+      if (count === maxQuantifiers) throw new GbnfError(this.source, place, 'there are too many quantifiers in a row');
       quantified = { type: 'repeat', item: quantified, ...counts };
       this.#space(depth > 0);
     }

@@ -53,9 +53,9 @@ export function chat(head: Partial<ExchangeHead> = {}, options: Partial<RecordOp
   record.replied(200);
   record.queued('text');
   wait(5);
-  record.turnCame(5);
+  record.dequeued(5);
   wait(3);
-  record.engineCame('text', 'mini', 3, undefined);
+  record.engineReady('text', 'mini', 3, undefined);
   record.generationBegun(storyRequest, 2048, 1);
   wait(20);
   for (let token = 0; token < 3; token += 1) {

@@ -89,9 +89,9 @@ test('spans: an error of the server is an error, one of the client is none', () 
 test('spans: a task is named after its engine; a load that failed has its error', () => {
   const { record } = exchange({ endpoint: '/v1/embeddings' }, { traceparent });
   record.queued('embedding');
-  record.engineCame('embedding', 'minilm', 10, undefined);
+  record.engineReady('embedding', 'minilm', 10, undefined);
   record.taskEnded('embedding', undefined, 4);
-  record.engineCame('embedding', 'minilm', 10, new AppError('engine-lost', { capability: 'embedding' }));
+  record.engineReady('embedding', 'minilm', 10, new AppError('engine-lost', { capability: 'embedding' }));
   record.left();
   record.ended('sent');
   const spans = requestSpans(record, ids());

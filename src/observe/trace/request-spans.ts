@@ -21,7 +21,7 @@ export function requestSpans(record: ExchangeRecord, newId: NewTraceId): readonl
     startTimeUnixNano: at(0),
     endTimeUnixNano: at(record.totalMs),
     attributes: otlpAttributes({ ...httpAttributes(record), ...genAiTotals(record) }),
-    // By the conventions, an error of the client is no error of the server.
+    // By the conventions, a client error is not a server error.
     status: record.broken
       ? { code: statusCodes.error, ...(record.error ? { message: record.error.message } : {}) }
       : { code: statusCodes.unset },

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ExchangeHead } from '../../core/exchange-watch.ts';
 import { networkReason } from '../../core/network-error.ts';
+import { percentDecoded } from '../../core/percent-decoded.ts';
 import type { ExchangeRecord } from '../exchange-record.ts';
 import { requestSpans } from './request-spans.ts';
 import { SpanExporter, type SpanExporterParts } from './span-exporter.ts';
@@ -78,12 +79,4 @@ export function otlpHeaders(text: string): Readonly<Record<string, string>> {
     return name !== '' && /^[\x20-\x7e\t]*$/.test(decoded) ? [[name.toLowerCase(), decoded] as const] : [];
   });
   return Object.fromEntries(entries);
-}
-
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -130,7 +130,7 @@ export class Node {
       [node, input] = [link.node, name];
     }
     const value = node.#input(input);
-    // A list that is no link is wrapped.
+    // A list that is not a link is wrapped.
     return typeof value === 'object' && value !== null && '__value__' in value ? value.__value__ : value;
   }
 
@@ -145,7 +145,7 @@ export class Node {
 }
 
 /** More than any real workflow has. */
-const mostNodes = 1000;
+const maxNodes = 1000;
 
 /** The graph in the API format: nodes by their ids. */
 export function readGraph(prompt: unknown): Graph {
@@ -154,7 +154,7 @@ export function readGraph(prompt: unknown): Graph {
   if (!isObject(prompt)) throw invalid('The prompt must be an object of nodes by their ids.');
   const entries = Object.entries(prompt);
   if (entries.length === 0) throw noOutputs();
-  if (entries.length > mostNodes) throw invalid(`A prompt has ${mostNodes} nodes at most.`, `${entries.length} nodes`);
+  if (entries.length > maxNodes) throw invalid(`A prompt has ${maxNodes} nodes at most.`, `${entries.length} nodes`);
   const graph = new Map<string, Node>();
   for (const [id, node] of entries) {
     const classType = isObject(node) ? node.class_type : undefined;

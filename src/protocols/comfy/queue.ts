@@ -58,7 +58,7 @@ interface QueueParts {
   readonly startTimer: StartTimer;
 }
 
-const mostWaitingBytes = 128 * 2 ** 20;
+const maxWaitingBytes = 128 * 2 ** 20;
 /** Clients listen for the events of a prompt only after the reply with its id. */
 const replyMs = 100;
 
@@ -90,7 +90,7 @@ export class ComfyQueue {
   /** Returns the number of the prompt. Throws `busy` if the queue is full. */
   add(prompt: NewPrompt): number {
     const bytes = [...this.#pending].reduce((sum, each) => sum + each.bytes, prompt.bytes);
-    if (bytes > mostWaitingBytes) throw new AppError('busy', { retryAfterSeconds: 10 });
+    if (bytes > maxWaitingBytes) throw new AppError('busy', { retryAfterSeconds: 10 });
     const count = this.#count + 1;
     const { number: wanted, front, client_id: client } = prompt.fields;
     const number = wanted ?? (front ? -count : count);

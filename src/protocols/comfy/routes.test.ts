@@ -223,13 +223,13 @@ describe('POST /prompt', () => {
   test('comfy: a prompt waits for other work of the image model, and other work for it', async () => {
     const fake = fakeImage();
     const { post, get, timer, drawAll } = comfyWorld(fake);
-    const other = fake.queue.enter({ client: 'other', kind: { name: 'image', cost: 2, firstGuessSeconds: 20 } });
+    const other = fake.queue.enter({ client: 'other', kind: { name: 'image', cost: 2, initialEstimateSeconds: 20 } });
     await post('/prompt', stockBody());
     timer.pass(100);
     await settled();
     const { json: queue } = await get('/queue');
     expect([queue.queue_running.length, queue.queue_pending.length]).toEqual([0, 1]);
-    const later = fake.queue.enter({ client: 'other', kind: { name: 'image', cost: 2, firstGuessSeconds: 20 } });
+    const later = fake.queue.enter({ client: 'other', kind: { name: 'image', cost: 2, initialEstimateSeconds: 20 } });
     expect(later.position()?.position).toBe(2);
     other.leave();
     await drawAll();

@@ -2,12 +2,13 @@ import { freemem, totalmem } from 'node:os';
 import { AppError } from '../../core/errors.ts';
 import type { ImageFacts } from '../../core/image.ts';
 import { type Owner, ownerOf } from '../../core/owner.ts';
+import { percentDecoded } from '../../core/percent-decoded.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import { type AccessRule, type Call, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { information, legacyOpen, read, write } from '../access.ts';
 import { ignoredHeader } from '../dialect.ts';
-import { atPaths, bodyOf, decodedPath, endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
+import { atPaths, bodyOf, endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { factsFor, networksOf, type PictureParts, type PictureServices } from '../pictures/request.ts';
 import { comfyFamily } from './errors.ts';
@@ -21,7 +22,7 @@ type Services = PictureServices & { readonly prompts: ComfyQueue };
 /** Every path exists below `/api` too. Only prompts are queued: all other calls are answered at once. */
 export function comfyEndpoints({ prompts, ...server }: Services) {
   const { editor, product } = server;
-  const limited = atMost(mostEdits, editor);
+  const limited = atMost(maxEdits, editor);
   const storeOf = (call: Call) => ({ files: prompts.files.of(ownerOf(call)), editor: limited });
   const row = endpointRow(legacyOpen(write('images')), {
     ...{ method: 'POST', match: 'exact', queued: false, modelSelection: 'any-name', family: comfyFamily },
@@ -131,7 +132,7 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
 }
 
 /** These do not wait in the queue, so that their number has its own limit. */
-const mostEdits = 16;
+const maxEdits = 16;
 
 function atMost(most: number, editor: PictureEditor): PictureEditor {
   let running = 0;
@@ -177,7 +178,7 @@ function numberIn(query: URLSearchParams, name: string): number | undefined {
 }
 
 function lastPart(path: string): string {
-  return decodedPath(path.slice(path.lastIndexOf('/') + 1));
+  return percentDecoded(path.slice(path.lastIndexOf('/') + 1));
 }
 
 /** The versions are those of ComfyUI: clients compare them. */

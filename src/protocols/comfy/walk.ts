@@ -70,7 +70,7 @@ function walkOutput(node: Node, visitor: GraphVisitor): Output {
 /** Readers recurse along the graph, so that the stack limits its depth. Real workflows have some dozens. */
 const deepest = 250;
 /** Real workflows take a few visits per link; more means a graph with exponentially many paths. */
-const mostVisits = 100_000;
+const maxVisits = 100_000;
 
 /** One for all outputs of a graph, so that each node that gives pictures is read once. */
 class GraphVisitor implements Visitor {
@@ -156,7 +156,7 @@ class GraphVisitor implements Visitor {
     if (this.#path.has(node.id)) throw node.cycle(input);
     if (this.#path.size >= deepest) throw new DepthFault(node, input);
     this.#visits += 1;
-    if (this.#visits > mostVisits) throw tooComplex();
+    if (this.#visits > maxVisits) throw tooComplex();
     this.#need(node.id);
     if (!this.#needs.has(node.id)) this.#needs.set(node.id, new Set());
     const parent = this.#current;

@@ -165,7 +165,7 @@ function sentValue(controls: Controls, name: SamplingName): number | undefined {
     : values.find((value) => value !== undefined);
 }
 
-/** A value that is no number counts as not sent. */
+/** A value that is not a number counts as missing. */
 function numberOr(value: number | undefined, fallback: number): number {
   return value === undefined || Number.isNaN(value) ? fallback : value;
 }

@@ -39,7 +39,7 @@ export const readGenkey: f.Read<string> = f.described(
   f.orElse((value, path) => (typeof value === 'number' ? String(value) : f.readText(value, path)), ''),
 );
 
-/** Other servers have many levels; a value that is no text is ignored. */
+/** Other servers have many levels; a value that is not a string is ignored. */
 export const readEffort: f.Read<string | undefined> = f.described(f.textSchema, (value) =>
   typeof value === 'string' ? value : undefined,
 );
@@ -93,7 +93,7 @@ function tokenId(text: string): number | undefined {
   return /^\s*[+-]?\d{1,9}\s*$/.test(text) ? Number(text) : undefined;
 }
 
-/** Stages by number. A list of the wrong length means the default order; numbers that are no stage are left out. */
+/** Stages by number. A list of the wrong length means the default order; unknown stage numbers are left out. */
 const readOrder: f.Read<readonly SamplerStage[]> = f.described(
   {
     type: 'array',

@@ -92,7 +92,7 @@ async function complete(
   const ticket = { ...own, signal: AbortSignal.any([own.signal, stop.signal]) };
   const headers = withIgnored({}, read.notices.ignored);
   const all = generateAll(parts.text, requests, ticket);
-  const early = earlyStop.leastIndent > 0 || earlyStop.milliseconds > 0;
+  const early = earlyStop.minIndent > 0 || earlyStop.milliseconds > 0;
   const replies = early ? all.map((events) => stopEarly(events, earlyStop, { stop: () => stop.abort(), now })) : all;
   if (!output.stream) {
     const records: CompletionRecord[] = [];
@@ -124,8 +124,8 @@ async function complete(
 }
 
 /** All replies share one place in the queue, so that stopping one would stop them all. */
-function refuseEarlyStopOfMany({ leastIndent, milliseconds }: EarlyStop, count: number): void {
-  const field = leastIndent > 0 ? 'n_indent' : milliseconds > 0 ? 't_max_predict_ms' : undefined;
+function refuseEarlyStopOfMany({ minIndent, milliseconds }: EarlyStop, count: number): void {
+  const field = minIndent > 0 ? 'n_indent' : milliseconds > 0 ? 't_max_predict_ms' : undefined;
   if (field === undefined || count <= 1) return;
   throw new AppError('unsupported', { feature: `${field} for several replies`, instead: 'ask for them one by one' });
 }
@@ -148,7 +148,7 @@ async function* stopEarly(
     firstAt ??= now();
     const shown = text.length;
     text += event.text;
-    const end = lineTooShallow(text, rule.leastIndent);
+    const end = lineTooShallow(text, rule.minIndent);
     const late = rule.milliseconds > 0 && now() - firstAt > rule.milliseconds && text.includes('\n');
     yield end === undefined ? event : { ...event, text: text.slice(shown, end) };
     if (end === undefined && !late) continue;
@@ -158,12 +158,12 @@ async function* stopEarly(
 }
 
 /** The start of the first line that is indented too little, apart from the first line of the text. */
-export function lineTooShallow(text: string, leastIndent: number): number | undefined {
-  if (leastIndent === 0) return undefined;
+export function lineTooShallow(text: string, minIndent: number): number | undefined {
+  if (minIndent === 0) return undefined;
   for (let start = text.indexOf('\n') + 1; start > 0; start = text.indexOf('\n', start) + 1) {
     let end = start;
     while (text[end] === ' ' || text[end] === '\t') end += 1;
-    if (end < text.length && end - start < leastIndent) return start;
+    if (end < text.length && end - start < minIndent) return start;
   }
   return undefined;
 }

@@ -49,7 +49,7 @@ export function decodeOptions({ fields, native, controls: base, limits }: ReadBo
     fields: fields.response_fields,
   };
   // 0 is off.
-  const earlyStop = { leastIndent: Math.max(0, fields.n_indent), milliseconds: Math.max(0, fields.t_max_predict_ms) };
+  const earlyStop = { minIndent: Math.max(0, fields.n_indent), milliseconds: Math.max(0, fields.t_max_predict_ms) };
   return { controls, output, earlyStop, count: fields.n_cmpl ?? fields.n ?? 1 };
 }
 
@@ -57,7 +57,7 @@ export function decodeOptions({ fields, native, controls: base, limits }: ReadBo
 export type OutputOptions = ReturnType<typeof decodeOptions>['output'];
 
 /**
- * Ends a text before its length is reached: at a line after the first that is indented less than `leastIndent`, or after
+ * Ends a text before its length is reached: at a line after the first that is indented less than `minIndent`, or after
  * a whole line when `milliseconds` have passed since the first token.
  */
 export type EarlyStop = ReturnType<typeof decodeOptions>['earlyStop'];

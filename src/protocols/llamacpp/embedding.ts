@@ -6,7 +6,7 @@ import {
   answering,
   type EmbeddingParts,
   listText,
-  mostInputs,
+  maxInputs,
   readInputs,
   truncatedHeader,
   vectorText,
@@ -36,10 +36,10 @@ const embeddingFields = {
 };
 
 const readDocuments: f.Read<readonly string[]> = f.described(
-  { type: 'array', items: { type: ['string', 'object'] }, minItems: 1, maxItems: mostInputs },
+  { type: 'array', items: { type: ['string', 'object'] }, minItems: 1, maxItems: maxInputs },
   (value, path) => {
     const list = f.readList(value, path);
-    if (list.length === 0 || list.length > mostInputs) throw f.wrong(path, `an array of 1 to ${mostInputs} documents`);
+    if (list.length === 0 || list.length > maxInputs) throw f.wrong(path, `an array of 1 to ${maxInputs} documents`);
     return list.map((entry, index) => {
       const text = f.isObject(entry) ? entry.text : entry;
       if (typeof text !== 'string') throw f.wrong(`${path}[${index}]`, 'a string, or an object with a text');
@@ -108,7 +108,7 @@ async function answerEmbedding(call: Call, parts: EmbeddingParts): Promise<Reply
 async function answerRerank(call: Call, parts: EmbeddingParts): Promise<Reply> {
   const fields = f.readFields(rerankFields, await bodyOf(call));
   const documents = fields.texts ?? fields.documents;
-  if (!documents) throw f.wrong('documents', `an array of 1 to ${mostInputs} documents`);
+  if (!documents) throw f.wrong('documents', `an array of 1 to ${maxInputs} documents`);
   const { service, model } = answering(parts, fields.model);
   const { query, truncate } = fields;
   const ranked = await service.rank({ query, documents, truncate }, ticketFor(call, fields.genkey));

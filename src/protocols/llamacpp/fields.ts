@@ -4,16 +4,13 @@ import { asControls, readGenkey, readStop } from '../controls/table.ts';
 import * as f from '../fields.ts';
 import { readLogitBias, readSamplers } from './samplers.ts';
 
-const mostReplies = 32;
+const maxReplies = 32;
 
-const readReplies: f.Read<number> = f.described(
-  { type: 'integer', minimum: 1, maximum: mostReplies },
-  (value, path) => {
-    const count = f.readTruncated(value, path);
-    if (count < 1 || count > mostReplies) throw f.wrong(path, `a number from 1 to ${mostReplies}`);
-    return count;
-  },
-);
+const readReplies: f.Read<number> = f.described({ type: 'integer', minimum: 1, maximum: maxReplies }, (value, path) => {
+  const count = f.readTruncated(value, path);
+  if (count < 1 || count > maxReplies) throw f.wrong(path, `a number from 1 to ${maxReplies}`);
+  return count;
+});
 
 /** A number here, and a switch in the native family. */
 const readAlternatives: f.Read<number> = f.described({ type: ['integer', 'boolean'] }, (value, path) => {

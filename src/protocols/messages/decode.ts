@@ -59,11 +59,11 @@ export function* decode(
   };
 }
 
-const mostPaths = 16;
+const maxPaths = 16;
 
 function shortened(paths: readonly string[]): readonly string[] {
-  const left = paths.length - mostPaths;
-  return left > 0 ? [...paths.slice(0, mostPaths), `${left} more places`] : paths;
+  const left = paths.length - maxPaths;
+  return left > 0 ? [...paths.slice(0, maxPaths), `${left} more places`] : paths;
 }
 
 function decodeOwnControls({ fields, controls, limits }: ReadBody<typeof createFields>): GenerationControls {

@@ -110,7 +110,7 @@ function encodeMessage(message: Message, media: readonly Medium[]): readonly Wir
   ];
 }
 
-/** There are no sounds in this dialect. */
+/** This dialect has no audio input. */
 function encodeContent(content: Content, media: readonly Medium[]): readonly WireBody[] {
   return content.flatMap((part): readonly WireBody[] => {
     if (part.type === 'text') return [textBlock(part.text)];

@@ -3,12 +3,12 @@ import * as f from '../fields.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
 import { blockKinds } from './conversation.ts';
 
-const mostStops = 256;
+const maxStops = 256;
 const readTexts = f.listOf(f.readText);
 
 const readStops: f.Read<readonly string[]> = f.described(f.textsSchema, (value, path) => {
   const texts = readTexts(value, path).filter((text) => text !== '');
-  if (texts.length > mostStops) throw f.wrong(path, `at most ${mostStops} texts`);
+  if (texts.length > maxStops) throw f.wrong(path, `at most ${maxStops} texts`);
   return f.limitedTexts(path, texts);
 });
 

@@ -124,7 +124,7 @@ export interface DecodeParts extends ControlParts, Pick<GenerateParts, 'replaceP
 export function decode(fields: f.Fields<typeof generateFields>, parts: DecodeParts): GenerationRequest {
   const controls = decodeControls(fields, parts);
   const { prompt, memory, max_length: length = 1 } = fields;
-  // 0 and less generate nothing; a length that is left out, or is no number, is the default of the server.
+  // 0 and less generate nothing; a missing or non-numeric length is the default of the server.
   const maxTokens = length <= 0 ? 0 : controls.maxTokens;
   const request = { ...controls, prompt, memory, maxTokens, media: nativeMedia(fields, parts.state) };
   if (!fields.replace_instruct_placeholders) return request;

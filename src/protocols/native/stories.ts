@@ -91,7 +91,7 @@ function failed(error: string, status = 400): Reply {
   return json({ success: false, error }, status);
 }
 
-/** A number, or one as text; NaN for anything else, which is no slot. */
+/** A number, also as text; NaN, which matches no slot, for anything else. */
 function slotNumber(value: unknown): number {
   return typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value)) ? Number(value) : Number.NaN;
 }

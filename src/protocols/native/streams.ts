@@ -1,8 +1,9 @@
 import { AppError } from '../../core/errors.ts';
+import { percentDecoded } from '../../core/percent-decoded.ts';
 import { type Call, json } from '../../http/call.ts';
 import type { ResumableStreams } from '../../http/resumable-streams.ts';
 import { read, write } from '../access.ts';
-import { decodedPath, endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import { endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { described, honoured, readFields } from '../fields.ts';
 import { nativeFamily } from './errors.ts';
 
@@ -11,7 +12,7 @@ export interface StreamParts {
 }
 
 const path = '/api/extra/stream/';
-/** The owner of a stream is checked: whoever could start it may take it up, whatever scope that took. */
+/** Checked by owner instead of scope: the client that started a stream may resume it. */
 const row = endpointRow(read(), {
   method: 'GET',
   match: 'prefix',
@@ -42,7 +43,7 @@ export function streamEndpoints({ streams }: StreamParts): readonly PlainEndpoin
 }
 
 function idOf(call: Call): string {
-  return decodedPath(call.path.slice(path.length));
+  return percentDecoded(call.path.slice(path.length));
 }
 
 /** From the query, in which everything is text. */

@@ -10,7 +10,7 @@ export interface TokenParts extends DialectModel {
   readonly readChat: ReadChat;
 }
 
-const mostIds = 65_535;
+const maxIds = 65_535;
 
 const countFields = {
   prompt: f.honoured(f.orElse(f.readText, '')),
@@ -22,7 +22,7 @@ const countFields = {
 };
 
 const joinFields = {
-  ids: f.honoured(f.described(f.tokenNumbers, tokenIds), `Up to ${mostIds}.`),
+  ids: f.honoured(f.described(f.tokenNumbers, tokenIds), `Up to ${maxIds}.`),
   special: f.honoured(f.orElse(f.looseFlag, true)),
 };
 
@@ -73,7 +73,7 @@ async function makeGrammar(call: Call, { controlParts }: TokenParts): Promise<Re
   if (!body && tryParseJson(call.body.toString('utf8')) === undefined) return json({ result: '', success: false }, 400);
   const schema = body && Object.hasOwn(body, 'schema') ? body.schema : body;
   try {
-    // What is JSON and yet cannot be read here is no object, or nested too deeply to be followed.
+    // Valid JSON that cannot be read here is not an object, or is nested too deeply.
     if (!body) throw new Error('The schema must be an object of at most 128 levels.');
     return json({ result: controlParts().schemaToGrammar(schema), success: true });
   } catch (error) {
@@ -84,6 +84,6 @@ async function makeGrammar(call: Call, { controlParts }: TokenParts): Promise<Re
 
 function tokenIds(value: unknown): readonly number[] | undefined {
   if (f.isAbsent(value)) return [];
-  const fits = Array.isArray(value) && value.length <= mostIds && value.every(f.isTokenId);
+  const fits = Array.isArray(value) && value.length <= maxIds && value.every(f.isTokenId);
   return fits ? value : undefined;
 }

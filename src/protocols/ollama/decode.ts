@@ -91,7 +91,7 @@ export function decodeCompletion(
     { role: 'user' as const, content: [...images, ...text(prompt)] },
   ];
   const request = chatRequest(read, { messages, media, tools: [] });
-  // A prompt alone is no chat in which tools could be called.
+  // A plain prompt is not a chat, so no tools can be called.
   return { type: 'chat', request: { ...request, toolChoice: { type: 'none' }, memory: earlier } };
 }
 

@@ -126,13 +126,13 @@ function encodeMessage(message: Message, media: readonly Medium[]): WireBody {
   }
 }
 
-/** Texts of calls that are no object (yet) stay texts. */
+/** Arguments that are not an object (yet) stay text. */
 function argumentsOf(json: string): unknown {
   const parsed = tryParseJson(json);
   return isObject(parsed) ? parsed : json;
 }
 
-/** All media stand in front of the text in this dialect. */
+/** All media precede the text in this dialect. */
 function imagesOf(content: Content, media: readonly Medium[]): readonly string[] {
   return content.flatMap((part) => (part.type === 'medium' ? (media[part.index]?.base64 ?? []) : []));
 }

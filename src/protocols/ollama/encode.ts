@@ -9,7 +9,7 @@ import {
 } from '../../core/events.ts';
 import { fold, type ToolCall } from '../../core/fold.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
-import { spokenTokens } from '../spoken-tokens.ts';
+import { alignedLogprobs } from '../logprob-alignment.ts';
 import { errorLine } from './errors.ts';
 
 /** Where the two endpoints put the text of the model; all else of their replies is the same. */
@@ -71,7 +71,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, shap
     const figures = logprobs ? `,"logprobs":${JSON.stringify(encodeLogprobs(logprobs))}` : '';
     return `${head}${timestamp(facts.now())}",${said},"done":false${figures}}\n`;
   };
-  const spoken = spokenTokens();
+  const spoken = alignedLogprobs();
   const calls = new Map<number, ToolCall>();
   const warnings: string[] = [];
   const reply = { reasoning: '', text: '' };
@@ -180,7 +180,7 @@ export async function encodeWhole(events: AsyncIterable<GenerationEvent>, shape:
 
 /** Puts the figures of thinking and text into `tokens`, in the order of the stream. */
 async function* collectTokens(events: AsyncIterable<GenerationEvent>, tokens: TokenLogprob[]) {
-  const spoken = spokenTokens();
+  const spoken = alignedLogprobs();
   for await (const event of events) {
     if (event.type === 'text-delta' || event.type === 'reasoning-delta') tokens.push(...(spoken(event) ?? []));
     yield event;
@@ -209,7 +209,7 @@ function metrics({ usage, timings }: Pick<Finish, 'usage' | 'timings'>, elapsedM
   };
 }
 
-/** Undefined if the arguments are no object. An empty text is a call without arguments unless it may be `cut` off. */
+/** Undefined if the arguments are not an object. An empty text is a call without arguments unless it may be `cut` off. */
 function encodeCall(index: number, { id, name, json }: ToolCall, cut: boolean): object | undefined {
   const given = json.trim() === '' && !cut ? {} : tryParseJson(json);
   return isObject(given) ? { id, function: { index, name, arguments: given } } : undefined;

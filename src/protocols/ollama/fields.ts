@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../http/body.ts';
 import { readGenkey } from '../controls/table.ts';
-import { mostInputs } from '../embedding.ts';
+import { maxInputs } from '../embedding.ts';
 import * as f from '../fields.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
 import { optionFields } from './options.ts';
@@ -147,7 +147,7 @@ const embeddingFields = {
 
 const readInputs: f.Read<readonly unknown[]> = f.described(f.oneOrMoreTexts, (value, path) => {
   const texts = f.isAbsent(value) || value === '' ? [] : Array.isArray(value) ? value : [value];
-  if (texts.length > mostInputs) throw f.wrong(path, `an array of at most ${mostInputs} texts`);
+  if (texts.length > maxInputs) throw f.wrong(path, `an array of at most ${maxInputs} texts`);
   return texts;
 });
 

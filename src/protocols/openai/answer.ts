@@ -8,7 +8,7 @@ import { commentFrame, dataFrame } from '../../http/sse.ts';
 import { type DialectParts, mergedShortfalls, streamReply, withShortfall } from '../dialect.ts';
 import { jsonText } from '../endpoint.ts';
 import { mergedReplies } from '../generate-all.ts';
-import { spokenTokens } from '../spoken-tokens.ts';
+import { alignedLogprobs } from '../logprob-alignment.ts';
 import type { CallTicket } from '../ticket.ts';
 import { type ChunkShape, type Ending, encodeFigures, type newEnvelope } from './encode.ts';
 import { errorBody, locate } from './errors.ts';
@@ -85,7 +85,7 @@ async function collectAll(replies: Replies): Promise<readonly Generation[]> {
 
 /** Pieces without text only carry logprobs, which belong to the text of another piece. */
 async function* shown(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent> {
-  const spoken = spokenTokens();
+  const spoken = alignedLogprobs();
   for await (const event of events) {
     if (event.type !== 'text-delta' && event.type !== 'reasoning-delta') {
       yield event;

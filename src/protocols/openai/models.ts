@@ -2,11 +2,12 @@ import type { EmbeddingFacts } from '../../core/embedding.ts';
 import { AppError } from '../../core/errors.ts';
 import { findExactly, findNamed, hiddenModelName, sameName } from '../../core/model-names.ts';
 import type { ListedModel } from '../../core/models-view.ts';
+import { percentDecoded } from '../../core/percent-decoded.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { information, legacyOpen } from '../access.ts';
 import { type DialectParts, modelsByName } from '../dialect.ts';
-import { decodedPath, endpointRow, type ModelEndpoint, withShortPath } from '../endpoint.ts';
+import { endpointRow, type ModelEndpoint, withShortPath } from '../endpoint.ts';
 import { openaiFamily } from './errors.ts';
 
 type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'startedAt' | 'models' | 'alias' | 'taskServices'>;
@@ -150,7 +151,7 @@ function tagEntry({ id, created, model, embedding }: Shown): object {
 async function answerOne(call: Call, parts: ModelsParts): Promise<Reply> {
   const { path } = call;
   const shown = await modelsFor(call, parts);
-  const requested = decodedPath(path.slice(path.indexOf('/models/') + '/models/'.length));
+  const requested = percentDecoded(path.slice(path.indexOf('/models/') + '/models/'.length));
   const names = ({ id, names: own = [] }: Shown) => [id, ...own];
   const found = findExactly(shown, names, requested) ?? findNamed(shown, names, parts.alias?.(requested) ?? requested);
   if (!found) throw new AppError('model-not-found', { model: requested });

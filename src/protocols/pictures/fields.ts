@@ -3,10 +3,10 @@ import type { Call } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
 import * as f from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
-import { mostPictures } from './request.ts';
+import { maxImages } from './request.ts';
 import { readOptionalPicture, type SentPicture } from './sent-picture.ts';
 
-/** Values that are no numbers count as missing: image clients send all kinds of things. */
+/** Values that are not numbers count as missing: image clients send placeholders. */
 export const optionalLoose: f.Read<number | undefined> = f.orElse<number | undefined>(f.looseNumber, undefined);
 export const optionalLooseWhole: f.Read<number | undefined> = f.orElse<number | undefined>(
   f.looseWholeWithin(-(2 ** 53), 2 ** 53),
@@ -78,4 +78,4 @@ export const unusedDrawingFields = {
   ),
 };
 
-export const countNote = `Up to ${mostPictures} pictures.`;
+export const countNote = `Up to ${maxImages} pictures.`;

@@ -36,7 +36,7 @@ function headerOf(bytes: Buffer): Header | undefined {
 }
 
 /** More segments than any real file has. */
-const mostSegments = 100_000;
+const maxSegments = 100_000;
 
 function pngHeader(bytes: Buffer): Header | undefined {
   if (!isPng(bytes)) return undefined;
@@ -62,7 +62,7 @@ function jpegHeader(bytes: Buffer): Header | undefined {
   if (bytes[0] !== 0xff || bytes[1] !== 0xd8 || bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) < 4) return undefined;
   let at = 2;
   let exif: Buffer | undefined;
-  for (let count = 0; count < mostSegments && at + 9 < bytes.length; count++) {
+  for (let count = 0; count < maxSegments && at + 9 < bytes.length; count++) {
     if (bytes[at] !== 0xff) return undefined;
     const marker = bytes[at + 1] ?? 0;
     const end = at + 2 + bytes.readUInt16BE(at + 2);
@@ -105,7 +105,7 @@ function webpHeader(bytes: Buffer): Header | undefined {
 /** Only the extended format has EXIF. */
 function webpExif(bytes: Buffer): Buffer | undefined {
   let at = 12;
-  for (let count = 0; count < mostSegments && at + 8 <= bytes.length; count++) {
+  for (let count = 0; count < maxSegments && at + 8 <= bytes.length; count++) {
     const length = bytes.readUInt32LE(at + 4);
     if (bytes.toString('latin1', at, at + 4) === 'EXIF') return bytes.subarray(at + 8, at + 8 + length);
     at += 8 + length + (length % 2);
@@ -124,7 +124,7 @@ const orientation = 0x0112;
 const exifPointer = 0x8769;
 const userComment = 0x9286;
 const encodingLength = 8;
-const longestComment = 2 ** 20;
+const maxCommentLength = 2 ** 20;
 const marker = Buffer.from('Exif\0\0', 'latin1');
 
 /** The user comment, in which image programs write the parameters of a JPEG or WebP; undefined if the data is invalid. */
@@ -135,7 +135,7 @@ export function exifComment(exif: Uint8Array): string | undefined {
     if (!comment) return undefined;
     // Longer than the four bytes that fit into the entry itself: its encoding alone has eight.
     const [length, start] = [whole(comment + 4), whole(comment + 8)];
-    const valid = length > encodingLength && length <= longestComment && start + length <= bytes.length;
+    const valid = length > encodingLength && length <= maxCommentLength && start + length <= bytes.length;
     return valid ? textOf(bytes.subarray(start, start + length), little) : undefined;
   });
 }
@@ -216,10 +216,10 @@ const headLength = signature.length + 25;
 /** Larger texts are skipped. */
 const longestText = 2 ** 20;
 /** Of all texts together: the rest is skipped. */
-const mostTextBytes = 4 * 2 ** 20;
+const maxTextBytes = 4 * 2 ** 20;
 const mostTexts = 1000;
 /** Ten times more than the largest picture has in the smallest usual chunks. */
-const mostChunks = 100_000;
+const maxChunks = 100_000;
 
 export function isPng(bytes: Uint8Array): boolean {
   return bytes.length >= headLength && signature.equals(bytes.subarray(0, signature.length));
@@ -229,7 +229,7 @@ export function isPng(bytes: Uint8Array): boolean {
 export function* pngChunks(bytes: Uint8Array): Generator<{ readonly type: string; readonly data: Buffer }> {
   const png = asBuffer(bytes);
   let at = signature.length;
-  for (let count = 0; count < mostChunks && at + 12 <= png.length; count++) {
+  for (let count = 0; count < maxChunks && at + 12 <= png.length; count++) {
     const length = png.readUInt32BE(at);
     const end = at + 12 + length;
     if (end > png.length) return;
@@ -242,7 +242,7 @@ export function* pngChunks(bytes: Uint8Array): Generator<{ readonly type: string
 
 export function pngTexts(bytes: Uint8Array): PngTexts {
   const found: (readonly [string, string])[] = [];
-  let left = mostTextBytes;
+  let left = maxTextBytes;
   for (const { type, data } of pngChunks(bytes)) {
     if (found.length >= mostTexts || left <= 0) break;
     const read = textReaders.get(type);

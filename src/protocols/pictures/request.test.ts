@@ -56,8 +56,8 @@ describe('imageRequest', () => {
   });
 
   test('applies narrower limits, and ignores wider ones', () => {
-    expect(made({ steps: 50, guidance: 20, mostSteps: 8, mostGuidance: 2 })).toMatchObject({ steps: 8, guidance: 2 });
-    expect(made({ steps: 500, mostSteps: 1000, mostGuidance: -3, guidance: 9 })).toMatchObject({
+    expect(made({ steps: 50, guidance: 20, mostSteps: 8, maxGuidance: 2 })).toMatchObject({ steps: 8, guidance: 2 });
+    expect(made({ steps: 500, mostSteps: 1000, maxGuidance: -3, guidance: 9 })).toMatchObject({
       steps: 80,
       guidance: 1,
     });
@@ -98,7 +98,7 @@ describe('imageRequest', () => {
           clipSkip: number,
           strength: number,
           mostSteps: number,
-          mostGuidance: number,
+          maxGuidance: number,
         }),
         (asked) => {
           const request = made(asked);
@@ -126,7 +126,7 @@ describe('imageOf', () => {
   });
 });
 
-const open: SizeLimits = { longestSide: 0, areaSide: 0 };
+const open: SizeLimits = { maxSide: 0, areaSide: 0 };
 const large = { nativeSize: 512 };
 const size = (width: number, height: number, limits = open, facts = large) =>
   drawnSize({ width, height }, limits, facts);
@@ -150,15 +150,15 @@ describe('drawnSize', () => {
   });
 
   test('limits the longest side to --sdclamped', () => {
-    const clamped = { longestSide: 512, areaSide: 0 };
+    const clamped = { maxSide: 512, areaSide: 0 };
     expect(size(1024, 512, clamped)).toEqual({ width: 512, height: 256 });
     expect(size(300, 300, clamped)).toEqual({ width: 256, height: 256 });
-    expect(size(512, 512, { longestSide: 10, areaSide: 0 })).toEqual({ width: 64, height: 64 });
+    expect(size(512, 512, { maxSide: 10, areaSide: 0 })).toEqual({ width: 64, height: 64 });
   });
 
   test('limits the area to --sdclampedsoft', () => {
-    expect(size(1024, 1024, { longestSide: 0, areaSide: 256 })).toEqual({ width: 256, height: 256 });
-    expect(size(2048, 2048, { longestSide: 0, areaSide: 9000 })).toEqual({ width: 2048, height: 2048 });
+    expect(size(1024, 1024, { maxSide: 0, areaSide: 256 })).toEqual({ width: 256, height: 256 });
+    expect(size(2048, 2048, { maxSide: 0, areaSide: 9000 })).toEqual({ width: 2048, height: 2048 });
   });
 
   test('uses multiples of 8 for small models', () => {
@@ -174,13 +174,13 @@ describe('drawnSize', () => {
         fc.constantFrom(0, 64, 100, 512, 1000, 4096),
         fc.constantFrom(0, 64, 100, 700, 2048),
         fc.constantFrom(32, 64, 512, 1024),
-        (width, height, longestSide, areaSide, nativeSize) => {
-          const found = size(width, height, { longestSide, areaSide }, { nativeSize });
+        (width, height, maxSide, areaSide, nativeSize) => {
+          const found = size(width, height, { maxSide, areaSide }, { nativeSize });
           const step = nativeSize >= 512 ? 64 : 8;
           const area = areaSide || (nativeSize === 512 ? 832 : 1024);
           expect([found.width % step, found.height % step]).toEqual([0, 0]);
           expect(Math.min(found.width, found.height)).toBeGreaterThanOrEqual(64);
-          expect(Math.max(found.width, found.height)).toBeLessThanOrEqual(Math.max(64, longestSide || 8192));
+          expect(Math.max(found.width, found.height)).toBeLessThanOrEqual(Math.max(64, maxSide || 8192));
           expect(found.width * found.height).toBeLessThanOrEqual(area ** 2);
           // Landscape never becomes portrait.
           if (width > height) expect(found.width).toBeGreaterThanOrEqual(found.height);

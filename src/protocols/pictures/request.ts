@@ -31,17 +31,17 @@ type Optional<Values> = { readonly [Name in keyof Values]?: Values[Name] | undef
 export interface AskedPicture extends Optional<Omit<ImageRequest, 'prompt' | 'initial' | 'mask'>> {
   readonly prompt: string;
   readonly mostSteps?: number | undefined;
-  readonly mostGuidance?: number | undefined;
+  readonly maxGuidance?: number | undefined;
 }
 
-export const mostPictures = 10;
+export const maxImages = 10;
 const mostSteps = 80;
-const mostGuidance = 25;
+const maxGuidance = 25;
 /** Default denoising strength. */
 const defaultStrength = 0.6;
 /** Steps between two previews. */
 export const defaultPreviewEvery = 4;
-const longestPrompt = 3000;
+const maxPromptTokens = 3000;
 
 /** Throws if there is no image model. */
 export function imageOf(taskServices: TaskServices | undefined): ImageService {
@@ -68,14 +68,14 @@ export function imageRequest(
   const { defaults } = facts;
   const size = { width: asked.width ?? defaults.size, height: asked.height ?? defaults.size };
   return {
-    prompt: cutText(asked.prompt, longestPrompt),
-    negativePrompt: cutText(asked.negativePrompt ?? '', longestPrompt),
-    ...drawnSize(size, { longestSide: settings.sdclamped, areaSide: settings.sdclampedsoft }, facts),
+    prompt: cutText(asked.prompt, maxPromptTokens),
+    negativePrompt: cutText(asked.negativePrompt ?? '', maxPromptTokens),
+    ...drawnSize(size, { maxSide: settings.sdclamped, areaSide: settings.sdclampedsoft }, facts),
     steps: Math.round(clamp(asked.steps ?? defaults.steps, 1, clamp(asked.mostSteps ?? mostSteps, 1, mostSteps))),
-    guidance: clamp(asked.guidance ?? defaults.guidance, 1, clamp(asked.mostGuidance ?? mostGuidance, 1, mostGuidance)),
+    guidance: clamp(asked.guidance ?? defaults.guidance, 1, clamp(asked.maxGuidance ?? maxGuidance, 1, maxGuidance)),
     ...chosenSampler(asked.sampler ?? '', asked.scheduler ?? '', facts),
     seed: engineSeed(asked.seed) ?? randomSeed(),
-    count: Math.round(clamp(asked.count ?? 1, 1, mostPictures)),
+    count: Math.round(clamp(asked.count ?? 1, 1, maxImages)),
     // 1 means none; some models draw only black for it.
     clipSkip: (asked.clipSkip ?? 0) > 1 ? Math.round(clamp(asked.clipSkip ?? 0, 2, 12)) : 0,
     strength: clamp(asked.strength ?? defaultStrength, 0, 1),
@@ -97,7 +97,7 @@ function cutText(text: string, bytes: number): string {
 
 export interface SizeLimits {
   /** `--sdclamped`: longest side; 0 for no limit. */
-  readonly longestSide: number;
+  readonly maxSide: number;
   /** `--sdclampedsoft`: side of a square with the largest area; 0 for the default of the model. */
   readonly areaSide: number;
 }
@@ -109,7 +109,7 @@ const longest = 8192;
 export function drawnSize(asked: Size, limits: SizeLimits, facts: Pick<ImageFacts, 'nativeSize'>): Size {
   const step = sizeStep(facts);
   const [width, height] = [clamp(asked.width, shortest, longest), clamp(asked.height, shortest, longest)];
-  const side = limits.longestSide > 0 ? Math.max(shortest, limits.longestSide) : longest;
+  const side = limits.maxSide > 0 ? Math.max(shortest, limits.maxSide) : longest;
   const area = areaLimit(limits, facts);
   const scale = Math.min(1, side / Math.max(width, height), Math.sqrt(area / (width * height)));
   if (scale === 1) return { width: floorTo(width, step), height: floorTo(height, step) };

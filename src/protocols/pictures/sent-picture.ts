@@ -3,7 +3,7 @@ import {
   type Channel,
   type EditedPicture,
   type Fit,
-  mostPixels,
+  maxPixels,
   type OutputFormat,
   type PictureEditor,
   type Size,
@@ -35,8 +35,8 @@ export function pictureOf(bytes: Uint8Array, field: string): SentPicture {
   const facts = pictureFacts(bytes);
   if (!facts) throw wrong(field, 'a whole PNG, JPEG, WebP or GIF picture');
   const { width, height } = facts;
-  if (width * height > mostPixels) {
-    throw wrong(field, `a picture of at most ${mostPixels} pixels, and this one has ${width} x ${height}`);
+  if (width * height > maxPixels) {
+    throw wrong(field, `a picture of at most ${maxPixels} pixels, and this one has ${width} x ${height}`);
   }
   return { ...facts, bytes, field };
 }

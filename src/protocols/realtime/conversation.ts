@@ -47,7 +47,7 @@ interface CallOutputItem {
 export type Item = MessageItem | CallItem | CallOutputItem;
 
 /** Beyond these the oldest items are dropped. */
-const mostItems = 1000;
+const maxItems = 1000;
 const mostCharacters = 2 ** 21;
 
 /** The items of a connection, in order. */
@@ -87,7 +87,7 @@ export class Conversation {
   trim(): readonly string[] {
     let characters = this.#items.reduce((sum, item) => sum + lengthOf(item), 0);
     const dropped: string[] = [];
-    while (this.#items.length > 1 && (this.#items.length > mostItems || characters > mostCharacters)) {
+    while (this.#items.length > 1 && (this.#items.length > maxItems || characters > mostCharacters)) {
       const first = this.#items.shift() as Item;
       characters -= lengthOf(first);
       dropped.push(first.id);

@@ -170,7 +170,7 @@ function responseChange(fields: Shared, output: f.Fields<typeof responseFields>[
   };
 }
 
-/** Fields without effect, and those that nobody knows. */
+/** Fields without effect, and unknown ones. */
 function unheeded(sent: JsonObject, table: f.Table): readonly string[] {
   const unknown = Object.keys(sent).filter((name) => !Object.hasOwn(table, name));
   return [...f.ignoredIn(table, sent), ...unknown].filter((name) => name !== 'metadata').slice(0, 50);

@@ -244,7 +244,7 @@ function transcriptionSettings(transcription: TranscriptionSettings | null): obj
   return { model, ...(language === undefined ? {} : { language }), ...(prompt === '' ? {} : { prompt }) };
 }
 
-/** As it acts: semantic detection is told as the pauses that it became. */
+/** The effective settings: semantic detection is reported as the pauses that replace it. */
 function turnDetectionBody(turn: TurnDetection | null): object | null {
   if (!turn) return null;
   return {

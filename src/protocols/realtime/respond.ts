@@ -53,7 +53,7 @@ export async function respond(job: ResponseJob, parts: RespondParts): Promise<vo
   } catch (error) {
     end = { type: 'failed', error: asAppError(error) };
   }
-  // What a cancelled response ends with is no failure.
+  // The end of a cancelled response is not a failure.
   const failed = end?.type === 'failed' && !job.signal.aborted;
   if (end?.type === 'failed' && failed) watch?.errored?.(end.error);
   const gone = job.signal.aborted && !writer.finished;

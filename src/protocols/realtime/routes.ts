@@ -35,7 +35,7 @@ export const realtimeEndpoints: readonly PlainEndpoint[] = withShortPath({
 });
 
 /** Each may hold megabytes of audio and text. */
-const mostConnections = 100;
+const maxConnections = 100;
 
 /** A spoken conversation over a WebSocket. Its code is loaded for the first one. */
 export function realtimeSockets(services: RealtimeServices): SocketEndpoint[] {
@@ -54,7 +54,7 @@ export function realtimeSockets(services: RealtimeServices): SocketEndpoint[] {
   };
   let connections = 0;
   const open: SocketEndpoint['open'] = (call, socket) => {
-    if (connections >= mostConnections) return socket.close(1013, 'too many connections; try again later');
+    if (connections >= maxConnections) return socket.close(1013, 'too many connections; try again later');
     connections += 1;
     socket.signal.addEventListener('abort', () => {
       connections -= 1;

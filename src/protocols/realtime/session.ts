@@ -51,9 +51,9 @@ export interface SessionParts {
 }
 
 /** What a client may send before it commits, and how long a turn may last. */
-const mostSeconds = 300;
-/** OpenAI refuses less, and there is no word in it. */
-const leastMs = 100;
+const maxSeconds = 300;
+/** OpenAI refuses shorter audio, which cannot contain a word. */
+const minMs = 100;
 
 /** The state of one connection: audio, turns, conversation, and at most one response. Engines are behind `work`. */
 export class Session {
@@ -174,8 +174,8 @@ export class Session {
 
   #append(audio: Buffer): void {
     const { samples, odd } = samplesOf(this.#settings.inputFormat, audio, this.#odd);
-    if (!this.#voice && this.#buffer.length + samples.length > mostSeconds * this.#rate) {
-      const sentence = `The audio buffer is full: it holds ${mostSeconds} seconds. Commit or clear it.`;
+    if (!this.#voice && this.#buffer.length + samples.length > maxSeconds * this.#rate) {
+      const sentence = `The audio buffer is full: it holds ${maxSeconds} seconds. Commit or clear it.`;
       throw refused(sentence, 'input_audio_buffer_full', 'audio');
     }
     this.#odd = odd;
@@ -183,7 +183,7 @@ export class Session {
     if (!this.#voice) return;
     const { activity, from } = this.#voice;
     for (const { type, sample } of activity.push(samples)) this.#voiceChanged(type, from + sample);
-    if (this.#turn && this.#buffer.end - this.#turn.from > mostSeconds * this.#rate) {
+    if (this.#turn && this.#buffer.end - this.#turn.from > maxSeconds * this.#rate) {
       activity.reset();
       this.#turnEnds(this.#buffer.end);
     }
@@ -270,8 +270,8 @@ export class Session {
   #commitAll(): void {
     const { length, end } = this.#buffer;
     const from = this.#turn?.from ?? end - length;
-    if (end - from < (leastMs * this.#rate) / 1000) {
-      const sentence = `The audio buffer has less than ${leastMs} ms of audio.`;
+    if (end - from < (minMs * this.#rate) / 1000) {
+      const sentence = `The audio buffer has less than ${minMs} ms of audio.`;
       throw refused(sentence, 'input_audio_buffer_commit_empty');
     }
     const recording = this.#held(this.#buffer.slice(from, end));
@@ -335,9 +335,9 @@ export class Session {
             ? { index, samples: samplesOf(this.#settings.inputFormat, part.audio, undefined).samples }
             : [],
         );
-        const most = mostSeconds * this.#rate;
+        const most = maxSeconds * this.#rate;
         if (audio.some(({ samples }) => samples.length > most)) {
-          throw refused(`An item holds at most ${mostSeconds} seconds of audio.`, 'invalid_value', 'item.content');
+          throw refused(`An item holds at most ${maxSeconds} seconds of audio.`, 'invalid_value', 'item.content');
         }
         return { item: { type: 'message', id, status, role: sent.role, parts: sent.parts.map(partOf) }, audio };
       }

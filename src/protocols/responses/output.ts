@@ -2,7 +2,7 @@ import { type FinishReason, type GenerationEvent, type TokenLogprob, unreachable
 import { tryParseJson } from '../../core/json.ts';
 import { namedFrame } from '../../http/sse.ts';
 import type { StoredItem } from '../../store/responses.ts';
-import { spokenTokens } from '../spoken-tokens.ts';
+import { alignedLogprobs } from '../logprob-alignment.ts';
 import { sealReasoning } from './conversation.ts';
 import { customInput, type OfferedTool } from './tools.ts';
 
@@ -62,7 +62,7 @@ export class OutputItems {
   /** The closed items. */
   readonly items: StoredItem[] = [];
   #open: OpenItem | undefined;
-  readonly #spoken = spokenTokens();
+  readonly #spoken = alignedLogprobs();
 
   constructor(parts: OutputParts) {
     this.#parts = parts;

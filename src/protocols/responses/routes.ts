@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { ownerOf } from '../../core/owner.ts';
+import { percentDecoded } from '../../core/percent-decoded.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import type { OwnResponses, StoredItem } from '../../store/responses.ts';
 import { read, write } from '../access.ts';
@@ -13,7 +14,7 @@ import {
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
-import { decodedPath, type EndpointShape, endpointRow, requestBody, withServices, withShortPath } from '../endpoint.ts';
+import { type EndpointShape, endpointRow, requestBody, withServices, withShortPath } from '../endpoint.ts';
 import { type Fields, readFields, wrong } from '../fields.ts';
 import { uncountedHeaders } from '../media.ts';
 import { decodeInSlices } from '../read-body.ts';
@@ -162,7 +163,7 @@ async function cancel(call: Call, state: OwnState): Promise<Reply> {
 /** The parts of the path after `/responses/`. */
 function targetOf({ path }: Call) {
   const [id = '', action, ...more] = path.slice(path.lastIndexOf('/responses/') + '/responses/'.length).split('/');
-  return { id: decodedPath(id), action: more.length > 0 ? path : action };
+  return { id: percentDecoded(id), action: more.length > 0 ? path : action };
 }
 
 function storedOf(id: string, { store }: OwnState) {

@@ -33,7 +33,7 @@ export function readTools({ tools }: Pick<CreateFields, 'tools'>) {
     offered: [...offered.values()],
     /** The function tools as the response object shows them. */
     echo: sent.flatMap(({ echo }) => echo ?? []),
-    /** Types of tools that this server does not have. Agents send them always, so that they are no error. */
+    /** Types of tools that this server does not have. Agents always send them, so they are not an error. */
     skipped: [...skipped],
   };
 }

@@ -93,7 +93,7 @@ function decodeDrawing(
       strength,
       previewEvery: fields.genkey === '' ? 0 : defaultPreviewEvery,
       mostSteps: fields.add_sd_step_limit ?? adapter.add_sd_step_limit,
-      mostGuidance: fields.add_sd_cfg_limit ?? adapter.add_sd_cfg_limit,
+      maxGuidance: fields.add_sd_cfg_limit ?? adapter.add_sd_cfg_limit,
     },
     facts,
     parts,

@@ -73,7 +73,7 @@ export interface InterrogateParts extends DialectModel {
 }
 
 const instruction = 'Describe this picture in a single sentence, as its caption. Write nothing but the caption.';
-const longestCaption = 150;
+const maxCaptionLength = 150;
 
 export async function interrogate(call: Call, parts: InterrogateParts): Promise<Reply> {
   const { text, chat, readChat } = parts;
@@ -83,7 +83,7 @@ export async function interrogate(call: Call, parts: InterrogateParts): Promise<
   if (state.type === 'none' || !mediaInputs(state).image) {
     throw new AppError('model-missing', { capability: 'vision', flag: '--mmproj FILE' });
   }
-  const asked = { messages: [question(image)], max_tokens: longestCaption, reasoning_effort: 'none' };
+  const asked = { messages: [question(image)], max_tokens: maxCaptionLength, reasoning_effort: 'none' };
   // Without tools, including those of the server.
   const request = { ...(await readChat(asked, parts)), toolChoice: { type: 'none' } as const };
   const caption = wholeSentences((await fold(chat.reply(request, ticketFor(call, genkey)))).text);

@@ -134,7 +134,7 @@ export function fakeImage({ facts, script, notes = [], places = 100 }: FakeImage
       inTurn: (ticket, work) => {
         const place = queue.enter({
           client: ticket.client,
-          kind: { name: 'image', cost: 2, firstGuessSeconds: 20 },
+          kind: { name: 'image', cost: 2, initialEstimateSeconds: 20 },
           rank: ticket.rank,
         });
         return (async function* () {

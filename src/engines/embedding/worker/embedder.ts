@@ -22,7 +22,7 @@ interface EmbedderParts {
 }
 
 /** Maximum size of a result; as text it has about ten bytes per number. */
-const mostNumbers = 2 ** 24;
+const maxNumbers = 2 ** 24;
 
 /** Embeddings and ranking with one model. */
 export class Embedder {
@@ -49,7 +49,7 @@ export class Embedder {
     const limits = { maxTokens: facts.maxTokens, truncate };
     const read = await eachOf(inputs, signal, (input, index) => readInput(input, `input[${index}]`, words, limits));
     const count = used === 'none' ? sum(read.map(({ tokens }) => tokens.length)) : read.length;
-    const most = Math.floor(mostNumbers / facts.dimensions);
+    const most = Math.floor(maxNumbers / facts.dimensions);
     if (count > most) {
       const expected = `less: it makes ${count} vectors, and at most ${most} are possible`;
       throw new AppError('invalid-field', { field: 'input', expected });

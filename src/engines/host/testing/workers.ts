@@ -14,7 +14,7 @@ export interface FakeWorker<Outgoing, Incoming> {
   /** Grace time of its stop, once it is stopped. */
   stoppedWithin: number | undefined;
   say(message: Incoming, attachments?: Attachments): void;
-  pulse(pulse: { readonly hung?: boolean; readonly patienceMs?: number }): void;
+  pulse(pulse: { readonly hung?: boolean; readonly timeoutMs?: number }): void;
   exit(how?: Partial<ChildExit>): void;
 }
 
@@ -32,7 +32,7 @@ export function fakeWorkers<Outgoing, Incoming>() {
       lively: true,
       stoppedWithin: undefined,
       say: (message, attachments = []) => listeners.message(message, attachments),
-      pulse: (pulse) => listeners.pulse?.({ hung: false, patienceMs: 0, ...pulse }),
+      pulse: (pulse) => listeners.pulse?.({ hung: false, timeoutMs: 0, ...pulse }),
       exit: (how = {}) => {
         worker.lively = false;
         listeners.exit({ code: null, signal: 'SIGSEGV', lastLines: [], ...how });

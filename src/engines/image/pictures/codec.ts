@@ -18,7 +18,7 @@ interface SentPicture {
 export type Size = Pick<Pixels, 'width' | 'height'>;
 
 /** Bounds the memory; more than cameras make. */
-const mostPixels = 64_000_000;
+const maxPixels = 64_000_000;
 const formats = ['png', 'jpeg', 'webp', 'gif', 'tiff', 'heif'];
 const expected = 'a picture as PNG, JPEG, WebP, GIF, AVIF or TIFF that can be read';
 
@@ -90,10 +90,10 @@ export function withAlpha(colours: Pixels, { data, width, height }: Pixels): Pro
 
 async function opening(bytes: Uint8Array, field: string): Promise<Sharp> {
   try {
-    const picture = sharp(bytes, { limitInputPixels: mostPixels, failOn: 'error' });
+    const picture = sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error' });
     const { format, width, height } = await picture.metadata();
     if (format !== undefined && formats.includes(format) && width > 0 && height > 0) {
-      if (width * height <= mostPixels) return picture;
+      if (width * height <= maxPixels) return picture;
       throw tooLarge(field);
     }
   } catch (error) {
@@ -104,7 +104,7 @@ async function opening(bytes: Uint8Array, field: string): Promise<Sharp> {
 }
 
 function tooLarge(field: string): AppError {
-  return new AppError('invalid-field', { field, expected: `a picture of at most ${mostPixels / 1e6} million pixels` });
+  return new AppError('invalid-field', { field, expected: `a picture of at most ${maxPixels / 1e6} million pixels` });
 }
 
 async function raw(picture: Sharp, field: string): Promise<Pixels> {

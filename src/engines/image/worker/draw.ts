@@ -84,8 +84,8 @@ async function preview(drawn: Float32Array, { width, height, initial }: ImageReq
   return writePng(await (initial ? resized(pixels, size) : extended(pixels, size)));
 }
 
-const longestSide = 2048;
-const mostPictures = 16;
+const maxSide = 2048;
+const maxImages = 16;
 const mostSteps = 150;
 
 /** Parameters of a request, with notes about what could not be done. Throws for values out of range. */
@@ -93,9 +93,9 @@ export function planOf(
   request: Omit<ImageRequest, 'initial' | 'mask'>,
   given: { readonly initial: boolean; readonly shortened: boolean },
 ) {
-  within('width', request.width, longestSide);
-  within('height', request.height, longestSide);
-  within('the number of pictures', request.count, mostPictures);
+  within('width', request.width, maxSide);
+  within('height', request.height, maxSide);
+  within('the number of pictures', request.count, maxImages);
   const { name: sampler, note: samplerNote } = chosenName('sampler', request.sampler, samplers);
   const { name: scheduler, note: schedulerNote } = chosenName('scheduler', request.scheduler, schedulers);
   const asked = Math.min(mostSteps, Math.max(1, Math.round(request.steps)));

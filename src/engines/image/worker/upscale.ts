@@ -30,7 +30,7 @@ export interface UpscalingNetwork {
 export type NetworkOf = (scale: NetworkScale) => Promise<UpscalingNetwork>;
 
 /** Limit of the result, and of the output of a network. */
-const longestSide = 4096;
+const maxSide = 4096;
 
 /** Upscales with a built-in method. */
 export async function upscaledPicture(request: UpscaleRequest, networkOf: NetworkOf, signal: AbortSignal) {
@@ -49,14 +49,14 @@ export async function upscaledPicture(request: UpscaleRequest, networkOf: Networ
 
 /** Throws for a size out of range. */
 export function checkedSize({ width, height }: Size): Size {
-  within('width', width, longestSide);
-  within('height', height, longestSide);
+  within('width', width, maxSide);
+  within('height', height, maxSide);
   return { width, height };
 }
 
 /** Shrinks a picture if enlarging it by this scale would exceed the limit. */
 export function fitting(pixels: Pixels, scale: number): Promise<Pixels> {
-  const shrink = Math.min(1, longestSide / scale / Math.max(pixels.width, pixels.height));
+  const shrink = Math.min(1, maxSide / scale / Math.max(pixels.width, pixels.height));
   const scaled = (side: number): number => Math.max(1, Math.round(side * shrink));
   return resized(pixels, { width: scaled(pixels.width), height: scaled(pixels.height) });
 }

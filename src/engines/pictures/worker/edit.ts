@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 import { AppError } from '../../../core/errors.ts';
-import { type EditedPicture, mostPixels, type PictureEdit } from '../../../core/pictures.ts';
+import { type EditedPicture, maxPixels, type PictureEdit } from '../../../core/pictures.ts';
 
 /** Decoded pictures are large and seldom needed twice. */
 sharp.cache(false);
@@ -93,7 +93,7 @@ async function isOpaque(picture: EditedPicture): Promise<boolean> {
 function opened({ bytes, field }: EditedPicture): Sharp {
   // sharp throws at once for no bytes at all.
   if (bytes.byteLength === 0) throw broken(field);
-  return sharp(bytes, { limitInputPixels: mostPixels, failOn: 'truncated' }).autoOrient();
+  return sharp(bytes, { limitInputPixels: maxPixels, failOn: 'truncated' }).autoOrient();
 }
 
 function pngOf(picture: EditedPicture, image: Sharp): Promise<Uint8Array> {

@@ -10,7 +10,7 @@ import { runInMemory } from './memory-system.ts';
 const programHash = 'f975276f4f2a6de78613f197533aac2167d181b77020866d142d594bcc2a0e80';
 
 /** Watchdog time-out. A sentence takes a tenth of a second, one of digits some seconds, more on a slow machine. */
-const longestSayingMs = 120_000;
+const synthesisTimeoutMs = 120_000;
 
 /** The built-in synthesiser Flite: English, small and fast. */
 export async function openFlite({ path }: FliteOptions): Promise<Synthesiser> {
@@ -23,7 +23,7 @@ export async function openFlite({ path }: FliteOptions): Promise<Synthesiser> {
     voices: fliteVoices,
     readable,
     unheeded,
-    say: async (sentence, manner, watch) => watch.here(longestSayingMs, () => said(program, sentence, manner)),
+    say: async (sentence, manner, watch) => watch.here(synthesisTimeoutMs, () => said(program, sentence, manner)),
   };
 }
 

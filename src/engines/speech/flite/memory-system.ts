@@ -8,7 +8,7 @@ const create = 1;
 const truncate = 8;
 const allRights = 0xffffffffffffffffn;
 /** Bounds the recorded standard error. */
-const mostComplaints = 4000;
+const maxErrorLength = 4000;
 
 /** Thrown by `proc_exit` to unwind the program. */
 class Ended extends Error {
@@ -133,7 +133,7 @@ class MemorySystem {
         if (open) {
           open.file.write(open.position, piece);
           open.position += piece.length;
-        } else if (descriptor === 2 && this.complaints.length < mostComplaints) {
+        } else if (descriptor === 2 && this.complaints.length < maxErrorLength) {
           this.complaints += Buffer.from(piece).toString('utf8');
         }
         total += piece.length;

@@ -21,7 +21,7 @@ const rate = 24_000;
 const modelHash = 'ba4527a874b42b21e35f468c10d326fdff3c7fc8cac1f85e9eb6c0dfc35c334a';
 
 /** Watchdog time-out; a sentence takes seconds, more on a slow machine. */
-const longestSayingMs = 300_000;
+const synthesisTimeoutMs = 300_000;
 
 /** Pauses in seconds, by the last mark of a piece. */
 const pauses = { sentence: 0.32, clause: 0.14, none: 0.04 } as const;
@@ -35,7 +35,9 @@ export async function openKokoro({ model, voices, espeak, threads }: KokoroOptio
   const say: Synthesiser['say'] = async (text, { voice, speed }, watch, signal): Promise<Sound> => {
     const blend = readBlend(voice);
     const language = spokenLanguage(blend);
-    const phonemes = watch.here(longestSayingMs, () => phonemesOf(text, language, (one) => pronounce(one, language)));
+    const phonemes = watch.here(synthesisTimeoutMs, () =>
+      phonemesOf(text, language, (one) => pronounce(one, language)),
+    );
     const pieces: Float32Array[] = [];
     for (const part of splitPhonemes(phonemes)) {
       const tokens = tokensOf(part);
@@ -48,7 +50,7 @@ export async function openKokoro({ model, voices, espeak, threads }: KokoroOptio
         style,
         speed: { data: Float32Array.of(speed), shape: [1] },
       };
-      const { waveform } = await watch.aside(longestSayingMs, () => session.run(inputs, signal));
+      const { waveform } = await watch.aside(synthesisTimeoutMs, () => session.run(inputs, signal));
       if (!waveform) throw failed('the model gives no waveform');
       pieces.push(withPause(waveform.data, rate, pauseAfter(part) / speed));
     }

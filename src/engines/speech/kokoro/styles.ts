@@ -32,7 +32,7 @@ export class StyleTables {
     return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
   }
 
-  /** The style of a blend for a text of so many tokens. */
+  /** The style of a blend for a text of this many tokens. */
   async style(blend: Blend, tokens: number): Promise<Float32Array> {
     const tables = await Promise.all(
       blend.map(async ({ name, weight }) => ({ table: await this.table(name), weight })),

@@ -35,7 +35,7 @@ export function readAddresses(text: string): string {
     .replace(fileName, (_, name: string, ending: string) => `${namePart(name)} dot ${endingWord(ending)}`);
 }
 
-/** Without protocol, `www` and parameters, which nobody reads aloud. */
+/** Without protocol, `www` and query, which people do not read aloud. */
 function webAddress(address: string): string {
   const plain = address
     .replace(/^https?:\/\//i, '')

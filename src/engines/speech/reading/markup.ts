@@ -1,4 +1,4 @@
-/** Pictures, with what joins and varies them. Symbols of the keyboard are no pictures. */
+/** Pictures, with what joins and varies them. Keyboard symbols are not included. */
 const emoji =
   /(?:\p{Extended_Pictographic}|[\u{1f1e6}-\u{1f1ff}]|[\u{1f3fb}-\u{1f3ff}])(?:\ufe0e|\ufe0f|\u200d|\u20e3)*/gu;
 /** They are symbols that are read, or that are left to others. */

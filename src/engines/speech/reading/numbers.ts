@@ -5,13 +5,13 @@ const small =
 const tens = 'zero ten twenty thirty forty fifty sixty seventy eighty ninety'.split(' ');
 const scales = ['', 'thousand', 'million', 'billion', 'trillion'];
 /** Longer numbers are read digit by digit. */
-const mostDigits = 3 * scales.length;
+const maxDigits = 3 * scales.length;
 
 /** A whole number in words: `1,234` is "one thousand two hundred thirty-four". Leading zeros are read one by one. */
 export function cardinal(number: string): string {
   const plain = number.replace(/,/g, '');
   if (!/^\d+$/.test(plain)) return number;
-  if ((plain.length > 1 && plain.startsWith('0')) || plain.length > mostDigits) return digits(plain);
+  if ((plain.length > 1 && plain.startsWith('0')) || plain.length > maxDigits) return digits(plain);
   const groups: string[] = [];
   for (let end = plain.length, scale = 0; end > 0; end -= 3, scale += 1) {
     const value = Number(plain.slice(Math.max(0, end - 3), end));

@@ -135,7 +135,7 @@ const capitals = /(?<![\p{L}\p{N}'\u2019&])([A-Z]{2,6})(s|['\u2019]s)?(?![\p{L}\
 const dotted = /(?<![\w.])(?:[A-Z]\.){2,6}(?![\w])/g;
 const mixed = /(?<![\p{L}\p{N}])([A-Z]{1,4})-?(\d{1,4})(?![\p{L}\p{N}.,:])/gu;
 
-/** Acronyms letter by letter, except those that are read as words. A text in capitals is no row of acronyms. */
+/** Acronyms letter by letter, except those that are read as words. Text in capitals is not treated as acronyms. */
 export function readAcronyms(text: string): string {
   const shouted = isShouted(text);
   return text

@@ -3,7 +3,7 @@ import { inner, readFieldHead, readMessage, text, textOf, writeMessage } from '.
 
 /** `metadata_props` of a model, and the fields of an entry. */
 const field = { metadata: 14, key: 1, value: 2 } as const;
-const longestEntry = 2 ** 20;
+const maxEntryBytes = 2 ** 20;
 /** Longer than any field without its value. */
 const headBytes = 20;
 
@@ -29,7 +29,7 @@ async function metadataOf(file: FileHandle, size: number): Promise<ReadonlyMap<s
     const known = parsed(() => readFieldHead(head));
     if (!known || at + known.start + known.length > size) return undefined;
     at += known.start;
-    if (known.number === field.metadata && known.length <= longestEntry) {
+    if (known.number === field.metadata && known.length <= maxEntryBytes) {
       const entry = await read(file, at, known.length);
       const texts = parsed(() => new Map(readMessage(entry).map(({ number, value }) => [number, value])));
       const [key, value] = [field.key, field.value].map((number) => texts?.get(number));

@@ -20,7 +20,7 @@ interface Speaker {
 }
 
 /** Watchdog time-out; a sentence takes seconds on a slow machine. */
-const longestSayingMs = 300_000;
+const synthesisTimeoutMs = 300_000;
 
 /** Pause after a sentence; the library adds none. */
 const pauseSeconds = 0.2;
@@ -43,7 +43,7 @@ export async function openSherpa({ model, threads }: SherpaOptions): Promise<Syn
     say: async (text, { voice, speed }, watch) => {
       const index = voices.findIndex(({ name }) => name === voice);
       const sid = Math.max(0, index);
-      const { samples, sampleRate: rate } = await watch.aside(longestSayingMs, () =>
+      const { samples, sampleRate: rate } = await watch.aside(synthesisTimeoutMs, () =>
         speaker.generateAsync({ text, sid, speed, enableExternalBuffer: false }),
       );
       const paused = new Float32Array(samples.length + Math.round((pauseSeconds / speed) * rate));

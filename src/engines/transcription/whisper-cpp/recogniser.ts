@@ -8,7 +8,7 @@ import { readWhisperHeader } from './model-file.ts';
 import { spokenWords, wholeSegments } from './segments.ts';
 
 /** Watchdog time-out of a chunk. */
-const longestChunkMs = 5 * 60_000;
+const chunkTimeoutMs = 5 * 60_000;
 
 /** Recogniser with whisper.cpp: many languages, translation, word timestamps. */
 export async function openWhisper(
@@ -33,7 +33,7 @@ export function whisperRecogniser(
     facts: { name, languages: multilingual ? languageCodes : ['en'], translates: multilingual },
     // Whisper's window is 30 seconds; it would cut longer audio at worse positions.
     longestSeconds: 29,
-    patienceMs: () => longestChunkMs,
+    timeoutMs: () => chunkTimeoutMs,
     notes: ({ suppressNonSpeech }) =>
       suppressNonSpeech && !driver.suppressesNonSpeech
         ? [`suppress_non_speech has no effect: ${name} decides for itself`]

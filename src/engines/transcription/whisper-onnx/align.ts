@@ -125,7 +125,7 @@ export function joinWords(tokens: readonly Uint8Array[], language: string): read
 }
 
 /** Twice this is the longest time of a word. */
-const longestUsual = 0.7;
+const maxMedianSeconds = 0.7;
 
 /**
  * Words with their times. `starts` has the time of each token, and of the end. The attention of a word before a pause reaches over
@@ -139,8 +139,8 @@ export function timeWords(words: readonly TokenWord[], starts: readonly number[]
     return { word, start, end: Math.max(start, starts[at] ?? start) };
   });
   const lengths = timed.map(({ start, end }) => end - start).filter((length) => length > 0);
-  const usual = lengths.sort((one, other) => one - other)[Math.floor(lengths.length / 2)] ?? longestUsual;
-  const longest = 2 * Math.min(usual, longestUsual);
+  const median = lengths.sort((one, other) => one - other)[Math.floor(lengths.length / 2)] ?? maxMedianSeconds;
+  const longest = 2 * Math.min(median, maxMedianSeconds);
   return timed.map(({ word, start, end }, index) => {
     if (index === 0) return { word, start: Math.max(start, end - longest), end };
     return { word, start, end: Math.min(end, start + longest) };

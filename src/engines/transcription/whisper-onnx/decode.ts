@@ -34,8 +34,8 @@ export interface DecodeOptions {
 /** Half of the context; more is repetition. */
 const mostTokens = 224;
 /** A text that deflate makes so much smaller repeats itself. */
-const mostCompression = 2.4;
-const leastLogprob = -1;
+const maxCompression = 2.4;
+const minLogprob = -1;
 const temperatureStep = 0.2;
 
 /**
@@ -46,8 +46,8 @@ export async function decodeWindow(decoder: Decoder, start: DecoderState, option
   let best: Decoded | undefined;
   for (const temperature of temperatures(options.temperature)) {
     const attempt = await write(decoder, start, { ...options, temperature });
-    const repeats = compression(options.textOf(attempt.tokens)) > mostCompression;
-    if (!repeats && attempt.averageLogprob >= leastLogprob) return attempt;
+    const repeats = compression(options.textOf(attempt.tokens)) > maxCompression;
+    if (!repeats && attempt.averageLogprob >= minLogprob) return attempt;
     if (!repeats && (!best || attempt.averageLogprob > best.averageLogprob)) best = attempt;
   }
   return best ?? { tokens: [], averageLogprob: Number.NEGATIVE_INFINITY, temperature: 1 };

@@ -12,12 +12,12 @@ import { logProbability, splitSegments, type TokenRoles } from './rules.ts';
 import { WhisperTokenizer } from './tokenizer.ts';
 
 /** What is cut off at the end of a window is heard again if it is longer than this. */
-const shortestRest = 1;
+const minRest = 1;
 /** A window whose text is improbable, too, has no speech. */
-const mostSilence = 0.6;
-const leastLogprob = -1;
+const maxNoSpeech = 0.6;
+const minLogprob = -1;
 /** Half of the context of the decoder, less one. */
-const longestPrompt = 223;
+const maxPromptTokens = 223;
 
 interface Loaded {
   readonly network: WhisperNetwork;
@@ -36,7 +36,7 @@ export async function openWhisperOnnx(
   return {
     facts: { name, languages: languageCodes.filter((code) => loaded.languages.has(code)), translates: true },
     longestSeconds: 29,
-    patienceMs: () => 5 * 60_000,
+    timeoutMs: () => 5 * 60_000,
     notes: () => [],
     recognise: (samples, task, signal) => recognise(samples, task, { ...loaded, signal }),
     close: () => loaded.network.close(),
@@ -92,7 +92,7 @@ async function recognise(samples: Float32Array, task: TranscriptionTask, parts: 
     const offset = from / soundRate;
     segments.push(...heard.segments.map((segment) => moved(segment, offset)));
     const rest = samples.length / soundRate - offset - heard.seconds;
-    if (rest < shortestRest || heard.seconds < shortestRest) break;
+    if (rest < minRest || heard.seconds < minRest) break;
     from += Math.round(heard.seconds * soundRate);
   }
   return { text: segments.map(({ text }) => text).join(''), language: language ?? 'en', segments };
@@ -120,7 +120,7 @@ async function recogniseWindow(samples: Float32Array, task: TranscriptionTask, p
         textOf: (tokens) => tokenizer.decode(tokens),
         signal,
       });
-      if (silence > mostSilence && decoded.averageLogprob < leastLogprob) return { language, seconds, segments: [] };
+      if (silence > maxNoSpeech && decoded.averageLogprob < minLogprob) return { language, seconds, segments: [] };
       const { segments, heardSeconds } = splitSegments(decoded.tokens, seconds, roles);
       const texts = segments.map(({ tokens, ...times }) => ({
         ...times,
@@ -153,7 +153,7 @@ async function begin(window: WhisperWindow, task: TranscriptionTask, { tokenizer
     const likeliest = [...languages].reduce((best, each) => (chance(each) > chance(best) ? each : best));
     const [language, token] = [...languages].find(([code]) => code === task.language) ?? likeliest;
     const given = [start, token, tokenizer.special(task.translate ? 'translate' : 'transcribe')];
-    const prompt = task.prompt.trim() === '' ? [] : tokenizer.encode(` ${task.prompt.trim()}`).slice(-longestPrompt);
+    const prompt = task.prompt.trim() === '' ? [] : tokenizer.encode(` ${task.prompt.trim()}`).slice(-maxPromptTokens);
     const replace = (next: DecoderState): void => {
       state.release();
       state = next;

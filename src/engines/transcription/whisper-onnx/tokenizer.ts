@@ -67,7 +67,7 @@ const none = new Uint8Array();
 const words =
   /'(?:s|t|re|ve|m|ll|d)| ?\p{L}{1,200}| ?\p{N}{1,200}| ?[^\s\p{L}\p{N}]{1,200}|\s{1,200}(?!\S)|\s{1,200}/gu;
 
-/** GPT-2's visible stand-ins for bytes: printable ones stand for themselves, the others are counted from 256. */
+/** GPT-2's visible stand-ins for bytes: printable bytes map to themselves, the others to code points from 256. */
 const characterOf: readonly string[] = standIns();
 const byteOf: ReadonlyMap<string, number> = new Map(characterOf.map((character, byte) => [character, byte]));
 

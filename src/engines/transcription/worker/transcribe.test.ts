@@ -33,7 +33,7 @@ async function play(scene: Scene) {
   const recogniser: Recogniser = {
     facts: { name: 'ear', languages: ['en', 'fr'], translates: false },
     longestSeconds: 5,
-    patienceMs: (length) => 1000 * length,
+    timeoutMs: (length) => 1000 * length,
     notes: ({ prompt }) => (prompt === '' ? [] : ['prompt has no effect']),
     recognise: async (samples) => {
       lengths.push(samples.length / rate);

@@ -49,8 +49,8 @@ export async function transcribe(
   async function recognise({ start, end }: Span): Promise<Heard> {
     signal.throwIfAborted();
     const piece = recent.slice(start, end);
-    const patience = recogniser.patienceMs(piece.length / soundRate);
-    const heard = await watch.aside(patience, () => recogniser.recognise(piece, task, signal));
+    const timeoutMs = recogniser.timeoutMs(piece.length / soundRate);
+    const heard = await watch.aside(timeoutMs, () => recogniser.recognise(piece, task, signal));
     signal.throwIfAborted();
     return heard;
   }

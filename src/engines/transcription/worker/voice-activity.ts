@@ -9,11 +9,11 @@ const windowSamples = 512;
 /** Windows before yielding to the event loop: two seconds of audio, some 30 ms. */
 const windowsAtOnce = 64;
 /** Watchdog time-out of such a batch. */
-const longestStepMs = 20_000;
+const stepTimeoutMs = 20_000;
 /** Maximum time between the start of speech and its detection. */
 const lookBack = soundRate;
 /** Longer speech is reported in parts. */
-const longestSpan = 30 * soundRate;
+const maxSpan = 30 * soundRate;
 
 export interface Activity {
   /** Completed spans of speech, in order. */
@@ -56,10 +56,10 @@ export class VoiceActivity {
       signal.throwIfAborted();
       const earliest = Math.max(0, heard - lookBack);
       heard += step.length;
-      const spans = [...watch.here(longestStepMs, () => this.#hear(step))];
+      const spans = [...watch.here(stepTimeoutMs, () => this.#hear(step))];
       const speaking = this.vad.isDetected();
       begun = speaking ? (spans.length > 0 ? earliest : (begun ?? earliest)) : undefined;
-      if (begun !== undefined && heard - begun > longestSpan) {
+      if (begun !== undefined && heard - begun > maxSpan) {
         // Otherwise the library would buffer all audio until the next pause.
         spans.push(...this.#flush(watch));
         begun = Math.max(0, heard - lookBack);
@@ -71,7 +71,7 @@ export class VoiceActivity {
   }
 
   #flush(watch: SpeechTools['watch']): readonly Span[] {
-    return watch.here(longestStepMs, () => {
+    return watch.here(stepTimeoutMs, () => {
       this.vad.flush();
       return this.#found();
     });

@@ -85,7 +85,7 @@ function continuesTurn(fields: ChatFields): boolean {
 const tiers: ReadonlySet<string> = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
 const otherTiers: Readonly<Record<string, string>> = { off: 'none', ultra: 'max', highest: 'max', lowest: 'minimal' };
 
-/** An unknown tier counts as medium, and is no reason to refuse the request. */
+/** An unknown tier counts as medium. */
 function decodeReasoning({ reasoning, ...fields }: ChatFields) {
   const effort = fields.reasoning_effort ?? reasoning.effort ?? (reasoning.enabled === false ? 'none' : undefined);
   const tokens = fields.thinking_budget_tokens ?? fields.reasoning_budget_tokens ?? reasoning.max_tokens;

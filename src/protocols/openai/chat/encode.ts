@@ -1,7 +1,7 @@
 import { type FinishReason, type GenerationEvent, type TokenLogprob, unreachable } from '../../../core/events.ts';
 import type { Generation } from '../../../core/fold.ts';
 import { dataFrame } from '../../../http/sse.ts';
-import { tokenPieces } from '../../spoken-tokens.ts';
+import { tokenPieces } from '../../logprob-alignment.ts';
 import type { ChoiceWriter } from '../answer.ts';
 import {
   type ChunkShape,

@@ -1,7 +1,7 @@
 import { type GenerationEvent, type PromptToken, type TokenLogprob, unreachable } from '../../../core/events.ts';
 import type { Generation } from '../../../core/fold.ts';
 import { dataFrame } from '../../../http/sse.ts';
-import { spokenTokens } from '../../spoken-tokens.ts';
+import { alignedLogprobs } from '../../logprob-alignment.ts';
 import type { ChoiceWriter } from '../answer.ts';
 import {
   type ChunkShape,
@@ -22,7 +22,7 @@ const beforeReply: ReadonlySet<GenerationEvent['type']> = new Set(['start', 'war
 export function completionChoice(shape: ChunkShape, echo: string, count: number | undefined): ChoiceWriter {
   const open = `${shape.head}"choices":[{"index":${shape.index},"text":`;
   const notes = chunkNotes(shape);
-  const spoken = spokenTokens();
+  const spoken = alignedLogprobs();
   let offset = characters(echo);
   const prompt: PromptToken[] = [];
   let begun = echo === '';

@@ -6,7 +6,7 @@ import { afterSampling, generationFields, projector, promptLogprobs, readReplies
 type Tokens = readonly number[];
 export type Prompt = string | Tokens;
 
-const mostPrompts = 128;
+const maxPrompts = 128;
 
 /** Each prompt gets its own group of replies. Only an explicit null means an empty prompt. */
 const readPrompts: f.Read<readonly Prompt[]> = f.described(f.promptsSchema, (value, path) => {
@@ -16,7 +16,7 @@ const readPrompts: f.Read<readonly Prompt[]> = f.described(f.promptsSchema, (val
   if (!Array.isArray(value) || value.length === 0) throw f.wrong(path, expected);
   const prompts: readonly unknown[] = value;
   if (isTokens(prompts)) return [prompts];
-  if (prompts.length > mostPrompts) throw f.wrong(path, `an array of at most ${mostPrompts} prompts`);
+  if (prompts.length > maxPrompts) throw f.wrong(path, `an array of at most ${maxPrompts} prompts`);
   return prompts.map((one) => {
     if (typeof one === 'string' || isTokens(one)) return one;
     throw f.wrong(path, expected);

@@ -1,7 +1,7 @@
 import type { OutputFormat, Size } from '../../../core/pictures.ts';
 import * as f from '../../fields.ts';
 import { drawingFields, looseSwitch, optionalLoose, unusedDrawingFields } from '../../pictures/fields.ts';
-import { mostPictures } from '../../pictures/request.ts';
+import { maxImages } from '../../pictures/request.ts';
 import { readOptionalPicture, type SentPicture } from '../../pictures/sent-picture.ts';
 import { unsupportedField } from '../errors.ts';
 
@@ -62,7 +62,7 @@ const readSeveral: f.Read<readonly SentPicture[]> = f.described(
 
 const answerFields = {
   model: f.withSchema(f.textSchema, f.aside('approximated', 'Any name: the image model of the server is used.')),
-  n: f.honoured(countBetween(1, mostPictures, 1), `1 to ${mostPictures}.`),
+  n: f.honoured(countBetween(1, maxImages, 1), `1 to ${maxImages}.`),
   size: f.honoured(readSize, 'Any; moved to what the model can draw. The reply has the true one.'),
   width: f.honoured(optionalLoose, 'size wins.'),
   height: f.honoured(optionalLoose, 'As width.'),

@@ -7,7 +7,7 @@ type Piece = Pick<TextDelta, 'text' | 'logprobs'>;
  * The figures of the tokens that a reply shows, piece by piece. Events also carry those of end tokens, stop texts and
  * marks, or of text that is held back as a possible mark. Thinking and text share a matcher: figures of both may come mixed.
  */
-export function spokenTokens(): (piece: Piece) => readonly TokenLogprob[] | undefined {
+export function alignedLogprobs(): (piece: Piece) => readonly TokenLogprob[] | undefined {
   const match = tokenMatcher();
   return (piece) => match(piece).shown;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TokenLogprob } from '../core/events.ts';
-import { spokenTokens } from './spoken-tokens.ts';
+import { alignedLogprobs } from './logprob-alignment.ts';
 
 const ofBytes = (bytes: readonly number[]): TokenLogprob => ({
   token: 1,
@@ -16,7 +16,7 @@ type Step = readonly [text: string, tokens: readonly string[] | undefined];
 
 /** The texts of the tokens that each piece tells. */
 function tokensOfSteps(steps: readonly Step[]): (readonly string[] | undefined)[] {
-  const spoken = spokenTokens();
+  const spoken = alignedLogprobs();
   return steps.map(([text, tokens]) =>
     spoken({ text, ...(tokens ? { logprobs: tokens.map(token) } : {}) })?.map((each) => each.text),
   );
@@ -95,20 +95,20 @@ test.each<[string, readonly Step[], (readonly string[] | undefined)[]]>([
     ],
     [undefined, [' Hi']],
   ],
-])('spokenTokens: %s', (_, steps, expected) => {
+])('alignedLogprobs: %s', (_, steps, expected) => {
   expect(tokensOfSteps(steps)).toEqual(expected);
 });
 
-test('spokenTokens: keeps all tokens of a character', () => {
+test('alignedLogprobs: keeps all tokens of a character', () => {
   const [first, second] = [ofBytes([0xf0, 0x9f]), ofBytes([0x98, 0x80])];
-  expect(spokenTokens()({ text: '\u{1F600}', logprobs: [first, second, token('</s>')] })).toEqual([first, second]);
+  expect(alignedLogprobs()({ text: '\u{1F600}', logprobs: [first, second, token('</s>')] })).toEqual([first, second]);
 });
 
-test('spokenTokens: tokens add up to the text however it is cut', () => {
+test('alignedLogprobs: tokens add up to the text however it is cut', () => {
   const words = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 8 });
   fc.assert(
     fc.property(words, fc.array(fc.nat(3), { maxLength: 8 }), (texts, holds) => {
-      const spoken = spokenTokens();
+      const spoken = alignedLogprobs();
       const all: TokenLogprob[] = [];
       let held = '';
       for (const [index, word] of texts.entries()) {
