@@ -130,3 +130,10 @@ export function readToolResult(result: string, attach: Attach): Content {
 function isMedium(item: unknown): item is { type: Medium['kind']; data: string; mimeType?: unknown } {
   return isObject(item) && (item.type === 'image' || item.type === 'audio') && typeof item.data === 'string';
 }
+
+/** The conversation with this system prompt, unless it has one. */
+export function withSystem(conversation: Conversation, prompt: string): Conversation {
+  const { messages } = conversation;
+  if (prompt === '' || messages.some(({ role }) => role === 'system')) return conversation;
+  return { ...conversation, messages: [{ role: 'system', content: text(prompt) }, ...messages] };
+}

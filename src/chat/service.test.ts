@@ -14,7 +14,7 @@ const ticket = { genkey: '', client: 'test', signal: new AbortController().signa
 
 function chatWith(
   replies: Parameters<typeof scriptedText>[0],
-  options: { jinja?: boolean; tools?: boolean; template?: string; silent?: ChatTags } = {},
+  options: { jinja?: boolean; tools?: boolean; template?: string; silent?: ChatTags; system?: string } = {},
 ) {
   const script = scriptedText(replies);
   const text = options.template ?? template;
@@ -27,6 +27,7 @@ function chatWith(
     templateText: text,
     template: () => (options.jinja ? compileTemplate(text).then(inlineTemplate) : Promise.resolve(undefined)),
     templateTools: options.tools ?? false,
+    systemPrompt: options.system ?? '',
     serverVariables: {},
     now: () => new Date(0),
     newCallId: () => `call_${++ids}`,
@@ -431,3 +432,18 @@ describe('chatService: reply without thinking', () => {
 async function* replay(events: readonly GenerationEvent[]): AsyncGenerator<GenerationEvent> {
   yield* events;
 }
+
+test.each([{ jinja: true }, { jinja: false }])(
+  'systemPrompt: begins chats that have no system message, with %j',
+  async (options) => {
+    const { chat } = chatWith([], { ...options, system: 'You are Foo.' });
+    const request = chatRequest('Hi');
+    expect((await chat.render(request)).prompt).toMatch(/^<\|im_start\|>system\nYou are Foo\.<\|im_end\|>\n/);
+    const messages = [{ role: 'system' as const, content: [{ type: 'text' as const, text: 'Own.' }] }];
+    const own = {
+      ...request,
+      conversation: { ...request.conversation, messages: [...messages, ...request.conversation.messages] },
+    };
+    expect((await chat.render(own)).prompt).not.toContain('You are Foo.');
+  },
+);

@@ -5,6 +5,7 @@ import type { Reservation, TextService } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { firstThatFits, type Step, withEarlier } from './generation-steps.ts';
+import { withSystem } from './messages.ts';
 import { type ChatPrompt, chatPrompt, usesTemplate } from './prompt.ts';
 import { ReasoningSplitter, type ReplyPart, thinkingTags } from './reasoning.ts';
 import type { PromptTemplate } from './rendering/threads.ts';
@@ -29,6 +30,8 @@ interface ChatParts {
   /** Undefined unless the server renders templates; compiled on first use. */
   readonly template: () => Promise<PromptTemplate | undefined>;
   readonly templateTools: boolean;
+  /** For conversations that have none; may be empty. */
+  readonly systemPrompt?: string;
   readonly serverVariables: Readonly<Record<string, unknown>>;
   readonly now: () => Date;
   readonly newCallId: () => string;
@@ -57,7 +60,8 @@ export function chatService(parts: ChatParts): ChatService {
   const warned = new Set<string>();
 
   async function render(request: ChatRequest, signal?: AbortSignal): Promise<ChatPrompt> {
-    const { conversation, toolChoice } = request;
+    const { toolChoice } = request;
+    const conversation = withSystem(request.conversation, parts.systemPrompt ?? '');
     const tools = toolChoice.type === 'none' ? [] : conversation.tools;
     return chatPrompt(
       { ...conversation, tools },

@@ -7,7 +7,7 @@ const neverIgnored: ReadonlySet<FlagKey> = new Set(['ssl']);
 
 /** A model that is downloaded if it is not here yet: on the hub, at an address, or by any name (`name:`). */
 export function isRemoteModel(name: string): boolean {
-  return /^(https?:\/\/|hf:|name:|npm:|hf\.co\/|huggingface\.co\/)/i.test(name);
+  return /^(https?:\/\/|hf:|name:|npm:|ollama:|hf\.co\/|huggingface\.co\/)/i.test(name);
 }
 
 /** Checks at startup that files exist. Those of unsupported flags are not checked, because nothing opens them. */

@@ -55,6 +55,15 @@ describe('deleteModel', () => {
     expect(readdirSync(join(folder, 'a--b'))).toEqual(['notes.txt']);
   });
 
+  test("deletes the config and the licence of a model of Ollama's registry with it", async () => {
+    const own = 'ollama--library--qwen3';
+    const folder = folderWith(
+      ...['4b.gguf', '8b.gguf', '8b.kcpps', '8b.license.txt'].map((end) => `${own}/qwen3-${end}`),
+    );
+    await deleteModel(join(folder, own, 'qwen3-8b.gguf'), folder);
+    expect(readdirSync(join(folder, own))).toEqual(['qwen3-4b.gguf']);
+  });
+
   test('deletes a download that was never finished', async () => {
     const folder = folderWith('a--b/m.gguf.part', 'a--b/m.gguf.part.etag');
     expect((await deleteModel(join(folder, 'a--b', 'm.gguf'), folder)).bytes).toBe(20);

@@ -35,7 +35,12 @@ export async function filesOfModel(path: string, folder: string): Promise<Deleti
   const others = names.map(wholeName).filter((name) => !isPart(name));
   const isAlone = variantsOf(others.map((other) => ({ path: other, bytes: 0 }))).length === 0;
   const isRepository = dirname(own) === (await realpath(folder)) && repositoryFolder.test(basename(own));
-  const belongs = (name: string) => isPart(name) || (isRepository && isAlone && /\.gguf$/i.test(name));
+  // The config and the licence of a model of Ollama's registry.
+  const isText = (name: string) =>
+    basename(own).startsWith('ollama--') &&
+    /\.(kcpps|license\.txt)$/.test(name) &&
+    isPart(name.replace(/\.(kcpps|license\.txt)$/, '.gguf'));
+  const belongs = (name: string) => isPart(name) || isText(name) || (isRepository && isAlone && /\.gguf$/i.test(name));
   const files: string[] = [];
   let bytes = 0;
   for (const name of names.filter((one) => belongs(wholeName(one)))) {

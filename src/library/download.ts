@@ -21,8 +21,17 @@ interface Wanted {
   readonly mustBeNew?: boolean;
 }
 
-/** `progress` gets the bytes so far, and in total if known. */
+/** A part of a download that has a digest of its own. */
+export interface LayerProgress {
+  /** `sha256:` and 64 hexadecimal digits. */
+  readonly digest: string;
+  readonly done: number;
+  readonly total: number;
+}
+
 export interface DownloadParts extends RangeParts {
+  /** Bytes so far, and in total if known. */
+  readonly progress: (done: number, total: number | undefined, layer?: LayerProgress) => void;
   /** Called before the file is written. */
   readonly begins?: (target: string) => Promise<void>;
 }

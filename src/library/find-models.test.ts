@@ -52,6 +52,16 @@ describe('findModels: plain folders', () => {
     expect(await names(place(folder))).toEqual(['big-00001-of-00003']);
   });
 
+  test("names models of Ollama's registry as Ollama does", async () => {
+    const folder = folderWith({
+      'ollama--library--qwen3/qwen3-8b.gguf': 'x',
+      'ollama--library--qwen3/qwen3-latest.gguf': 'x',
+      'ollama--library--qwen3/mmproj-qwen3-8b.gguf': 'x',
+      'ollama--reg.example_5000--owner--x/x-q4.gguf': 'x',
+    });
+    expect(await names(place(folder))).toEqual(['qwen3:8b', 'qwen3', 'reg.example:5000/owner/x:q4']);
+  });
+
   test('a missing folder has no models', async () => {
     expect(await names(place(join(root, 'nowhere')))).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
+import { ollamaFileName } from './ollama/name.ts';
 import type { Place } from './places.ts';
 
 /** Later parts of a split model, which is listed by its first part. */
@@ -24,7 +25,9 @@ async function filesOf({ program, folder, layout }: Place): Promise<readonly Fou
   const paths = await filesBelow(folder, /\.gguf$/i);
   return paths.map((path) => {
     const repository = folderRepository(folder, relative(folder, path));
-    return { name: basename(path).replace(/\.gguf$/i, ''), path, program, ...(repository && { repository }) };
+    const stem = basename(path).replace(/\.gguf$/i, '');
+    const name = (repository && ollamaFileName(repository.id, stem)) ?? stem;
+    return { name, path, program, ...(repository && { repository }) };
   });
 }
 

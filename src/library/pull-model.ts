@@ -15,6 +15,8 @@ export interface PulledModel {
   readonly projector: string | undefined;
   /** The new name of its repository, if that was moved. */
   readonly movedTo?: string | undefined;
+  /** Settings that it comes with, by their keys in config files. */
+  readonly preset?: Readonly<Record<string, unknown>>;
 }
 
 /** The variant of a tag, or the one to take where none is named; undefined if there is none. Throws if this model should not be downloaded. */
@@ -59,7 +61,10 @@ export async function pullModel(
   const missing = [];
   for (const file of wanted) if ((await sizeOf(place(file))) !== file.bytes) missing.push(file);
   await mkdir(target, { recursive: true });
-  await checkSpace(target, missing, place);
+  await checkSpace(
+    target,
+    missing.map((file) => ({ bytes: file.bytes, target: place(file) })),
+  );
   const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0);
   const done = new Map(wanted.map((file) => [file, file.bytes]));
   for (const file of missing) done.set(file, await partBytes(place(file)));
@@ -104,9 +109,13 @@ function ownName({ path }: HubFile, { files }: HubRepository): string {
   return same.length > 1 ? path.replaceAll('/', '_') : name;
 }
 
-async function checkSpace(folder: string, files: readonly HubFile[], place: (file: HubFile) => string): Promise<void> {
+/** Rejects if these files do not fit on the disk. */
+export async function checkSpace(
+  folder: string,
+  files: readonly { readonly bytes: number; readonly target: string }[],
+): Promise<void> {
   let needed = 0;
-  for (const file of files) needed += file.bytes - (await partBytes(place(file)));
+  for (const { bytes, target } of files) needed += bytes - (await partBytes(target));
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
   if (needed + Math.min(needed, reservedBytes) <= free) return;

@@ -461,8 +461,29 @@ describe('readSource', () => {
   });
 
   test.each([
+    ['model', 'model:latest'],
+    ['qwen3:8b', 'qwen3:8b'],
+    ['library/qwen3', 'qwen3:latest'],
+    ['owner/name:7b-instruct', 'owner/name:7b-instruct'],
+    ['ollama:owner/name', 'owner/name:latest'],
+    ['ollama:owner/name:Q4_K_M', 'owner/name:Q4_K_M'],
+    ['https://ollama.com/library/qwen3:8b', 'qwen3:8b'],
+    ['registry.example/a/b:c', 'a/b:c'],
+  ])('%s is a model of a registry of Ollama', (text, short) => {
+    const source = readSource(text);
+    if (source?.type !== 'ollama') expect.fail(JSON.stringify(source));
+    const { namespace, model, tag } = source.name;
+    expect(`${namespace === 'library' ? '' : `${namespace}/`}${model}:${tag}`).toBe(short);
+    expect(readSource(sourceName(source))).toEqual(source);
+  });
+
+  test.each(['owner/name', 'owner/name:Q4_K_M', 'owner/name:ud-q4_k_xl', 'hf:owner/name:8b', 'owner/name/a.gguf'])(
+    '%s is a model of the hub',
+    (text) => expect(readSource(text)).toMatchObject({ type: 'model', repository: 'owner/name' }),
+  );
+
+  test.each([
     '',
-    'model',
     'owner/name/file.bin',
     'owner/name:../x',
     'https://huggingface.co/owner/name/blob/main/..%2fx.gguf',

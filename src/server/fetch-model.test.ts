@@ -1,9 +1,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
-import { defaultSettings } from '../config/flags.ts';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { defaultSettings, type FlagKey, type Settings } from '../config/flags.ts';
 import { testHub } from '../library/testing/hub.ts';
+import { openRegistry } from '../library/testing/registry.ts';
 import { Terminal } from '../observe/terminal.ts';
 import { withFetchedModel } from './fetch-model.ts';
 
@@ -23,18 +24,19 @@ function computer(base: string, { files = [] as string[], offline = false, hasVi
   const write = (piece: string) => {
     text += piece;
   };
-  const fetchModel = (model: string, more = {}) =>
+  const fetchModel = (model: string, more: Partial<Settings> = {}) =>
     withFetchedModel(
       { ...defaultSettings, model: [model], ...more },
       {
         folder,
         places: [{ program: 'LM Studio', folder: other, layout: 'files' }],
-        hub: { base, token: undefined, offline },
+        hub: { base, token: undefined, offline, registry: base },
         fetch,
         findPackage: () => Promise.reject(new Error('no npm')),
         terminal: new Terminal({ interactive: false, columns: 80, write }),
         signal: new AbortController().signal,
         now: () => 0,
+        given: new Set(Object.keys(more) as FlagKey[]),
         hasVision,
       },
     );
@@ -117,6 +119,41 @@ describe('a name', () => {
   });
 });
 
+describe("a name of Ollama's registry", () => {
+  const layers = { model: 'weights', params: '{"num_ctx":2048,"temperature":0.5}', system: 'You are Foo.' };
+
+  test('is downloaded with its parameters, and not again; flags of the person win', async () => {
+    const registry = await openRegistry({ 'library/foo:8b': { layers } });
+    onTestFinished(registry.close);
+    const { fetchModel, folder, text } = computer(registry.base);
+    const settings = await fetchModel('name:foo:8b');
+    expect(settings).toMatchObject({
+      model: [join(folder, 'ollama--library--foo', 'foo-8b.gguf')],
+      contextsize: 2048,
+      defaultgenamt: 1024,
+      systemprompt: 'You are Foo.',
+      gendefaults: { temperature: 0.5 },
+    });
+    expect(text()).toContain('Settings of the model: --gendefaults, --contextsize, --systemprompt');
+    const before = registry.asked.length;
+    expect(await fetchModel('ollama:foo:8b', { contextsize: 4096 })).toMatchObject({
+      model: settings.model,
+      contextsize: 4096,
+      systemprompt: 'You are Foo.',
+    });
+    expect(registry.asked).toHaveLength(before);
+  });
+
+  test('that it does not have fails with a sentence', async () => {
+    const registry = await openRegistry({});
+    onTestFinished(registry.close);
+    await expect(computer(registry.base).fetchModel('name:foo:99b')).rejects.toMatchObject({
+      message: expect.stringMatching(/^foo:99b could not be downloaded: .* has no model foo:99b/),
+      exitCode: 3,
+    });
+  });
+});
+
 test('an address is downloaded into a folder of its own, and used at the next start', async () => {
   const { base, stored } = await testHub({ 'acme/Foo': { files: { 'm.bin': Buffer.alloc(10) } } });
   const { fetchModel, folder } = computer('http://hub.invalid');
@@ -127,7 +164,7 @@ test('an address is downloaded into a folder of its own, and used at the next st
   expect(stored).toHaveLength(1);
 });
 
-test.each(['hf:acme/../x', 'hf:a', 'https://a/%2e%2e%2fx.gguf', 'hf:a/b%2fc'])(
+test.each(['hf:acme/../x', 'hf:a', 'https://a/%2e%2e%2fx.gguf', 'hf:a/b%2fc', 'ollama:../x', 'name:a%2fb'])(
   '%s is refused before anything is asked',
   async (name) => {
     await expect(computer('http://hub.invalid').fetchModel(name)).rejects.toMatchObject({ exitCode: 2 });

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Settings } from '../config/flags.ts';
+import { readConfigFile } from '../config/config-file.ts';
+import { type FlagKey, flagName, flagOf, type Settings } from '../config/flags.ts';
 import { isRemoteModel } from '../config/paths.ts';
+import { applyRules } from '../config/rules.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { mediaPackage, packageFolders } from '../engines/package-folder.ts';
 import { isPublicAddress } from '../http/address.ts';
@@ -11,6 +13,7 @@ import { findModels } from '../library/find-models.ts';
 import { type Hub, hubOf } from '../library/hub/access.ts';
 import { localModel } from '../library/local-model.ts';
 import { meantModel } from '../library/model-facts.ts';
+import { localOllama } from '../library/ollama/pull-ollama.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
 import { type PullParts, pull } from '../library/pull.ts';
 import type { ChooseVariant, PulledModel } from '../library/pull-model.ts';
@@ -32,6 +35,8 @@ export interface FetchOptions {
   readonly signal: AbortSignal;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
+  /** Settings that a person has chosen: they win over those that a model comes with. */
+  readonly given: ReadonlySet<FlagKey>;
   /** Whether pictures and sound can be used. */
   readonly hasVision: boolean;
   /** Which file to take where none is named. */
@@ -42,24 +47,35 @@ export interface FetchOptions {
 export async function withFetchedModel(settings: Settings, options: FetchOptions): Promise<Settings> {
   const [name = '', ...others] = settings.model ?? [];
   if (!isRemoteModel(name)) return settings;
-  const { path, projector } = await fetchModel(name, options);
-  const fetched = { ...settings, model: [path, ...others] };
+  const { path, projector, preset } = await fetchModel(name, options);
+  const fetched = { ...withPreset(settings, preset, options), model: [path, ...others] };
   if (projector === undefined || settings.mmproj !== '') return fetched;
   if (options.hasVision) return { ...fetched, mmproj: projector };
   options.terminal.line('This model understands pictures or sound, too, with: parley pack add vision');
   return fetched;
 }
 
+/** The settings of the model where the person has chosen none. Those of the server are not the model's to choose. */
+function withPreset(settings: Settings, preset: PulledModel['preset'], { given, terminal }: FetchOptions): Settings {
+  if (!preset) return settings;
+  const { values } = readConfigFile(JSON.stringify(preset), { allowOnready: false });
+  const own = [...values].filter(([key]) => !given.has(key) && flagOf(key).scope !== 'server' && key !== 'model');
+  if (own.length === 0) return settings;
+  terminal.line(`Settings of the model: ${own.map(([key]) => flagName(key)).join(', ')}`);
+  return applyRules({ ...settings, ...(Object.fromEntries(own) as Partial<Settings>) }, given).settings;
+}
+
 async function fetchModel(text: string, options: FetchOptions): Promise<PulledModel> {
   const { places, hub, fetch, findPackage, terminal, signal, now } = options;
   const name = text.replace(/^name:/, '');
-  const listed = name === text ? undefined : await listedFile(name, options);
-  if (listed) return listed;
+  const isAnyName = name !== text;
   const source = readSource(name);
-  if (!source) throw new StartError(`${name} is not a model on the hub or the address of a file.`, 2);
-  const folder = folderOf(source, options.folder);
-  const local = await localFile(source, folder, places);
+  const folder = source ? folderOf(source, options.folder) : '';
+  const local = source && (await localFile(source, folder, places));
   if (local) return local;
+  const listed = isAnyName ? await listedFile(name, options) : undefined;
+  if (listed) return listed;
+  if (!source) throw new StartError(`${name} is not a model on the hub, of Ollama, or the address of a file.`, 2);
   terminal.line(`Downloading ${name} to ${options.folder}`);
   const progress = progressOf(terminal, now, name.replace(/^.*\//, '')).show;
   try {
@@ -86,6 +102,7 @@ async function listedFile(name: string, { folder, places }: FetchOptions): Promi
 }
 
 async function localFile(source: Source, folder: string, places: readonly Place[]): Promise<PulledModel | undefined> {
+  if (source.type === 'ollama') return localOllama(source.name, folder, places);
   if (source.type === 'model') return localModel(source, [{ program: 'Parley', folder, layout: 'files' }, ...places]);
   const path = source.type === 'address' ? join(folder, source.fileName) : '';
   return (await sizeOf(path)) > 0 ? { path, projector: undefined } : undefined;
@@ -100,7 +117,7 @@ function folderOf(source: Source, folder: string): string {
 }
 
 /** What this machine and its environment say about downloads. */
-export function ownFetching(settings: Settings): Omit<FetchOptions, 'terminal' | 'signal'> {
+export function ownFetching(settings: Settings): Omit<FetchOptions, 'terminal' | 'signal' | 'given'> {
   const system = thisSystem();
   return {
     folder: settings.admindir || ownFolder('models'),

@@ -106,6 +106,7 @@ function modelChat(
     templateText: format.templateText,
     template: format.template,
     templateTools: format.templateTools,
+    systemPrompt: settings.systemprompt,
     serverVariables: settings.jinja_kwargs ?? {},
     now: () => new Date(),
     newCallId: () => randomId('call_'),

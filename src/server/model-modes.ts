@@ -52,7 +52,7 @@ export async function runModel(
     : new Terminal(streamOutput(scripted ? process.stderr : process.stdout, { moving: !scripted }));
   for (const line of scripted ? notes : [welcome(product.version), ...notes]) terminal.line(line);
   if (wanted.highpriority) raisePriority(terminal);
-  const settings = await withModel(wanted, terminal, stops);
+  const settings = await withModel(wanted, given, terminal, stops);
   const served = mode === 'serve';
   const quiet = settings.quiet || settings.debugmode === -1 || scripted || mode === 'chat';
   const observed = served || mode === 'benchmark';
@@ -67,12 +67,17 @@ export async function runModel(
 }
 
 /** Downloads the model first, where the settings name one that is not here. */
-async function withModel(settings: Settings, terminal: Terminal, stops: Stops): Promise<Settings> {
+async function withModel(
+  settings: Settings,
+  given: Running['given'],
+  terminal: Terminal,
+  stops: Stops,
+): Promise<Settings> {
   if (!isRemoteModel(settings.model?.[0] ?? '')) return settings;
   const { ownFetching, withFetchedModel } = await import('./fetch-model.ts');
   const stop = new AbortController();
   stops.handle(() => stop.abort(new Error('it was stopped. What was downloaded is kept. Try again to continue')));
-  return withFetchedModel(settings, { ...ownFetching(settings), terminal, signal: stop.signal });
+  return withFetchedModel(settings, { ...ownFetching(settings), given, terminal, signal: stop.signal });
 }
 
 async function serveModel(runtime: Runtime, settings: Settings, terminal: Terminal, opensPage: boolean): Promise<void> {

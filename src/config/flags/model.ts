@@ -216,6 +216,9 @@ export const chatFlags = flagTable({
   chatcompletionsadapter: text('NAME', 'AutoGuess', { label: 'Chat adapter', tab: 'Loaded Files', holds: 'json' }).help(
     'Chat adapter that turns messages into a prompt: a built-in name, a file, or the JSON itself.',
   ),
+  systemprompt: text('TEXT', '', { label: 'System prompt', also: ['--system-prompt', '-sys'] }).help(
+    'System prompt for chats that have none.',
+  ),
   jinja: toggle({ label: "Model's own chat template" }).help(
     "Use the model's own chat template, except for requests with tools.",
   ),

@@ -9,6 +9,8 @@ export interface Hub {
   readonly token: string | undefined;
   /** No requests at all. */
   readonly offline: boolean;
+  /** The registry of Ollama's models, without a slash at its end; undefined for the public one. */
+  readonly registry?: string | undefined;
 }
 
 const publicHub = 'https://huggingface.co';
@@ -19,6 +21,7 @@ export function hubOf(system: SystemFolders, readText = textOfFile): Hub {
     base: (environment.HF_ENDPOINT || publicHub).replace(/\/+$/, ''),
     token: environment.HF_TOKEN || environment.HUGGING_FACE_HUB_TOKEN || savedToken(system, readText),
     offline: isOn(environment.HF_HUB_OFFLINE),
+    registry: environment.PARLEY_OLLAMA_REGISTRY?.replace(/\/+$/, '') || undefined,
   };
 }
 

@@ -161,7 +161,7 @@ function json(response: ServerResponse, value: unknown, headers: Readonly<Record
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
 }
 
-async function listening(handler: (request: IncomingMessage, response: ServerResponse) => void) {
+export async function listening(handler: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = createServer(handler);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const close = () => {
