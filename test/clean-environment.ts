@@ -22,4 +22,5 @@ if (!existsSync(home)) {
 process.env.PARLEY_HOME = home;
 // Nobody answers there: tests that need a hub bring their own.
 process.env.HF_ENDPOINT = 'http://127.0.0.1:9';
+process.env.PARLEY_OLLAMA_REGISTRY = 'http://127.0.0.1:9';
 process.env.HF_HUB_DISABLE_IMPLICIT_TOKEN = '1';

@@ -45,7 +45,7 @@ export async function pull(source: Source, options: PullOptions, parts: PullPart
     case 'model':
       return pullModel(source, { folder, expected, choose }, { ...parts, hub });
     case 'ollama':
-      return pullOllama(source.name, folder, { ...parts, hub });
+      return pullOllama(source.name, { folder, expected }, { ...parts, hub });
     case 'package':
       return { path: await pullPackage(source, options, parts), projector: undefined };
   }

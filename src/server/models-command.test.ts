@@ -1,12 +1,13 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
 import type { Recommendation } from '../core/models-view.ts';
 import { usualMemory } from '../engines/llama/model-shape.ts';
 import type { Place } from '../library/places.ts';
 import { testHub } from '../library/testing/hub.ts';
+import { openRegistry } from '../library/testing/registry.ts';
 import { Terminal } from '../observe/terminal.ts';
 import { modelsCommand } from './models-command.ts';
 import { pullCommand } from './pull-command.ts';
@@ -99,7 +100,7 @@ describe('parley pull', () => {
       environment: {},
       terminal: screen.terminal,
       fetch,
-      hub: { base, token: undefined, offline: false },
+      hub: { base, token: undefined, offline: false, registry: base },
       findPackage: () => Promise.reject(new Error('npm does not know it')),
       now: () => 0,
       machine: {
@@ -111,9 +112,25 @@ describe('parley pull', () => {
     return { code, text: screen.text() };
   };
 
+  test("downloads a model of Ollama's registry, and says how to run it", async () => {
+    const registry = await openRegistry({ 'library/foo:8b': { layers: { model: 'weights' } } });
+    onTestFinished(registry.close);
+    const { code, text } = await pull(['foo:8b'], registry.base);
+    expect(code).toBe(0);
+    expect(text).toMatch(/Saved: .*foo-8b\.gguf\nStart it with: .* run foo:8b\n$/);
+  });
+
+  test('--insecure: allows a registry of the own network', async () => {
+    const registry = await openRegistry({ 'a/b:c': { layers: { model: 'weights' } } });
+    onTestFinished(registry.close);
+    const name = `${new URL(registry.base).host}/a/b:c`;
+    expect((await pull([name])).text).toContain('is not on the internet');
+    expect((await pull([name, '--insecure'])).code).toBe(0);
+  });
+
   test.each([
     [[]],
-    [['nonsense']],
+    [['no name']],
     [['a/b/c.gguf', '--sha256', 'short']],
     [['a/b/c.gguf', '--what']],
     [['a/b/c.gguf', 'd']],

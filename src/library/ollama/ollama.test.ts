@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { readSha256 } from '../download.ts';
 import { sha256 } from '../testing/hub.ts';
 import { openRegistry } from '../testing/registry.ts';
 import { readOllamaName, shortOllamaName } from './name.ts';
@@ -78,7 +79,7 @@ describe('pullOllama', () => {
   test('downloads weights and projector, and writes the parameters as a config beside them', async () => {
     const { parts, seen, asked } = await registry({ 'library/foo:8b': foo });
     const target = folder();
-    const pulled = await pullOllama(name, target, parts);
+    const pulled = await pullOllama(name, { folder: target }, parts);
     const own = join(target, 'ollama--library--foo');
     const [path, projector] = [join(own, 'foo-8b.gguf'), join(own, 'mmproj-foo-8b.gguf')];
     expect(pulled).toMatchObject({ path, projector });
@@ -101,11 +102,11 @@ describe('pullOllama', () => {
     const models = { 'library/foo:8b': { layers: { model: large } } };
     const { parts, stored } = await registry(models, { breakAfter: [7_000_000] });
     const target = folder();
-    const { path } = await pullOllama(name, target, parts);
+    const { path } = await pullOllama(name, { folder: target }, parts);
     expect(readFileSync(path).equals(large)).toBe(true);
     expect(stored.map(({ range }) => range)).toContainEqual(expect.stringMatching(/^bytes=[1-9]\d*-$/));
     const before = stored.length;
-    await pullOllama(name, target, parts);
+    await pullOllama(name, { folder: target }, parts);
     expect(stored.slice(before).every(({ url }) => !url.includes(sha256(large)))).toBe(true);
   });
 
@@ -115,8 +116,17 @@ describe('pullOllama', () => {
       { damages: sha256(weights) },
     );
     const target = folder();
-    await expect(pullOllama(name, target, parts)).rejects.toThrow(/the sha256 of what came is .*nothing of it is kept/);
+    await expect(pullOllama(name, { folder: target }, parts)).rejects.toThrow(
+      /the sha256 of what came is .*nothing of it is kept/,
+    );
     expect(readdirSync(join(target, 'ollama--library--foo'))).toEqual([]);
+  });
+
+  test('downloads nothing if the registry names another hash than the expected one', async () => {
+    const { parts, stored } = await registry({ 'library/foo:8b': { layers: { model: weights } } });
+    const expected = readSha256('ab'.repeat(32));
+    await expect(pullOllama(name, { folder: folder(), expected }, parts)).rejects.toThrow(/names another sha256/);
+    expect(stored.some(({ url }) => url.includes(sha256(weights)))).toBe(false);
   });
 
   const huge = JSON.stringify({
@@ -141,25 +151,27 @@ describe('pullOllama', () => {
     ],
   ])('refuses %s', async (_, models, reason) => {
     const { parts } = await registry(models);
-    await expect(pullOllama(name, folder(), parts)).rejects.toThrow(reason);
+    await expect(pullOllama(name, { folder: folder() }, parts)).rejects.toThrow(reason);
   });
 
   test('refuses storage at another protocol, and registries of the own network unless told', async () => {
     const elsewhere = await registry({ 'library/foo:8b': foo }, { storage: 'ftp://storage.example/x' });
-    await expect(pullOllama(name, folder(), elsewhere.parts)).rejects.toThrow(/to an address that cannot be used/);
+    await expect(pullOllama(name, { folder: folder() }, elsewhere.parts)).rejects.toThrow(
+      /to an address that cannot be used/,
+    );
     const { base, parts } = await registry({ 'library/foo:8b': foo });
     const own = readOllamaName(`${new URL(base).host}/library/foo:8b`) ?? expect.fail();
-    await expect(pullOllama(own, folder(), { ...parts, allowsAddress: () => false })).rejects.toThrow(
+    await expect(pullOllama(own, { folder: folder() }, { ...parts, allowsAddress: () => false })).rejects.toThrow(
       /is not on the internet. Use parley pull --insecure/,
     );
-    const { path } = await pullOllama(own, folder(), { ...parts, insecure: true });
+    const { path } = await pullOllama(own, { folder: folder() }, { ...parts, insecure: true });
     expect(path).toMatch(/ollama--127\.0\.0\.1_\d+--library--foo/);
   });
 
   test('asks nobody while HF_HUB_OFFLINE is set', async () => {
     const { parts, asked } = await registry({ 'library/foo:8b': foo });
     const offline = { ...parts, hub: { ...parts.hub, offline: true } };
-    await expect(pullOllama(name, folder(), offline)).rejects.toThrow(/HF_HUB_OFFLINE is set/);
+    await expect(pullOllama(name, { folder: folder() }, offline)).rejects.toThrow(/HF_HUB_OFFLINE is set/);
     expect(asked).toEqual([]);
   });
 });
@@ -168,7 +180,7 @@ describe('localOllama', () => {
   test('finds what was downloaded, with the settings of its config', async () => {
     const { parts } = await registry({ 'library/foo:8b': foo });
     const target = folder();
-    const pulled = await pullOllama(name, target, parts);
+    const pulled = await pullOllama(name, { folder: target }, parts);
     expect(await localOllama(name, target, [])).toEqual(pulled);
     expect(await localOllama({ ...name, tag: '4b' }, target, [])).toBeUndefined();
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { versionKey } from '../../core/file-version.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import { readGguf, textOf } from '../../gguf/gguf.ts';
-import { DownloadError, type DownloadParts, download, readSha256, sizeOf } from '../download.ts';
+import { DownloadError, type DownloadParts, download, type Expected, readSha256, sizeOf } from '../download.ts';
 import type { Place } from '../places.ts';
 import { checkSpace, type PulledModel } from '../pull-model.ts';
 import { type OllamaName, ollamaHost, shortOllamaName } from './name.ts';
@@ -27,12 +27,15 @@ function filesOf({ host, namespace, model, tag }: OllamaName, folder: string) {
 /** Downloads a model of Ollama's registry: weights, projector, and its parameters as a config beside them. */
 export async function pullOllama(
   name: OllamaName,
-  folder: string,
+  { folder, expected }: { readonly folder: string; readonly expected?: Expected | undefined },
   parts: RegistryParts & Omit<DownloadParts, 'fetch'>,
 ): Promise<PulledModel> {
   const files = filesOf(name, folder);
   const layers = await readManifest(name, parts);
   await mustBeUsable(name, layers, parts);
+  const hash = layers.find(({ kind }) => kind === 'model')?.sha256;
+  if (expected && hash !== expected.digest.toString('hex'))
+    throw new DownloadError(`the registry names another sha256 (${hash}); nothing was downloaded`);
   const wanted = layers.flatMap((layer) => {
     const target = layer.kind === 'model' ? files.weights : layer.kind === 'projector' ? files.projector : undefined;
     return target === undefined ? [] : [{ layer, target, bytes: layer.bytes }];

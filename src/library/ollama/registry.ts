@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
-import { hideSecrets } from '../../core/hide-secrets.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
-import { networkReason } from '../../core/network-error.ts';
 import { product } from '../../core/product.ts';
 import type { Hub } from '../hub/access.ts';
 import { followed } from '../redirects.ts';
-import { DownloadError, pauseFor } from '../transfer.ts';
+import { DownloadError, pauseFor, reasonOf } from '../transfer.ts';
 import { type OllamaName, ollamaHost, shortOllamaName } from './name.ts';
 
 export interface RegistryParts {
@@ -81,9 +79,11 @@ export async function openBlob(
   parts: RegistryParts,
   init: RequestInit,
 ): Promise<Response> {
-  const response = await ask(name, `/v2/${name.namespace}/${name.model}/blobs/sha256:${sha256}`, init, parts);
+  const own = init.signal ? { ...parts, signal: init.signal } : parts;
+  const response = await ask(name, `/v2/${name.namespace}/${name.model}/blobs/sha256:${sha256}`, init, own);
+  const { signal } = own;
   // The signed address needs no login.
-  return followed(response, new URL(baseOf(name, parts)), { ...init, ...(parts.signal && { signal: parts.signal }) }, parts);
+  return followed(response, new URL(baseOf(name, parts)), { ...init, ...(signal && { signal }) }, parts);
 }
 
 function baseOf({ host }: OllamaName, { hub, insecure }: RegistryParts): string {
@@ -95,6 +95,7 @@ async function ask(name: OllamaName, path: string, init: RequestInit, parts: Reg
   if (parts.hub.offline)
     throw new DownloadError('HF_HUB_OFFLINE is set, so that no registry is asked. Unset it to download');
   const base = baseOf(name, parts);
+  if (!URL.canParse(base)) throw new DownloadError(`there is no registry with the address ${base}`);
   const { host, hostname } = new URL(base);
   if (name.host !== ollamaHost && !parts.insecure) await mustBePublic(host, hostname, parts);
   for (let attempt = 1; ; attempt += 1) {
@@ -125,10 +126,7 @@ async function once(url: string, init: RequestInit, { fetch, signal }: RegistryP
     return await fetch(url, { ...init, headers, redirect: 'manual', signal: ends });
   } catch (error) {
     signal?.throwIfAborted();
-    const { cause, message } = error as Error;
-    const reason = late.signal.aborted
-      ? `no answer within ${timeoutMs / 1000} s`
-      : (networkReason(error) ?? hideSecrets(cause instanceof Error ? cause.message : message));
+    const reason = late.signal.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error);
     throw new DownloadError(`cannot reach ${new URL(url).host}: ${reason}. Check the network connection`);
   } finally {
     clearTimeout(timer);
