@@ -126,11 +126,16 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
     await expect
       .poll(() => page.getByRole('combobox', { name: 'Language' }).locator('option').first().textContent())
       .toBe('Auto-detect');
-    await page.getByText('parley pack add voices').waitFor();
+    await page.getByText('There are natural voices in seven languages:').waitFor();
     await page.getByLabel('Text to speak').fill('The weather in Paris is lovely today.');
     await page.getByLabel('Voice').selectOption({ label: 'Awb (Scottish, male)' });
     await page.getByLabel('Format').selectOption('wav');
     await page.getByRole('button', { name: 'Speak', exact: true }).click();
+    await page.getByText('The pack voices brings natural voices').waitFor();
+    await page.getByRole('status').getByRole('button', { name: 'Show packs' }).click();
+    await page.getByRole('button', { name: /^Install voices \(\d+ MB\)/ }).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download', exact: true }).click();
     expect((await download).suggestedFilename()).toBe('The weather in Paris is lovely today.wav');

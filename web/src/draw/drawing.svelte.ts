@@ -1,3 +1,4 @@
+import { offerPack } from '../models/offers.ts';
 import { notifyFailure } from '../ui/notices.svelte.ts';
 import { type DrawingProgress, type DrawingTask, resumeDrawing, startDrawing } from './drawing-task.ts';
 import { gallery, type SavedImage, saveImages } from './gallery.svelte.ts';
@@ -30,6 +31,7 @@ export async function draw(settings: ImageSettings, sources: SourceImages): Prom
   const started = startDrawing((genkey) => imageRequest(settings, sources, genkey), show);
   const end = pending.add(started.genkey, kept);
   const images = await drawn(started, kept).finally(end);
+  if (images.length > 0 && settings.manner !== 'upscale') offerPack('image');
   const inherits = settings.manner === 'upscale';
   return saveImages(inherits ? images.map((one) => withOrigin(one, origin)) : images, kept);
 }

@@ -55,6 +55,7 @@ export class InlineDrawing<Note extends { readonly prompt: string }> {
       const [picture] = await task.pictures;
       if (picture === undefined) throw new Error(drawingTexts.none);
       await this.#keep(note, blobOf(imageUrl(base64Of(picture.image))));
+      void import('../models/offers.ts').then(({ offerPack }) => offerPack('image'));
     } catch (thrown) {
       notifyFailure(thrown);
     } finally {

@@ -1,8 +1,8 @@
 import type { Download } from './downloads.svelte.ts';
 import type { HubEntry, HubFile, HubOrder } from './hub.ts';
+import { texts as shared } from './panel-texts.ts';
 import type { Purpose } from './recommendation.ts';
 import { bytesText } from './status.ts';
-import { texts as shared } from './texts.ts';
 
 const compact = (value: number): string => value.toLocaleString('en', { notation: 'compact' });
 

@@ -3,9 +3,10 @@ import { Failure } from '../api/failure.ts';
 import { notify, notifyFailure } from '../ui/notices.svelte.ts';
 import { awaitDownload, type Download, downloads, isGoingOn, startDownload } from './downloads.svelte.ts';
 import { texts } from './hub-texts.ts';
-import { arrival, arriving, modelList, switchTo, useModel } from './models.svelte.ts';
+import { arrival, arriving, modelList } from './models.svelte.ts';
 import { refreshServer, server } from './server.svelte.ts';
 import { embeddedModel, type LibraryEntry } from './status.ts';
+import { switchTo, useModel } from './switching.svelte.ts';
 
 /** The models on this machine. */
 export const library = $state<{ entries: readonly LibraryEntry[] | undefined }>({ entries: undefined });

@@ -1,10 +1,6 @@
-import { call, read } from '../api/call.ts';
-import { Failure } from '../api/failure.ts';
 import { persistedState } from '../saved/persisted-state.svelte.ts';
-import { notify, notifyFailure } from '../ui/notices.svelte.ts';
 import { refreshServer, server } from './server.svelte.ts';
-import { answering, type ModelStatus, switchEnded } from './status.ts';
-import { texts } from './texts.ts';
+import { answering, type ModelStatus } from './status.ts';
 
 /** The text model that the person chose, by id; the empty string for the default one. */
 export const choice = persistedState('parley.model', { id: '' });
@@ -41,52 +37,4 @@ export function answeringModel(): string {
 /** Whether this person may load and unload models. */
 export function mayChange(): boolean {
   return server.models?.admin.allowed ?? false;
-}
-
-/** Uses this model for all further requests, and loads it now if this person may; else the next request does. */
-export async function useModel({ id }: ModelStatus): Promise<void> {
-  if (id === null) return;
-  choice.id = id;
-  if (mayChange()) await change('load', id);
-}
-
-export async function change(action: 'load' | 'unload', model: string): Promise<void> {
-  try {
-    await call(`models/${action}`, { body: { model } });
-  } catch (thrown) {
-    notifyFailure(thrown);
-  }
-  await refreshServer();
-}
-
-export const swap = $state<{ name: string | undefined }>({ name: undefined });
-
-/** How often the state is fetched during a switch, and how long at most. */
-const lookMs = 400;
-const mostLooks = 150;
-
-/** Switches the server to a model or a config. Resolves when that is done or has failed. */
-export async function switchTo(filename: string, name: string): Promise<void> {
-  const before = modelList();
-  swap.name = name;
-  try {
-    const { success, error } = await read<{ success: boolean; error?: string }>('api/admin/reload_config', {
-      body: { filename },
-    });
-    if (!success)
-      throw new Failure(error === undefined ? texts.panel.refused(name) : texts.panel.switchFailed(name, error));
-    choice.id = '';
-    for (let look = 0; look < mostLooks; look++) {
-      await new Promise((resolve) => setTimeout(resolve, lookMs));
-      await refreshServer();
-      if (server.models && switchEnded(before, server.models)) break;
-    }
-    const failure = server.models?.last_failure;
-    if (failure) throw new Failure(texts.panel.switchFailed(failure.name, failure.reason));
-    notify(texts.panel.switched(name));
-  } catch (thrown) {
-    notifyFailure(thrown);
-  } finally {
-    swap.name = undefined;
-  }
 }

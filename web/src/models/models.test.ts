@@ -17,7 +17,8 @@ async function page(responses: Parameters<typeof fakePage>[0] = {}) {
   const { refreshServer } = await import('./server.svelte.ts');
   await refreshServer();
   const { notices } = await import('../ui/notices.svelte.ts');
-  return { fake, notices, models: await import('./models.svelte.ts') };
+  const models = { ...(await import('./models.svelte.ts')), ...(await import('./switching.svelte.ts')) };
+  return { fake, notices, models };
 }
 
 test('useModel: names the model in further requests and loads it', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { factsLine, libraryLine } from './panel-texts.ts';
 import {
   answering,
   bytesText,
@@ -12,7 +13,7 @@ import {
   shownModels,
   switchEnded,
 } from './status.ts';
-import { factsLine, libraryLine, stateText } from './texts.ts';
+import { stateText } from './texts.ts';
 
 function model(own: Partial<ModelStatus> = {}): ModelStatus {
   return {

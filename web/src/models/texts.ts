@@ -1,6 +1,4 @@
-import { bytesText, type LibraryEntry, type ModelState, type ModelStatus, parametersText } from './status.ts';
-
-const count = (value: number): string => value.toLocaleString('en');
+import type { ModelState, ModelStatus } from './status.ts';
 
 export const texts = {
   button: {
@@ -17,78 +15,6 @@ export const texts = {
     failed: 'failed',
   } satisfies Record<ModelState, string>,
   loading: (progress: number) => `loading, ${Math.round(progress * 100)} %`,
-  facts: {
-    parameters: (value: number) => `${parametersText(value)} parameters`,
-    context: (tokens: number) => `context ${count(tokens)}`,
-    trained: (tokens: number) => `trained for ${count(tokens)} tokens`,
-    memory: (bytes: number) => `${bytesText(bytes)} in memory`,
-    needs: (bytes: number) => `needs ${bytesText(bytes)}`,
-    file: (bytes: number) => bytesText(bytes),
-    busy: (requests: number) => (requests === 1 ? '1 request running' : `${requests} requests running`),
-  },
-  panel: {
-    inspector: 'Inspector: what apps sent to this server',
-    title: 'Models',
-    running: 'On this server',
-    free: (bytes: number) => `${bytesText(bytes)} of memory free`,
-    none: 'No models are available. Start the server with --model FILE.',
-    unknown: 'This server does not report its models.',
-    locked: 'Enter the password to see the models.',
-    enterPassword: 'Enter password',
-    use: 'Use',
-    inUse: 'In use',
-    useLabel: (name: string) => `Use ${name}`,
-    load: 'Load',
-    loadLabel: (name: string) => `Load ${name}`,
-    unload: 'Unload',
-    unloadLabel: (name: string) => `Unload ${name}`,
-    switching: (name: string) => `Switching to ${name} …`,
-    switched: (name: string) => `${name} is loaded.`,
-    switchFailed: (name: string, reason: string) => `Cannot load ${name}: ${reason}`,
-    refused: (name: string) => `The server rejected ${name}.`,
-    lastFailure: (name: string, reason: string) => `The last switch failed. ${name}: ${reason}`,
-  },
-  library: {
-    title: 'Models on this machine',
-    search: 'Search models',
-    empty: 'No models found on this machine. Download one below.',
-    noMatch: (search: string) => `No models match “${search}”.`,
-    config: 'config',
-    unreadable: 'not a readable model',
-    folder: 'models folder',
-    deleteLabel: (name: string) => `Delete ${name}`,
-    confirmDelete: (size: string) => `Delete and free ${size}`,
-    keep: 'Keep',
-    deleted: (name: string) => `Deleted ${name}.`,
-    load: 'Switch',
-    loadLabel: (name: string) => `Switch to ${name}`,
-    initial: 'Back to the model from the start',
-    unload: 'Run without a text model',
-    adminOff: {
-      network: 'Other machines can connect to this server. To switch and download models here, start it with --admin.',
-      password: 'This server has a password. To switch and download models here, start it with --admin.',
-      keys: 'This server has keys. To switch and download models here, start it with --admin.',
-      flag: 'This server was started with --noowner. To switch and download models here, start it with --admin.',
-      page: 'Models can be switched and downloaded in a page that is opened on the machine of the server (http://localhost), or with --admin.',
-      admin: 'To switch and download models here, start the server with --admin.',
-    },
-    adminLocked: 'Switching and downloading models needs the password of --adminpassword.',
-    enterAdmin: 'Enter admin password',
-  },
-  commands: {
-    title: 'From the command line',
-    launcher: 'Choose a model and all settings in the launcher:',
-    launcherLabel: 'Command that opens the launcher',
-    model: 'Start with any GGUF file:',
-    modelLabel: 'Command with a model',
-    list: 'List the models that other programs have downloaded:',
-    listLabel: 'Command that lists models',
-    pull: 'Download a model:',
-    pullLabel: 'Command that downloads a model',
-    router: 'Serve all models of a folder by name:',
-    routerLabel: 'Command for several models',
-    clone: 'In a clone, write npm start -- instead of parley.',
-  },
   larger: 'Use a larger model',
   introduction: {
     none: 'No model is loaded.',
@@ -105,35 +31,4 @@ export const texts = {
 
 export function stateText({ state, progress }: Pick<ModelStatus, 'state' | 'progress'>): string {
   return state === 'loading' && progress !== null ? texts.loading(progress) : texts.states[state];
-}
-
-/** What is known of a model, shortest first. */
-export function factsLine(model: ModelStatus): string {
-  const { facts } = texts;
-  const isResident = model.state === 'loaded' || model.state === 'unloading';
-  const memory =
-    model.memory_bytes === null ? undefined : (isResident ? facts.memory : facts.needs)(model.memory_bytes);
-  const found = [
-    model.parameters === null ? undefined : facts.parameters(model.parameters),
-    model.quantization ?? undefined,
-    model.context !== null
-      ? facts.context(model.context)
-      : model.trained_context === null
-        ? undefined
-        : facts.trained(model.trained_context),
-    memory ?? (model.file_bytes === null ? undefined : facts.file(model.file_bytes)),
-    model.active_requests > 0 ? facts.busy(model.active_requests) : undefined,
-  ];
-  return found.filter((fact) => fact !== undefined).join(' · ');
-}
-
-export function libraryLine({ type, program, parameters, quantization, file_bytes }: LibraryEntry): string {
-  const found = [
-    type === 'config' ? texts.library.config : file_bytes === null ? texts.library.unreadable : undefined,
-    parameters === null ? undefined : texts.facts.parameters(parameters),
-    quantization ?? undefined,
-    file_bytes === null ? undefined : texts.facts.file(file_bytes),
-    program ?? texts.library.folder,
-  ];
-  return found.filter((fact) => fact !== undefined).join(' · ');
 }

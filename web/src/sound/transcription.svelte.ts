@@ -1,5 +1,6 @@
 import { read } from '../api/call.ts';
 import { sentenceOf } from '../api/failure.ts';
+import { offerPack } from '../models/offers.ts';
 import { newId } from '../saved/id.ts';
 import { go, showResult } from '../ui/navigation.svelte.ts';
 import { notify } from '../ui/notices.svelte.ts';
@@ -41,6 +42,7 @@ export async function transcribe(sound: Blob, { name, label = name, language }: 
     const text = answer.text.trim();
     if (text === '') notify(texts.transcribe.noSpeech(label));
     else show(save({ ...answer, text }, sound, name), label);
+    offerPack('transcription');
   } catch (thrown) {
     if (!own.signal.aborted) notify(texts.transcribe.failed(label, sentenceOf(thrown)), { kind: 'bad' });
   } finally {

@@ -58,6 +58,7 @@ export async function speak(turnId: string, markdown: string, given?: string): P
     audio.onerror = end;
     speaker.state = 'speaking';
     await audio.play();
+    void import('../../models/offers.ts').then(({ offerPack }) => offerPack('speech'));
   } catch (thrown) {
     end();
     notifyFailure(thrown);
