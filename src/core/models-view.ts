@@ -44,6 +44,8 @@ export interface ModelSwap {
   /** Why the last swap failed; undefined after one that succeeded. */
   readonly failure?: () => SwapFailure | undefined;
   readonly load?: ModelLoad;
+  /** What would be better than the present model, a sentence. */
+  readonly advice?: () => string | undefined;
 }
 
 /** How a text model is loaded; null is automatic. */

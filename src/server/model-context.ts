@@ -21,6 +21,7 @@ import { textService } from '../queue/text.ts';
 import type { ModelParts } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
 import type { ServerServices } from './services.ts';
+import { firstReplySpeed } from './slow-model.ts';
 
 /** What a handler gets with each call: the services, settings and defaults of the model that the call concerns. */
 export interface ModelContext
@@ -48,13 +49,15 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   for (const [own, atOnce] of [[lane, capacity] as const, ...taskCapacities(parts.taskSources ?? {})])
     capacities.set(own, atOnce);
   const slots = new SlotWatch(capacity());
+  const { slowReply } = services;
+  const speed = slowReply && !remote ? [firstReplySpeed((perSecond) => slowReply(name, perSecond))] : [];
   const text: TextService = textService({
     source,
     requestQueue,
     lane,
     sharing: (traits) => (remote ? { type: 'shared' } : sharingOf(traits, batchingSettings(settings))),
     randomSeed: () => randomInt(1, 1_000_000),
-    observer: together([services.observer, services.metrics.watch(name, () => text), slots]),
+    observer: together([services.observer, services.metrics.watch(name, () => text), slots, ...speed]),
   });
   services.slots.set(text, slots);
   const chat = { ...modelChat(parts, services, text), templateText: format.templateText };

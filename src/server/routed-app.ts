@@ -29,10 +29,12 @@ import { modelPath } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { LastModel, ModelChoice } from '../store/last-model.ts';
 import type { App, AppParts } from './app.ts';
+import { downloadOf } from './downloaded-model.ts';
 import type { ModelContext } from './model-context.ts';
 import { type FileLibrary, modelsFolder } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
 import { saveConfig } from './saved-config.ts';
+import { slowModelAdvice } from './slow-model.ts';
 
 export interface RoutedParts {
   readonly initial: Running;
@@ -53,7 +55,7 @@ export interface RoutedParts {
   readonly build: (routing: Routing) => App;
 }
 
-export type Routing = Required<Pick<AppParts, 'resolve' | 'models' | 'presentSettings' | 'library'>>;
+export type Routing = Required<Pick<AppParts, 'resolve' | 'models' | 'presentSettings' | 'library' | 'slowReply'>>;
 
 export interface RoutedApp {
   readonly app: App;
@@ -73,6 +75,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   let firstNow = first;
   let failure: SwapFailure | undefined;
   let pendingSwaps = 0;
+  let advice: { readonly model: PreparedModel; readonly text: string } | undefined;
   const loads = new Map(Object.entries(parts.loads ?? {}).map(([option, load]) => [option, rememberedLoad(load)]));
   /** Where a model came from, as long as it is in use. */
   const choices = new WeakMap<PreparedModel, ModelChoice>([[first, { option: initialModel }]]);
@@ -222,6 +225,17 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     }
   }
 
+  async function adviseAgainst(name: string, tokensPerSecond: number): Promise<void> {
+    const model = router.defaultModel;
+    const { file } = model;
+    if (!file || model.name !== name) return;
+    const repository = downloadOf(file.path)?.id;
+    const files = (id: string) => library?.files(id, undefined, AbortSignal.timeout(adviceMs));
+    const text = await slowModelAdvice({ name, tokensPerSecond, bytes: file.shape.sizeBytes, repository, files });
+    advice = { model, text };
+    terminal.line(text);
+  }
+
   async function savePresent(): Promise<string> {
     const { file, settings: own, name } = router.defaultModel;
     if (!file) throw new Error('no model of this machine is in use');
@@ -297,6 +311,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   const app = build({
     resolve: (...request) => router.resolve(...request),
     presentSettings: () => router.defaultModel.settings,
+    slowReply: (name, perSecond) => void adviseAgainst(name, perSecond),
     models: {
       byName,
       swap: {
@@ -304,6 +319,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
         reload,
         failure: () => failure,
         load: { status: loadStatus, change: changeLoad, saveConfig: savePresent },
+        advice: () => (advice?.model === router.defaultModel ? advice.text : undefined),
       },
       list: () => router.list(),
     },
@@ -332,6 +348,9 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
       say(line);
   }
 }
+
+/** The hub has so long to list the files of a slow model. */
+const adviceMs = 20_000;
 
 interface PrepareOptions {
   /** The name of the model. */

@@ -53,6 +53,8 @@ export interface ServiceParts {
   /** Missing in the modes of the terminal. */
   readonly usage?: UsageLog | undefined;
   readonly observer: TextObserver;
+  /** Told when the first reply of a model of this machine was too slow. */
+  readonly slowReply?: (model: string, tokensPerSecond: number) => void;
   readonly taskObserver?: TaskObserver;
   /** With `--logformat json`. */
   readonly exchangeLog?: ExchangeLog | undefined;

@@ -37,6 +37,7 @@ const models = a.object({
     owner: a.words('page', 'admin', 'flag', 'password', 'keys', 'network'),
   }),
   last_failure: a.orNull(a.open({ reason: a.text })),
+  advice: a.orNull(a.text),
 });
 
 const file = a.object({

@@ -104,6 +104,7 @@ describe('/api/extra/models', () => {
       router: false,
       admin: { enabled: true, allowed: false, key_file: false, owner: 'admin' },
       last_failure: null,
+      advice: null,
     });
   });
 
@@ -166,6 +167,13 @@ describe('/api/extra/models', () => {
       'Bearer key',
     );
     expect(answer).toMatchObject({ admin: { enabled: true, allowed: true }, last_failure: failure });
+  });
+
+  test('advice: for administrators only', async () => {
+    const swap = { options: async () => [], reload: async () => false, advice: () => 'Take Q4_K_M.' };
+    const world = { services: { models: { list: async () => [], swap, byName: false } } };
+    expect(await ask(path, world, 'Bearer key')).toMatchObject({ advice: 'Take Q4_K_M.' });
+    expect(await ask(path, world)).toMatchObject({ advice: null });
   });
 
   test('key_file: whether the server has one, also while it is empty', async () => {

@@ -74,6 +74,7 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
             owner: owner.type === 'page' ? 'page' : owner.reason,
           },
           last_failure: models?.swap?.failure?.() ?? null,
+          advice: (mayAdminister(access, call) && models?.swap?.advice?.()) || null,
         }),
       read(),
     ),

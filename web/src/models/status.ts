@@ -13,6 +13,8 @@ export interface ModelsAnswer {
     readonly owner?: 'page' | 'admin' | 'flag' | 'password' | 'keys' | 'network';
   };
   readonly last_failure: { readonly name: string; readonly reason: string } | null;
+  /** What would be better than the present model. */
+  readonly advice?: string | null;
 }
 
 export type ModelState = 'loaded' | 'loading' | 'unloaded' | 'unloading' | 'failed';
