@@ -39,6 +39,14 @@ test('endpoints: every table that a row has is listed in the field tables', asyn
   expect(rows.filter(({ path }) => !headings.some((heading) => heading.includes(path)))).toEqual([]);
 });
 
+test('endpoints: a field table that a handler of the native API reads is on a row', () => {
+  const native = files.filter((file) => /^protocols\/native\//.test(file));
+  const text = native.map((file) => readFileSync(join(source, file), 'utf8')).join('\n');
+  const read = [...text.matchAll(/\b(?:readFields|readInput)\((?:call, )?(\w+Fields)\b/g)].map(([, name = '']) => name);
+  expect(new Set(read).size).toBeGreaterThan(12);
+  expect(read.filter((name) => !new RegExp(`(?:fields: |\\}': )${name}\\b`).test(text))).toEqual([]);
+});
+
 test('docs/contributing.md: "Add a dialect" names the files that import the dialect of its example', () => {
   const guide = readFileSync(new URL('../../docs/contributing.md', import.meta.url), 'utf8');
   const section = guide.split(/^## /m).find((part) => part.startsWith('Add a dialect')) ?? '';

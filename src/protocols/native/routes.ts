@@ -90,15 +90,20 @@ const searchFields = { q: honoured(readText) };
 
 /** Without `--websearch` there are no results. */
 export function webSearchEndpoint(search: WebSearch | undefined): PlainEndpoint {
-  return row('/api/extra/websearch', 'Search the web through this server (--websearch).', async (call) => {
-    if (!search) return json([]);
-    const input = await readInput(call, searchFields);
-    if (!input) return json([], 400);
-    const { pages, problem } = await search.find(input.q, call.signal);
-    const found = pages.map(({ title, url, description, content }) => ({ title, url, desc: description, content }));
-    // Clients expect a list, so the problem is in a header.
-    return json(found, 200, noteHeaders(problem === undefined ? [] : [problem]));
-  });
+  return row(
+    '/api/extra/websearch',
+    'Search the web through this server (--websearch).',
+    async (call) => {
+      if (!search) return json([]);
+      const input = await readInput(call, searchFields);
+      if (!input) return json([], 400);
+      const { pages, problem } = await search.find(input.q, call.signal);
+      const found = pages.map(({ title, url, description, content }) => ({ title, url, desc: description, content }));
+      // Clients expect a list, so the problem is in a header.
+      return json(found, 200, noteHeaders(problem === undefined ? [] : [problem]));
+    },
+    { fields: searchFields },
+  );
 }
 
 const pageFields = { url: honoured(readText, 'An http or https address on the public internet.') };

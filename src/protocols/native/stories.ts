@@ -6,7 +6,7 @@ import type { SharedStory, StoryTurn } from '../../store/shared-story.ts';
 import { read, write } from '../access.ts';
 import type { DialectParts } from '../dialect.ts';
 import { endpointRow, jsonText, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
-import { honoured, isAbsent, looseFlag, optionalText, orElse, readText } from '../fields.ts';
+import { described, honoured, isAbsent, looseFlag, optionalText, orElse, readText, textOrNumber } from '../fields.ts';
 import { nativeFamily, readInput } from './errors.ts';
 
 export interface StoryParts {
@@ -20,13 +20,14 @@ export interface StoryParts {
 type Warn = StoryParts['warn'];
 type TextParts = Pick<DialectParts, 'text'>;
 
-const loadFields = { slot: honoured(slotNumber) };
+const slot = honoured(described({ type: ['integer', 'string'] }, slotNumber), 'The number of the slot, from 0.');
+const loadFields = { slot };
 
 const saveFields = {
-  slot: honoured(slotNumber),
+  slot,
   title: honoured(orElse(readText, '')),
   format: honoured(orElse(readText, '')),
-  data: honoured(optionalText),
+  data: honoured(optionalText, 'The story; an empty text erases the slot.'),
 };
 
 const row = endpointRow(write('text'), {
@@ -47,9 +48,15 @@ export function saveSlotEndpoints({ slots, warn }: StoryParts): PlainEndpoint[] 
       async (call) => json((await slots?.of(call).titles()) ?? []),
       read('text'),
     ),
-    row('/api/extra/data/load', 'The story in a slot.', (call) => load(call, slots?.of(call)), read('text')),
-    row('/api/extra/data/save', 'Save a story in a slot; empty data erase it.', (call) =>
-      save(call, slots?.of(call), warnOnce),
+    row('/api/extra/data/load', 'The story in a slot.', (call) => load(call, slots?.of(call)), {
+      ...read('text'),
+      fields: loadFields,
+    }),
+    row(
+      '/api/extra/data/save',
+      'Save a story in a slot; empty data erase it.',
+      (call) => save(call, slots?.of(call), warnOnce),
+      { fields: saveFields },
     ),
   ];
 }
@@ -96,13 +103,14 @@ function slotNumber(value: unknown): number {
   return typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value)) ? Number(value) : Number.NaN;
 }
 
-const statusFields = { sender: honoured(senderName), senderbusy: honoured(orElse(looseFlag, false)) };
+const sender = honoured(described(textOrNumber, senderName));
+const statusFields = { sender, senderbusy: honoured(orElse(looseFlag, false), 'Whether the sender is writing.') };
 
 const storyFields = {
   full_update: honoured(orElse(looseFlag, false)),
   data_format: honoured(orElse(readText, '')),
-  sender: honoured(senderName),
-  data: honoured(optionalText),
+  sender,
+  data: honoured(optionalText, 'The story.'),
 };
 
 /** One story with several writers. Without `--multiplayer` the replies have the same shape. */
@@ -113,6 +121,7 @@ export function multiplayerEndpoints({ story, warn }: StoryParts): ModelEndpoint
       '/api/extra/multiplayer/status',
       'Which turn the shared story is in, and whether anybody is writing (--multiplayer).',
       (call, parts) => storyStatus(call, parts, story),
+      { fields: statusFields },
     ),
     row(
       '/api/extra/multiplayer/getstory',
@@ -120,8 +129,11 @@ export function multiplayerEndpoints({ story, warn }: StoryParts): ModelEndpoint
       async () => jsonText((await story?.turn())?.story ?? ''),
       read('text'),
     ),
-    row('/api/extra/multiplayer/setstory', 'Go on with the shared story, or begin another one.', (call, parts) =>
-      setStory(call, parts, story, warnOnce),
+    row(
+      '/api/extra/multiplayer/setstory',
+      'Go on with the shared story, or begin another one.',
+      (call, parts) => setStory(call, parts, story, warnOnce),
+      { fields: storyFields },
     ),
   ];
 }

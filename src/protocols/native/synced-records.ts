@@ -19,9 +19,13 @@ export interface SyncParts {
   readonly warn: (sentence: string) => void;
 }
 
-const nameFields = { kind: honoured(readText), id: honoured(readText) };
-const listFields = { since: honoured(orElse(readCount, 0)) };
-const saveFields = { ...nameFields, base: honoured(orElse(readCount, 0)), data: honoured(optionalText) };
+const nameFields = { kind: honoured(readText, 'chats, stories, characters or personas.'), id: honoured(readText) };
+const listFields = { since: honoured(orElse(readCount, 0), 'A revision of an earlier list.') };
+const saveFields = {
+  ...nameFields,
+  base: honoured(orElse(readCount, 0), 'The revision that was changed.'),
+  data: honoured(optionalText, 'Left out: the record is deleted.'),
+};
 
 const row = endpointRow(read('chat'), {
   method: 'POST',
@@ -49,14 +53,13 @@ export function syncEndpoints({ records, warn }: SyncParts): PlainEndpoint[] {
       '/api/extra/sync/list',
       'The chats, stories and characters of the pages that changed on the server since a revision (--savedatafile).',
       handling(list),
+      { fields: listFields },
     ),
-    row('/api/extra/sync/load', 'One of these records.', handling(load)),
-    row(
-      '/api/extra/sync/save',
-      'Save a record unless there is a newer one; without data delete it.',
-      handling(save),
-      write('chat'),
-    ),
+    row('/api/extra/sync/load', 'One of these records.', handling(load), { fields: nameFields }),
+    row('/api/extra/sync/save', 'Save a record unless there is a newer one; without data delete it.', handling(save), {
+      ...write('chat'),
+      fields: saveFields,
+    }),
   ];
 }
 
