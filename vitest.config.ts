@@ -62,6 +62,8 @@ const alone = ['test/faults/short.test.ts', ...load];
 
 export default defineConfig({
   test: {
+    // What has not changed since the last run is not compiled again.
+    experimental: { fsModuleCache: true },
     projects: [
       {
         test: {
@@ -104,8 +106,8 @@ export default defineConfig({
           exclude: [...serverless, ...hangs, ...alone, 'test/release/**'],
           globalSetup: 'test/live-setup.ts',
           sequence: { groupOrder: 2 },
-          // Their servers compute with one thread each.
-          maxWorkers: 2,
+          // Their servers compute with one thread each, and some of them wait for a clock: one more than two cores keep busy.
+          maxWorkers: 3,
           ...common,
           testTimeout: 120_000,
         },

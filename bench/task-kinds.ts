@@ -25,7 +25,7 @@ export const taskKinds: Readonly<Record<string, SendTask>> = {
     const seed = Math.floor(Math.random() * 2 ** 31);
     const reply = await fetch(`${base}/prompt`, {
       method: 'POST',
-      body: JSON.stringify({ prompt: stockGraph({ steps: 1, seed }) }),
+      body: JSON.stringify({ prompt: stockGraph({ steps: 1, cfg: 1, seed }) }),
       signal,
     });
     const { prompt_id: id } = (await reply.json()) as { prompt_id: string };

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -134,6 +135,7 @@ async function historyOf(prompt: object) {
     const history = (await (await fetch(`${server.base}/history/${json.prompt_id}`)).json()) as any;
     const entry = history[json.prompt_id];
     if (entry) return entry.status;
+    await wait(10);
   }
 }
 

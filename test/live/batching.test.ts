@@ -1,9 +1,11 @@
 import { beforeAll, expect, test } from 'vitest';
 import { type NativeResult, nativeClient } from './client.ts';
 import { expectMostlyShared, sharedUntilTie, withTokens } from './near-tie.ts';
-import { liveServers } from './server.ts';
+import { liveServers, untrainedServers } from './server.ts';
 
 const start = liveServers();
+const startUntrained = untrainedServers();
+const flags = ['--parallelrequests', '32', '--batchall', '--multiuser', '40', '--quiet'];
 const animals = ['cat', 'dog', 'fox', 'bear', 'king', 'girl', 'boy', 'tree'];
 const openings = [
   (index: number) => `Once upon a time there was a ${animals[index % 8]} who`,
@@ -31,8 +33,7 @@ const request = (index: number) => ({
 
 let client: ReturnType<typeof nativeClient>;
 beforeAll(async () => {
-  const server = await start(['--parallelrequests', '32', '--batchall', '--multiuser', '40', '--quiet']);
-  client = nativeClient(server.base);
+  client = nativeClient((await start(flags)).base);
 });
 
 test('batching: 32 requests with mixed samplers give the same texts as alone, up to near ties', async () => {
@@ -50,8 +51,9 @@ test('batching: 32 requests with mixed samplers give the same texts as alone, up
 
 test('batching: a long prompt is processed in chunks beside running streams', async () => {
   const long = Array.from({ length: 300 }, (_, index) => `Item ${index} is here.`).join(' ');
-  const streams = [0, 4, 8, 12].map((index) => client.generate({ ...request(index), max_length: 60 }));
-  const reader = client.generate({ prompt: long, max_length: 8, temperature: 0 });
+  const { generate } = nativeClient((await startUntrained(flags)).base);
+  const streams = [0, 4, 8, 12].map((index) => generate({ ...request(index), max_length: 60 }));
+  const reader = generate({ prompt: long, max_length: 8, temperature: 0 });
   const all = await Promise.all([reader, ...streams]);
   expect(all.map(({ completion_tokens }) => completion_tokens)).toEqual([8, 60, 60, 60, 60]);
 });

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import OpenAI, { toFile } from 'openai';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -116,7 +117,7 @@ describe('an app for the Stable Diffusion web UI', () => {
     const size = { width: 64, height: 64, cfg_scale: 1 };
     const answer = post('/sdapi/v1/txt2img', { prompt: 'a star', steps: 8, seed: 30, batch_size: 3, ...size, ...key });
     // Every dialect tells how far it is by the key of the request.
-    while ((await get('/sdapi/v1/progress?genkey=skipped')).state.sampling_step === 0);
+    while ((await get('/sdapi/v1/progress?genkey=skipped')).state.sampling_step === 0) await wait(10);
     await post('/sdapi/v1/skip', {});
     expect(JSON.parse((await answer).info).all_seeds).toEqual([31, 32]);
   });
@@ -149,6 +150,7 @@ describe('an app for the Stable Diffusion web UI', () => {
       for (;;) {
         const seen = await get('/sdapi/v1/progress?genkey=mine');
         if (seen.state.job_count > 0) return seen;
+        await wait(10);
       }
     };
     expect((await running()).progress).toBeGreaterThan(0);
@@ -230,9 +232,11 @@ describe('an app for ComfyUI', () => {
     const { prompt_id: id } = await post('/api/prompt', { prompt: changed });
     for (;;) {
       const entry = (await get(`/api/history/${id}`))[id];
-      if (!entry) continue;
-      expect(entry.status).toMatchObject({ status_str: 'success', completed: true });
-      break;
+      if (entry) {
+        expect(entry.status).toMatchObject({ status_str: 'success', completed: true });
+        break;
+      }
+      await wait(10);
     }
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { holdingsOf, taskKinds, taskRounds } from '../../bench/task-kinds.ts';
-import { type LiveServer, liveServers } from './server.ts';
+import { type LiveServer, untrainedServers } from './server.ts';
 
-const start = liveServers();
+const start = untrainedServers();
 let server: Promise<LiveServer> | undefined;
 
 /** The long version is `npm run bench -- leaks`. */

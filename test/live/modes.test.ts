@@ -6,7 +6,7 @@ import { scripted } from '../load/scripted.ts';
 import { fakeEngineCommand } from '../load/servers.ts';
 import { nativeClient } from './client.ts';
 import { runProgram } from './program.ts';
-import { embeddedModel, liveServers } from './server.ts';
+import { embeddedModel, liveServers, untrainedModel } from './server.ts';
 
 const startServer = liveServers();
 const folder = mkdtempSync(join(tmpdir(), 'parley-modes-'));
@@ -64,7 +64,7 @@ describe('--cli', () => {
 describe('--benchmark', () => {
   test('--benchmark FILE: prints the figures and appends a row', async () => {
     const table = join(folder, 'speed.csv');
-    const flags = ['--benchmark', table, '--threads', '1', '--contextsize', '512'];
+    const flags = ['--benchmark', table, '--model', untrainedModel(), '--threads', '1', '--contextsize', '512'];
     const first = await runProgram(flags);
     expect(first.code).toBe(0);
     expect(first.stdout).toMatch(/Prompt: 412 tokens in [\d.]+s \([\d.]+T\/s\)/);
@@ -77,7 +77,15 @@ describe('--benchmark', () => {
   });
 
   test('--benchmark: prints the figures without a file', async () => {
-    const { code, stdout } = await runProgram(['--benchmark', '--threads', '1', '--contextsize', '256']);
+    const { code, stdout } = await runProgram([
+      '--benchmark',
+      '--model',
+      untrainedModel(),
+      '--threads',
+      '1',
+      '--contextsize',
+      '256',
+    ]);
     expect(code).toBe(0);
     expect(stdout).toContain('MaxCtx: 256');
   });

@@ -2,7 +2,7 @@ import type Anthropic from '@anthropic-ai/sdk';
 import type { Ollama } from 'ollama';
 import type OpenAI from 'openai';
 import { beforeAll } from 'vitest';
-import { type LiveServer, liveServers, type StartOptions } from '../live/server.ts';
+import { type LiveServer, liveServers, type StartOptions, type StartServer } from '../live/server.ts';
 import { anthropicClient, ollamaClient, openaiClient } from './clients.ts';
 
 /** A server and the official clients in front of it. */
@@ -14,8 +14,11 @@ export interface LiveClients {
 }
 
 /** Made for the tests of a file or a group: there when the first of them begins, and gone after the last. */
-export function liveClients(flags: readonly string[] = [], options: StartOptions = {}): LiveClients {
-  const startServer = liveServers();
+export function liveClients(
+  flags: readonly string[] = [],
+  options: StartOptions = {},
+  startServer: StartServer = liveServers(),
+): LiveClients {
   const live: { -readonly [Name in keyof LiveClients]?: LiveClients[Name] } = {};
   beforeAll(async () => {
     live.server = await startServer(flags, options);

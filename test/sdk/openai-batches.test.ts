@@ -1,6 +1,7 @@
 import type OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { neverEnding } from '../live/client.ts';
+import { untrainedServers } from '../live/server.ts';
 import { liveClients } from './live-clients.ts';
 
 const model = 'any';
@@ -36,7 +37,7 @@ describe.each([
   ['one after the other', []],
   ['beside each other', ['--parallelrequests', '3']],
 ])('several prompts in one request, %s', (way, flags) => {
-  const live = liveClients(flags);
+  const live = liveClients(flags, {}, untrainedServers());
 
   async function alone(prompt: string): Promise<string> {
     const reply = await live.openai.completions.create({ ...asked, prompt });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { untrainedServers } from '../live/server.ts';
 import { askChat, askMessage, askOllama, askResponse, bothWays } from './ask.ts';
 import { liveClients } from './live-clients.ts';
 import { words } from './questions.ts';
@@ -9,7 +10,7 @@ const messages = [{ role: 'user' as const, content: words(400) }];
 const promptTokens = 409;
 
 describe('a conversation that does not fit is refused', () => {
-  const live = liveClients(['--contextsize', String(contextSize)]);
+  const live = liveClients(['--contextsize', String(contextSize)], {}, untrainedServers());
 
   describe.each(bothWays)('$way', ({ stream }) => {
     test('by chat completions with the code and message that agents detect', async () => {
@@ -71,7 +72,7 @@ describe('a conversation that does not fit is refused', () => {
 
 /** The official clients hide headers in different ways; the plain request shows them all. */
 describe('--contextoverflow trim: drops the beginning and reports the number of tokens', () => {
-  const live = liveClients(['--contextsize', String(contextSize), '--contextoverflow', 'trim']);
+  const live = liveClients(['--contextsize', String(contextSize), '--contextoverflow', 'trim'], {}, untrainedServers());
 
   test.each<[string, object]>([
     ['/v1/chat/completions', { messages, max_tokens: 8 }],

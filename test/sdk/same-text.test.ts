@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { neverEnding } from '../live/client.ts';
+import { untrainedServers } from '../live/server.ts';
 import { askChat, askMessage, askOllama, askResponse, bothWays, messageText } from './ask.ts';
 import { type LiveClients, liveClients } from './live-clients.ts';
 
@@ -57,7 +58,7 @@ describe.each([
   { kind: 'the detected chat adapter', flags: [] },
   { kind: 'the chat template of the model', flags: ['--jinja'] },
 ])('one conversation through $kind', ({ flags }) => {
-  const clients = liveClients(flags);
+  const clients = liveClients(flags, {}, untrainedServers());
   let expected: Told;
   beforeAll(async () => {
     // The prompt is in the cache of all that are compared.

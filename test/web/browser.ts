@@ -76,7 +76,7 @@ export async function quickPictures(page: Page, steps = 2): Promise<readonly obj
   await page.route('**/sdapi/v1/txt2img', (route) => {
     const body = route.request().postDataJSON() as object;
     asked.push(body);
-    return route.continue({ postData: JSON.stringify({ ...body, steps, width: 64, height: 64 }) });
+    return route.continue({ postData: JSON.stringify({ ...body, steps, width: 64, height: 64, cfg_scale: 1 }) });
   });
   return asked;
 }
