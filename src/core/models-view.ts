@@ -259,5 +259,17 @@ export interface ModelLibrary {
   download(source: string, signal: AbortSignal): ModelDownload | undefined;
 }
 
+/** A part of a download that has a digest of its own. */
+export interface LayerProgress {
+  /** `sha256:` and 64 hexadecimal digits. */
+  readonly digest: string;
+  readonly done: number;
+  readonly total: number;
+}
+
 /** Downloads while it is iterated, and throws if that fails. */
-export type ModelDownload = AsyncIterable<{ readonly done: number; readonly total: number | undefined }>;
+export type ModelDownload = AsyncIterable<{
+  readonly done: number;
+  readonly total: number | undefined;
+  readonly layer?: LayerProgress | undefined;
+}>;

@@ -3,6 +3,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { withFileLock } from '../core/file-lock.ts';
+import type { LayerProgress } from '../core/models-view.ts';
 import { deletePart, readMark, sizeOf, writeMark } from './part-file.ts';
 import { fetchChunks, plannedChunks, type RangeParts } from './ranges.ts';
 import { ask, DownloadError, type Outcome, persistently, receive } from './transfer.ts';
@@ -19,14 +20,6 @@ interface Wanted {
   readonly headers?: Readonly<Record<string, string>>;
   /** Reject if the target exists, instead of replacing it. */
   readonly mustBeNew?: boolean;
-}
-
-/** A part of a download that has a digest of its own. */
-export interface LayerProgress {
-  /** `sha256:` and 64 hexadecimal digits. */
-  readonly digest: string;
-  readonly done: number;
-  readonly total: number;
 }
 
 export interface DownloadParts extends RangeParts {

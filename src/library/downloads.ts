@@ -2,7 +2,7 @@ import { rm, rmdir } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { Latch } from '../core/latch.ts';
 import type { DownloadStatus, ModelDownloads, SavedDownload } from '../core/model-downloads.ts';
-import type { ModelDownload } from '../core/models-view.ts';
+import type { LayerProgress, ModelDownload } from '../core/models-view.ts';
 import { DownloadError, type DownloadParts, withTargetLock } from './download.ts';
 import { deletePart } from './part-file.ts';
 import type { PulledModel } from './pull-model.ts';
@@ -33,6 +33,7 @@ interface Entry {
   state: DownloadStatus['state'];
   done: number;
   total: number | undefined;
+  layer: LayerProgress | undefined;
   reason: string | undefined;
   path: string | undefined;
   readonly files: Set<string>;
@@ -146,12 +147,13 @@ export class Downloads implements ModelDownloads {
       const { running } = entry;
       while (entry.running === running && !signal.aborted) {
         await entry.changed.wait();
-        if (entry.state === 'running' && entry.samples.length > 0) yield { done: entry.done, total: entry.total };
+        if (entry.state === 'running' && entry.samples.length > 0)
+          yield { done: entry.done, total: entry.total, layer: entry.layer };
       }
       signal.throwIfAborted();
       await running?.ended;
       if (entry.state !== 'done') throw new Error(entry.reason ?? 'the download was stopped');
-      yield { done: entry.done, total: entry.total };
+      yield { done: entry.done, total: entry.total, layer: entry.layer };
     } finally {
       signal.removeEventListener('abort', release);
       entry.followers -= 1;
@@ -173,6 +175,7 @@ export class Downloads implements ModelDownloads {
     const facts = {
       done: 0,
       total: undefined,
+      layer: undefined,
       reason: undefined,
       path: undefined,
       kept: false,
@@ -216,7 +219,7 @@ export class Downloads implements ModelDownloads {
 
   /** A download that goes on without clients is tried again when it fails because of the network. Others may run in the pauses. */
   async #persistently(entry: Entry, signal: AbortSignal): Promise<string> {
-    const progress = (done: number, total: number | undefined) => this.#progress(entry, done, total);
+    const progress: DownloadParts['progress'] = (done, total, layer) => this.#progress(entry, done, total, layer);
     const begins = (file: string) => {
       entry.files.add(file);
       entry.listed = true;
@@ -244,9 +247,9 @@ export class Downloads implements ModelDownloads {
   #reportedAt = Number.NEGATIVE_INFINITY;
   #savedAt = Number.NEGATIVE_INFINITY;
 
-  #progress(entry: Entry, done: number, total: number | undefined): void {
+  #progress(entry: Entry, done: number, total: number | undefined, layer?: LayerProgress): void {
     const now = this.options.now();
-    Object.assign(entry, { done, total });
+    Object.assign(entry, { done, total, layer });
     const last = entry.samples.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
     if (now - last >= sampleMs) {
       entry.samples = [...entry.samples.filter(({ at }) => at >= now - speedMs), { at: now, done }];

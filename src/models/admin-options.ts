@@ -3,6 +3,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import type { ReloadTarget } from '../config/load.ts';
 import { nameKey, uniqueNames } from '../core/model-names.ts';
+import { ollamaFileName } from '../library/ollama/name.ts';
 
 /** What may be swapped in, beside the files of the folder. */
 export const initialModel = 'initial_model';
@@ -105,7 +106,9 @@ export function optionNames(
 function formsOf(file: string): readonly string[] {
   const whole = file.replace(endings, '');
   const short = basename(file).replace(endings, '');
-  return [...new Set([short, whole, file])];
+  const [folder = ''] = file.split('/');
+  const named = ollamaFileName(folder.replace('--', '/'), short);
+  return [...new Set([...(named === undefined ? [] : [named]), short, whole, file])];
 }
 
 export function isModelFile(name: string): boolean {

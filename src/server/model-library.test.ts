@@ -65,12 +65,15 @@ test.each([
   ['owner/name/file.gguf', 'model'],
   ['hf.co/owner/name:Q4_K_M', 'model'],
   ['https://huggingface.co/owner/name', 'model'],
-  ['owner/name:Q4_K_M', undefined],
+  ['owner/name:Q4_K_M', 'ollama'],
+  ['https://ollama.com/library/llama3', 'ollama'],
+  ['../llama3', undefined],
+  ['a%2fb', undefined],
   ['https://host/file.gguf', 'address'],
   ['http://host/file.gguf', undefined],
   ['https://host/settings.kcpps', undefined],
   ['npm:package', undefined],
-  ['llama3', undefined],
+  ['llama3', 'ollama'],
 ])('modelSource: %s is %s', (text, type) => {
   expect(modelSource(text)?.type).toBe(type);
 });
@@ -167,6 +170,6 @@ describe('download', () => {
       for await (const _ of own.download('owner/name/other.gguf', signal) ?? []);
     };
     await expect(all()).rejects.toThrow('owner/name has no other.gguf; it has file');
-    expect(own.download('llama3', signal)).toBeUndefined();
+    expect(own.download('no name', signal)).toBeUndefined();
   });
 });

@@ -12,6 +12,7 @@ import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type Hub, hubOf } from '../library/hub/access.ts';
 import { readRepository } from '../library/hub/repository.ts';
 import { searchHub } from '../library/hub/search.ts';
+import { readOllamaName } from '../library/ollama/name.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
 import { pull } from '../library/pull.ts';
 import { readSource, type Source, sourceName } from '../library/source.ts';
@@ -175,11 +176,12 @@ function downloadSource(text: string): Source | undefined {
   return source.url.startsWith('https:') && isModelFile(source.fileName) ? source : undefined;
 }
 
-/** A model on the hub (`hf.co/owner/name:Q4_K_M`, `owner/name/file.gguf`, the address of its page), or `https://…/file.gguf`. */
+/** As Ollama takes it: a name of its registry, a model on the hub (`hf.co/owner/name:Q4_K_M`), or the address of a page or a file. */
 export function modelSource(text: string): Source | undefined {
-  const source = downloadSource(text);
-  // Names without a file or a host are those of other registries.
-  if (source?.type === 'model')
-    return /^(hf:|hf\.co\/|huggingface\.co\/|https:)|\.gguf$/i.test(text) ? source : undefined;
-  return source?.type === 'address' ? source : undefined;
+  if (/^(hf:|npm:|ollama:|hf\.co\/|huggingface\.co\/|https?:)|\.gguf$/i.test(text)) {
+    const source = downloadSource(text);
+    return source?.type === 'package' ? undefined : source;
+  }
+  const name = readOllamaName(text);
+  return name && { type: 'ollama', name };
 }

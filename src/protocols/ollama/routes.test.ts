@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
+import type { ModelDownload } from '../../core/models-view.ts';
 import type { TextState } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
 import { type Route, router } from '../../http/router.ts';
@@ -269,6 +270,40 @@ test.each([
   [{ model: 'llama3', stream: false }, '{"status":"success"}'],
 ])('/api/pull: %j succeeds, because the name can be used', async (body, expected) => {
   expect(await textOf(await ask(ollamaParts().parts, 'POST', '/api/pull', body))).toBe(expected);
+});
+
+test('/api/pull: reports the progress of each layer as Ollama does', async () => {
+  const digests = ['a', 'b'].map((digit) => `sha256:${digit.repeat(64)}`);
+  const reports = [
+    { done: 5, total: 30, layer: { digest: digests[0] ?? '', done: 5, total: 20 } },
+    { done: 30, total: 30, layer: { digest: digests[1] ?? '', done: 10, total: 10 } },
+  ];
+  async function* download(): ModelDownload {
+    yield* reports;
+  }
+  const parts = Object.assign(ollamaParts().parts, { download });
+  const reply = await ask(parts, 'POST', '/api/pull', { model: 'qwen3:8b' });
+  expect(
+    (await textOf(reply))
+      .trim()
+      .split('\n')
+      .map((one) => JSON.parse(one)),
+  ).toEqual([
+    { status: 'pulling manifest' },
+    { status: 'pulling aaaaaaaaaaaa', digest: digests[0], total: 20, completed: 5 },
+    { status: 'pulling aaaaaaaaaaaa', digest: digests[0], total: 20, completed: 20 },
+    { status: 'pulling bbbbbbbbbbbb', digest: digests[1], total: 10, completed: 10 },
+    { status: 'verifying sha256 digest' },
+    { status: 'writing manifest' },
+    { status: 'success' },
+  ]);
+});
+
+test('/api/pull: downloads nothing for the loaded model', async () => {
+  const download = () => expect.fail('downloads');
+  const parts = Object.assign(ollamaParts().parts, { download });
+  const reply = await ask(parts, 'POST', '/api/pull', { model: 'Mini:latest' });
+  expect(await textOf(reply)).toBe('{"status":"pulling manifest"}\n{"status":"success"}\n');
 });
 
 test('/api/pull: fails without a model', async () => {

@@ -1,10 +1,10 @@
 import { AppError } from '../../core/errors.ts';
-import type { ModelDownload } from '../../core/models-view.ts';
+import type { LayerProgress, ModelDownload } from '../../core/models-view.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { line, ndjsonHeaders } from '../../http/sse.ts';
 import { write } from '../access.ts';
-import { type DialectParts, type DialectServices, ignoredHeader } from '../dialect.ts';
+import { type DialectParts, type DialectServices, findModel, ignoredHeader, modelsByName } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, type PlainEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { type EmbeddingsParts, embeddingEndpoints } from './embeddings.ts';
@@ -27,7 +27,7 @@ export function ollamaEndpoints(files: OllamaServices, server: DialectServices) 
     ...modelEndpoints(files),
     row(
       '/api/pull',
-      'With --admin, downloads the model file that the name is the address of. Else says whether the name can be used.',
+      "With --admin, downloads the model: a name of Ollama's registry, hf.co/owner/name, or an address. Else says whether the name can be used.",
       withBody((body, call, parts: ManagementParts) => pull(body, call, parts, files.download)),
       { fields: pullFields },
     ),
@@ -36,7 +36,7 @@ export function ollamaEndpoints(files: OllamaServices, server: DialectServices) 
   return withServices<OllamaParts, DialectServices>(endpoints, server);
 }
 
-type ManagementParts = Pick<DialectParts, 'text' | 'modelName'>;
+type ManagementParts = Pick<DialectParts, 'text' | 'modelName' | 'models' | 'alias'>;
 
 const row = endpointRow(write('admin'), { method: 'POST', match: 'ending', queued: false, family: ollamaFamily });
 const noAccount = (): Reply => refusal(401, 'unauthorized');
@@ -81,7 +81,7 @@ function change(name: string, feature: string, { modelName }: ManagementParts): 
 async function pull(
   body: JsonObject,
   call: Call,
-  { text, modelName }: ManagementParts,
+  parts: ManagementParts,
   startDownload: OllamaServices['download'],
 ): Promise<Reply> {
   const fields = readFields(pullFields, body);
@@ -89,7 +89,8 @@ async function pull(
   if (name === '') return modelRequired;
   const { stream } = fields;
   const notices = ignoredHeader(pullFields, body);
-  const download = startDownload?.(name, call);
+  const { text, modelName } = parts;
+  const download = (await isUsable(name, parts)) ? undefined : startDownload?.(name, call);
   if (download) return stream ? progressLines(download, notices) : downloaded(download, notices);
   const state = text.state().type;
   if (state === 'none' || state === 'failed') {
@@ -102,18 +103,39 @@ async function pull(
   return lines([{ status: 'pulling manifest' }, ...notes, { status: 'success' }], notices);
 }
 
+/** Whether this very model can be used already. */
+async function isUsable(name: string, parts: ManagementParts): Promise<boolean> {
+  const named = await modelsByName(parts);
+  if (named && findModel(named, name, parts.alias)) return true;
+  const { type } = parts.text.state();
+  return type !== 'none' && type !== 'failed' && isSameModel(name, parts.modelName());
+}
+
 function progressLines(download: ModelDownload, headers: Headers): Reply {
   async function* body(): AsyncGenerator<string> {
     yield line({ status: 'pulling manifest' });
     try {
-      for await (const { done, total } of download)
-        yield line({ status: 'pulling model', ...(total === undefined ? {} : { total }), completed: done });
+      let last: LayerProgress | undefined;
+      for await (const { done, total, layer } of download) {
+        // Reports are seldom, and every bar ends.
+        if (last && last.digest !== layer?.digest) yield layerLine({ ...last, done: last.total });
+        last = layer;
+        yield layer
+          ? layerLine(layer)
+          : line({ status: 'pulling model', ...(total === undefined ? {} : { total }), completed: done });
+      }
+      if (last) yield ['verifying sha256 digest', 'writing manifest'].map((status) => line({ status })).join('');
       yield line({ status: 'success' });
     } catch (error) {
       yield line({ error: (error as Error).message });
     }
   }
   return { status: 200, headers: { ...ndjsonHeaders, ...headers }, stream: body() };
+}
+
+function layerLine({ digest, done, total }: LayerProgress): string {
+  const short = digest.replace(/^sha256:/, '').slice(0, 12);
+  return line({ status: `pulling ${short}`, digest, total, completed: done });
 }
 
 async function downloaded(download: ModelDownload, headers: Headers): Promise<Reply> {
