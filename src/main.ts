@@ -25,6 +25,7 @@ const commandNames: readonly CommandName[] = [
   'list',
   'models',
   'rm',
+  'show',
   'search',
   'pull',
   'pack',

@@ -29,7 +29,7 @@ test('helpText: shows a flag with its text, limits and default', () => {
 
 test('helpText: names the subcommands', () => {
   expect(helpText(60)).toMatch(
-    /^ +parley run NAME .*\n +parley list .*\n +parley rm .*\n +parley search WORDS .*\n +parley pull SOURCE /m,
+    /^ +parley run NAME .*\n +parley list .*\n +parley show .*\n +parley rm .*\n +parley search WORDS .*\n +parley pull SOURCE /m,
   );
 });
 

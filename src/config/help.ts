@@ -21,6 +21,7 @@ const usage = `Usage: parley [model.gguf] [port] [flags]
        parley --config settings.kcpps [flags]
        parley run NAME           download and start a model
        parley list               list local models
+       parley show NAME          what a model is and can do
        parley rm NAME            delete a model
        parley search WORDS       find models on the hub
        parley pull SOURCE        download a model

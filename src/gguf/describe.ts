@@ -8,7 +8,7 @@ const shownEntries = 6;
 /** What a file holds, as text for people: a summary, all metadata, all tensors. */
 export function describeGguf(header: GgufHeader): string {
   return [
-    ...tableLines(summary(header)),
+    ...tableLines(ggufSummary(header)),
     '',
     `Metadata (${header.metadata.size})`,
     ...tableLines([...header.metadata].map(([key, entry]) => [key, typeName(entry), shown(entry.value)])),
@@ -21,7 +21,8 @@ export function describeGguf(header: GgufHeader): string {
   ].join('\n');
 }
 
-function summary(header: GgufHeader): string[][] {
+/** Names and values of what matters most. */
+export function ggufSummary(header: GgufHeader): string[][] {
   const { architecture } = header;
   const count = (name: string) => numberOf(header, `${architecture}.${name}`)?.toLocaleString('en-US');
   const parameters = header.tensors.reduce((total, { elements }) => total + elements, 0);
@@ -39,9 +40,24 @@ function summary(header: GgufHeader): string[][] {
     ['Width', count('embedding_length')],
     ['Heads', count('attention.head_count')],
     ['Vocabulary', vocabulary(header)],
-    ['Chat template', template === undefined ? 'none' : `present (${grouped(template.length)} characters)`],
+    ['Chat template', template === undefined ? 'none' : templateText(template)],
+    ['Licence', textOf(header, 'general.license')],
   ];
   return rows.map(([name, value]) => [`${name}:`, value ?? 'not said']);
+}
+
+/** What a chat template supports, as far as its text says. */
+export function templateFeatures(template: string) {
+  return {
+    tools: /\btools\b|tool_call/.test(template),
+    thinking: /enable_thinking|<think>|reasoning_content/.test(template),
+  };
+}
+
+function templateText(template: string): string {
+  const { tools, thinking } = templateFeatures(template);
+  const features = [...(tools ? ['tools'] : []), ...(thinking ? ['thinking'] : [])].join(', ');
+  return `present (${grouped(template.length)} characters)${features && `, with ${features}`}`;
 }
 
 /** The tensor types by their share of the weights, largest first. */

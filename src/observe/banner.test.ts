@@ -60,7 +60,7 @@ test.each([
 });
 
 test('hintLines: how to use a bigger model, reach the launcher and stop', () => {
-  const larger = 'For a larger model: npm start -- pull OWNER/NAME/FILE.gguf, then npm start -- --model FILE.gguf';
+  const larger = 'For a larger model: npm start -- run OWNER/NAME';
   const keys = 'For all settings on a page: npm start -- --showgui. To stop: Ctrl+C';
   const hints = (builtIn: boolean, interactive: boolean) =>
     hintLines({ command: 'npm start --', builtIn, interactive });

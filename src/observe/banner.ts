@@ -78,7 +78,7 @@ interface Hints {
 
 /** What to do next. */
 export function hintLines({ command, builtIn, interactive }: Hints): readonly string[] {
-  const larger = `For a larger model: ${command} pull OWNER/NAME/FILE.gguf, then ${command} --model FILE.gguf`;
+  const larger = `For a larger model: ${command} run OWNER/NAME`;
   return [
     ...(builtIn ? [larger] : []),
     ...(interactive ? [`For all settings on a page: ${command} --showgui. To stop: Ctrl+C`] : []),

@@ -28,6 +28,13 @@ const commands = {
     const places = knownPlaces(thisSystem());
     return rmCommand({ words, places, folder: ownFolder('models'), terminal: ownTerminal(), ask: asking() });
   },
+  show: async ({ words, stops }: CommandParts) => {
+    const { showCommand } = await import('./show-command.ts');
+    const { ownMachine } = await import('./own-machine.ts');
+    const system = thisSystem();
+    const machine = ownMachine();
+    return showCommand({ words, ...downloading(stops), machine, hub: hubOf(system), places: knownPlaces(system) });
+  },
   pull: async ({ words, stops }: CommandParts) => {
     const { pullCommand } = await import('./pull-command.ts');
     const { ownMachine } = await import('./own-machine.ts');

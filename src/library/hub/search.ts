@@ -1,6 +1,7 @@
 import { isObject } from '../../core/json.ts';
 import type { HubModel, HubPage, HubSearch } from '../../core/models-view.ts';
 import { isSupportedArchitecture } from '../../gguf/architectures.ts';
+import { templateFeatures } from '../../gguf/describe.ts';
 import { askHubJson, type HubParts } from './request.ts';
 
 const sortFields = { downloads: 'downloads', likes: 'likes', date: 'lastModified' } as const;
@@ -37,8 +38,7 @@ function hubModel(entry: unknown): HubModel | undefined {
     architecture,
     supported: architecture === null ? null : isSupportedArchitecture(architecture),
     context,
-    tools: /\btools\b|tool_call/.test(template),
-    thinking: /enable_thinking|<think>|reasoning_content/.test(template),
+    ...templateFeatures(template),
     projector: siblings.some((sibling) => isObject(sibling) && /mmproj/i.test(text(sibling.rfilename) ?? '')),
   };
 }

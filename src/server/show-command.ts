@@ -1,0 +1,144 @@
+import { byteSize, tableLines } from '../core/readable.ts';
+import { ggufSummary } from '../gguf/describe.ts';
+import { readGguf } from '../gguf/gguf.ts';
+import { isPublicAddress } from '../http/address.ts';
+import { type FoundFile, findModels } from '../library/find-models.ts';
+import type { Hub } from '../library/hub/access.ts';
+import { readRepository } from '../library/hub/repository.ts';
+import { searchHub } from '../library/hub/search.ts';
+import { meantModel } from '../library/model-facts.ts';
+import { shortOllamaName } from '../library/ollama/name.ts';
+import { readManifest, readText } from '../library/ollama/registry.ts';
+import type { Place } from '../library/places.ts';
+import { readSource, type Source } from '../library/source.ts';
+import { type HubMachine, hubFiles, readHubModel } from '../models/hub-files.ts';
+import { printable, printableText } from '../observe/printable.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { findFile } from './models-command.ts';
+
+export interface ShowCommand {
+  readonly words: readonly string[];
+  /** Folders of this and other programs. */
+  readonly places: readonly Place[];
+  readonly hub: Hub;
+  readonly machine: HubMachine;
+  readonly terminal: Terminal;
+  readonly fetch: typeof fetch;
+  readonly signal?: AbortSignal;
+}
+
+const usage = `parley show NAME
+What a model is and can do. NAME is one of parley list, the path of a file, a model on the hub (owner/name) or of Ollama (qwen3:8b), which is not downloaded.`;
+
+const fitWords = {
+  card: 'fits on the graphics card',
+  part: 'fits partly on the graphics card',
+  processor: 'fits in main memory',
+  no: 'does not fit',
+} as const;
+
+/** `parley show`: resolves to the exit code. */
+export async function showCommand(command: ShowCommand): Promise<number> {
+  const { words, places, terminal } = command;
+  const [name, ...rest] = words;
+  if (name === undefined || name.startsWith('-') || rest.length > 0) {
+    terminal.line(usage);
+    return 2;
+  }
+  const source = readSource(name);
+  const isHere = /\.gguf$/i.test(name) || meantModel(await findModels(places), name).length > 0;
+  try {
+    if (!isHere && (source?.type === 'model' || source?.type === 'ollama')) {
+      for (const line of await remoteLines(source, command)) terminal.line(line);
+      return 0;
+    }
+    const file = await findFile(name, places, terminal);
+    for (const line of file ? await localLines(file) : []) terminal.line(line);
+    return file ? 0 : 2;
+  } catch (error) {
+    terminal.line(`${name}: ${(error as Error).message}`);
+    return 3;
+  }
+}
+
+async function localLines({ path, program }: FoundFile): Promise<readonly string[]> {
+  const rows = ggufSummary(await readGguf(path)).map((row) => row.map((cell) => printable(cell)));
+  return tableLines([...rows, ['Where:', `${path}${program ? ` (${program})` : ''}`]]);
+}
+
+function remoteLines(source: Source & { type: 'model' | 'ollama' }, command: ShowCommand): Promise<readonly string[]> {
+  return source.type === 'model' ? hubLines(source, command) : ollamaLines(source, command);
+}
+
+async function hubLines(
+  { repository: id, revision, tag }: Source & { type: 'model' },
+  { hub, fetch, signal, machine }: ShowCommand,
+): Promise<readonly string[]> {
+  const parts = { hub, fetch, allowsAddress: isPublicAddress, ...(signal && { signal }) };
+  const repository = await readRepository(id, revision, parts);
+  const model = await readHubModel(repository, parts, tag);
+  if (!model) throw new Error(`it has no ${tag ?? 'complete model file (.gguf)'}`);
+  const { models } = await searchHub({ words: id, order: 'downloads', count: 20 }, parts);
+  const facts = models.find((one) => one.id.toLowerCase() === id.toLowerCase());
+  const { files, reason, architecture, supported, trainedContext, projector } = await hubFiles(
+    model,
+    undefined,
+    machine,
+  );
+  const yes = (value: boolean | undefined) => (value === undefined ? 'not said' : value ? 'yes' : 'no');
+  const rows: string[][] = [
+    ['Model:', `${id} on the hub`],
+    ['Architecture:', `${architecture ?? 'not said'}${supported === false ? ', which cannot be loaded' : ''}`],
+    ['Parameters:', facts?.parameters ? facts.parameters.toLocaleString('en-US') : 'not said'],
+    ['Context length:', trainedContext?.toLocaleString('en-US') ?? 'not said'],
+    ['Tools:', yes(facts?.tools)],
+    ['Thinking:', yes(facts?.thinking)],
+    ['Pictures or sound:', projector ? `yes (${byteSize(projector.bytes)})` : 'no'],
+    ['Licence:', facts?.licence ?? 'not said'],
+    ['Terms to accept:', yes(facts && facts.gated !== 'no')],
+  ];
+  const choices = files.map((file) => [
+    file.chosen ? '*' : ' ',
+    file.name,
+    byteSize(file.bytes),
+    file.fit === null ? '' : fitWords[file.fit],
+  ]);
+  const safe = (row: readonly string[]) => row.map((cell) => printable(cell));
+  return [
+    ...tableLines(rows.map(safe)),
+    '',
+    ...tableLines(choices.map(safe)),
+    `* ${reason}`,
+    `Get it with: parley run ${id}`,
+  ];
+}
+
+async function ollamaLines(
+  { name }: Source & { type: 'ollama' },
+  { hub, fetch, signal }: ShowCommand,
+): Promise<readonly string[]> {
+  const parts = { hub, fetch, allowsAddress: isPublicAddress, ...(signal && { signal }) };
+  const layers = await readManifest(name, parts);
+  const short = shortOllamaName(name);
+  const rows = layers
+    .map(({ kind, bytes }) => [`${kind}:`, byteSize(bytes)])
+    .filter(([kind]) => /model|projector/.test(kind ?? ''));
+  const texts: string[] = [];
+  for (const kind of ['config', 'params', 'system', 'license']) {
+    const layer = layers.find((one) => one.kind === kind);
+    if (layer)
+      texts.push(
+        '',
+        `${kind}:`,
+        ...printableText(await readText(name, layer, parts))
+          .split('\n')
+          .slice(0, 12),
+      );
+  }
+  return [
+    ...tableLines([['Model:', `${short} at ${name.host}`], ...rows]),
+    ...texts,
+    '',
+    `Get it with: parley run ${short}`,
+  ];
+}
