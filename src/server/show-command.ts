@@ -91,8 +91,9 @@ async function hubLines(
     ['Architecture:', `${architecture ?? 'not said'}${supported === false ? ', which cannot be loaded' : ''}`],
     ['Parameters:', facts?.parameters ? facts.parameters.toLocaleString('en-US') : 'not said'],
     ['Context length:', trainedContext?.toLocaleString('en-US') ?? 'not said'],
-    ['Tools:', yes(facts?.tools)],
-    ['Thinking:', yes(facts?.thinking)],
+    // The hub knows the template only of what it could read.
+    ['Tools:', yes(facts?.architecture ? facts.tools : undefined)],
+    ['Thinking:', yes(facts?.architecture ? facts.thinking : undefined)],
     ['Pictures or sound:', projector ? `yes (${byteSize(projector.bytes)})` : 'no'],
     ['Licence:', facts?.licence ?? 'not said'],
     ['Terms to accept:', yes(facts && facts.gated !== 'no')],

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openRegistry } from '../../src/library/testing/registry.ts';
 import { scripted } from '../load/scripted.ts';
 import { fakeEngineCommand } from '../load/servers.ts';
 import { nativeClient } from './client.ts';
@@ -41,6 +42,30 @@ describe('--prompt', () => {
   test('--prompt without a model: exits with 2', async () => {
     const { code, stdout } = await runProgram(['--prompt', 'Hello', '--nomodel']);
     expect([code, stdout]).toEqual([2, '']);
+  });
+});
+
+describe('parley run', () => {
+  test("downloads a model of Ollama's registry, answers the question and exits with 0; the second time nobody is asked", async () => {
+    const layers = { model: readFileSync(embeddedModel), params: '{"num_ctx":1024}' };
+    const registry = await openRegistry({ 'library/mini:46m': { layers } });
+    onTestFinished(registry.close);
+    process.env.PARLEY_OLLAMA_REGISTRY = registry.base;
+    const ask = () =>
+      runProgram(['run', 'mini:46m', '--admindir', folder, scripted('Hello', told)], { command: fakeEngineCommand });
+    expect(await ask()).toMatchObject({ code: 0, stdout: `${told}\n`, stderr: expect.stringContaining('Saved: ') });
+    const before = registry.asked.length;
+    expect(await ask()).toMatchObject({ code: 0, stdout: `${told}\n` });
+    expect(registry.asked).toHaveLength(before);
+  });
+
+  test('a name that the registry does not have: exits with 3 and a sentence', async () => {
+    const registry = await openRegistry({});
+    onTestFinished(registry.close);
+    process.env.PARLEY_OLLAMA_REGISTRY = registry.base;
+    const { code, stderr } = await runProgram(['run', 'none:1b']);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/none:1b could not be downloaded: .* has no model none:1b/);
   });
 });
 
