@@ -38,7 +38,7 @@ beforeAll(async () => {
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: project });
   const name = readdirSync(folder).find((each) => /^parley-\d.*\.tgz$/.test(each));
   tarball = name && join(folder, name);
-}, 300_000);
+});
 
 async function registryAnswers(): Promise<boolean> {
   try {
@@ -92,7 +92,7 @@ describe('an install of the packed program', () => {
       expect(own.filter(([, entry]) => entry.hasInstallScript).map(([name]) => name)).toEqual(withScripts);
       expect(names.length, `packages on ${os}-${cpu}`).toBeLessThanOrEqual(mostPackages);
     }
-  }, 300_000);
+  });
 
   test.for<[string, string[]]>([
     ['without install scripts', ['--ignore-scripts']],

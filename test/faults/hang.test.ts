@@ -105,6 +105,6 @@ test.concurrent('server killed during a load: the engine ends too', async () => 
   const worker = server.worker() as number;
   expect(isAlive(worker)).toBe(true);
   process.kill(server.pid, 'SIGKILL');
-  await expect.poll(() => isAlive(worker), { timeout: 20_000 }).toBe(false);
+  await expect.poll(() => isAlive(worker)).toBe(false);
   expect(server.output()).not.toContain('Load Text Model OK');
 });

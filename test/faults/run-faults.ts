@@ -24,14 +24,14 @@ export function runFaults(groups: readonly FaultGroup[], { short = false } = {})
       let setting: Subject & { close?(): Promise<void> };
       beforeAll(async () => {
         setting = await open();
-      }, 120_000);
+      });
       afterAll(async () => {
         await setting?.close?.();
         await setting?.server.stop();
       });
       for (const fault of chosen) {
         const { name, kind } = fault;
-        test(name, { timeout: 150_000 }, async (context) => {
+        test(name, async (context) => {
           // Not survived until the end: a row that takes too long never gets there.
           const row: Tried = { group, name, kind, outcome: 'not survived', recoveryMs: 0 };
           tried.push(row);

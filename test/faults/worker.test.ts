@@ -78,7 +78,7 @@ describe('an engine that is killed during a request', () => {
   test('ends with the server', async () => {
     const worker = server.worker() as number;
     process.kill(server.pid, 'SIGKILL');
-    await expect.poll(() => isAlive(worker), { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => isAlive(worker)).toBe(false);
   });
 });
 

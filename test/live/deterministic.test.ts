@@ -71,7 +71,7 @@ describe.each([
     const fresh = await start([...flags, '--nofastforward']);
     for (const chat of chats) alone.push((await talk(fresh.base, chat)).texts);
     await fresh.stop();
-  }, 240_000);
+  });
 
   test('same text with and without the cache', async () => {
     const { base, stop } = await start(flags);
@@ -85,7 +85,7 @@ describe.each([
       expect(await cachedTokens(base, prompt)).toBe(tokens);
     }
     await stop();
-  }, 240_000);
+  });
 
   test('same text alone and in a batch, with and without drafts', async () => {
     const company = ['--parallelrequests', '3', '--batchall', '--smartcache', '--draftngram', '2'];
@@ -98,7 +98,7 @@ describe.each([
     rude.hangUp();
     expect((await all).map(({ texts }) => texts)).toEqual(alone);
     await stop();
-  }, 240_000);
+  });
 
   test('same text after a restart with --diskcache', async () => {
     const disk = ['--diskcache', join(folder, `${name}-disk`)];
@@ -117,7 +117,7 @@ describe.each([
     const usual = await start([...flags.slice(1), ...disk]);
     expect((await cache(usual.base)).disk?.snapshots).toBe(0);
     await usual.stop();
-  }, 240_000);
+  });
 });
 
 describe('with --deterministic', () => {

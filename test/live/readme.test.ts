@@ -216,7 +216,7 @@ describe('the commands of README.md and the guide', () => {
   });
 
   const missing = ['bash', 'curl', 'sed', 'base64'].filter((name) => spawnSync(name, ['--version']).error);
-  test.skipIf(missing.length > 0).each(run)('$command', { timeout: 300_000 }, async (shown) => {
+  test.skipIf(missing.length > 0).each(run)('$command', async (shown) => {
     await checkOf(shown.command)?.(shown);
   });
 });

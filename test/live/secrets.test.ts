@@ -275,9 +275,9 @@ test('secrets after a crash: the report of an engine that ended in the middle of
     bearer(keys[1] ?? ''),
     json({ ...hello, max_tokens: 2000, ...neverEnding }),
   );
-  await expect.poll(() => server.worker(), { timeout: 30_000 }).toBeDefined();
+  await expect.poll(() => server.worker()).toBeDefined();
   const slots = async () => (await fetch(`${server.base}/slots`, { headers: owner })).text();
-  await expect.poll(slots, { timeout: 30_000 }).toContain('"is_processing":true');
+  await expect.poll(slots).toContain('"is_processing":true');
   process.kill(server.worker() ?? 0, 'SIGKILL');
   expect(await running).toBe(500);
   expect(leaks()).toEqual([]);
@@ -299,7 +299,7 @@ test('secrets in the inspector and in traces: recorded requests show none, in an
     for (const as of status === 200 ? ['openai', 'messages', 'ollama'] : [])
       await ask('POST', `/api/extra/requests/${id}/replay`, owner, json({ as }));
   }
-  await expect.poll(() => traces.length, { timeout: 30_000 }).toBeGreaterThan(0);
+  await expect.poll(() => traces.length).toBeGreaterThan(0);
   expect(leaks()).toEqual([]);
 });
 

@@ -478,7 +478,7 @@ describe('load settings', () => {
   /** Changes them, and waits until the model is loaded again, or is not. */
   async function change(live: LiveServer, settings: object) {
     const answer = await nativeClient(live.base).post('/api/admin/load_settings', settings);
-    await expect.poll(() => loadOf(live), { timeout: 30_000 }).toMatchObject({ pending: false });
+    await expect.poll(() => loadOf(live)).toMatchObject({ pending: false });
     return answer.json();
   }
 

@@ -37,7 +37,7 @@ export function browserPages(): OpenPage {
     });
     // It would go on asking the server.
     onTestFinished(() => context.close());
-    context.setDefaultTimeout(30_000);
+    context.setDefaultTimeout(120_000);
     const page = await context.newPage();
     const heard: string[] = [];
     faults.set(page, heard);

@@ -283,7 +283,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     await button(page, 'Draw image').click();
     await button(page, 'Draw').click();
     const picture = page.getByRole('img', { name: 'a red house' });
-    await picture.waitFor({ timeout: 60_000 });
+    await picture.waitFor();
     await expect
       .poll(() => page.evaluate(`document.querySelector('article img[alt="a red house"]').naturalWidth`))
       .toBe(64);

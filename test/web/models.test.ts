@@ -291,7 +291,7 @@ describe.skipIf(withoutBrowser)('models', () => {
     const phone = await keys.add({ name: 'phone', scopes: ['chat', 'images'], rate: 1, weight: 2, shared: false }, 0);
     await keys.add({ name: 'guest', scopes: ['text'], weight: 1, expires: 1000 }, 0);
     const look = () => fetch(`${server.base}/metrics`, { headers: { authorization: `Bearer ${phone}` } });
-    await expect.poll(async () => (await look()).status, { timeout: 20_000 }).toBe(200);
+    await expect.poll(async () => (await look()).status).toBe(200);
     expect((await look()).status).toBe(429);
     const keyOf = (name: string) => page.getByRole('tabpanel').getByRole('listitem').filter({ hasText: name });
     const listed = async (name: string) => {
@@ -299,7 +299,7 @@ describe.skipIf(withoutBrowser)('models', () => {
       return keyOf(name).count();
     };
     // The server may have read the file between the two.
-    await expect.poll(() => listed('guest'), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => listed('guest')).toBe(1);
     await keyOf('phone').getByText('chat, images · 1 per minute · weight 2', { exact: true }).waitFor();
     await keyOf('phone').getByText('1 request · 1 over the rate · last seen just now', { exact: true }).waitFor();
     await keyOf('guest')
@@ -317,7 +317,7 @@ describe.skipIf(withoutBrowser)('models', () => {
       .waitFor();
 
     await keys.revoke('guest');
-    await expect.poll(() => listed('guest'), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => listed('guest')).toBe(0);
     await server.stop();
   });
 

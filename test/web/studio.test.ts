@@ -17,8 +17,8 @@ function widthOf(image: Locator): Promise<number> {
 async function draw(page: Page, button = 'Draw image'): Promise<void> {
   const before = await drawn(page);
   await page.getByRole('button', { name: button, exact: true }).click();
-  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached', timeout: 60_000 });
-  await expect.poll(() => drawn(page), { timeout: 10_000 }).toBe(before + 1);
+  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
+  await expect.poll(() => drawn(page)).toBe(before + 1);
 }
 
 /** A stroke with the pointer and one with the keyboard. */
@@ -151,7 +151,7 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
     await page.getByRole('button', { name: 'Record' }).click();
     await page.getByRole('timer').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
-    await page.getByRole('button', { name: 'Record' }).waitFor({ timeout: 60_000 });
+    await page.getByRole('button', { name: 'Record' }).waitFor();
     expect(await barriers(page)).toEqual([]);
 
     await page.reload();

@@ -197,7 +197,7 @@ describe.skipIf(withoutBrowser)('two tabs', () => {
     await nativeClient((await server()).base).performanceWhere(({ idle }) => idle === 0);
     await page.reload();
     const picture = page.locator('article.assistant img[alt="a red apple"]');
-    await picture.waitFor({ timeout: 100_000 });
+    await picture.waitFor();
     await expect
       .poll(() => picture.evaluate((element) => (element as unknown as { naturalWidth: number }).naturalWidth))
       .toBe(64);

@@ -44,7 +44,7 @@ describe.skipIf(withoutBrowser)('write page', () => {
   const message = (page: Page) => page.getByLabel('Message', { exact: true });
   const text = (page: Page) => page.getByRole('article', { name: 'Text' });
   const isLonger = (page: Page, than: number) =>
-    expect.poll(async () => (await reading(page)).length, { timeout: 20_000, interval: 50 }).toBeGreaterThan(than);
+    expect.poll(async () => (await reading(page)).length, { interval: 50 }).toBeGreaterThan(than);
 
   async function send(page: Page, typed: string): Promise<void> {
     await message(page).fill(typed);
@@ -190,7 +190,7 @@ describe.skipIf(withoutBrowser)('write page', () => {
     await page.getByRole('button', { name: 'The lamp that went out' }).click();
     await page.getByRole('button', { name: 'Draw the scene' }).click();
     const picture = page.getByRole('article', { name: 'Text' }).locator('figure img');
-    await picture.waitFor({ timeout: 90_000 });
+    await picture.waitFor();
     await page.reload();
     await picture.waitFor();
     await expect.poll(() => picture.getAttribute('alt')).toMatch(/\w+/);

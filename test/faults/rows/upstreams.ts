@@ -272,7 +272,7 @@ const others: readonly Fault<Setting>[] = [
       image.misbehave(misbehaviours.hang, ({ url = '' }) => url.includes('txt2img'));
       const controller = new AbortController();
       const asked = drawn(server.base, '/sdapi/v1/txt2img', controller.signal);
-      await expect.poll(image.requests, { timeout: 20_000 }).toBeGreaterThan(before);
+      await expect.poll(image.requests).toBeGreaterThan(before);
       controller.abort();
       await expect(asked).rejects.toThrow();
       image.misbehave();
@@ -310,7 +310,7 @@ const others: readonly Fault<Setting>[] = [
 async function leaveAll(start: () => readonly UnderWay[], { requests }: Upstream): Promise<void> {
   const before = requests();
   const asked = start();
-  await expect.poll(requests, { timeout: 20_000 }).toBeGreaterThanOrEqual(before + asked.length);
+  await expect.poll(requests).toBeGreaterThanOrEqual(before + asked.length);
   for (const { leave } of asked) leave();
   await Promise.allSettled(asked.map(({ reply: left }) => left));
 }
