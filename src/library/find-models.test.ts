@@ -128,6 +128,38 @@ test('findModels: names files of the Hugging Face cache by repository, with thei
   ]);
 });
 
+test('findModels: names models of Jan by the folder of their model.yml, which may name another file', async () => {
+  const data = folderWith({
+    'llamacpp/models/acme/Foo-Q4/model.yml':
+      'name: Foo\nmodel_path: llamacpp/models/acme/Foo-Q4/model.gguf\nsize_bytes: 1',
+    'llamacpp/models/acme/Foo-Q4/model.gguf': 'x',
+    'llamacpp/models/acme/Foo-Q4/mmproj.gguf': 'x',
+    'llamacpp/models/acme/Foo-Q4/mtp.gguf': 'x',
+    'llamacpp/models/moved/model.yml': 'model_path: "elsewhere/b c.gguf"',
+    'llamacpp/models/gone/model.yml': 'model_path: elsewhere/gone.gguf',
+    'llamacpp/models/secret/model.yml': 'model_path: /etc/passwd',
+    'llamacpp/models/plain/own.gguf': 'x',
+    'elsewhere/b c.gguf': 'x',
+  });
+  expect(await findModels([place(join(data, 'llamacpp', 'models'), 'jan', 'Jan')])).toEqual([
+    {
+      name: 'acme/Foo-Q4',
+      path: join(data, 'llamacpp', 'models', 'acme', 'Foo-Q4', 'model.gguf'),
+      program: 'Jan',
+    },
+    { name: 'moved', path: join(data, 'elsewhere', 'b c.gguf'), program: 'Jan' },
+    { name: 'own', path: join(data, 'llamacpp', 'models', 'plain', 'own.gguf'), program: 'Jan' },
+  ]);
+});
+
+test('findModels: the cache of llama.cpp has the layout of the hub or plain files', async () => {
+  const folder = folderWith({ 'models--acme--foo/snapshots/abc/foo.gguf': 'x', 'acme_bar_bar.gguf': 'x' });
+  expect(await names(place(folder, 'hugging-face', 'llama.cpp'), place(folder, 'files', 'llama.cpp'))).toEqual([
+    'acme/foo/foo',
+    'acme_bar_bar',
+  ]);
+});
+
 describe('knownPlaces', () => {
   const linux = { home: '/home/p', platform: 'linux', environment: {} };
 
@@ -145,6 +177,33 @@ describe('knownPlaces', () => {
     const folders = knownPlaces({ ...linux, environment }).map(({ folder }) => folder);
     expect(folders).toEqual(expect.arrayContaining(['/o', join('/hf', 'hub'), '/l']));
     expect(folders).not.toContain('/usr/share/ollama/.ollama/models');
+  });
+
+  test('HUGGINGFACE_HUB_CACHE, JAN_DATA_FOLDER, and the folders that the settings of other programs name', () => {
+    const texts: Record<string, string> = {
+      [join('/home/p', '.lmstudio-home-pointer')]: '/lm\n',
+      [join('/lm', 'settings.json')]: '{"downloadsFolder":"/disk/lm-models"}',
+      [join('/home/p/.local/share', 'jan.ai.app', 'settings.json')]: '{"data_folder":"/disk/jan"}',
+    };
+    const foldersOf = (environment: Record<string, string>) =>
+      knownPlaces({ ...linux, environment }, (path) => texts[path]).map(({ folder }) => folder);
+    const folders = foldersOf({ HUGGINGFACE_HUB_CACHE: '/hub' });
+    expect(folders).toEqual(
+      expect.arrayContaining(['/hub', '/disk/lm-models', join('/disk/jan', 'llamacpp', 'models')]),
+    );
+    expect(foldersOf({ JAN_DATA_FOLDER: '/jan' })).toContain(join('/jan', 'llamacpp', 'models'));
+  });
+
+  test.each(['', 'no JSON', '[]', '{"downloadsFolder":7}'])('settings that cannot be read are ignored: %j', (text) => {
+    const folders = knownPlaces(linux, (path) => (path.endsWith('settings.json') ? text : undefined)).map(
+      ({ folder }) => folder,
+    );
+    expect(folders).toContain(join('/home/p', '.lmstudio', 'models'));
+  });
+
+  test('on Windows the cache of llama.cpp is in the local folder for programs', () => {
+    const windows = { home: 'C:\\p', platform: 'win32', environment: { LOCALAPPDATA: '/local' } };
+    expect(knownPlaces(windows, () => undefined).map(({ folder }) => folder)).toContain(join('/local', 'llama.cpp'));
   });
 
   test('includes the folders of other programs', () => {

@@ -1,5 +1,5 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
-import { basename, join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { ollamaFileName } from './ollama/name.ts';
 import type { Place } from './places.ts';
 
@@ -21,20 +21,38 @@ export async function findModels(places: readonly Place[]): Promise<readonly Fou
 
 async function filesOf({ program, folder, layout }: Place): Promise<readonly FoundFile[]> {
   if (layout === 'ollama') return ollamaFiles(folder);
-  if (layout === 'hugging-face') return hubFiles(folder);
-  const paths = await filesBelow(folder, /\.gguf$/i);
-  return paths.map((path) => {
+  if (layout === 'hugging-face') return hubFiles(folder, program);
+  const named = layout === 'jan' ? await janFiles(folder) : [];
+  const folders = new Set(named.map((file) => dirname(file.path)));
+  const paths = (await filesBelow(folder, /\.gguf$/i)).filter((path) => !folders.has(dirname(path)));
+  const others = paths.map((path) => {
     const repository = folderRepository(folder, relative(folder, path));
     const stem = basename(path).replace(/\.gguf$/i, '');
     const name = (repository && ollamaFileName(repository.id, stem)) ?? stem;
     return { name, path, program, ...(repository && { repository }) };
   });
+  return [...named, ...others];
+}
+
+/** All model files of Jan have the same name, so that the folder with their `model.yml` is the name. It may name a file in another folder. */
+async function janFiles(folder: string): Promise<readonly FoundFile[]> {
+  const files: FoundFile[] = [];
+  for (const yml of await filesBelow(folder, /^model\.yml$/i)) {
+    const text = await readFile(yml, 'utf8').catch(() => '');
+    const named = /^model_path:\s*(["']?)(.+?)\1\s*$/m.exec(text)?.[2];
+    // Relative to the data folder, which is two folders above.
+    const path = named === undefined ? join(dirname(yml), 'model.gguf') : resolve(folder, '..', '..', named);
+    if (!/\.gguf$/i.test(path)) continue;
+    const name = relative(folder, dirname(yml)).split(sep).join('/');
+    files.push({ name, path, program: 'Jan' });
+  }
+  return files;
 }
 
 /** `owner--name/file` of this program, `owner/name/file` of others. */
 function folderRepository(folder: string, path: string): FoundFile['repository'] {
   const [first = '', second = '', third] = path.split(sep);
-  const own = /^(?<owner>.+?)--(?<name>.+)$/.exec(first)?.groups;
+  const own = /^(?!models--)(?<owner>.+?)--(?<name>.+)$/.exec(first)?.groups;
   if (own) return { id: `${own.owner}/${own.name}`, folder: join(folder, first) };
   return third === undefined ? undefined : { id: `${first}/${second}`, folder: join(folder, first, second) };
 }
@@ -51,7 +69,7 @@ async function wholeFile(path: string): Promise<string | undefined> {
 }
 
 /** The cache of the Hugging Face hub: `models--owner--name/snapshots/revision/file.gguf`, each a link to its content. */
-async function hubFiles(folder: string): Promise<readonly FoundFile[]> {
+async function hubFiles(folder: string, program: string): Promise<readonly FoundFile[]> {
   const files: FoundFile[] = [];
   for (const path of await filesBelow(folder, /\.gguf$/i)) {
     const repository = cachedRepository(folder, relative(folder, path));
@@ -60,7 +78,7 @@ async function hubFiles(folder: string): Promise<readonly FoundFile[]> {
     // Only large files are named by their SHA-256.
     const hash = /^[0-9a-f]{64}$/.exec(basename(content))?.[0];
     const name = `${repository.id}/${basename(path).replace(/\.gguf$/i, '')}`;
-    files.push({ name, path, program: 'Hugging Face', repository, ...(hash && { sha256: hash }) });
+    files.push({ name, path, program, repository, ...(hash && { sha256: hash }) });
   }
   return files;
 }

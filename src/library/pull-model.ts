@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { byteSize } from '../core/readable.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import { DownloadError, type DownloadParts, download, type Expected, readSha256, sizeOf } from './download.ts';
+import { filesElsewhere } from './elsewhere.ts';
 import { type HubFile, type HubRepository, openFile, readRepository } from './hub/repository.ts';
 import type { HubParts } from './hub/request.ts';
 import { partBytes } from './part-file.ts';
+import type { Place } from './places.ts';
 import type { Source } from './source.ts';
 import { chosenVariant, noVariant, projectorFor, type Variant, variantsOf } from './variants.ts';
 
@@ -17,6 +19,14 @@ export interface PulledModel {
   readonly movedTo?: string | undefined;
   /** Settings that it comes with, by their keys in config files. */
   readonly preset?: Readonly<Record<string, unknown>>;
+  /** The program that had it already, in its own folder. */
+  readonly program?: string | undefined;
+}
+
+/** What a person is told about it. */
+export function pulledLines({ path, movedTo, program }: PulledModel): readonly string[] {
+  const moved = movedTo === undefined ? [] : [`This model is now called ${movedTo}.`];
+  return [...moved, program === undefined ? `Saved: ${path}` : `${program} has it already: ${path}`];
 }
 
 /** The variant of a tag, or the one to take where none is named; undefined if there is none. Throws if this model should not be downloaded. */
@@ -31,6 +41,8 @@ interface PullModelOptions {
   readonly expected?: Expected | undefined;
   /** Without it the usual quantization is chosen. */
   readonly choose?: ChooseVariant | undefined;
+  /** Folders of this and other programs. What they have is not downloaded again. */
+  readonly places?: readonly Place[] | undefined;
 }
 
 /** What is left free on the disk, at most. */
@@ -39,17 +51,16 @@ const reservedBytes = 256 * 2 ** 20;
 /** Downloads all that belongs to a model: its parts and its projector. Files that are there already are not downloaded again. */
 export async function pullModel(
   { repository: id, revision, tag }: Omit<Source & { type: 'model' }, 'type'>,
-  { folder, expected, choose }: PullModelOptions,
+  { folder, expected, choose, places = [] }: PullModelOptions,
   parts: HubParts & Omit<DownloadParts, 'fetch'>,
 ): Promise<PulledModel> {
   const repository = await readRepository(id, revision, parts);
   const variants = variantsOf(repository.files);
   const target = join(folder, id.replace('/', '--'));
-  const place = (file: HubFile) => join(target, ownName(file, repository));
+  const own = (file: HubFile) => join(target, ownName(file, repository));
   const named = tag === undefined ? variants : variants.filter((one) => one === chosenVariant(variants, tag));
   const variant =
-    (await begunVariant(named, place)) ??
-    (choose ? await choose(repository, tag, parts) : chosenVariant(variants, tag));
+    (await begunVariant(named, own)) ?? (choose ? await choose(repository, tag, parts) : chosenVariant(variants, tag));
   if (!variant) throw noVariant(id, tag, variants);
   const [first] = variant.parts;
   if (expected && first?.sha256 !== expected.digest.toString('hex'))
@@ -57,14 +68,19 @@ export async function pullModel(
       `the hub names another sha256 for ${first?.path} (${first?.sha256}); nothing was downloaded`,
     );
   const projector = projectorFor(repository.files, variant);
+  const isBegun = (await begunVariant([variant], own)) !== undefined;
+  const there = isBegun ? undefined : await filesElsewhere({ id, parts: variant.parts, projector }, places);
+  const place = (file: HubFile) => there?.paths.get(file) ?? own(file);
   const wanted = [...variant.parts, ...(projector ? [projector] : [])];
   const missing = [];
   for (const file of wanted) if ((await sizeOf(place(file))) !== file.bytes) missing.push(file);
-  await mkdir(target, { recursive: true });
-  await checkSpace(
-    target,
-    missing.map((file) => ({ bytes: file.bytes, target: place(file) })),
-  );
+  if (missing.length > 0) {
+    await mkdir(target, { recursive: true });
+    await checkSpace(
+      target,
+      missing.map((file) => ({ bytes: file.bytes, target: place(file) })),
+    );
+  }
   const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0);
   const done = new Map(wanted.map((file) => [file, file.bytes]));
   for (const file of missing) done.set(file, await partBytes(place(file)));
@@ -88,7 +104,8 @@ export async function pullModel(
   }
   parts.progress(total, total);
   const movedTo = repository.id.toLowerCase() === id.toLowerCase() ? {} : { movedTo: repository.id };
-  return { path: first ? place(first) : target, projector: projector && place(projector), ...movedTo };
+  const program = there && { program: there.program };
+  return { path: first ? place(first) : target, projector: projector && place(projector), ...movedTo, ...program };
 }
 
 /** The one that is here already, or a part of it: another choice would begin from the start. */

@@ -17,6 +17,7 @@ import type { Hub } from './hub/access.ts';
 import type { HubParts } from './hub/request.ts';
 import { pullOllama } from './ollama/pull-ollama.ts';
 import type { RegistryParts } from './ollama/registry.ts';
+import type { Place } from './places.ts';
 import { type ChooseVariant, mustBeModel, type PulledModel, pullModel } from './pull-model.ts';
 import { fetchChecked } from './redirects.ts';
 import type { Source } from './source.ts';
@@ -27,6 +28,8 @@ interface PullOptions {
   readonly expected?: Expected | undefined;
   readonly hub: Hub;
   readonly choose?: ChooseVariant | undefined;
+  /** Folders of this and other programs, whose models are used where they are. */
+  readonly places?: readonly Place[] | undefined;
 }
 
 export interface PullParts extends DownloadParts, Pick<HubParts, 'allowsAddress'>, Pick<RegistryParts, 'insecure'> {
@@ -36,14 +39,14 @@ export interface PullParts extends DownloadParts, Pick<HubParts, 'allowsAddress'
 
 /** Downloads a model. A file that is not a valid model is deleted. */
 export async function pull(source: Source, options: PullOptions, parts: PullParts): Promise<PulledModel> {
-  const { folder, expected, hub, choose } = options;
+  const { folder, expected, hub, choose, places } = options;
   await mkdir(folder, { recursive: true });
   switch (source.type) {
     case 'address':
       mustBePlain(source.url);
       return { path: await pullFile(source.url, source.fileName, options, parts), projector: undefined };
     case 'model':
-      return pullModel(source, { folder, expected, choose }, { ...parts, hub });
+      return pullModel(source, { folder, expected, choose, places }, { ...parts, hub });
     case 'ollama':
       return pullOllama(source.name, { folder, expected }, { ...parts, hub });
     case 'package':

