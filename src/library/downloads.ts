@@ -56,7 +56,7 @@ const sampleMs = 500;
 /** The speed is that of this time. */
 const speedMs = 5000;
 /** How often progress is saved. */
-const saveMs = 10_000;
+const saveMs = 2000;
 /** The oldest of those that are over are dropped from the list beyond this number. */
 const maxEntries = 100;
 /** Pauses after failures of the network, each twice as long as the one before. */
