@@ -169,7 +169,9 @@ type Memory = RecommendedEntry['memory'];
 
 function take(purpose: Purpose, memory: Memory, key: keyof typeof files, why: string): RecommendedEntry {
   const file: HubFile = files[key];
-  return { purpose, memory, mixture: false, licence: 'Apache-2.0', search: null, pack: null, ...file, why };
+  // Projectors are read by the engine of this pack.
+  const pack = purpose === 'vision' ? 'vision' : null;
+  return { purpose, memory, mixture: false, licence: 'Apache-2.0', search: null, pack, ...file, why };
 }
 
 const voicesLicence = 'Apache-2.0; eSpeak NG for the pronunciation GPL-3.0';

@@ -10,7 +10,7 @@ export const texts = {
   title: 'Find a model',
   label: 'Words, or the address of a model',
   placeholder: 'qwen3 8b',
-  help: 'Searches Hugging Face. The address of a model works too: owner/name, owner/name:Q4_K_M or its page.',
+  help: 'Searches Hugging Face. The address of a model works too: owner/name, owner/name:Q4_K_M, qwen3:8b of Ollama, or its page.',
   search: 'Search',
   searching: 'Searching …',
   results: 'Models found',

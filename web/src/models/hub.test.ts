@@ -11,6 +11,8 @@ test.each([
   ['https://host/a/file.gguf?download=true', 'https://host/a/file.gguf?download=true'],
   ['http://host/file.gguf', undefined],
   ['https://host/page.html', undefined],
+  ['qwen3:8b', 'qwen3:8b'],
+  ['https://ollama.com/library/qwen3:8b', 'https://ollama.com/library/qwen3:8b'],
   ['Qwen3 8B', undefined],
   ['llama3', undefined],
 ])('modelAddress: %s is %j', (text, expected) => {

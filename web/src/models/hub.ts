@@ -51,11 +51,12 @@ export function downloadBytes({ bytes }: HubFile, { projector, draft }: HubFiles
   return bytes + (projector?.bytes ?? 0) + (draft?.bytes ?? 0);
 }
 
-/** The text as the server reads it, if it is the address of a model: of its page on the hub, `owner/name:Q4_K_M`, or a file. */
+/** The text as the server reads it, if it is the address of a model: of its page, `owner/name:Q4_K_M`, a file, or `qwen3:8b` of Ollama. */
 export function modelAddress(text: string): string | undefined {
   const word = text.trim();
-  const isPage = /^https:\/\/(www\.)?(hf|huggingface)\.co\/[\w.-]+\/[\w.-]+/i.test(word);
+  const isPage = /^https:\/\/(www\.)?((hf|huggingface)\.co|ollama\.com)\/[\w.-]+\/[\w.-]+/i.test(word);
   if (/^https:\/\//i.test(word)) return isPage || /\.gguf(\?.*)?$/i.test(word) ? word : undefined;
+  if (/^(ollama:)?[\w.-]+:[\w.-]+$/i.test(word)) return word;
   const name = word.replace(/^(hf:|hf\.co\/|huggingface\.co\/)/, '');
   return /^[\w.-]+\/[\w.-]+(@[\w.-]+)?(:[\w.-]+|\/[\w./ -]+\.gguf)?$/i.test(name) ? `hf.co/${name}` : undefined;
 }
