@@ -155,6 +155,7 @@ async function serve(loaded: Loaded, availableBefore: number) {
     exclusively: (work) => loop.between(work),
     send,
     view: { availableBefore, available: freeMemory },
+    now,
   });
   const states = new SavedStateSlots(worker.slots, options.savedStates, now, worker.snapshots);
   const reading: ReadingRequests = new Map();

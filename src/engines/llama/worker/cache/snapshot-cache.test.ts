@@ -61,6 +61,7 @@ function world(slots: ReturnType<typeof fakeSlot>[], stores: { memory?: MemorySt
     inside -= 1;
     return result;
   };
+  let time = 100;
   const keeper = new SnapshotCache({
     slots: slots as unknown as Slot[],
     memory: stores.memory,
@@ -68,7 +69,7 @@ function world(slots: ReturnType<typeof fakeSlot>[], stores: { memory?: MemorySt
     canRewind: true,
     isControl: () => false,
     exclusively,
-    now: () => 0,
+    now: () => ++time,
   });
   return { keeper, inside: () => inside };
 }
@@ -84,6 +85,15 @@ describe('SnapshotCache: in memory', () => {
     slot.cached = range(1000, 1300);
     await keeper.restoreFor(range(0, 320));
     expect([slot.restored, slot.cached]).toEqual([1, range(0, 300)]);
+  });
+
+  test('two chats that go on at the same time get two slots', async () => {
+    const slots = [fakeSlot(range(0, 300)), fakeSlot(range(1000, 1300), 2)];
+    const { keeper } = world(slots, { memory: memoryStore() });
+    for (const slot of slots) keeper.beforeOverwrite(slot as unknown as Slot, undefined);
+    for (const [index, slot] of slots.entries()) slot.cached = range(5000 + 1000 * index, 5300 + 1000 * index);
+    await Promise.all([range(0, 320), range(1000, 1320)].map((prompt) => keeper.restoreFor(prompt)));
+    expect(slots.map(({ cached }) => cached[0])).toEqual([0, 1000]);
   });
 
   test('neither saves nor replaces a chat that continues', async () => {

@@ -36,6 +36,7 @@ interface SnapshotCacheDeps {
   readonly isControl: IsControl;
   /** Runs work that must not overlap with a batch. */
   readonly exclusively: Exclusively;
+  /** The clock of the slots. */
   readonly now: () => number;
 }
 
@@ -69,27 +70,32 @@ export class SnapshotCache {
 
   /** Before a prompt is computed: restores the best snapshot into its slot, and saves what it would overwrite. */
   async restoreFor(prompt: Int32Array): Promise<void> {
-    const { slots, isControl, exclusively, memory, now } = this.deps;
+    const { slots, isControl, exclusively, memory } = this.deps;
     if (this.#stores().length === 0) return;
     memory?.trim(this.#cached());
-    const choose = async () => chooseSlot(slots, { prompt, canCopy: true, isControl });
+    const choose = () => chooseSlot(slots, { prompt, canCopy: true, isControl });
     // With checkpoints this calls the library.
-    const choice = await (this.deps.canRewind ? choose() : exclusively(choose));
+    const choice = this.deps.canRewind ? choose() : await exclusively(async () => choose());
     if (!choice) return;
-    const { slot, reusable } = choice;
-    const snapshot = await this.#find(prompt, reusable);
-    if (!snapshot && this.deps.canRewind && !this.#overwrites(slot, prompt)) return;
+    const snapshot = await this.#find(prompt, choice.reusable);
+    if (!snapshot && this.deps.canRewind && !this.#overwrites(choice.slot, prompt)) return;
     const evicted = await exclusively(async () => {
-      if (slot.busy) return undefined;
+      // Another request may have taken the slot meanwhile.
+      const slot = choose()?.slot;
+      if (!slot) return undefined;
       const evicted = this.#keep(slot, snapshot ? undefined : prompt);
-      if (snapshot) {
-        const begunAt = now();
-        slot.restore(snapshot);
-        this.#costs.copied(snapshot.state.length, now() - begunAt);
-      }
+      if (snapshot) this.#restore(slot, snapshot);
       return evicted;
     });
     if (evicted) await this.#onDisk(evicted);
+  }
+
+  #restore(slot: Slot, snapshot: Snapshot): void {
+    const begunAt = this.deps.now();
+    slot.restore(snapshot);
+    // The next request to restore something takes another slot.
+    slot.usedAt = this.deps.now();
+    this.#costs.copied(snapshot.state.length, slot.usedAt - begunAt);
   }
 
   /**
@@ -268,7 +274,7 @@ const maxSnapshots = 32;
 /** The cache by the options; undefined if they have none. */
 export async function openSnapshotCache(
   loaded: Loaded,
-  { slots, exclusively, send, view }: SnapshotCacheParts,
+  { slots, exclusively, send, view, now }: SnapshotCacheParts,
 ): Promise<SnapshotCache | undefined> {
   const { native, options, context, info, vocabulary } = loaded;
   const { smartCache, diskCache, reusePrompt } = options;
@@ -290,7 +296,7 @@ export async function openSnapshotCache(
   if (memory) changed(memory.figures);
   const canRewind = context.memory === 'plain' && context.savesAll;
   const isControl = (token: number) => vocabulary.isControl(token);
-  return new SnapshotCache({ slots, memory, disk, canRewind, isControl, exclusively, now: steadyTime });
+  return new SnapshotCache({ slots, memory, disk, canRewind, isControl, exclusively, now });
 }
 
 interface SnapshotCacheParts {
@@ -298,6 +304,7 @@ interface SnapshotCacheParts {
   readonly exclusively: Exclusively;
   readonly send: (message: FromWorker) => void;
   readonly view: MemoryView;
+  readonly now: () => number;
 }
 
 /** How many bytes snapshots may take now: a part of what the model leaves free, less what other programs took since. */
