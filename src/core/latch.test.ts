@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Latch } from './latch.ts';
 
-test('Latch: releases all that wait, and nobody who waits later', async () => {
+test('Latch: releases all waiters, and no later ones', async () => {
   const latch = new Latch();
   const released: string[] = [];
   const wait = (name: string) => latch.wait().then(() => released.push(name));

@@ -94,7 +94,7 @@ describe('SseParser', () => {
     expect(() => parse(pieces, 100)).toThrow(SseLimitError);
   });
 
-  test('counts anew after each event', () => {
+  test('counts from 0 again after each event', () => {
     expect(
       parse(
         Array.from({ length: 30 }, () => 'data: 1234567890\n\n'),

@@ -38,7 +38,7 @@ test.each([
   expect(other.headers['x-request-id']).not.toBe(one.headers['x-request-id']);
 });
 
-test('what is not HTTP gets an id too', async () => {
+test('exchange watch: malformed HTTP gets an id too', async () => {
   const world = await serve([echo]);
   const one = wire(world).send('nonsense\r\n\r\n');
   await one.closed;
@@ -59,7 +59,7 @@ test('the handler and the error reply of its family know the id', async () => {
   expect(JSON.parse((await ask(world, { method: 'POST', path: '/work', body: '{}' })).text)).toEqual({ id: 'req_7' });
 });
 
-test('a watch is told of head, body, reply, writes and end, in this order', async () => {
+test('exchange watch: reports head, body, reply, writes and end, in this order', async () => {
   const { heads, told, over, options } = noted();
   async function* stream() {
     yield 'one ';
@@ -79,7 +79,7 @@ test('a watch is told of head, body, reply, writes and end, in this order', asyn
   expect(written.map((line) => line.slice('wrote '.length)).join('')).toBe('one two');
 });
 
-test('a refused request is told too, without a body', async () => {
+test('exchange watch: reports a refused request, without a body', async () => {
   const { heads, told, over, options } = noted();
   const world = await serve([echo], { ...options, guard: { password: 'right' } });
   await ask(world, { method: 'POST', path: '/work', body: '{}', headers: { authorization: 'Bearer wrong' } });

@@ -19,7 +19,7 @@ test('upToFormEnd: the closing delimiter at the very beginning', async () => {
   expect(await passed(['--b--\r\n--b\r\nmore'])).toBe('--b--');
 });
 
-test('upToFormEnd: the same text inside of a line is no delimiter', async () => {
+test('upToFormEnd: the boundary inside a line is not a delimiter', async () => {
   expect(await passed(['--b\r\n\r\nx--b--y\r\n--bc--\r\n'])).toBe('--b\r\n\r\nx--b--y\r\n--bc--\r\n');
 });
 

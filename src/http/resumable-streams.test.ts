@@ -176,7 +176,7 @@ describe('a client that is gone', () => {
     expect((await all(await takeUp(1))).match(/^id: /gm)).toHaveLength(1000);
   });
 
-  test('with a name of its own the work goes on from the beginning, and whoever takes it up waits for the response', async () => {
+  test('with a client-chosen name: can be resumed before the response begins', async () => {
     const { begin, takeUp } = store();
     const name = 'a-name-of-16-chars';
     const { client, resumable, source, settle } = begin({}, name);
@@ -189,7 +189,7 @@ describe('a client that is gone', () => {
     expect(await all(await taken)).toBe(numbered('a'));
   });
 
-  test('whoever waits for a stream gets the error that came instead', async () => {
+  test('a client that waits for a stream gets the error of its request', async () => {
     const { begin, takeUp } = store();
     const name = 'a-name-of-16-chars';
     const { resumable } = begin({}, name);
@@ -242,7 +242,7 @@ describe('end', () => {
     await expect(read).rejects.toThrow('aborted: cancelled');
   });
 
-  test('a source that fails: readers fail after the last event, and nobody gets a whole reply of it', async () => {
+  test('a source that fails: readers fail after the last event, and get no complete reply', async () => {
     const { begin, takeUp } = store();
     const { resumable } = begin();
     async function* source() {
@@ -304,7 +304,7 @@ describe('end', () => {
 describe('limits', () => {
   const long = 'x'.repeat(1000);
 
-  test('of one stream: the oldest events are forgotten, and who asks for them is told', async () => {
+  test('of one stream: drops the oldest events, and refuses requests for them', async () => {
     const { begin, takeUp } = store({ streamBytes: 10_000 });
     const { source, settle } = begin();
     void readerOf(settle()).return?.();

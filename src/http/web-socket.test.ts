@@ -83,7 +83,7 @@ describe('WebSocket: an endpoint that loads', () => {
     expect(await answered).toMatch(/^HTTP\/1\.1 101 [\s\S]*one[\s\S]*two/);
   });
 
-  test('a client that leaves meanwhile: is no error', async () => {
+  test('a client that disconnects meanwhile is not an error', async () => {
     const [began, gate] = [latch(), latch()];
     const load = () => {
       began.open();

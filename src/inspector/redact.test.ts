@@ -51,7 +51,7 @@ describe('sentSecrets', () => {
     expect(sentSecrets({ 'x-api-key': 'marked' })).toEqual(['marked']);
   });
 
-  test('short words are no secrets: they would be struck from every text', () => {
+  test('short words are not treated as secrets', () => {
     expect(sentSecrets({ authorization: 'Bearer none' })).toEqual(['Bearer none']);
     expect(sentSecrets({ 'x-api-key': 'x' })).toEqual([]);
   });

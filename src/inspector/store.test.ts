@@ -218,7 +218,7 @@ describe('record', () => {
     expect(detail.response.text).toHaveLength(limits.sentCharacters - 1);
   });
 
-  test('a body that is no text is only described', () => {
+  test('a binary body is only described', () => {
     const { watch, record } = recorded();
     watch.received?.(Uint8Array.from([0, 159, 146, 150]));
     expect(detailOf(record, []).request.body).toEqual({ type: 'application/json', bytes: 4, text: null });

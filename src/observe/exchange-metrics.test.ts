@@ -34,7 +34,7 @@ test('metrics: a streamed chat is counted by family, status and outcome', async 
   );
 });
 
-test('metrics: a stream that failed after its status 200 is told apart', async () => {
+test('metrics: a stream that failed after status 200 has its own label', async () => {
   const failed = chat().record;
   failed.errored(new AppError('engine-lost', { capability: 'text' }));
   failed.ended('sent');

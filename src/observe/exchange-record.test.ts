@@ -130,7 +130,7 @@ test('exchange record: the error of a generation after status 200 is kept', () =
   expect(record.phases.at(-1)).toMatchObject({ name: 'generation', error: lost });
 });
 
-test('exchange record: a task that was stopped is no failure, one that broke is', () => {
+test('exchange record: a failed task is an error, a stopped one is not', () => {
   const [stopped, failed] = [exchange().record, exchange().record];
   stopped.taskEnded('image', new AppError('stopped', {}), 10);
   failed.taskEnded('image', lost, 10);

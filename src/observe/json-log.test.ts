@@ -40,7 +40,7 @@ test('--logformat json: every line is an object, without status lines and empty 
   ]);
 });
 
-test('--logformat json: lines that nobody reads are replaced by an object too', () => {
+test('--logformat json: dropped lines are replaced by an object', () => {
   const { terminal, stream, lines } = world({ writableLength: 2 ** 21 });
   terminal.line('lost');
   stream.writableLength = 0;

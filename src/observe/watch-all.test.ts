@@ -39,7 +39,7 @@ test('several sinks: the first trace context is sent on', () => {
   expect(watchAll([() => ({}), () => traced])(head)?.traceparent).toBe('00-aa-bb-01');
 });
 
-test('no sink wants what is written: HTTP is not asked to report it', () => {
+test('watchAll: has no write callback if no sink has one', () => {
   expect(watchAll([() => ({}), () => ({})])(head)?.wrote).toBeUndefined();
 });
 

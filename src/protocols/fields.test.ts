@@ -65,7 +65,7 @@ test.each([['maybe'], [[]], [{}]])('looseFlag: refuses %o', (value) => {
   expect(() => f.looseFlag(value, 'trim_stop')).toThrow('trim_stop must be true or false.');
 });
 
-test('loose numbers: NaN for values that are no number', () => {
+test('loose numbers: NaN for values that are not numbers', () => {
   for (const value of ['many', '', [], {}, Number.POSITIVE_INFINITY]) {
     expect(f.looseNumber(value, 'x')).toBeNaN();
     expect(f.looseWhole(value, 'x')).toBeNaN();

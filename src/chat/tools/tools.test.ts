@@ -174,7 +174,7 @@ describe.each(toolFormats.map((format) => ({ name: format.name, format })))('$na
     });
   });
 
-  test('keeps text that is no call', () => {
+  test('keeps text that is not a call', () => {
     expect(read(format, [broken])).toEqual({ text: broken, calls: [] });
   });
 

@@ -110,7 +110,7 @@ describe('DriverProcess', () => {
     expect(sent).toEqual([]);
   });
 
-  test('abort: a task that does not stop in time ends the process, which is no loss', async () => {
+  test('abort: a task that does not stop in time ends the process without an engine-lost error', async () => {
     const { run, timers, driver, deaths, kills } = world();
     const abort = new AbortController();
     const result = run(abort.signal);

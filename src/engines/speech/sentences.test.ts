@@ -148,7 +148,7 @@ describe('sentencesOf: any text', () => {
     );
   });
 
-  test('an empty text has no sentence, and blanks are no sentence', () => {
+  test('empty and blank text: no sentences', () => {
     expect(sentencesOf('', 100)).toEqual([]);
     expect(sentencesOf('One.\n\n\n  ', 100)).toEqual(['One.\n\n\n  ']);
     expect(sentencesOf('  \n ', 100).join('')).toBe('  \n ');

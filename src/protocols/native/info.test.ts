@@ -58,7 +58,7 @@ test('advertised limits: never more context than there is', async () => {
   expect(await get(generous, '/api/v1/config/max_context_length')).toEqual({ value: 8192 });
 });
 
-test('without the key the model has no name, and there is no story', async () => {
+test('info: without the key the model name is hidden, and the story is empty', async () => {
   const all = parts(none, { preloadStory: '{"story":1}' });
   expect(await get(all, '/api/v1/model', false)).toEqual({ result: 'koboldcpp/protected-model' });
   expect(await get(all, '/api/extra/preloadstory', false)).toEqual({});

@@ -210,7 +210,7 @@ test('the end of the server aborts the work of streams without a reader', async 
   expect(abortCause((calls[0] as Call).signal)).toBe('shutdown');
 });
 
-test('whoever follows requests is told of the end of the response, not of the work', async () => {
+test('exchange watch: reports the end of the response, not of the generation', async () => {
   const told: string[] = [];
   const over = latch();
   const watchExchange = () => ({

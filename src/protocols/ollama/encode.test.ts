@@ -155,7 +155,7 @@ test('encodeStream: keeps a call before a cut-off one', async () => {
   expect(body).toMatchObject({ message: { content: '', tool_calls: calls }, done_reason: 'length' });
 });
 
-test('encodeStream: arguments that are no object are text, if nothing was cut off', async () => {
+test('encodeStream: arguments that are not an object are text, unless cut off', async () => {
   const events: GenerationEvent[] = [
     startEvent(),
     { type: 'tool-start', index: 0, id: 'call_1', name: 'f' },

@@ -97,7 +97,7 @@ test('/api/generate: names dropped tokens in a header', async () => {
   expect(await textOf(reply)).toContain('Hello');
 });
 
-test('/api/generate: a raw prompt is no chat and has no context', async () => {
+test('/api/generate: a raw prompt is not a chat and has no context', async () => {
   const { parts, askedText, askedChat } = ollamaParts(hello);
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi', raw: true, stream: false });
   expect(await jsonOf(reply)).not.toHaveProperty('context');

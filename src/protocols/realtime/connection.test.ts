@@ -284,7 +284,7 @@ describe('realtime: a response', () => {
 });
 
 describe('realtime: speech', () => {
-  test('that is committed: is heard as a WAV file, and its words are told', async () => {
+  test('that is committed: is transcribed as a WAV file, and the transcript is sent', async () => {
     const talk = await connected(saying('Yes.'));
     await talk.opened;
     talk.send({
@@ -455,7 +455,7 @@ describe('realtime: the connection', () => {
     expect(talk.ears.asked[0]?.ticket).toMatchObject({ requestId: expect.stringMatching(/^req_/) });
   });
 
-  test('a response that is cancelled while it is spoken: releases the model, and is no failure', async () => {
+  test('a response that is cancelled while it is spoken: releases the model, and is not a failure', async () => {
     const errors: unknown[] = [];
     const over: string[] = [];
     const watchExchange = () => ({
@@ -525,7 +525,7 @@ describe('realtime: the connection', () => {
   });
 });
 
-test('realtime: a request without an upgrade is told that it is a WebSocket', async () => {
+test('realtime: a request without an upgrade gets 426 with the reason', async () => {
   const endpoints = realtimeEndpoints.map((endpoint) => ({
     ...{ ...endpoint, access: 'open' as const, rateLimited: false },
     handle: (call: Call) => endpoint.handle(call, undefined),

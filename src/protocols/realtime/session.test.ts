@@ -193,7 +193,7 @@ describe('turns by voice activity', () => {
     expect(talk.jobs.length).toBe(1);
   });
 
-  test('ears that fail: an error is told, and there is no answer', async () => {
+  test('failed transcription: sends an error event and no response', async () => {
     const talk = world();
     talk.append(quiet(400));
     talk.append(voice(800));
@@ -333,7 +333,7 @@ describe('responses', () => {
     expect(talk.events().at(-1)).toMatchObject({ item: { parts: [{ transcript: 'One two. ' }] } });
   });
 
-  test('the connection ends: everything is aborted, and nothing more is told', async () => {
+  test('the connection ends: aborts everything, and sends no more events', async () => {
     const talk = world();
     talk.append(quiet(400));
     talk.append(voice(800));

@@ -98,14 +98,14 @@ describe('VoiceActivity', () => {
     expect((stopped?.second ?? 0) - (paused?.second ?? 0)).toBeCloseTo(0.3, 2);
   });
 
-  test('steady noise of any level: is no speech', () => {
+  test('steady noise of any level is not speech', () => {
     for (const level of [-60, -45, -35, -25]) {
       const found = turns(changesIn(mixed(noise(12, level))));
       expect(found, `${level} dB`).toEqual([]);
     }
   });
 
-  test('silence, clicks and a hum of 50 Hz: are no speech', () => {
+  test('silence, clicks and a hum of 50 Hz are not speech', () => {
     const sound = noise(6, -70);
     const hum = (index: number): number => 0.05 * Math.sin((2 * Math.PI * 50 * index) / rate);
     for (const [index, sample] of sound.entries()) sound[index] = sample + hum(index);

@@ -122,7 +122,7 @@ describe('txt2img', () => {
     expect(json.parameters.width * json.parameters.height).toBeLessThanOrEqual(832 ** 2);
   });
 
-  test('reads numbers from strings, and ignores values that are no numbers', async () => {
+  test('reads numbers from strings, and ignores values that are not numbers', async () => {
     const { draw, fake } = world();
     await draw({ prompt: 'a', steps: '9', cfg_scale: 'high', seed: '12', width: null, height: '192' });
     expect(fake.asked[0]?.request).toMatchObject({ steps: 9, guidance: 5, seed: 12, width: 512, height: 192 });

@@ -171,7 +171,7 @@ describe('interrupt and skip', () => {
     expect((await get('progress')).json.state.interrupted).toBe(true);
   });
 
-  test('skip: goes on with the next picture, and is no interruption', async () => {
+  test('skip: continues with the next image, without an interrupt', async () => {
     const { fake, post, get } = world();
     await post('skip');
     fake.progress = { step: 3, steps: 20, pictures: 0, count: 2, genkey: '', skipped: true, secondsSoFar: 1 };

@@ -260,7 +260,7 @@ test.each([undefined, 'en'])(
   },
 );
 
-test('transcribe: rejects a file that is no audio, by its type', async () => {
+test('transcribe: rejects a file that is not audio, and names its type', async () => {
   const { error, types } = await play({ recording: Buffer.from('no sound at all') });
   expect(error).toMatchObject({ status: 400, message: expect.stringContaining('this is text') });
   expect(types).toEqual([]);
