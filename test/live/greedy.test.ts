@@ -2,9 +2,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../../src/sampling/random.ts';
 import { type NativeClient, nativeClient } from './client.ts';
 import { loadReference, type Reference } from './reference.ts';
-import { liveServers } from './server.ts';
+import { liveServers, type StartServer, untrainedServers } from './server.ts';
 
 const startServer = liveServers();
+const startUntrained = untrainedServers();
 /**
  * The same text in other portions gives logits that differ in their last digits, and near ties fall differently then.
  * Token by token there is only one way to compute a text: what is equal must be exactly equal.
@@ -17,15 +18,16 @@ let fresh: NativeClient;
 let reference: Reference;
 
 beforeAll(async () => {
-  const [first, second, loaded] = await Promise.all([
-    startServer(['--quiet', ...tokenByToken]),
-    startServer(['--quiet', ...tokenByToken, '--nofastforward']),
-    loadReference(),
-  ]);
-  keeping = nativeClient(first.base);
-  fresh = nativeClient(second.base);
-  reference = loaded;
+  [[keeping, fresh], reference] = await Promise.all([bothWays(startServer), loadReference()]);
 });
+
+async function bothWays(start: StartServer): Promise<[keeping: NativeClient, fresh: NativeClient]> {
+  const [first, second] = await Promise.all([
+    start(['--quiet', ...tokenByToken]),
+    start(['--quiet', ...tokenByToken, '--nofastforward']),
+  ]);
+  return [nativeClient(first.base), nativeClient(second.base)];
+}
 
 describe('at temperature 0', () => {
   test.each([
@@ -48,6 +50,28 @@ describe('at temperature 0', () => {
 });
 
 describe('the prompt cache', () => {
+  test('stays valid after backtracking', async () => {
+    const prompt = 'Once upon a time';
+    const banned = { prompt, max_length: 50, banned_tokens: ['little girl', 'was very', ' named Lily', 'play with'] };
+    const [kept, anew] = await Promise.all([keeping.generate(banned), fresh.generate(banned)]);
+    expect(kept.text.toLowerCase()).not.toMatch(/little girl|was very| named lily|play with/);
+    expect(kept.text).toBe(anew.text);
+    const longer = prompt + kept.text;
+    const after = { prompt: longer, max_length: 30 };
+    expect((await keeping.generate(after)).text).toBe((await fresh.generate(after)).text);
+    const back = { prompt, max_length: 30 };
+    expect((await keeping.generate(back)).text).toBe((await fresh.generate(back)).text);
+  });
+});
+
+/** What an untrained model says depends on all that it has read, too. */
+describe('the prompt cache of an untrained model', () => {
+  let keeping: NativeClient;
+  let fresh: NativeClient;
+  beforeAll(async () => {
+    [keeping, fresh] = await bothWays(startUntrained);
+  });
+
   test('edited prompt: gives the reply of a fresh computation', async () => {
     const random = new Random(7);
     const words =
@@ -81,19 +105,6 @@ describe('the prompt cache', () => {
     expect(computed(await fresh.performance())).toBeGreaterThan(100);
   });
 
-  test('stays valid after backtracking', async () => {
-    const prompt = 'Once upon a time';
-    const banned = { prompt, max_length: 50, banned_tokens: ['little girl', 'was very', ' named Lily', 'play with'] };
-    const [kept, anew] = await Promise.all([keeping.generate(banned), fresh.generate(banned)]);
-    expect(kept.text.toLowerCase()).not.toMatch(/little girl|was very| named lily|play with/);
-    expect(kept.text).toBe(anew.text);
-    const longer = prompt + kept.text;
-    const after = { prompt: longer, max_length: 30 };
-    expect((await keeping.generate(after)).text).toBe((await fresh.generate(after)).text);
-    const back = { prompt, max_length: 30 };
-    expect((await keeping.generate(back)).text).toBe((await fresh.generate(back)).text);
-  });
-
   test('stays valid after an abort during prefill', async () => {
     const long = Array.from({ length: 600 }, (_, index) => ` ${(index * 7) % 10}`).join('');
     const stopped = keeping.generate({ prompt: long, genkey: 'stopped' });
@@ -123,7 +134,7 @@ describe('guidance', () => {
   });
 
   test('works with any lengths of prompt and negative prompt', async () => {
-    const server = await startServer(['--quiet', '--enableguidance', '--batchsize', '128']);
+    const server = await startUntrained(['--quiet', '--enableguidance', '--batchsize', '128']);
     const guided = nativeClient(server.base);
     const [short, long] = ['Once upon a time', 'The dog ran to the tree. '.repeat(20)];
     for (const [prompt, negative_prompt] of [

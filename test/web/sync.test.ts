@@ -74,7 +74,7 @@ const keepOnServer = (page: Page) =>
 
 /** Switched on by hand, on the page of a chat. */
 async function device(base: string, options: BrowserContextOptions, records: Record<string, object[]>): Promise<Page> {
-  const page = await open(base, options);
+  const page = await open(base, { settings: { replyLength: 8 }, ...options });
   await page.getByRole('textbox', { name: 'Message', exact: true }).waitFor();
   await store(page, records);
   await page.reload();
