@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'parley-deterministic-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Chats that begin alike, so that they share cells, and are then of all lengths between the borders of portions. */
-const opening = Array.from({ length: 26 }, (_, line) => `Rule ${line}: a story has ${line + 3} words and a cat.`).join(
+const opening = Array.from({ length: 18 }, (_, line) => `Rule ${line}: a story has ${line + 3} words and a cat.`).join(
   ' ',
 );
 const allChats = [
@@ -23,7 +23,7 @@ const allChats = [
     fields: { temperature: 1.1, sampler_seed: 99, banned_tokens: ['said', 'the'] },
   },
 ];
-const turnLength = 48;
+const turnLength = 32;
 const news = ['\nThen a stranger came and asked:', '\nAnd nobody knew', ''];
 
 type Chat = (typeof allChats)[number];
