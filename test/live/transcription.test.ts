@@ -25,8 +25,9 @@ beforeAll(async () => {
   openai = new OpenAI({ baseURL: `${server.base}/v1`, apiKey: 'none', maxRetries: 0 });
   wav = wavFile([await spoken(sentence)], 16_000);
   const sentences = ['The first part is about the weather.', 'The second part is about the river.', sentence];
-  const parts = await Promise.all(sentences.map((text) => spoken(text)));
-  long = wavFile([joined([...parts, ...parts, ...parts].flatMap((part) => [silence(3), part]))], 16_000);
+  const [first, second, third] = await Promise.all(sentences.map((text) => spoken(text)));
+  const parts = [first, second, third, first, second, first, second, first, second] as Float32Array[];
+  long = wavFile([joined(parts.flatMap((part) => [silence(4.5), part]))], 16_000);
 });
 
 /** How many of the words of one text are in the other: a small recogniser mishears some. */
