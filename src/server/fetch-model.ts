@@ -16,8 +16,9 @@ import { meantModel } from '../library/model-facts.ts';
 import { localOllama } from '../library/ollama/pull-ollama.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
 import { type PullParts, pull } from '../library/pull.ts';
-import { type ChooseVariant, type PulledModel, pulledLines } from '../library/pull-model.ts';
+import { type PulledModel, pulledLines } from '../library/pull-model.ts';
 import { readSource, type Source } from '../library/source.ts';
+import type { HubMachine } from '../models/hub-files.ts';
 import { progressOf, type Terminal } from '../observe/terminal.ts';
 import { askNpm } from './npm-package.ts';
 import { chooseHere, ownMachine } from './own-machine.ts';
@@ -39,8 +40,8 @@ export interface FetchOptions {
   readonly given: ReadonlySet<FlagKey>;
   /** Whether pictures and sound can be used. */
   readonly hasVision: boolean;
-  /** Which file to take where none is named. */
-  readonly choose?: ChooseVariant;
+  /** For which a file is chosen where none is named; without it the usual one is. */
+  readonly machine?: HubMachine;
 }
 
 /** The settings with the files of a model that they name by its place on the hub or its address. It is downloaded if it is not here yet. */
@@ -78,9 +79,10 @@ async function fetchModel(text: string, options: FetchOptions): Promise<PulledMo
   if (!source) throw new StartError(`${name} is not a model on the hub, of Ollama, or the address of a file.`, 2);
   terminal.line(`Downloading ${name} to ${options.folder}`);
   const progress = progressOf(terminal, now, name.replace(/^.*\//, '')).show;
+  const choose = options.machine && chooseHere(options.machine, { terminal });
   try {
     const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, signal };
-    const pulled = await pull(source, { folder, hub, choose: options.choose, places }, parts);
+    const pulled = await pull(source, { folder, hub, choose, places }, parts);
     for (const line of pulledLines(pulled)) terminal.line(line);
     return pulled;
   } catch (error) {
@@ -126,6 +128,6 @@ export function ownFetching(settings: Settings): Omit<FetchOptions, 'terminal' |
     findPackage: askNpm,
     now: () => performance.now(),
     hasVision: packageFolders(mediaPackage).length > 0,
-    choose: chooseHere(ownMachine(settings)),
+    machine: ownMachine(settings),
   };
 }

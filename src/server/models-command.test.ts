@@ -155,7 +155,7 @@ describe('parley pull', () => {
     expect(text).toContain('100% (8 of 8 MB)');
     expect(text).toContain(`Start it with: parley --model "${join(root, 'pulled', 'owner--name', 'new.gguf')}"`);
     expect(text).toMatch(/For pictures and sound add: --mmproj ".*mmproj-F16\.gguf"/);
-    expect(text).toContain('new is downloaded. It fits in memory at a good speed with a context of 4,096.');
+    expect(text).toContain('new is taken. It fits in memory at a good speed with a context of 4,096.');
   });
 
   test('refuses an architecture that cannot be loaded, unless asked with --anyway', async () => {

@@ -11,6 +11,7 @@ import type { ChooseVariant } from '../library/pull-model.ts';
 import { type HubMachine, hubFiles, readHubModel } from '../models/hub-files.ts';
 
 import { printable } from '../observe/printable.ts';
+import type { Terminal } from '../observe/terminal.ts';
 import { runProbe } from './probe.ts';
 import { probedCards } from './probed-cards.ts';
 
@@ -63,12 +64,12 @@ export function freeMemory(cards: readonly CardMemory[], mainBytes: number, held
 interface ChoiceOptions {
   /** Takes models that cannot be loaded, too. */
   readonly anyway?: boolean;
-  /** Called with the quantization and why it was chosen, where none was named. */
-  readonly chosen?: (name: string, reason: string) => void;
+  /** Gets a line with the quantization and why it was chosen, where none was named. */
+  readonly terminal?: Pick<Terminal, 'line'>;
 }
 
 /** The file that suits this machine best. Throws for an architecture that cannot be loaded. */
-export function chooseHere(machine: HubMachine, { anyway = false, chosen }: ChoiceOptions = {}): ChooseVariant {
+export function chooseHere(machine: HubMachine, { anyway = false, terminal }: ChoiceOptions = {}): ChooseVariant {
   return async (repository, tag, parts) => {
     const model = await readHubModel(repository, parts, tag);
     const architecture = model?.shape?.architecture;
@@ -78,7 +79,7 @@ export function chooseHere(machine: HubMachine, { anyway = false, chosen }: Choi
       );
     if (!model || tag !== undefined) return model?.usual;
     const { variant, reason } = await hubFiles(model, undefined, machine);
-    chosen?.(variant.label, reason);
+    terminal?.line(`${printable(variant.label)} is taken. ${reason}`);
     return variant;
   };
 }

@@ -51,8 +51,7 @@ export async function pullCommand(command: PullCommand): Promise<number> {
     return 2;
   }
   const { folder, expected, anyway, insecure } = options;
-  const chosen = (name: string, reason: string) => terminal.line(`${name} is downloaded. ${reason}`);
-  const choose = command.machine && chooseHere(command.machine, { anyway, chosen });
+  const choose = command.machine && chooseHere(command.machine, { anyway, terminal });
   const progress = progressOf(terminal, command.now, options.source.replace(/^.*\//, '')).show;
   try {
     const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, insecure, ...(signal && { signal }) };
