@@ -57,6 +57,30 @@ const inspectedRequests = [
   ['/v1/responses', { input: [{ role: 'pilot', content: 'Hello' }] }],
 ];
 
+/** What the server says of a model on the hub, which is not asked. */
+const hubModel = {
+  id: 'Qwen/Qwen3-8B-GGUF',
+  ...{ downloads: 1_200_000, likes: 310, changed: '2026-03-18T00:00:00Z', gated: 'no', licence: 'apache-2.0' },
+  ...{ parameters: 8_190_735_360, architecture: 'qwen3', supported: true, context: 40_960 },
+  ...{ tools: true, thinking: true, projector: false },
+};
+const hubFiles = {
+  model: hubModel.id,
+  ...{ commit: '', architecture: 'qwen3', supported: true, context: 16_384, trained_context: 40_960 },
+  files: [
+    ['Q8_0', 8_709_518_112, 'part', 'slow'],
+    ['Q6_K', 6_725_899_040, 'part', 'good'],
+    ['Q5_K_M', 5_851_112_224, 'card', 'fast'],
+    ['Q4_K_M', 5_027_783_488, 'card', 'fast'],
+  ].map(([name, bytes, fit, speed]) => ({
+    ...{ name, bytes, fit, speed, parts: 1, chosen: name === 'Q5_K_M' },
+    ...{ memory_bytes: bytes + 2_900_000_000, card_layers: fit === 'card' ? 37 : 29, layers: 37 },
+  })),
+  reason: 'The largest useful one that fits on the graphics card with a context of 16,384.',
+  projector: null,
+  draft: null,
+};
+
 /** Each brings a fresh page to what is to be seen. */
 const scenes = {
   'chat-first-visit': async (page, base) => {
@@ -125,6 +149,17 @@ const scenes = {
       .click();
     await page.getByRole('dialog').waitFor();
   },
+  'models-found': async (page, base) => {
+    await page.route(/\/api\/admin\/search\?/, (route) => route.fulfill({ json: { models: [hubModel], next: null } }));
+    await page.route(/\/api\/admin\/search\/files\?/, (route) => route.fulfill({ json: hubFiles }));
+    await scenes.models(page, base);
+    const words = page.getByLabel('Words, or the address of a model');
+    await words.fill('qwen3 8b');
+    await words.press('Enter');
+    await page.getByRole('button', { name: hubModel.id, exact: true }).click();
+    await page.getByText(/Choose among/).click();
+    await page.getByRole('radio').last().scrollIntoViewIfNeeded();
+  },
   character: async (page, base) => {
     await page.goto(`${base}/#/chat`);
     await page.getByLabel('Message', { exact: true }).waitFor();
@@ -172,6 +207,8 @@ const scenes = {
 await build();
 const program = fileURLToPath(new URL('dist/main.js', root));
 const started = [];
+// As on a machine that Parley has never seen.
+const home = mkdtempSync(join(tmpdir(), 'parley-screenshots-'));
 mkdirSync(folder, { recursive: true });
 const base = await start(['--port', '0', '--quiet'], /connect to custom endpoint at (\S+)/);
 const browser = await chromium.launch({
@@ -243,7 +280,7 @@ function silence() {
 /** The address that a program says when it is ready. */
 function start(flags, address) {
   const child = spawn(process.execPath, [program, ...flags], {
-    env: { ...process.env, DISPLAY: '', WAYLAND_DISPLAY: '' },
+    env: { ...process.env, DISPLAY: '', WAYLAND_DISPLAY: '', PARLEY_HOME: home },
   });
   started.push(child);
   return new Promise((resolve, reject) => {

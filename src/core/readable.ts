@@ -1,6 +1,9 @@
-/** `1.5 GB`, `200 MB` */
+/** `639 MB`, `5.7 GB`: in powers of 1000, as the hub and file managers count. */
 export function byteSize(bytes: number): string {
-  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(0)} MB`;
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
+  const amount = bytes / 1000 ** power;
+  return `${power < 3 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`;
 }
 
 /** Lines of a table whose columns stand below each other; the last column may have any length. */

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Shape } from './types.ts';
 import {
-  bytesText,
   changedCount,
   countText,
   factsText,
@@ -67,17 +66,6 @@ test('changedCount: counts changes, also empty lists', () => {
   expect(isSwitchList(list)).toBe(false);
   const shapes: Record<string, Shape> = { number, devices };
   expect(changedCount(['number', 'devices', 'unknown'], (key) => shapes[key], { number: 5, devices: null })).toBe(1);
-});
-
-test.each([
-  [0, '0 B'],
-  [1023, '1023 B'],
-  [1536, '1.5 KB'],
-  [27_000_000, '25.7 MB'],
-  [4.5 * 2 ** 30, '4.5 GB'],
-  [300 * 2 ** 30, '300 GB'],
-])('bytesText: %i becomes %s', (bytes, shown) => {
-  expect(bytesText(bytes)).toBe(shown);
 });
 
 test.each([

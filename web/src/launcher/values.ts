@@ -39,13 +39,6 @@ export function isSwitchList({ type, least }: Shape): boolean {
   return type === 'list' && least === 0;
 }
 
-export function bytesText(bytes: number): string {
-  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
-  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log(bytes) / Math.log(1024)));
-  const amount = bytes / 1024 ** power;
-  return `${amount >= 100 || power === 0 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`;
-}
-
 export function countText(count: number): string {
   if (count >= 1e9) return `${(count / 1e9).toFixed(1)} B`;
   if (count >= 1e6) return `${(count / 1e6).toFixed(0)} M`;

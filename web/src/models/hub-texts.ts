@@ -1,8 +1,8 @@
+import { byteSize } from '../../../src/core/readable.ts';
 import type { Download } from './downloads.svelte.ts';
 import type { HubEntry, HubFile, HubOrder } from './hub.ts';
 import { texts as shared } from './panel-texts.ts';
 import type { Purpose } from './recommendation.ts';
-import { bytesText } from './status.ts';
 
 const compact = (value: number): string => value.toLocaleString('en', { notation: 'compact' });
 
@@ -45,10 +45,10 @@ export const texts = {
       slow: 'slow',
       'very slow': 'very slow',
     } satisfies Record<NonNullable<HubFile['speed']>, string>,
-    memory: (bytes: number) => `${bytesText(bytes)} of memory`,
+    memory: (bytes: number) => `${byteSize(bytes)} of memory`,
     context: (tokens: number) => `Memory is estimated for a context of ${tokens.toLocaleString('en')} tokens.`,
-    withProjector: (bytes: number) => `Includes ${bytesText(bytes)} for pictures or sound.`,
-    download: (name: string, bytes: number) => `Download ${name} (${bytesText(bytes)})`,
+    withProjector: (bytes: number) => `Includes ${byteSize(bytes)} for pictures or sound.`,
+    download: (name: string, bytes: number) => `Download ${name} (${byteSize(bytes)})`,
   },
   download: 'Download',
   recommended: {
@@ -84,8 +84,8 @@ export const texts = {
   bar: (model: string) => `Download of ${model}`,
   states: { running: 'Connecting …', waiting: 'Waits for another download', stopped: 'Stopped', done: 'Done' },
   failed: (reason: string) => `Failed: ${reason}.`,
-  progress: (done: number, total: number) => `${bytesText(done)} of ${bytesText(total)}`,
-  speed: (bytes: number) => `${bytesText(bytes)}/s`,
+  progress: (done: number, total: number) => `${byteSize(done)} of ${byteSize(total)}`,
+  speed: (bytes: number) => `${byteSize(bytes)}/s`,
   left: (seconds: number) => `${durationText(seconds)} left`,
   done: (model: string) => `Downloaded ${model}.`,
   gone: (name: string) => `${name} is not on this machine any more. Find it in the model panel.`,
@@ -139,7 +139,7 @@ export function fileLine({ bytes, fit, card_layers, layers, memory_bytes, speed 
   const { files } = texts;
   const isPartly = fit === 'part' && card_layers !== null && layers !== null;
   return known([
-    bytesText(bytes),
+    byteSize(bytes),
     isPartly ? files.layers(card_layers, layers) : fit && files.fits[fit],
     fit !== 'no' && speed && files.speeds[speed],
     memory_bytes !== null && files.memory(memory_bytes),

@@ -66,7 +66,7 @@ test('hubFacts: shows only what is known, and warns of consent and of architectu
 
 const file: HubFile = {
   name: 'Q4_K_M',
-  bytes: 2 ** 30,
+  bytes: 1e9,
   fit: null,
   memory_bytes: null,
   card_layers: null,
@@ -77,7 +77,7 @@ const file: HubFile = {
 
 test('fileLine: says where the file would run, how fast, and what it needs', () => {
   expect(fileLine(file)).toBe('1.0 GB');
-  const part = { fit: 'part', card_layers: 12, layers: 33, speed: 'good', memory_bytes: 2 ** 31 } as const;
+  const part = { fit: 'part', card_layers: 12, layers: 33, speed: 'good', memory_bytes: 2e9 } as const;
   expect(fileLine({ ...file, ...part })).toBe(
     '1.0 GB · 12 of 33 layers on the graphics card · good speed · 2.0 GB of memory',
   );
@@ -86,5 +86,5 @@ test('fileLine: says where the file would run, how fast, and what it needs', () 
 
 test('downloadBytes: counts what is downloaded with the file', () => {
   const answer = { model: 'a/b', supported: true, context: 1, files: [file], reason: '', draft: null };
-  expect(downloadBytes(file, { ...answer, projector: { bytes: 5 } })).toBe(2 ** 30 + 5);
+  expect(downloadBytes(file, { ...answer, projector: { bytes: 5 } })).toBe(1e9 + 5);
 });

@@ -1,4 +1,5 @@
-import { bytesText, type LibraryEntry, type ModelStatus, parametersText } from './status.ts';
+import { byteSize } from '../../../src/core/readable.ts';
+import { type LibraryEntry, type ModelStatus, parametersText } from './status.ts';
 
 const count = (value: number): string => value.toLocaleString('en');
 
@@ -7,16 +8,16 @@ export const texts = {
     parameters: (value: number) => `${parametersText(value)} parameters`,
     context: (tokens: number) => `context ${count(tokens)}`,
     trained: (tokens: number) => `trained for ${count(tokens)} tokens`,
-    memory: (bytes: number) => `${bytesText(bytes)} in memory`,
-    needs: (bytes: number) => `needs ${bytesText(bytes)}`,
-    file: (bytes: number) => bytesText(bytes),
+    memory: (bytes: number) => `${byteSize(bytes)} in memory`,
+    needs: (bytes: number) => `needs ${byteSize(bytes)}`,
+    file: (bytes: number) => byteSize(bytes),
     busy: (requests: number) => (requests === 1 ? '1 request running' : `${requests} requests running`),
   },
   panel: {
     inspector: 'Inspector: what apps sent to this server',
     title: 'Models',
     running: 'On this server',
-    free: (bytes: number) => `${bytesText(bytes)} of memory free`,
+    free: (bytes: number) => `${byteSize(bytes)} of memory free`,
     none: 'No models are available. Start the server with --model FILE.',
     unknown: 'This server does not report its models.',
     locked: 'Enter the password to see the models.',

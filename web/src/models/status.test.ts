@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { factsLine, libraryLine } from './panel-texts.ts';
 import {
   answering,
-  bytesText,
   jointState,
   type LibraryEntry,
   type ModelStatus,
@@ -83,15 +82,6 @@ test.each([
 });
 
 test.each([
-  [124_358_656, '119 MB'],
-  [5_000_000_000, '4.7 GB'],
-  [70 * 2 ** 30, '70 GB'],
-  [1020 * 2 ** 20, '1.0 GB'],
-])('bytesText: %i is %s', (bytes, expected) => {
-  expect(bytesText(bytes)).toBe(expected);
-});
-
-test.each([
   [46_150_144, '46 million'],
   [3.2e9, '3.2 billion'],
   [70e9, '70 billion'],
@@ -108,10 +98,10 @@ test('factsLine: memory in use or needed, and only what is known', () => {
     active_requests: 1,
   });
   expect(factsLine(known)).toBe(
-    '8.0 billion parameters · Q4_K_M · context 4,096 · 4.7 GB in memory · 1 request running',
+    '8.0 billion parameters · Q4_K_M · context 4,096 · 5.0 GB in memory · 1 request running',
   );
-  expect(factsLine(model({ state: 'unloaded', memory_bytes: 5e9 }))).toBe('needs 4.7 GB');
-  expect(factsLine(model({ trained_context: 2048, file_bytes: 40e6 }))).toBe('trained for 2,048 tokens · 38 MB');
+  expect(factsLine(model({ state: 'unloaded', memory_bytes: 5e9 }))).toBe('needs 5.0 GB');
+  expect(factsLine(model({ trained_context: 2048, file_bytes: 40e6 }))).toBe('trained for 2,048 tokens · 40 MB');
   expect(factsLine(model())).toBe('');
 });
 
@@ -141,7 +131,7 @@ test('searchLibrary: finds every word in name, program or quantization', () => {
 
 test('libraryLine: names the program, or the models folder', () => {
   expect(libraryLine(entry({ type: 'config' }))).toBe('config · models folder');
-  expect(libraryLine(entry({ parameters: 1e9, file_bytes: 2 ** 30, program: 'Ollama' }))).toBe(
+  expect(libraryLine(entry({ parameters: 1e9, file_bytes: 1e9, program: 'Ollama' }))).toBe(
     '1.0 billion parameters · 1.0 GB · Ollama',
   );
 });

@@ -87,18 +87,6 @@ export function jointState(models: readonly Pick<ModelStatus, 'state'>[]): Model
   return order.find((state) => models.some((one) => one.state === state)) ?? 'unloaded';
 }
 
-/** `119 MB`, `4.7 GB` */
-export function bytesText(bytes: number): string {
-  const units = ['KB', 'MB', 'GB', 'TB'];
-  let value = bytes / 1024;
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1024;
-    unit += 1;
-  }
-  return `${value < 10 && unit > 1 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
-}
-
 /** `46 million`, `3.2 billion` */
 export function parametersText(count: number): string {
   if (count < 1e9) return `${Math.max(1, Math.round(count / 1e6))} million`;
