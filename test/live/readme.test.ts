@@ -30,6 +30,7 @@ const notRun: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^chmod \+x parley-[\d.]+-linux-x64 && /, 'needs a release; test/release/one-file.test.ts runs one'],
   [/^parley search WORDS$/, 'asks the hub; src/server/models-command.test.ts runs it with another one'],
   [/^parley pull owner\/name$/, 'downloads a model'],
+  [/^parley run owner\/name$/, 'downloads a model; test/live/modes.test.ts runs it with a registry'],
   [/^parley pack add \w+$/, 'downloads a pack'],
   [/^parley pack build cuda$/, 'needs a card and a compiler; src/server/pack-build.test.ts runs it with fake ones'],
   [/^parley --showgui$/, 'opens a browser; test/live/launcher.test.ts runs it'],
