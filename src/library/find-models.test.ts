@@ -40,13 +40,15 @@ describe('findModels: plain folders', () => {
     expect(await names(place(folder))).toEqual(['a', 'B']);
   });
 
-  test('lists a split model once, and no projectors or empty files', async () => {
+  test('lists a split model once, and no projectors, draft heads, importance matrices or empty files', async () => {
     const folder = folderWith({
       'big-00001-of-00003.gguf': 'x',
       'big-00002-of-00003.gguf': 'x',
       'big-00003-of-00003.gguf': 'x',
       'mmproj-model.gguf': 'x',
       'vision.mmproj-f16.gguf': 'x',
+      'mtp-model.gguf': 'x',
+      'imatrix-model.gguf': 'x',
       'empty.gguf': '',
     });
     expect(await names(place(folder))).toEqual(['big-00001-of-00003']);

@@ -2,17 +2,17 @@ import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { ollamaFileName } from './ollama/name.ts';
 import type { Place } from './places.ts';
+import { isCompanion } from './variants.ts';
 
 /** Later parts of a split model, which is listed by its first part. */
 const laterPart = /-(?!00001)\d{5}-of-\d{5}\.gguf$/i;
-const projector = /(^|[-_.])mmproj[-_.]/i;
 
 /** All model files in these folders, each once, under the name of the first folder that has it. */
 export async function findModels(places: readonly Place[]): Promise<readonly FoundFile[]> {
   const found = (await Promise.all(places.map(filesOf))).flat();
   const known = new Map<string, FoundFile>();
   for (const file of found) {
-    if (laterPart.test(file.path) || projector.test(basename(file.path))) continue;
+    if (laterPart.test(file.path) || isCompanion(basename(file.path))) continue;
     const path = await wholeFile(file.path);
     if (path !== undefined && !known.has(path)) known.set(path, file);
   }

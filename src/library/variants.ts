@@ -38,6 +38,11 @@ const projectorName = /(^|[-_.])mmproj([-_.]|$)/i;
 /** Files beside models: projectors, draft heads, importance matrices. */
 const companionName = /^(mtp|eagle3|dflash|dspark)-|^imatrix|(^|[-_.])(mmproj|imatrix)([-_.]|$)/i;
 
+/** Whether a file only belongs to a model. */
+export function isCompanion(path: string): boolean {
+  return companionName.test(stemOf(path));
+}
+
 export function isProjector(path: string): boolean {
   return projectorName.test(stemOf(path));
 }
@@ -51,7 +56,7 @@ function nameOf(path: string): string {
 }
 
 function isModel(path: string): boolean {
-  return /\.gguf$/i.test(path) && !companionName.test(stemOf(path)) && !/(^|\/)(mtp|imatrix)\//i.test(path);
+  return /\.gguf$/i.test(path) && !isCompanion(path) && !/(^|\/)(mtp|imatrix)\//i.test(path);
 }
 
 /** The models among the files of a repository, largest quantization first. */
