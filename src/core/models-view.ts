@@ -76,6 +76,8 @@ export interface ModelLoad {
   readonly change: (settings: Partial<LoadSettings>) => Promise<string | undefined>;
   /** Writes the settings of the present model to a new config. Resolves to its path, and rejects if there is no model. */
   readonly saveConfig: () => Promise<string>;
+  /** When the engines of the present model were chosen, in milliseconds since 1970; undefined for the start of the server. */
+  readonly preparedAt: () => number | undefined;
 }
 
 export interface SwapFailure {

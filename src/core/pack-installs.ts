@@ -11,7 +11,7 @@ export interface PackStatus {
   readonly bytes: number;
   /** `outdated`: intact, but not of the version of the catalogue. */
   readonly state: (typeof packStates)[number];
-  /** Whether it was there when the server started: engines are chosen then. */
+  /** Whether it was there when the present model was prepared: engines are chosen then. */
   readonly inUse: boolean;
   /** Its installation; undefined if there is none. */
   readonly job: PackJob | undefined;

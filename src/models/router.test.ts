@@ -321,6 +321,24 @@ describe('ModelRouter.swapTo', () => {
     expect([newcomer.abandoned?.(), await asked()]).toEqual([true, 'old']);
   });
 
+  test('read-only calls of the model that has left are to be repeated, and wait for the new one then', async () => {
+    const { router, ask, model, registry } = world('old');
+    const inside = await ask();
+    const swap = router.swapTo(model('new'));
+    const reading = await ask(undefined, looking);
+    const during: unknown[] = [];
+    vi.spyOn(registry, 'load').mockImplementationOnce(async () => {
+      const late = await ask(undefined, looking);
+      during.push(reading.abandoned?.(), late.abandoned?.(), (await ask()).context.name);
+    });
+    expect(reading.abandoned?.()).toBe(false);
+    inside.release();
+    reading.release();
+    await swap;
+    expect(during).toEqual([true, true, 'new']);
+    expect([reading.abandoned?.(), (await ask(undefined, looking)).abandoned?.()]).toEqual([true, false]);
+  });
+
   test('does not block read-only calls', async () => {
     const { router, ask, asked, model } = world('old');
     const inside = await ask();

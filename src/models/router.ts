@@ -161,6 +161,7 @@ export class ModelRouter<Context> {
       })
       .finally(() => {
         this.#swap = undefined;
+        this.#default.abandoned = false;
       });
     const over = work.then(
       () => undefined,
@@ -191,6 +192,8 @@ export class ModelRouter<Context> {
     await Promise.all([before.uses.idle(), before.registered]);
     const namesake = this.#instances.get(model.name);
     if (namesake && namesake !== before) await this.#close(namesake);
+    // Requests for information that still have it are repeated on the one that comes.
+    before.abandoned = true;
     await registry.remove('text', before.model.name);
     arriving.begin();
     const error = await this.#load(model);
@@ -422,7 +425,7 @@ interface ModelInstance<Context> {
   readonly model: PreparedModel;
   readonly context: Context;
   readonly uses: Uses;
-  /** The model could not be loaded: its requests must select another one. */
+  /** The model could not be loaded, or is swapped out: its requests must select another one. */
   abandoned: boolean;
   /** Settles when the registry holds this model instead of the one that had its name before. */
   registered: Promise<void>;

@@ -21,7 +21,7 @@ const packOf = (name: string, ...others: string[]): Pack => ({
 });
 const elsewhere: Pack = { name: 'elsewhere', brings: '', licence: 'MIT', packages: { 'win32-x64': [] } };
 
-function world(startedAt = Date.now() - 1e6) {
+function world(chosenAt = Date.now() - 1e6) {
   const folder = mkdtempSync(join(root, 'packs-'));
   const gates = new Map<string, Promise<void>>();
   const asked: string[] = [];
@@ -29,7 +29,7 @@ function world(startedAt = Date.now() - 1e6) {
     folder,
     catalogue: [packOf('voices', 'speech'), packOf('ears', 'hearing'), elsewhere],
     system: { platform: 'linux', arch: 'x64' },
-    startedAt,
+    chosenAt: () => chosenAt,
     fetch: async () => new Response(new Uint8Array(archive), { headers: { 'content-length': `${archive.length}` } }),
     findPackage: async (specifier) => {
       asked.push(specifier);
@@ -68,7 +68,7 @@ test('packInstalls: installs one pack after the other, and shares their packages
   expect(asked).toEqual(['runtime@1.0.0', 'speech@1.0.0', 'hearing@1.0.0']);
 });
 
-test('packInstalls: a pack that was there at the start of the server is in use', async () => {
+test('packInstalls: a pack that was there when engines were chosen is in use', async () => {
   const { installs, pack } = world(Date.now() + 1e6);
   installs.add('ears');
   await expect.poll(async () => (await pack('ears'))?.inUse).toBe(true);

@@ -5,8 +5,8 @@ import { type CheckParts, checkPack, unsharedPackages } from './check.ts';
 import { type InstallParts, installPackages, removePackage } from './install.ts';
 
 interface PackInstallsParts extends CheckParts, Omit<InstallParts, 'progress' | 'signal'> {
-  /** When the server started, in milliseconds since 1970. */
-  readonly startedAt: number;
+  /** When engines were last chosen, in milliseconds since 1970. */
+  readonly chosenAt: () => number;
 }
 
 interface Job {
@@ -23,7 +23,7 @@ const sizeOf = (packages: readonly PackPackage[]): number =>
 
 /** The installations of a running server, one after the other: packs share packages. */
 export function packInstalls(parts: PackInstallsParts): PackInstalls {
-  const { folder, startedAt, system = process } = parts;
+  const { folder, chosenAt, system = process } = parts;
   const catalogue = (parts.catalogue ?? packs).filter(({ packages }) => packages[systemOf(system)] !== undefined);
   const jobs = new Map<string, Job>();
   let last: Promise<void> = Promise.resolve();
@@ -64,7 +64,7 @@ export function packInstalls(parts: PackInstallsParts): PackInstalls {
       licence: pack.licence,
       bytes: sizeOf(weighed.map(({ wanted }) => wanted)),
       state: type === 'unsupported' ? 'absent' : type,
-      inUse: type === 'installed' && placed.every((time) => time <= startedAt),
+      inUse: type === 'installed' && placed.every((time) => time <= chosenAt()),
       job: job && {
         state: job.state,
         doneBytes: Math.round(job.done),

@@ -118,12 +118,13 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
 }
 
 /** Loaded on first use: few people install packs. */
-async function installsOf({ startedAt }: ServerServices): Promise<PackInstalls> {
+async function installsOf({ startedAt, models }: ServerServices): Promise<PackInstalls> {
   const [{ packInstalls }, { askNpm }] = await Promise.all([
     import('../packs/installs.ts'),
     import('./npm-package.ts'),
   ]);
-  return packInstalls({ folder: ownFolder('packs'), startedAt, fetch, findPackage: askNpm });
+  const chosenAt = () => models?.swap?.load?.preparedAt() ?? startedAt;
+  return packInstalls({ folder: ownFolder('packs'), chosenAt, fetch, findPackage: askNpm });
 }
 
 function serverFeatures({ settings, admin, models, tools, clients = {} }: ServerServices) {

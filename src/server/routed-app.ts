@@ -79,14 +79,17 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   const loads = new Map(Object.entries(parts.loads ?? {}).map(([option, load]) => [option, rememberedLoad(load)]));
   /** Where a model came from, as long as it is in use. */
   const choices = new WeakMap<PreparedModel, ModelChoice>([[first, { option: initialModel }]]);
-  if (first.file) {
-    const { path } = first.file;
-    const again = async () => {
-      firstNow = await prepareModel({ ...initial, name: first.name, file: await readModelFile(path) }, terminal);
-      choices.set(firstNow, { option: initialModel });
-      return firstNow;
-    };
-    versions.note(first, versions.of([path]), again);
+  /** Engines are chosen when a model is prepared. */
+  const preparedAt = new WeakMap<PreparedModel, number>();
+  if (first.file) versions.note(first, versions.of([first.file.path]), firstAgain);
+
+  async function firstAgain(): Promise<PreparedModel> {
+    const at = Date.now();
+    const file = first.file && (await readModelFile(first.file.path));
+    firstNow = await prepareModel({ ...initial, name: first.name, file }, terminal);
+    choices.set(firstNow, { option: initialModel });
+    preparedAt.set(firstNow, at);
+    return firstNow;
   }
 
   function linkSkipped(name: string): void {
@@ -105,13 +108,13 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   async function prepared(
     option: string,
     base?: string,
-    { called, under, load = loads.get(option) ?? {} }: PrepareOptions = {},
+    { called, under, load = loads.get(option) ?? {}, again = false }: PrepareOptions = {},
   ): Promise<PreparedModel> {
     const found = (await listFiles()).includes(option) ? undefined : await library?.find(option);
     const target = found ? ({ type: 'model', path: found.path } as const) : await adminTarget(folder, option, links);
     if (!target) throw new AppError('model-not-found', { model: option });
     const own = loadLayer(load);
-    if (target.type === 'initial' && own.size === 0) return firstNow;
+    if (target.type === 'initial' && own.size === 0) return again ? firstAgain() : firstNow;
     const below = base ?? (settings.baseconfig || undefined);
     const configs = await versions.of([below, target.type === 'config' ? target.path : undefined]);
     const sources = {
@@ -128,7 +131,9 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     const name = called ?? isFirst ?? found?.name ?? (await namesOf(await listFiles())).get(option)?.[0] ?? option;
     const all = { ...configs, ...(await versions.of([modelPath(loaded.settings)])) };
     const settle = target.type === 'model' ? parts.settle : undefined;
+    const at = Date.now();
     const model = await prepareOption(name, loaded, terminal, settle);
+    preparedAt.set(model, at);
     choices.set(model, { option, base: under });
     versions.note(model, all, () => prepared(option, base, { called: name, under }));
     return model;
@@ -216,7 +221,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     try {
       const below = await basePath(base);
       if (!below) throw new AppError('model-not-found', { model: base ?? '' });
-      const model = await prepared(option, below.path, { called: present.name, under: base, load });
+      const model = await prepared(option, below.path, { called: present.name, under: base, load, again: true });
       terminal.line(`Loading ${present.name} with other settings as soon as all that was asked of it is answered.`);
       void swap(choice, model, new Promise((answered) => setImmediate(answered)), load);
       return undefined;
@@ -269,7 +274,8 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
       const error = await router.swapTo(model, answered);
       if (error) failure = { name: model.name, reason: reasonOf(error) };
       else {
-        if (load) loads.set(option, load);
+        if (load && loadLayer(load).size > 0) loads.set(option, load);
+        else if (load) loads.delete(option);
         await remember(choice);
       }
       const { name } = router.defaultModel;
@@ -318,7 +324,12 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
         options,
         reload,
         failure: () => failure,
-        load: { status: loadStatus, change: changeLoad, saveConfig: savePresent },
+        load: {
+          status: loadStatus,
+          change: changeLoad,
+          saveConfig: savePresent,
+          preparedAt: () => preparedAt.get(router.defaultModel),
+        },
         advice: () => (advice?.model === router.defaultModel ? advice.text : undefined),
       },
       list: () => router.list(),
@@ -357,6 +368,8 @@ interface PrepareOptions {
   readonly called?: string;
   readonly under?: string | undefined;
   readonly load?: Partial<LoadSettings>;
+  /** Prepare the first model once more, with the packs that are there now. */
+  readonly again?: boolean;
 }
 
 /** What an earlier version or a person has written may not be valid. */

@@ -218,6 +218,25 @@ describe('routed: failed swap', () => {
     expect(log).toEqual(['into coming', 'out of coming', 'into old', 'out of old']);
   });
 
+  test('a repeated request for information waits for its model', async () => {
+    const asked: boolean[] = [];
+    const resolve: ModelResolver<Named>['resolve'] = async (_, { queued = false }) => {
+      asked.push(queued);
+      const name = queued ? 'new' : 'old';
+      return { context: { name }, release: () => undefined, abandoned: () => name === 'old' };
+    };
+    const counting = endpoint(
+      (_, { name }) => {
+        if (name === 'old') throw refusal;
+        return saying(name)();
+      },
+      { queued: false },
+    );
+    const [one] = routed([counting], { byName: false, resolve });
+    expect(await (one as Endpoint).handle(call)).toMatchObject({ body: 'new' });
+    expect(asked).toEqual([false, true]);
+  });
+
   test('a complete reply stays', async () => {
     const { ask, giveUp, log } = world(() => {
       giveUp();

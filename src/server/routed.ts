@@ -23,9 +23,11 @@ export function routed<Context>(
     ...info,
     rateLimited: queued,
     handle: async (call) => {
-      for (;;) {
+      for (let repeated = false; ; repeated = true) {
         const name = byName ? await modelNamed(call) : undefined;
-        const { context, release, abandoned } = await resolve(name, { queued, modelSelection }, call.signal);
+        // A repeated request waits for the model, as a queued one does.
+        const selection = { queued: queued || repeated, modelSelection };
+        const { context, release, abandoned } = await resolve(name, selection, call.signal);
         call.watch?.modelSelected?.(modelName(context));
         // Nothing has been sent yet, so the request can be repeated with another model.
         const repeats = () => !call.signal.aborted && (abandoned?.() ?? false);

@@ -510,6 +510,23 @@ describe('load settings', () => {
     await flagged.stop();
   });
 
+  test('without a change load the first model again with what is there now: packs, and its chat adapter', async () => {
+    const adapter = join(folder, 'adapter.json');
+    const write = (tag: string) => writeFileSync(adapter, JSON.stringify({ user_start: tag, user_end: '' }));
+    write('<before>');
+    const live = await startServer([...flags, '--chatcompletionsadapter', adapter]);
+    const prompt = async () => {
+      const messages = [{ role: 'user', content: 'Hi' }];
+      const answer = await nativeClient(live.base).post('/apply-template', { messages });
+      return ((await answer.json()) as { prompt: string }).prompt;
+    };
+    expect(await prompt()).toContain('<before>Hi');
+    write('<after>');
+    expect(await change(live, {})).toEqual({ success: true });
+    expect(await prompt()).toContain('<after>Hi');
+    await live.stop();
+  });
+
   test('that the model cannot be loaded with are not kept, and the reason is told', async () => {
     copyFileSync(embeddedModel, join(folder, 'changing.gguf'));
     const live = await startServer(flags);

@@ -43,7 +43,7 @@ export function browserPages(): OpenPage {
     faults.set(page, heard);
     page.on('pageerror', (error) => heard.push(error.message));
     page.on('console', (message) => {
-      if (message.type() === 'error') heard.push(message.text());
+      if (message.type() === 'error') heard.push(`${message.text()} ${message.location().url}`);
     });
     await page.goto(address);
     return page;

@@ -17,7 +17,7 @@ function world(own: Partial<LoadStatus> = {}, refusal?: string, saveConfig = asy
     changes.push(settings);
     return refusal;
   };
-  const load = { status: () => ({ ...status, ...own }), change, saveConfig };
+  const load = { status: () => ({ ...status, ...own }), change, saveConfig, preparedAt: () => undefined };
   const swap = { load } as Partial<ModelSwap> as ModelSwap;
   const endpoints = loadSettingsEndpoints({ access: { enabled: true, password: 'key' }, swap });
   const ask = async (method: string, body: unknown = {}, authorization = 'Bearer key', name = 'load_settings') => {

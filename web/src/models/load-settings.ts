@@ -36,7 +36,7 @@ export function fetchLoad(): Promise<LoadStatus> {
 const lookMs = 400;
 
 /** Loads the model again. Resolves when it is loaded; rejects with the reason if it is loaded as before. */
-export async function changeLoad(settings: LoadSettings): Promise<LoadStatus> {
+export async function changeLoad(settings: Partial<LoadSettings>): Promise<LoadStatus> {
   const { success, error } = await read<{ success: boolean; error?: string }>(path, { body: settings });
   if (!success) throw new Failure(error ?? '');
   for (;;) {

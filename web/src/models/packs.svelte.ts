@@ -7,7 +7,7 @@ export interface PackEntry {
   readonly licence: string;
   readonly bytes: number;
   readonly state: 'absent' | 'broken' | 'outdated' | 'installed';
-  /** False for a pack that was installed after the server had started. */
+  /** False for a pack that was installed after the present model was prepared. */
   readonly in_use: boolean;
   readonly job: {
     readonly state: 'waiting' | 'running' | 'failed';
