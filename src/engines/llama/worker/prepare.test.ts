@@ -292,13 +292,17 @@ describe('cache reuse', () => {
     expect(world.text(2)).toBe('defg');
   });
 
-  test('from a snapshot; a failing restore does not fail the request', async () => {
+  test('from a snapshot; a failing restore or copy does not fail the request', async () => {
     const asked: number[] = [];
     const snapshots = {
       restoreFor: async (tokens: Int32Array) => {
         asked.push(tokens.length);
         throw new Error('the disk is gone');
       },
+      beforeOverwrite: () => {
+        throw new RangeError('no memory');
+      },
+      computed: () => undefined,
       ended: async () => undefined,
     };
     const world = workerWorld({ snapshots });

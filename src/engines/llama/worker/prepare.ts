@@ -289,7 +289,11 @@ function takeSlot({ slots, loaded, now, snapshots }: WorkerContext, { plan }: Pl
   const choice = chooseSlot(slots, { prompt, canCopy: reused, isControl });
   if (!choice) throw new AppError('engine-failed', { capability: 'text', reason: 'all of its sequences are at work' });
   const { slot, copyFrom } = choice;
-  snapshots?.beforeOverwrite(slot, reused && !copyFrom ? prompt : undefined);
+  try {
+    snapshots?.beforeOverwrite(slot, reused && !copyFrom ? prompt : undefined);
+  } catch {
+    // Without memory for a copy, what is overwritten is computed again when it returns.
+  }
   if (copyFrom) slot.copyFrom(copyFrom, commonPrefix(copyFrom.cached, prompt));
   slot.take(now());
   return slot;
