@@ -1,23 +1,82 @@
 import { lookup } from 'node:dns/promises';
-import { DownloadError, reasonOf } from './transfer.ts';
+import { product } from '../core/product.ts';
+import { DownloadError, maxWaitMs, pauseFor, reasonOf, retryDelay } from './transfer.ts';
 
-export interface RedirectParts {
+export interface RequestParts {
   readonly fetch: typeof fetch;
+  /** Used where a request has no signal of its own. */
+  readonly signal?: AbortSignal;
+  readonly wait?: (milliseconds: number) => Promise<void>;
   /** Whether a file may come from this IP address, if the server that was asked first is on the internet. */
   readonly allowsAddress: (address: string) => boolean;
 }
 
 const maxRedirects = 5;
+const attempts = 5;
+const timeoutMs = 30_000;
+
+/** The reply of a server, which is asked again while it has an error that passes. `refusal` is the sentence about one that stays. */
+export async function askPersistently(
+  url: URL,
+  init: RequestInit,
+  parts: RequestParts,
+  refusal: (response: Response) => string,
+): Promise<Response> {
+  const signal = init.signal ?? parts.signal;
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await askOnce(url, init, parts);
+    // A range after the end means that the file is complete.
+    if (response.status < 400 || response.status === 416) return response;
+    await response.body?.cancel();
+    const delay = retryDelay(response, attempt);
+    if (delay === undefined || attempt >= attempts || delay > maxWaitMs)
+      throw new DownloadError(refusal(response), delay !== undefined);
+    await pauseFor(delay, { ...parts, ...(signal && { signal }) });
+  }
+}
+
+/** A failure names the host, which a firewall may not let through. */
+async function askOnce(url: URL, init: RequestInit, parts: RequestParts): Promise<Response> {
+  const signal = init.signal ?? parts.signal;
+  const headers = new Headers(init.headers);
+  headers.set('user-agent', `parley/${product.version}; node/${process.versions.node}`);
+  // Sizes and ranges are those of the file.
+  headers.set('accept-encoding', 'identity');
+  // Only until the reply begins: a file may take hours.
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), timeoutMs);
+  try {
+    const ends = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
+    return await parts.fetch(url, { ...init, headers, redirect: 'manual', signal: ends });
+  } catch (error) {
+    signal?.throwIfAborted();
+    const reason = late.signal.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error);
+    throw new DownloadError(`cannot reach ${url.host}: ${reason}. Check the network connection`, true);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The body of a reply. Rejects one that is longer than the limit. */
+export async function boundedBytes({ body }: Response, limit: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) {
+    size += piece.length;
+    if (size > limit) throw new DownloadError(`its reply is longer than ${limit} bytes, which cannot be right`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
 
 /** As `fetch`, but each address that it is redirected to is checked before it is asked. */
-export async function fetchChecked(address: string, init: RequestInit, parts: RedirectParts): Promise<Response> {
+export async function fetchChecked(address: string, init: RequestInit, parts: RequestParts): Promise<Response> {
   const first = new URL(address);
-  const response = await parts.fetch(first, { ...init, redirect: 'manual' });
-  return followed(response, first, init, parts);
+  return followed(await askOnce(first, init, parts), first, init, parts);
 }
 
 /** The reply at the end of the redirects that a reply of `from` begins. Secrets for a host are not sent to another one. */
-export async function followed(reply: Response, from: URL, init: RequestInit, parts: RedirectParts): Promise<Response> {
+export async function followed(reply: Response, from: URL, init: RequestInit, parts: RequestParts): Promise<Response> {
   let [response, url] = [reply, from];
   const headers = new Headers(init.headers);
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
@@ -27,32 +86,24 @@ export async function followed(reply: Response, from: URL, init: RequestInit, pa
     const next = await checked(location, url, from, parts);
     if (next.origin !== url.origin) for (const secret of ['authorization', 'cookie']) headers.delete(secret);
     url = next;
-    response = await asked(url, { ...init, headers, redirect: 'manual' }, parts);
+    response = await askOnce(url, { ...init, headers }, parts);
   }
   await response.body?.cancel();
   throw new DownloadError(`${from.host} redirects this download too often. Try again later`);
 }
 
-/** A failure names this host, which a firewall may not let through. */
-async function asked(url: URL, init: RequestInit, { fetch }: RedirectParts): Promise<Response> {
-  try {
-    return await fetch(url, init);
-  } catch (error) {
-    init.signal?.throwIfAborted();
-    throw new DownloadError(`cannot reach ${url.host}: ${reasonOf(error)}. Check the network connection`, true);
-  }
-}
-
 /** A server on the internet may not send this machine to addresses that only it can reach. */
-async function checked(location: string, base: URL, from: URL, { allowsAddress }: RedirectParts): Promise<URL> {
+async function checked(location: string, base: URL, from: URL, parts: RequestParts): Promise<URL> {
   const url = URL.canParse(location, base.href) ? new URL(location, base) : undefined;
   if (!url || (url.protocol !== 'https:' && (url.protocol !== 'http:' || from.protocol !== 'http:')))
     throw new DownloadError(`${from.host} sends this download to an address that cannot be used`);
-  const isPublic = async (name: string) => {
-    const addresses = await lookup(name.replace(/^\[|\]$/g, ''), { all: true }).catch(() => []);
-    return addresses.every(({ address }) => allowsAddress(address));
-  };
-  if (url.host !== from.host && !(await isPublic(url.hostname)) && (await isPublic(from.hostname)))
+  if (url.host !== from.host && !(await isAllowed(url, parts)) && (await isAllowed(from, parts)))
     throw new DownloadError(`${from.host} sends this download to ${url.host}, which is not on the internet`);
   return url;
+}
+
+/** Whether all IP addresses of a host are allowed. */
+export async function isAllowed({ hostname }: URL, { allowsAddress }: RequestParts): Promise<boolean> {
+  const addresses = await lookup(hostname.replace(/^\[|\]$/g, ''), { all: true }).catch(() => []);
+  return addresses.every(({ address }) => allowsAddress(address));
 }

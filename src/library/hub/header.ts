@@ -1,6 +1,7 @@
 import { type ByteSource, type GgufHeader, readGgufHeader } from '../../gguf/gguf.ts';
+import { DownloadError } from '../transfer.ts';
 import { type HubFile, type HubRepository, openFile } from './repository.ts';
-import { HubError, type HubParts } from './request.ts';
+import type { HubParts } from './request.ts';
 
 /** Vocabularies make most headers one to fifteen megabytes long. */
 const stepBytes = 4 << 20;
@@ -24,7 +25,7 @@ function hubBytes(repository: Pick<HubRepository, 'id' | 'commit'>, file: HubFil
   let left = maxBytes;
   const read = async (position: number, length: number) => {
     left -= length;
-    if (left < 0) throw new HubError(`the header of ${file.path} is larger than ${maxBytes >> 20} MB`);
+    if (left < 0) throw new DownloadError(`the header of ${file.path} is larger than ${maxBytes >> 20} MB`);
     const range = `bytes=${position}-${position + length - 1}`;
     const response = await openFile(repository, file.path, parts, { headers: { range } });
     try {
@@ -41,7 +42,7 @@ async function firstBytes(response: Response, position: number, length: number):
   const start = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')?.[1];
   const begins = response.status === 206 ? Number(start) : response.status === 200 ? 0 : Number.NaN;
   if (begins !== position || !response.body) {
-    throw new HubError(`the host of the file does not send parts of it (${response.status})`);
+    throw new DownloadError(`the host of the file does not send parts of it (${response.status})`);
   }
   const chunks: Buffer[] = [];
   let received = 0;

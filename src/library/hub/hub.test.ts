@@ -134,7 +134,7 @@ describe('readRepository', () => {
     const piece = new Uint8Array(1 << 20).fill(32);
     const body = () => new ReadableStream({ pull: (controller) => controller.enqueue(piece) });
     const asking = { ...parts('https://h'), fetch: (async () => new Response(body())) as typeof fetch };
-    await expect(readRepository('acme/foo', 'main', asking)).rejects.toThrow('its reply is too long');
+    await expect(readRepository('acme/foo', 'main', asking)).rejects.toThrow('its reply is longer than 33554432 bytes');
   });
 
   test('leaves out names that lead out of the folder', async () => {

@@ -1,7 +1,8 @@
 import { isObject } from '../../core/json.ts';
 import { plainFileName } from '../file-name.ts';
 import { followed } from '../redirects.ts';
-import { askHub, askHubJson, HubError, type HubParts } from './request.ts';
+import { DownloadError } from '../transfer.ts';
+import { askHub, askHubJson, type HubParts } from './request.ts';
 
 export interface HubFile {
   /** In the repository, with `/` between folders. */
@@ -26,7 +27,7 @@ export async function readRepository(name: string, revision: string, parts: HubP
   const { value } = await askHubJson(`/api/models/${name}/revision/${encodeURIComponent(revision)}`, parts);
   const id = isObject(value) && isRepositoryId(value.id) ? value.id : name;
   const commit = isObject(value) && typeof value.sha === 'string' ? value.sha : '';
-  if (!/^[0-9a-f]{40}$/.test(commit)) throw new HubError(`${id} has no commit for ${revision}`);
+  if (!/^[0-9a-f]{40}$/.test(commit)) throw new DownloadError(`${id} has no commit for ${revision}`);
   const files: HubFile[] = [];
   let cursor: string | undefined;
   for (let page = 1; page <= maxPages; page += 1) {
@@ -36,7 +37,7 @@ export async function readRepository(name: string, revision: string, parts: HubP
     if (answer.next === undefined || answer.next === cursor) return { id, commit, files };
     cursor = answer.next;
   }
-  throw new HubError(`${id} has more files than can be listed`);
+  throw new DownloadError(`${id} has more files than can be listed`);
 }
 
 function isRepositoryId(value: unknown): value is string {
@@ -59,10 +60,8 @@ export async function openFile(
   parts: HubParts,
   init: RequestInit,
 ): Promise<Response> {
-  const own = init.signal ? { ...parts, signal: init.signal } : parts;
   const encoded = path.split('/').map(encodeURIComponent).join('/');
-  const response = await askHub(`/${id}/resolve/${encodeURIComponent(commit)}/${encoded}`, own, init);
+  const response = await askHub(`/${id}/resolve/${encodeURIComponent(commit)}/${encoded}`, parts, init);
   // The signed address needs no token, and another host may not have it.
-  const { signal } = own;
-  return followed(response, new URL(parts.hub.base), { ...init, ...(signal && { signal }) }, parts);
+  return followed(response, new URL(parts.hub.base), init, parts);
 }

@@ -96,6 +96,18 @@ describe('pullOllama', () => {
     expect(asked[0]).toMatchObject({ url: '/v2/library/foo/manifests/8b' });
   });
 
+  test.each([
+    ['a registry that cannot be reached', async () => Promise.reject(new TypeError('fetch failed'))],
+    ['a registry that is overloaded', async () => new Response(null, { status: 503 })],
+    ['a limit of requests', async () => new Response(null, { status: 429 })],
+  ])('%s: the download may be tried again later', async (_, fetch) => {
+    const { parts } = await registry({});
+    await expect(pullOllama(name, { folder: folder() }, { ...parts, fetch })).rejects.toMatchObject({
+      name: 'DownloadError',
+      temporary: true,
+    });
+  });
+
   test('continues at the byte after a lost connection, and downloads nothing twice', async () => {
     // So large that most of it was read when the connection ends.
     const large = Buffer.alloc(8_000_000, 3);

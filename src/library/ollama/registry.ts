@@ -1,19 +1,12 @@
 import { createHash } from 'node:crypto';
-import { lookup } from 'node:dns/promises';
 import { isObject, tryParseJson } from '../../core/json.ts';
-import { product } from '../../core/product.ts';
 import type { Hub } from '../hub/access.ts';
-import { followed } from '../redirects.ts';
-import { DownloadError, pauseFor, reasonOf } from '../transfer.ts';
+import { askPersistently, boundedBytes, followed, isAllowed, type RequestParts } from '../redirects.ts';
+import { DownloadError } from '../transfer.ts';
 import { type OllamaName, ollamaHost, shortOllamaName } from './name.ts';
 
-export interface RegistryParts {
+export interface RegistryParts extends RequestParts {
   readonly hub: Pick<Hub, 'offline' | 'registry'>;
-  readonly fetch: typeof fetch;
-  readonly signal?: AbortSignal;
-  readonly wait?: (milliseconds: number) => Promise<void>;
-  /** Whether a registry that a name mentions may have this IP address. */
-  readonly allowsAddress: (address: string) => boolean;
   /** Registries that a name mentions may be anywhere, also without encryption. */
   readonly insecure?: boolean;
 }
@@ -33,8 +26,6 @@ const maxTextBytes = 4e6;
 const maxLayers = 100;
 /** Larger than any disk that models are on. */
 const maxLayerBytes = 2 ** 44;
-const attempts = 4;
-const timeoutMs = 30_000;
 
 /** The layers of a manifest, its config as one of kind `config`. Rejects if it is none. */
 export function readLayers(manifest: string): readonly OllamaLayer[] {
@@ -60,13 +51,13 @@ function readLayer(layer: unknown): OllamaLayer | undefined {
 export async function readManifest(name: OllamaName, parts: RegistryParts): Promise<readonly OllamaLayer[]> {
   const path = `/v2/${name.namespace}/${name.model}/manifests/${encodeURIComponent(name.tag)}`;
   const response = await ask(name, path, { headers: { accept: manifestType } }, parts);
-  return readLayers((await readBytes(response, maxManifestBytes)).toString());
+  return readLayers((await boundedBytes(response, maxManifestBytes)).toString());
 }
 
 /** The content of a small layer, checked by its hash. */
 export async function readText(name: OllamaName, layer: OllamaLayer, parts: RegistryParts): Promise<string> {
   if (layer.bytes > maxTextBytes) throw new DownloadError(`its ${layer.kind} is too large to be one`);
-  const bytes = await readBytes(await openBlob(name, layer, parts, {}), maxTextBytes);
+  const bytes = await boundedBytes(await openBlob(name, layer, parts, {}), maxTextBytes);
   const hash = createHash('sha256').update(bytes).digest('hex');
   if (hash !== layer.sha256) throw new DownloadError(`the sha256 of its ${layer.kind} is ${hash}, not ${layer.sha256}`);
   return bytes.toString();
@@ -79,11 +70,8 @@ export async function openBlob(
   parts: RegistryParts,
   init: RequestInit,
 ): Promise<Response> {
-  const own = init.signal ? { ...parts, signal: init.signal } : parts;
-  const response = await ask(name, `/v2/${name.namespace}/${name.model}/blobs/sha256:${sha256}`, init, own);
-  const { signal } = own;
-  // The signed address needs no login.
-  return followed(response, new URL(baseOf(name, parts)), { ...init, ...(signal && { signal }) }, parts);
+  const response = await ask(name, `/v2/${name.namespace}/${name.model}/blobs/sha256:${sha256}`, init, parts);
+  return followed(response, new URL(baseOf(name, parts)), init, parts);
 }
 
 function baseOf({ host }: OllamaName, { hub, insecure }: RegistryParts): string {
@@ -96,41 +84,12 @@ async function ask(name: OllamaName, path: string, init: RequestInit, parts: Reg
     throw new DownloadError('HF_HUB_OFFLINE is set, so that no registry is asked. Unset it to download');
   const base = baseOf(name, parts);
   if (!URL.canParse(base)) throw new DownloadError(`there is no registry with the address ${base}`);
-  const { host, hostname } = new URL(base);
-  if (name.host !== ollamaHost && !parts.insecure) await mustBePublic(host, hostname, parts);
-  for (let attempt = 1; ; attempt += 1) {
-    const response = await once(`${base}${path}`, init, parts);
-    if (response.status < 400 || response.status === 416) return response;
-    await response.body?.cancel();
-    const isTemporary = response.status >= 500 || response.status === 429;
-    if (!isTemporary || attempt >= attempts) throw new DownloadError(refusal(name, response.status, host));
-    await pauseFor(1000 * 2 ** (attempt - 1), parts);
-  }
-}
-
-async function mustBePublic(host: string, hostname: string, { allowsAddress }: RegistryParts): Promise<void> {
-  const addresses = await lookup(hostname.replace(/^\[|\]$/g, ''), { all: true }).catch(() => []);
-  if (!addresses.every(({ address }) => allowsAddress(address)))
+  const url = new URL(`${base}${path}`);
+  if (name.host !== ollamaHost && !parts.insecure && !(await isAllowed(url, parts)))
     throw new DownloadError(
-      `${host} is not on the internet. Use parley pull --insecure for a registry of your network`,
+      `${url.host} is not on the internet. Use parley pull --insecure for a registry of your network`,
     );
-}
-
-async function once(url: string, init: RequestInit, { fetch, signal }: RegistryParts): Promise<Response> {
-  const headers = new Headers(init.headers);
-  headers.set('user-agent', `parley/${product.version}; node/${process.versions.node}`);
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), timeoutMs);
-  try {
-    const ends = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
-    return await fetch(url, { ...init, headers, redirect: 'manual', signal: ends });
-  } catch (error) {
-    signal?.throwIfAborted();
-    const reason = late.signal.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error);
-    throw new DownloadError(`cannot reach ${new URL(url).host}: ${reason}. Check the network connection`);
-  } finally {
-    clearTimeout(timer);
-  }
+  return askPersistently(url, init, parts, ({ status }) => refusal(name, status, url.host));
 }
 
 function refusal(name: OllamaName, status: number, host: string): string {
@@ -139,16 +98,4 @@ function refusal(name: OllamaName, status: number, host: string): string {
   if (status === 401 || status === 403) return `${short} needs a login at ${host}, which is not supported here`;
   if (status === 429) return `${host} allows no more requests at the moment. Try again later`;
   return `${host} answered ${status}. Try again later`;
-}
-
-/** Rejects a body that is longer than the limit. */
-async function readBytes(response: Response, limit: number): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += piece.length;
-    if (size > limit) throw new DownloadError(`what came is longer than ${limit} bytes, which cannot be right`);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
 }
