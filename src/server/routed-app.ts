@@ -47,8 +47,8 @@ export interface RoutedParts {
   readonly library?: FileLibrary | undefined;
   /** Where the model that was switched to is remembered. */
   readonly lastModel?: Pick<LastModel, 'write'> | undefined;
-  /** The settings of a downloaded model whose flags leave them open. */
-  readonly settle?: ((running: Running, file: ModelFile) => Promise<Settings>) | undefined;
+  /** The settings of a model where flags leave them open; of a file that may be a download, with its projector. */
+  readonly settle?: (running: Running, file: ModelFile, downloaded: boolean) => Promise<Settings>;
   /** Load settings by option, as they were remembered. */
   readonly loads?: ModelChoice['loads'];
   /** Nothing is selected before this function returns. */
@@ -86,7 +86,8 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   async function firstAgain(): Promise<PreparedModel> {
     const at = Date.now();
     const file = first.file && (await readModelFile(first.file.path));
-    firstNow = await prepareModel({ ...initial, name: first.name, file }, terminal);
+    const own = file && parts.settle ? await parts.settle(initial, file, false) : settings;
+    firstNow = await prepareModel({ ...initial, settings: own, name: first.name, file }, terminal);
     choices.set(firstNow, { option: initialModel });
     preparedAt.set(firstNow, at);
     return firstNow;
@@ -130,9 +131,8 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     const isFirst = target.type === 'initial' ? first.name : undefined;
     const name = called ?? isFirst ?? found?.name ?? (await namesOf(await listFiles())).get(option)?.[0] ?? option;
     const all = { ...configs, ...(await versions.of([modelPath(loaded.settings)])) };
-    const settle = target.type === 'model' ? parts.settle : undefined;
     const at = Date.now();
-    const model = await prepareOption(name, loaded, terminal, settle);
+    const model = await prepareOption(name, loaded, terminal, parts.settle, target.type === 'model');
     preparedAt.set(model, at);
     choices.set(model, { option, base: under });
     versions.note(model, all, () => prepared(option, base, { called: name, under }));
@@ -443,13 +443,17 @@ async function prepareOption(
   name: string,
   { settings, given }: Running,
   terminal: Terminal,
-  settle: RoutedParts['settle'] = async (running) => running.settings,
+  settle: NonNullable<RoutedParts['settle']> = async (running) => running.settings,
+  downloaded = false,
 ): Promise<PreparedModel> {
   const path = modelPath(settings);
   if (path === undefined) return prepareModel({ name, settings, given, file: undefined }, terminal);
   try {
     const file = await readModelFile(path);
-    return await prepareModel({ name, settings: await settle({ settings, given }, file), given, file }, terminal);
+    return await prepareModel(
+      { name, settings: await settle({ settings, given }, file, downloaded), given, file },
+      terminal,
+    );
   } catch (error) {
     throw new AppError('model-load-failed', { model: name, reason: (error as Error).message }, { cause: error });
   }

@@ -204,7 +204,8 @@ async function textModel(
     throw new StartError(`${path} could not be loaded: ${error.message}`, fileExitCode(error));
   });
   if (settings.diskcache !== '') await checkDiskCache(settings.diskcache);
-  return prepareModel({ name: displayName(path), settings, given, file }, terminal);
+  const settled = await settle({ settings, given }, file, { terminal });
+  return prepareModel({ name: displayName(path), settings: settled, given, file }, terminal);
 }
 
 function createRegistry(settings: Settings, model: PreparedModel, terminal: Terminal): Registry {
@@ -327,7 +328,7 @@ async function routedApp(
       library,
       lastModel,
       loads,
-      settle: managed ? (running, file) => settle(running, file, { registry, terminal }) : undefined,
+      settle: (running, file, downloaded) => settle(running, file, { registry, terminal, downloaded }),
     });
     return { ...routed, library };
   }
@@ -341,19 +342,31 @@ async function heldMemory(registry: Registry): Promise<HeldMemory> {
   return { mainBytes: loaded.reduce((sum, { bytes = 0 }) => sum + bytes, 0), cards: await registry.cards() };
 }
 
-/** Settings of a downloaded model, with the memory that is free once the present one is unloaded. */
-async function settle(
-  running: Running,
-  file: ModelFile,
-  { registry, terminal }: { readonly registry: Registry; readonly terminal: Terminal },
-): Promise<Settings> {
-  const { downloadedSettings } = await import('./downloaded-model.ts');
-  const { ownMachine } = await import('./own-machine.ts');
-  return downloadedSettings(running, file, {
-    memory: ownMachine(running.settings, () => heldMemory(registry)).memory,
-    hasVision: () => packageFolders(mediaPackage).length > 0,
-    line: (text) => terminal.line(text),
-  });
+interface SettleOptions {
+  readonly terminal: Terminal;
+  /** What its models hold is given back when another one is loaded, except in router mode. */
+  readonly registry?: Registry;
+  /** Whether the model is a file that may have been downloaded with a projector. */
+  readonly downloaded?: boolean;
+}
+
+/** The settings of a model where its flags leave them to the file and to the memory of this machine. */
+async function settle(running: Running, file: ModelFile, options: SettleOptions): Promise<Settings> {
+  const { given } = running;
+  const { terminal, registry, downloaded = false } = options;
+  const line = (text: string) => terminal.line(text);
+  const projector = downloaded ? await import('./downloaded-model.ts') : undefined;
+  const hasVision = () => packageFolders(mediaPackage).length > 0;
+  const settings = (await projector?.withProjector(running.settings, file, { hasVision, line })) ?? running.settings;
+  const { fittedContext } = await import('./fitted-context.ts');
+  const held = registry && !settings.routermode ? () => heldMemory(registry) : undefined;
+  const memory = async () => {
+    const { ownMachine } = await import('./own-machine.ts');
+    return ownMachine(settings, held).memory();
+  };
+  const { size, reason } = await fittedContext({ settings, given }, file, { memory });
+  if (reason !== undefined) line(reason);
+  return { ...settings, contextsize: size };
 }
 
 async function toolServers({ settings, product, terminal }: RuntimeParts) {

@@ -23,6 +23,7 @@ export const mainFlags = flagTable({
     tab: 'Context',
     min: 256,
     max: 524288,
+    defaultText: '16384, or more where it fits beside the model, up to its training length',
   }).help('Context size in tokens.'),
   gpulayers: integer('LAYERS', -1, {
     label: 'GPU layers',

@@ -17,11 +17,11 @@ const size = (free: number, cards = 0, own: Partial<ModelShape> = {}) =>
     524_288,
   );
 
-test('largestContext: an eighth of the main memory that the model leaves', () => {
-  expect(size(5 + 3)).toBe(16_384);
-  expect(size(5 + 7)).toBe(24_576);
-  expect(size(5 + 8)).toBe(32_768);
-  expect(size(5 + 16)).toBe(49_152);
+test('largestContext: a quarter of the main memory that the model leaves', () => {
+  expect(size(5 + 1)).toBe(16_384);
+  expect(size(5 + 3)).toBe(24_576);
+  expect(size(5 + 4)).toBe(32_768);
+  expect(size(5 + 8)).toBe(49_152);
   expect(size(5 + 1000)).toBe(131_072);
 });
 

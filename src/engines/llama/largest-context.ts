@@ -11,8 +11,13 @@ interface Room {
 
 /** Steps above the default, so that the size does not change with every byte that is free. */
 const factors = [1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32];
-/** What a longer context may take of the memory that is left beside the model: other programs need main memory, too. */
-const shares = { cards: 1 / 2, main: 1 / 8 };
+/** What a longer context may take of the memory that is left beside the model. The rest is for cached chats and other programs. */
+export interface ContextShares {
+  readonly cards: number;
+  readonly main: number;
+}
+
+export const defaultShares: ContextShares = { cards: 1 / 2, main: 1 / 4 };
 
 /**
  * A context above the default where there is room for it, at most the trained one. The KV cache is allocated at once, and a model that
@@ -23,6 +28,7 @@ export function largestContext(
   options: MemoryOptions,
   { freeBytes, cardBytes, besideBytes }: Room,
   max: number,
+  shares = defaultShares,
 ): number {
   const { contextSize } = options;
   const trained = Math.min(shape.trainedContext, max);

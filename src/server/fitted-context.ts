@@ -1,0 +1,68 @@
+import { flagOf } from '../config/flags.ts';
+import type { Running } from '../config/load.ts';
+import { besideModel } from '../engines/llama/card-placement.ts';
+import { type ContextShares, defaultShares, largestContext } from '../engines/llama/largest-context.ts';
+import type { ModelFile } from '../engines/llama/load-options.ts';
+import type { FreeMemory } from '../engines/llama/model-fit.ts';
+import { textLoadOptions } from '../models/text-engine.ts';
+
+/** Other models are loaded beside this one, and a longer context must not evict them. */
+const routerShares: ContextShares = { cards: defaultShares.cards / 2, main: defaultShares.main / 2 };
+/** An agent does little in a short context, so that it gets most of the memory. */
+const agentShares: ContextShares = { cards: 9 / 10, main: 1 / 2 };
+
+interface ContextOptions {
+  /** Asked only if there is something to choose: looking for graphics cards starts a process. */
+  readonly memory: () => Promise<FreeMemory>;
+  /** A size to reach if most of the free memory is enough for it. */
+  readonly wanted?: number;
+}
+
+/** A context size and the reason for it as a sentence. Without a reason the size follows from the settings. */
+export interface FittedContext {
+  readonly size: number;
+  readonly reason?: string;
+}
+
+/**
+ * The context of a model without `--contextsize`: the default, or as much more as there is room for beside the weights, up to the
+ * training length. Explicit placement and positions leave nothing to choose.
+ */
+export async function fittedContext(
+  { settings, given }: Running,
+  file: ModelFile,
+  { memory, wanted }: ContextOptions,
+): Promise<FittedContext> {
+  const options = textLoadOptions(settings, given, file);
+  const { contextSize, gpuLayers, backend, memoryMarginMegabytes } = options;
+  const { trainedContext } = file.shape;
+  const isPlaced = (gpuLayers !== 'auto' && gpuLayers > 0) || !options.offloadCache;
+  const isStretched = options.rope.scale > 0 || options.trainedContextOverride > 0;
+  if (given.has('contextsize') || isPlaced || isStretched || trainedContext <= contextSize)
+    return { size: contextSize };
+  const { cardBytes: allCards, mainBytes } = await memory();
+  const cards = gpuLayers === 0 || backend === 'cpu' ? [] : allCards;
+  const marginBytes = memoryMarginMegabytes * 2 ** 20;
+  const cardBytes = cards.reduce((sum, bytes) => sum + Math.max(0, bytes - marginBytes), 0);
+  const where = cards.length > 0 ? 'on the graphics cards' : 'in memory';
+  const sequences = options.sequences + (options.guidance ? 1 : 0);
+  const { projectorBytes, draft } = await besideModel(options);
+  // A draft model has a cache of the same length.
+  const cacheBytesPerToken = file.shape.cacheBytesPerToken + (draft?.cacheBytesPerToken ?? 0);
+  const shape = { ...file.shape, cacheBytesPerToken };
+  const free = { freeBytes: mainBytes, cardBytes, besideBytes: projectorBytes + (draft?.sizeBytes ?? 0) };
+  const { max } = flagOf('contextsize') as { readonly max: number };
+  const fitting = (limit: number, shares?: ContextShares) =>
+    // Cards without room would count as none.
+    cards.length > 0 && cardBytes === 0
+      ? contextSize
+      : largestContext(shape, { ...options, sequences }, free, limit, shares);
+  const usual = fitting(max, settings.routermode ? routerShares : defaultShares);
+  const size = wanted === undefined ? usual : Math.max(usual, fitting(wanted, agentShares));
+  const trained = size < trainedContext ? `; it was trained for ${trainedContext}` : '';
+  const reason =
+    size > contextSize
+      ? `Context ${size}, because there is room for it ${where} beside the model${trained}.`
+      : `Context ${size}, because there is no room for more ${where} beside the model${trained}. --contextsize sets another size.`;
+  return { size, reason };
+}
