@@ -22,6 +22,8 @@ const summary = {
   completion_tokens: tokens,
   key: a.orNull(a.text),
   client: a.text,
+  program: a.text,
+  task: a.orNull(a.text),
 };
 
 const generation = a.object({

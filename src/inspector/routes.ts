@@ -60,8 +60,9 @@ export function inspectorEndpoints<Context extends DialectParts>({
       const redactFor = await redactorFor();
       // All else of a summary is made by the server.
       const requests = store.list().map((record) => {
-        const { path: sent, ...summary } = summaryOf(record);
-        return { ...summary, path: redactFor(record)(sent) };
+        const { path: sent, program, ...summary } = summaryOf(record);
+        const redact = redactFor(record);
+        return { ...summary, path: redact(sent), program: redact(program) };
       });
       return json({ keeps: store.count, requests });
     }),

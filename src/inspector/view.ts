@@ -1,3 +1,5 @@
+import { clientFacts } from '../chat/client-facts.ts';
+import { knownClient, sideTask } from '../core/clients.ts';
 import type { GenerationEvent, Usage } from '../core/events.ts';
 import { type Handling, sentFields } from '../core/fidelity.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
@@ -10,6 +12,7 @@ import { shownValue } from './shown-value.ts';
 export function summaryOf(record: RequestRecord) {
   const { head, times } = record;
   const usage = usageOf(record);
+  const facts = record.neutral?.kind === 'chat' ? clientFacts(record.neutral.request.conversation) : {};
   return {
     id: head.id,
     time: new Date(record.startedAt).toISOString(),
@@ -28,6 +31,8 @@ export function summaryOf(record: RequestRecord) {
     completion_tokens: usage?.completionTokens ?? null,
     key: record.key ?? null,
     client: head.remoteAddress,
+    program: knownClient({ ...facts, headers: head.headers }).name,
+    task: sideTask(facts) ?? null,
   };
 }
 

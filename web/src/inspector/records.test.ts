@@ -30,6 +30,8 @@ const summary = (own: Partial<Summary>): Summary => ({
   completion_tokens: 1,
   key: null,
   client: '127.0.0.1',
+  program: 'Claude Code',
+  task: null,
   ...own,
 });
 

@@ -16,7 +16,12 @@ export interface Summary {
   readonly prompt_tokens: number | null;
   readonly completion_tokens: number | null;
   readonly key: string | null;
+  /** The address. */
   readonly client: string;
+  /** The name of the app. */
+  readonly program: string;
+  /** `title`, `tags` …, if it is a request beside a conversation. */
+  readonly task: string | null;
 }
 
 export interface Listed {
@@ -105,13 +110,25 @@ export interface Filter {
   readonly outcome: string;
 }
 
-/** Every word of the search has to be in path, model, client, key or status. */
+/** Every word of the search has to be in path, model, client, app, task, key or status. */
 export function filtered(requests: readonly Summary[], { search, family, outcome }: Filter): readonly Summary[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   return requests.filter((one) => {
     if (family !== '' && one.family !== family) return false;
     if (outcome !== '' && one.outcome !== outcome) return false;
-    const text = [one.method, one.path, one.family, one.model, one.client, one.key, one.status, one.outcome, one.id]
+    const text = [
+      one.method,
+      one.path,
+      one.family,
+      one.model,
+      one.client,
+      one.program,
+      one.task,
+      one.key,
+      one.status,
+      one.outcome,
+      one.id,
+    ]
       .join(' ')
       .toLowerCase();
     return words.every((word) => text.includes(word));

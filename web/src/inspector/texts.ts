@@ -73,11 +73,20 @@ export const texts = {
     mcp: 'MCP',
   } as Readonly<Record<string, string>>,
   unknownFamily: 'Unknown path',
+  /** Requests that clients send beside a conversation. */
+  tasks: {
+    title: 'title',
+    tags: 'tags',
+    'follow-ups': 'follow-up questions',
+    search: 'search terms',
+    emoji: 'emoji',
+    compaction: 'compaction',
+  } as Readonly<Record<string, string>>,
   request: {
     streamed: 'streamed',
     whole: 'not streamed',
     key: (name: string) => `key ${name}`,
-    from: (address: string) => `from ${address}`,
+    from: (program: string, address: string) => `from ${program} at ${address}`,
     queue: (time: string) => `${time} in the queue`,
     firstToken: (time: string) => `first token after ${time}`,
     warnings: 'Notes',
