@@ -1,24 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type AgentShape, computedAgain, conversation, shapes } from './agents.ts';
-
-const [agent, page] = shapes(200, 9) as readonly [AgentShape, AgentShape];
-
-test('each turn sends the conversation before it again, word for word', () => {
-  const earlier = conversation(agent, 2).replace(/Agent:$/, '');
-  expect(conversation(agent, 3).startsWith(earlier)).toBe(true);
-});
-
-test('sub-agents have the rules of the agent, and another conversation', () => {
-  const sides = agent.sides(4, conversation(agent, 4), agent);
-  const [rules] = conversation(agent, 0).split('\nUser:');
-  expect(sides.map((side) => side.startsWith(rules ?? '?'))).toEqual([false, false, true, true]);
-  expect(new Set([...sides, conversation(agent, 4)]).size).toBe(5);
-  expect(agent.sides(0, '', agent)).toHaveLength(2);
-});
-
-test('the requests of a chat page quote the chat', () => {
-  for (const side of page.sides(1, 'the chat', page)) expect(side).toContain('\nthe chat\n');
-});
+import { computedAgain } from './agents.ts';
 
 describe('computedAgain', () => {
   const turns = (...cached: number[]) =>

@@ -19,10 +19,10 @@ export interface Contender {
 export interface Shape {
   readonly model: string;
   readonly threads: number;
-  /** Tokens of one stream; a server that divides its context gets as many times more. */
-  readonly context: number;
-  readonly parallel: number;
-  readonly batch: number;
+  /** Tokens of one stream; a server that divides its context gets as many times more. What is left out is the server's choice. */
+  readonly context?: number;
+  readonly parallel?: number;
+  readonly batch?: number;
   /** All on the graphics card; on the processor otherwise. */
   readonly gpu?: boolean;
 }
@@ -61,8 +61,11 @@ export async function startParley(
 
 function parleyFlags({ cpuBuild }: BenchOptions, { model, threads, context, parallel, batch, gpu }: Shape): string[] {
   const build = cpuBuild === undefined ? [] : ['--cpubuild', cpuBuild];
-  const size = ['--contextsize', String(context), '--batchsize', String(batch)];
-  const together = parallel > 1 ? ['--parallelrequests', String(parallel), '--batchall'] : [];
+  const size = [
+    ...(context === undefined ? [] : ['--contextsize', String(context)]),
+    ...(batch === undefined ? [] : ['--batchsize', String(batch)]),
+  ];
+  const together = parallel !== undefined && parallel > 1 ? ['--parallelrequests', String(parallel), '--batchall'] : [];
   const place = gpu ? ['--gpulayers', '999', '--multiuser', '128'] : ['--usecpu'];
   return ['--model', model, ...place, '--threads', String(threads), ...build, ...size, ...together];
 }
@@ -114,17 +117,17 @@ function address(url: string): { name: string; host: string; port: number } {
  * and `{totalcontext}` (of all streams) stand for what the bench decides.
  */
 export function filledIn(command: string, { gpu: _, ...shape }: Shape, port: number): string[] {
-  const values: Readonly<Record<string, string | number>> = {
+  const values: Readonly<Record<string, string | number | undefined>> = {
     ...shape,
     port,
-    totalcontext: shape.context * shape.parallel,
+    totalcontext: shape.context && shape.parallel && shape.context * shape.parallel,
   };
   return command
     .trim()
     .split(/\s+/)
     .map((word) =>
       word.replace(/\{(\w+)\}/g, (whole, name: string) => {
-        if (!Object.hasOwn(values, name)) throw new Error(`${whole} in --peer-command means nothing`);
+        if (values[name] === undefined) throw new Error(`${whole} in --peer-command means nothing here`);
         return String(values[name]);
       }),
     );

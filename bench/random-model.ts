@@ -13,11 +13,16 @@ export interface RandomModelOptions {
   /** As `text` the tokens for single bytes are written out: random bytes are no UTF-8, and some servers give up on them. */
   readonly byteTokens?: 'bytes' | 'text';
   readonly contextLength?: number;
+  readonly chatTemplate?: string;
   readonly type?: 'Q8_0' | 'F16';
   readonly seed?: number;
 }
 
 type Settings = Required<RandomModelOptions>;
+
+const chatTemplate =
+  "{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}" +
+  '{% if add_generation_prompt %}assistant:{% endif %}';
 
 /** About 124 million weights: large enough that a step costs what a step costs, small enough for any machine. */
 export const randomModelDefaults: Settings = {
@@ -29,13 +34,10 @@ export const randomModelDefaults: Settings = {
   vocabulary: 32_000,
   byteTokens: 'bytes',
   contextLength: 8192,
+  chatTemplate,
   type: 'Q8_0',
   seed: 1,
 };
-
-const chatTemplate =
-  "{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}" +
-  '{% if add_generation_prompt %}assistant:{% endif %}';
 
 /**
  * Writes a model of the Llama architecture whose weights are random and whose text is nonsense, for measuring speed.
@@ -94,7 +96,7 @@ function metadataOf(settings: Settings): Record<string, GgufEntry> {
     'tokenizer.ggml.bos_token_id': count(1),
     'tokenizer.ggml.eos_token_id': count(2),
     'tokenizer.ggml.add_bos_token': { type: 'bool', value: true },
-    'tokenizer.chat_template': text(chatTemplate),
+    'tokenizer.chat_template': text(settings.chatTemplate),
   };
 }
 

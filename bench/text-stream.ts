@@ -59,9 +59,15 @@ export async function wordsFor(server: Contender, tokens: number): Promise<numbe
   return Math.floor((tokens * words) / promptTokens);
 }
 
-function streamText({ host, port }: Contender, path: string, fields: object): Promise<StreamedText> {
+/** Streams the answer to a request of any of the text APIs. */
+export function streamText(
+  { host, port }: Contender,
+  path: string,
+  fields: object,
+  moreHeaders: Readonly<Record<string, string>> = {},
+): Promise<StreamedText> {
   const body = JSON.stringify({ model: 'bench', ...fields });
-  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const headers = { ...moreHeaders, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   const askedAt = performance.now();
   const reader = new EventReader();
   return new Promise((resolve, reject) => {
@@ -99,25 +105,67 @@ export class EventReader {
   }
 
   #frame(frame: string, now: number): void {
-    if (!frame.startsWith('data: {')) return;
-    const event = JSON.parse(frame.slice('data: '.length)) as WireEvent;
-    const [choice] = event.choices ?? [];
-    if (choice?.text) this.arrivals.push(now);
-    if (event.usage) {
-      this.usage = {
-        promptTokens: event.usage.prompt_tokens,
-        cachedTokens: event.usage.prompt_tokens_details?.cached_tokens ?? 0,
-        tokens: event.usage.completion_tokens,
-      };
-    }
+    const start = frame.indexOf('data: {');
+    if (start !== 0 && frame[start - 1] !== '\n') return;
+    const event = JSON.parse(frame.slice(start + 'data: '.length)) as WireEvent;
+    if (hasText(event)) this.arrivals.push(now);
+    const usage = event.usage ?? event.message?.usage ?? event.response?.usage;
+    if (usage) this.usage = usageOf(usage, this.usage);
   }
 }
 
+function hasText({ choices, type, delta, content_block }: WireEvent): boolean {
+  const [choice] = choices ?? [];
+  const { content, reasoning_content, tool_calls } = choice?.delta ?? {};
+  if (choice?.text || content || reasoning_content || tool_calls) return true;
+  if (type === 'content_block_delta' || content_block?.type === 'tool_use') return true;
+  return type?.startsWith('response.') === true && typeof delta === 'string';
+}
+
+/** Messages counts what came from the cache apart, and tells the prompt at the start, the reply at the end. */
+function usageOf(wire: WireUsage, before: Usage | undefined): Usage {
+  const cachedTokens =
+    wire.cache_read_input_tokens ??
+    (wire.prompt_tokens_details ?? wire.input_tokens_details)?.cached_tokens ??
+    before?.cachedTokens ??
+    0;
+  const apart = (wire.cache_read_input_tokens ?? 0) + (wire.cache_creation_input_tokens ?? 0);
+  const prompt = wire.prompt_tokens ?? (wire.input_tokens === undefined ? undefined : wire.input_tokens + apart);
+  return {
+    promptTokens: prompt ?? before?.promptTokens ?? 0,
+    cachedTokens,
+    tokens: wire.completion_tokens ?? wire.output_tokens ?? 0,
+  };
+}
+
 interface WireEvent {
-  readonly choices?: readonly { readonly text?: string }[];
-  readonly usage?: {
-    readonly prompt_tokens: number;
-    readonly completion_tokens: number;
-    readonly prompt_tokens_details?: { readonly cached_tokens?: number };
-  } | null;
+  readonly type?: string;
+  readonly delta?: unknown;
+  readonly content_block?: { readonly type: string };
+  readonly choices?: readonly {
+    readonly text?: string;
+    readonly delta?: {
+      readonly content?: string | null;
+      readonly reasoning_content?: string | null;
+      readonly tool_calls?: readonly unknown[];
+    };
+  }[];
+  readonly usage?: WireUsage | null;
+  readonly message?: { readonly usage?: WireUsage };
+  readonly response?: { readonly usage?: WireUsage | null };
+}
+
+interface CachedTokens {
+  readonly cached_tokens?: number;
+}
+
+interface WireUsage {
+  readonly prompt_tokens?: number;
+  readonly completion_tokens?: number;
+  readonly prompt_tokens_details?: CachedTokens | null;
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly input_tokens_details?: CachedTokens | null;
+  readonly cache_read_input_tokens?: number;
+  readonly cache_creation_input_tokens?: number;
 }
