@@ -18,12 +18,23 @@ interface ChatPromptOptions extends FlatPromptOptions, Omit<TemplateInput, 'conv
   readonly tags: ChatTags;
   /** Tags for a reply without thinking; undefined if the reply may think. */
   readonly silentTags?: ChatTags | undefined;
-  /** The model's own template, with `--jinja`. */
+  /** The model's own template. */
   readonly template: PromptTemplate | undefined;
-  /** Whether requests with tools use the template too; otherwise they use the adapter. */
-  readonly templateTools: boolean;
+  readonly templateUse: TemplateUse;
   readonly signal?: AbortSignal;
 }
+
+/** Which conversations are rendered with the model's own template; the others use the adapter. */
+export interface TemplateUse {
+  /** Those without tools (`--jinja`). */
+  readonly chats: boolean;
+  /** All with tools (`--jinjatools`). */
+  readonly tools: boolean;
+  /** Those with tools or calls that the template shows, because the model's format of calls is known. */
+  readonly shownTools: boolean;
+}
+
+export const noTemplate: TemplateUse = { chats: false, tools: false, shownTools: false };
 
 export interface ChatPrompt extends InstructText {
   readonly by: 'template' | 'adapter';
@@ -32,30 +43,37 @@ export interface ChatPrompt extends InstructText {
 
 /** The prompt of a chat: by the model's template if possible, otherwise by the adapter. */
 export async function chatPrompt(conversation: Conversation, options: ChatPromptOptions): Promise<ChatPrompt> {
-  const { template, tags, silentTags, signal } = options;
+  const { template, templateUse, tags, silentTags, signal } = options;
   const byAdapter = async (warnings: readonly string[]): Promise<ChatPrompt> => ({
     by: 'adapter',
     ...(await inSlices(flatPrompt(conversation, silentTags ?? tags, options), signal ? { signal } : {})),
     warnings,
   });
-  if (template === undefined || !usesTemplate(conversation, options)) return byAdapter([]);
+  if (template === undefined || !usesTemplate(conversation, templateUse)) return byAdapter([]);
+  const byFlag = usesTemplate(conversation, { ...templateUse, shownTools: false });
   try {
     const rendered = await template({ ...options, conversation }, signal);
+    if (!byFlag && !toolNames(conversation).every((name) => rendered.prompt.includes(name))) return byAdapter([]);
     const warnings = rendered.warnings.map((warning) => `The chat template says: ${warning}`);
     return { by: 'template', prompt: rendered.prompt, memory: options.memory ?? '', stop: options.stop, warnings };
   } catch (error) {
     signal?.throwIfAborted();
+    if (!byFlag) return byAdapter([]);
     const reason = error instanceof Error ? error.message : String(error);
     return byAdapter([`The chat template failed, so the chat adapter is used instead: ${reason}`]);
   }
 }
 
 /** Whether the template is tried for this conversation. */
-export function usesTemplate(
-  { tools }: Conversation,
-  { template, templateTools }: Pick<ChatPromptOptions, 'template' | 'templateTools'>,
-): boolean {
-  return template !== undefined && (tools.length === 0 || templateTools);
+export function usesTemplate(conversation: Conversation, { chats, tools, shownTools }: TemplateUse): boolean {
+  if (conversation.tools.length > 0 ? tools : chats) return true;
+  return shownTools && toolNames(conversation).length > 0;
+}
+
+/** Of the tools that are offered and of those that were called. */
+function toolNames({ tools, messages }: Conversation): readonly string[] {
+  const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []));
+  return [...tools, ...calls].map(({ name }) => name);
 }
 
 /** A model that sees earlier calls in this form tends to write one itself instead of answering. */

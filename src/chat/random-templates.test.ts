@@ -82,7 +82,7 @@ async function ask(source: string) {
     {
       tags,
       template: inlineTemplate(compiled),
-      templateTools: true,
+      templateUse: { chats: true, tools: true, shownTools: true },
       continueAssistantTurn: true,
       stop: [],
       serverVariables: {},

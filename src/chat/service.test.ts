@@ -14,7 +14,14 @@ const ticket = { genkey: '', client: 'test', signal: new AbortController().signa
 
 function chatWith(
   replies: Parameters<typeof scriptedText>[0],
-  options: { jinja?: boolean; tools?: boolean; template?: string; silent?: ChatTags; system?: string } = {},
+  options: {
+    jinja?: boolean;
+    tools?: boolean;
+    template?: string;
+    silent?: ChatTags;
+    system?: string;
+    shown?: boolean;
+  } = {},
 ) {
   const script = scriptedText(replies);
   const text = options.template ?? template;
@@ -25,8 +32,9 @@ function chatWith(
     tags: (builtInAdapters.ChatML as ChatAdapter).tags,
     tagsWithoutThinking: options.silent,
     templateText: text,
-    template: () => (options.jinja ? compileTemplate(text).then(inlineTemplate) : Promise.resolve(undefined)),
-    templateTools: options.tools ?? false,
+    template: () =>
+      options.jinja || options.shown ? compileTemplate(text).then(inlineTemplate) : Promise.resolve(undefined),
+    templateUse: { chats: options.jinja ?? false, tools: options.tools ?? false, shownTools: options.shown ?? false },
     systemPrompt: options.system ?? '',
     serverVariables: {},
     now: () => new Date(0),
@@ -174,6 +182,97 @@ describe('chatService: tools in the template', () => {
     await fold(chat.reply(ask({ toolChoice: { type: 'none' } }), ticket));
     expect(asked[0]?.prompt).not.toContain('<tool_call>');
     expect(asked[0]?.grammar).toBeUndefined();
+  });
+});
+
+describe('chatService: tools in a known format, without --jinjatools', () => {
+  const listing = template.replace('<tool_call>', '{{ tools | tojson }}<tool_call>');
+  const call = (city: string) => `<tool_call>\n{"name": "get_weather", "arguments": {"city": "${city}"}}\n</tool_call>`;
+  const ask = (changes: Partial<ChatRequest> = {}) => chatRequest('Weather?', { tools: [weather, time], ...changes });
+  const shown = { shown: true, template: listing } as const;
+
+  test('one generation in the words of the template; its calls are sent at the end, each in one piece', async () => {
+    const { chat, asked } = chatWith([`<think>hm</think>Let me see.${call('Paris')}\n${call('Rome')}`], shown);
+    const events = await collect(chat.reply(ask(), ticket));
+    expect(events.map(({ type }) => type).filter((type, index, all) => type !== all[index - 1])).toEqual(
+      // biome-ignore format: the order of the events
+      ['start', 'reasoning-delta', 'text-delta', 'tool-start', 'tool-delta', 'tool-end', 'tool-start', 'tool-delta', 'tool-end', 'finish'],
+    );
+    expect(events.filter(({ type }) => type === 'tool-delta')).toHaveLength(2);
+    expect(await fold(replay(events))).toMatchObject({
+      text: 'Let me see.',
+      reasoning: 'hm',
+      reason: 'tool-calls',
+      toolCalls: [{ json: '{"city": "Paris"}' }, { json: '{"city": "Rome"}' }],
+    });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.prompt).toContain('The weather in a city');
+    expect(asked[0]?.grammar?.triggers).toHaveLength(1);
+  });
+
+  test('an answer in words is streamed and takes one generation', async () => {
+    const { chat, asked } = chatWith(['It is sunny.'], shown);
+    const events = await collect(chat.reply(ask(), ticket));
+    expect(events.filter(({ type }) => type === 'text-delta')).toHaveLength(4);
+    expect(await fold(replay(events))).toMatchObject({ text: 'It is sunny.', reason: 'stop', toolCalls: [] });
+    expect(asked).toHaveLength(1);
+  });
+
+  test.each([{ type: 'required' }, { type: 'named', name: 'get_weather' }] as const)(
+    'tool choice $type: the grammar applies from the first token of the only generation',
+    async (toolChoice) => {
+      const { chat, asked } = chatWith([call('Paris')], shown);
+      expect((await fold(chat.reply(ask({ toolChoice }), ticket))).toolCalls).toHaveLength(1);
+      expect(asked.map(({ grammar }) => grammar?.triggers)).toEqual([undefined]);
+    },
+  );
+
+  test('a call that is cut off has the arguments so far and finishes with length', async () => {
+    const cut = spoken(call('Paris').slice(0, 60)).map((event) =>
+      event.type === 'finish' ? { ...event, reason: 'length' as const, cause: 'limit' as const } : event,
+    );
+    const generation = await fold(chatWith([cut], shown).chat.reply(ask(), ticket));
+    expect(generation).toMatchObject({ reason: 'length', toolCalls: [{ json: '{"city": "P' }] });
+  });
+
+  test('an error inside a call ends the reply with that error', async () => {
+    const failed: GenerationEvent[] = [
+      ...spoken(call('Paris').slice(0, 58)).slice(0, -1),
+      { type: 'error', error: new AppError('engine-failed', { capability: 'text', reason: 'x' }) },
+    ];
+    const events = await collect(chatWith([failed], shown).chat.reply(ask(), ticket));
+    expect(events.at(-1)?.type).toBe('error');
+  });
+
+  test('tools that do not fit into the context are decided by name', async () => {
+    const tooLong: GenerationEvent[] = [
+      { type: 'error', error: new AppError('context-overflow', { promptTokens: 5000, contextSize: 2048 }) },
+    ];
+    const no = JSON.stringify({ reasoning: 'r', final_decision: 'no', tool_name: 'null' });
+    const { chat, asked } = chatWith([tooLong, no, 'It is sunny.'], shown);
+    expect((await fold(chat.reply(ask(), ticket))).text).toBe('It is sunny.');
+    expect(asked[2]?.memory).toContain('Available Tools');
+  });
+
+  test('a template that does not show the tools is not used for them', async () => {
+    const no = JSON.stringify({ reasoning: 'r', final_decision: 'no', tool_name: 'null' });
+    const { chat, asked } = chatWith([no, 'It is sunny.'], { shown: true });
+    expect((await fold(chat.reply(ask(), ticket))).text).toBe('It is sunny.');
+    expect(asked[1]?.memory).toContain('Available Tools');
+  });
+
+  test('a chat without tools uses the adapter, unless it has calls: then it begins like the chat with tools', async () => {
+    const calls = `{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ m.tool_calls | tojson if m.tool_calls }}{% endfor %}<tool_call>{{ tools | tojson if tools }}`;
+    const { chat } = chatWith([], { shown: true, template: calls });
+    const request = chatRequest('Weather?');
+    expect((await chat.render(request)).by).toBe('adapter');
+    const turn = { role: 'assistant', content: [], toolCalls: [{ id: 'c', name: 'get_weather', json: '{}' }] } as const;
+    const messages = [...request.conversation.messages, turn];
+    const summary = { ...request, conversation: { ...request.conversation, messages } };
+    expect(await chat.render(summary)).toMatchObject({
+      by: 'template',
+      prompt: expect.stringContaining('<user>Weather?<assistant>'),
+    });
   });
 });
 

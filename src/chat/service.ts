@@ -6,14 +6,14 @@ import type { Ticket } from '../core/ticket.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { firstThatFits, type Step, withEarlier } from './generation-steps.ts';
 import { withSystem } from './messages.ts';
-import { type ChatPrompt, chatPrompt, usesTemplate } from './prompt.ts';
+import { type ChatPrompt, chatPrompt, type TemplateUse, usesTemplate } from './prompt.ts';
 import { ReasoningSplitter, type ReplyPart, thinkingTags } from './reasoning.ts';
 import type { PromptTemplate } from './rendering/threads.ts';
 import { repliesBy } from './replies.ts';
 import { answerGrammar, callableTools, replyGrammar } from './reply-grammar.ts';
 import { type ChatRequest, refusesThinking, refuseUnknownTool } from './request.ts';
 import { type ServerTools, wantsServerTools, withServerTools } from './server-tools/loop.ts';
-import { chooseTool, forcedCallRequests, forcedCalls, type Render } from './tool-steps.ts';
+import { CallBuffer, chooseTool, forcedCallRequests, forcedCalls, type Render } from './tool-steps.ts';
 import { loosenedText, loosenedTools } from './tools/call-grammar.ts';
 import { type ToolReader, toolFormatOf } from './tools/formats.ts';
 
@@ -27,9 +27,9 @@ interface ChatParts {
   readonly tagsWithoutThinking: ChatTags | undefined;
   /** The text of the model's template, or of the one that replaces it. */
   readonly templateText: string | undefined;
-  /** Undefined unless the server renders templates; compiled on first use. */
+  /** Compiled on first use. */
   readonly template: () => Promise<PromptTemplate | undefined>;
-  readonly templateTools: boolean;
+  readonly templateUse: TemplateUse;
   /** For conversations that have none; may be empty. */
   readonly systemPrompt?: string;
   readonly serverVariables: Readonly<Record<string, unknown>>;
@@ -58,8 +58,14 @@ export interface ChatService {
 export function chatService(parts: ChatParts): ChatService {
   const { text } = parts;
   const warned = new Set<string>();
+  /** As if the format of calls were not known. */
+  const byFlags: TemplateUse = { ...parts.templateUse, shownTools: false };
 
-  async function render(request: ChatRequest, signal?: AbortSignal): Promise<ChatPrompt> {
+  async function render(
+    request: ChatRequest,
+    signal?: AbortSignal,
+    templateUse = parts.templateUse,
+  ): Promise<ChatPrompt> {
     const { toolChoice } = request;
     const conversation = withSystem(request.conversation, parts.systemPrompt ?? '');
     const tools = toolChoice.type === 'none' ? [] : conversation.tools;
@@ -69,7 +75,7 @@ export function chatService(parts: ChatParts): ChatService {
         tags: parts.tags,
         silentTags: isSilent(request) ? parts.tagsWithoutThinking : undefined,
         template: await parts.template(),
-        templateTools: parts.templateTools,
+        templateUse,
         continueAssistantTurn: request.continueAssistantTurn,
         stop: request.controls.stop,
         memory: request.memory,
@@ -88,7 +94,7 @@ export function chatService(parts: ChatParts): ChatService {
   async function thinksAnyway(request: ChatRequest): Promise<boolean> {
     if (!isSilent(request) || parts.tagsWithoutThinking) return false;
     const conversation = { ...request.conversation, tools: callableTools(request) };
-    return !usesTemplate(conversation, { template: await parts.template(), templateTools: parts.templateTools });
+    return !usesTemplate(conversation, parts.templateUse) || (await parts.template()) === undefined;
   }
 
   async function answer(
@@ -99,10 +105,25 @@ export function chatService(parts: ChatParts): ChatService {
   ) {
     const earlier: Step[] = [];
     const sink = (event: GenerationEvent) => tell(withEarlier(event, earlier));
-    const answerByCall = async () => {
+    const offered = request.toolChoice.type === 'none' ? [] : request.conversation.tools;
+    refuseUnknownTool(request);
+    await warnOfLoosened(request, signal);
+    const first = await render(request, signal);
+    if (offered.length === 0 || parts.templateUse.tools) return void (await write(first));
+    const inFormat = first.by === 'template';
+    if (inFormat && (await write(first, 'calls-at-once'))) return;
+    if (await answerByCall()) return;
+    await write(inFormat ? await render(request, signal, byFlags) : first);
+
+    /** In up to two generations for the call alone. False if the model decides not to call a tool. */
+    async function answerByCall(): Promise<boolean> {
       // The question lists the tools: the prompt has no other list of them.
       const question: Render = (conversation) =>
-        render({ ...request, conversation, toolChoice: { type: 'none' }, continueAssistantTurn: false }, signal);
+        render(
+          { ...request, conversation, toolChoice: { type: 'none' }, continueAssistantTurn: false },
+          signal,
+          byFlags,
+        );
       const { tool, steps } = await chooseTool(request, question, reservation);
       earlier.push(...steps);
       if (!tool) return false;
@@ -110,37 +131,47 @@ export function chatService(parts: ChatParts): ChatService {
       const events = firstThatFits(requests.map((made) => async () => reservation.generate(await made())));
       for (const event of await forcedCalls(events, tool, parts.newCallId)) sink(event);
       return true;
-    };
-    const offered = request.toolChoice.type === 'none' ? [] : request.conversation.tools;
-    refuseUnknownTool(request);
-    await warnOfLoosened(request, signal);
-    if (offered.length > 0 && !parts.templateTools && (await answerByCall())) return;
-    const { by, prompt, memory, stop, warnings } = await render(request, signal);
-    for (const warning of warnings) parts.warn(warning);
-    const withTools = offered.length > 0 && by === 'template';
-    const format = withTools ? toolFormatOf(parts.templateText) : undefined;
-    const reader = new ReplyReader(
-      new ReasoningSplitter({ prompt, encapsulate: request.reasoning.separate }),
-      format?.create({ tools: offered, newId: parts.newCallId }),
-    );
-    const thinking = { prompt, template: parts.templateText };
-    const wanted = await inSlices(replyGrammar(request, format?.name, thinking), { signal });
-    if (wanted === 'unspeakable' && (await answerByCall())) return;
-    const grammar = wanted === 'unspeakable' ? answerGrammar(request, thinking) : wanted;
-    const { controls, conversation } = request;
-    // Without thinking there is no budget for it: if the prompt cannot prevent thinking, it is ended at once.
-    const reasoning = controls.reasoning ?? (isSilent(request) ? ({ type: 'share', share: 0 } as const) : undefined);
-    const renderSpecial = controls.renderSpecial || (needsSpecial(format?.name, parts.templateText) ? 'inner' : false);
-    const shown = { media: conversation.media, prompt, memory, stop, trimStop: true, renderSpecial } as const;
-    const generation: GenerationRequest = { ...controls, ...shown, grammar, reasoning };
-    const whole = async () => reservation.generate(generation);
-    const events = offered.length > 0 && by === 'adapter' ? firstThatFits([whole, withoutListing]) : await whole();
-    for await (const event of events) reader.read(event).forEach(sink);
+    }
 
-    /** The list of tools only helps an answer in words, so that it is dropped if it does not fit. */
-    async function withoutListing() {
-      const bare = await render({ ...request, toolChoice: { type: 'none' } });
-      return reservation.generate({ ...generation, memory: bare.memory });
+    /**
+     * The reply to this prompt. With `calls-at-once` each call is sent when the reply is complete, and the result is false, without
+     * any event, if the prompt is too long or a forced call cannot be expressed: calls by themselves need shorter prompts.
+     */
+    async function write(rendered: ChatPrompt, mode?: 'calls-at-once'): Promise<boolean> {
+      const { by, prompt, memory, stop, warnings } = rendered;
+      for (const warning of warnings) parts.warn(warning);
+      const withTools = offered.length > 0 && by === 'template';
+      const format = withTools ? toolFormatOf(parts.templateText) : undefined;
+      const reader = new ReplyReader(
+        new ReasoningSplitter({ prompt, encapsulate: request.reasoning.separate }),
+        format?.create({ tools: offered, newId: parts.newCallId }),
+      );
+      const thinking = { prompt, template: parts.templateText };
+      const wanted = await inSlices(replyGrammar(request, format?.name, thinking), { signal });
+      if (wanted === 'unspeakable' && mode) return false;
+      if (wanted === 'unspeakable' && (await answerByCall())) return true;
+      const grammar = wanted === 'unspeakable' ? answerGrammar(request, thinking) : wanted;
+      const { controls, conversation } = request;
+      // Without thinking there is no budget for it: if the prompt cannot prevent thinking, it is ended at once.
+      const reasoning = controls.reasoning ?? (isSilent(request) ? ({ type: 'share', share: 0 } as const) : undefined);
+      const renderSpecial =
+        controls.renderSpecial || (needsSpecial(format?.name, parts.templateText) ? 'inner' : false);
+      const shown = { media: conversation.media, prompt, memory, stop, trimStop: true, renderSpecial } as const;
+      const generation: GenerationRequest = { ...controls, ...shown, grammar, reasoning };
+      const whole = async () => reservation.generate(generation);
+      const calls = new CallBuffer();
+      const events = offered.length > 0 && by === 'adapter' ? firstThatFits([whole, withoutListing]) : await whole();
+      for await (const event of events) {
+        if (mode && event.type === 'error' && event.error.code === 'context-overflow') return false;
+        for (const made of reader.read(event)) (mode ? calls.push(made) : [made]).forEach(sink);
+      }
+      return true;
+
+      /** The list of tools only helps an answer in words, so that it is dropped if it does not fit. */
+      async function withoutListing() {
+        const bare = await render({ ...request, toolChoice: { type: 'none' } }, signal, byFlags);
+        return reservation.generate({ ...generation, memory: bare.memory });
+      }
     }
   }
 

@@ -203,7 +203,13 @@ describe('template limits', () => {
 
 describe('chatPrompt', () => {
   const { tags } = chatAdapter({ userStart: '<U>', assistantStart: '<A>' });
-  const options = { ...input([user]), tags, stop: ['x'], template: undefined, templateTools: false };
+  const options = {
+    ...input([user]),
+    tags,
+    stop: ['x'],
+    template: undefined,
+    templateUse: { chats: true, tools: false, shownTools: false },
+  };
 
   test('uses the template if there is one', async () => {
     const template = inlineTemplate(await compileTemplate(turns));
@@ -216,11 +222,19 @@ describe('chatPrompt', () => {
     });
   });
 
-  test('uses the adapter for tools without templateTools', async () => {
+  test('uses the adapter for tools unless the template is used for them', async () => {
     const template = inlineTemplate(await compileTemplate('{{ tools[0].function.name }}: {{ messages[0].content }}'));
     const conversation = { messages: [user], media: [], tools: [tool] };
     expect((await chatPrompt(conversation, { ...options, template })).prompt).toBe('<U>Hi<A>');
-    expect((await chatPrompt(conversation, { ...options, template, templateTools: true })).prompt).toBe('look: Hi');
+    expect(
+      (
+        await chatPrompt(conversation, {
+          ...options,
+          template,
+          templateUse: { chats: true, tools: true, shownTools: true },
+        })
+      ).prompt,
+    ).toBe('look: Hi');
   });
 
   test('falls back to the adapter with a warning if the template fails', async () => {

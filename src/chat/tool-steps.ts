@@ -88,6 +88,24 @@ export async function forcedCalls(events: AsyncIterable<GenerationEvent>, tool: 
   return made;
 }
 
+/** Holds back a reply from its first call on, and sends it at its end with each call in one piece. */
+export class CallBuffer {
+  #held: GenerationEvent[] | undefined;
+
+  push(event: GenerationEvent): readonly GenerationEvent[] {
+    if (event.type === 'tool-start') this.#held ??= [];
+    if (!this.#held) return [event];
+    const last = this.#held.at(-1);
+    if (event.type === 'tool-delta' && last?.type === 'tool-delta') {
+      this.#held[this.#held.length - 1] = { ...last, json: last.json + event.json };
+    } else this.#held.push(event);
+    if (event.type !== 'finish' && event.type !== 'error') return [];
+    const held = this.#held;
+    this.#held = undefined;
+    return held;
+  }
+}
+
 function ending(finish: Finish, written: string, tool: Tool, newId: () => string): readonly GenerationEvent[] {
   const { calls, whole } = readCallList(written);
   // The grammar does not allow thinking.

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { noTemplate } from '../chat/prompt.ts';
 import { defaultSettings, type Settings } from '../config/flags.ts';
 import { loadChatFormat } from './chat-format.ts';
 
@@ -21,13 +22,13 @@ describe('loadChatFormat', () => {
     const { format, warnings } = await load({}, chatml);
     expect(format.adapter.name).toMatch(/ChatML/);
     expect(await format.template()).toBeUndefined();
-    expect([format.templateText, format.templateTools, warnings]).toEqual([chatml, false, []]);
+    expect([format.templateText, format.templateUse, warnings]).toEqual([chatml, noTemplate, []]);
   });
 
   test('uses the plain adapter without a template, and logs it', async () => {
     const { format } = await load({ jinja: true, jinja_tools: true });
     expect(format.adapter.consoleLine).toContain('Alpaca will be used');
-    expect([await format.template(), format.templateTools]).toEqual([undefined, false]);
+    expect([await format.template(), format.templateUse]).toEqual([undefined, noTemplate]);
   });
 
   test('--jinja: parses the template once', async () => {
@@ -41,8 +42,17 @@ describe('loadChatFormat', () => {
     const path = join(folder, 'own.jinja');
     writeFileSync(path, chatml);
     const { format } = await load({ jinja: true, jinja_tools: true, jinjatemplate: path }, 'of the model');
-    expect([format.templateText, format.templateTools]).toEqual([chatml, true]);
+    expect([format.templateText, format.templateUse.tools]).toEqual([chatml, true]);
     expect(format.adapter.name).toMatch(/ChatML/);
+  });
+
+  test('uses the template for shown tools if their format is known, unless an adapter was chosen', async () => {
+    const tools = `${chatml}{{ tools | tojson if tools }}<tool_call>`;
+    const { format } = await load({}, tools);
+    expect(format.templateUse).toEqual({ chats: false, tools: false, shownTools: true });
+    expect(await format.template()).toBeDefined();
+    const chosen = await load({ chatcompletionsadapter: 'ChatML' }, tools);
+    expect([chosen.format.templateUse, await chosen.format.template()]).toEqual([noTemplate, undefined]);
   });
 
   test('falls back to the adapter for an invalid template, and logs the reason once', async () => {

@@ -1,18 +1,20 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { type ChosenAdapter, chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
+import { noTemplate, type TemplateUse } from '../chat/prompt.ts';
 import { type PromptTemplate, promptTemplate, startWorkerThread, threadRenderer } from '../chat/rendering/threads.ts';
 import { compileTemplate } from '../chat/template.ts';
-import type { Settings } from '../config/flags.ts';
+import { toolFormatOf } from '../chat/tools/formats.ts';
+import { defaultSettings, type Settings } from '../config/flags.ts';
 import { systemTimer } from '../core/timers.ts';
 
 /** How chats are written for the loaded model: by its own template, or between the tags of an adapter. */
 export interface ChatFormat {
   readonly adapter: ChosenAdapter;
   readonly templateText: string | undefined;
-  /** Undefined unless `--jinja` asks for it, or when the template cannot be read. */
+  /** Undefined if it is not used or cannot be read. */
   readonly template: () => Promise<PromptTemplate | undefined>;
-  readonly templateTools: boolean;
+  readonly templateUse: TemplateUse;
 }
 
 export async function loadChatFormat(
@@ -25,15 +27,21 @@ export async function loadChatFormat(
     existsSync(path) ? readFile(path, 'utf8') : undefined,
   );
   for (const warning of loaded.warnings) warn(warning);
+  // Another adapter than the default is a choice that also holds for chats with tools.
+  const guessed = loaded.source === defaultSettings.chatcompletionsadapter;
+  const shownTools = guessed && toolFormatOf(templateText).name !== 'generic';
+  const templateUse =
+    templateText === undefined ? noTemplate : { chats: settings.jinja, tools: settings.jinja_tools, shownTools };
   let compiled: Promise<PromptTemplate | undefined> | undefined;
   const compile = async (): Promise<PromptTemplate | undefined> => {
-    if (!settings.jinja || templateText === undefined) return undefined;
+    if (templateText === undefined || !(templateUse.chats || templateUse.shownTools)) return undefined;
     try {
       const inline = await compileTemplate(templateText);
       const start = () => startWorkerThread(new URL('../chat/rendering/main.js', import.meta.url));
       return promptTemplate(inline, threadRenderer(templateText, { start, startTimer: systemTimer }));
     } catch (error) {
-      warn(`The chat template cannot be used, so the chat adapter is: ${(error as Error).message}`);
+      if (templateUse.chats)
+        warn(`The chat template cannot be used, so the chat adapter is: ${(error as Error).message}`);
       return undefined;
     }
   };
@@ -44,7 +52,7 @@ export async function loadChatFormat(
       compiled ??= compile();
       return compiled;
     },
-    templateTools: settings.jinja_tools && templateText !== undefined,
+    templateUse,
   };
 }
 

@@ -37,7 +37,7 @@ test('chat template: the template of the model is used with --jinja only', async
 test('chat template: a chosen template replaces that of the model', async () => {
   const jinjatemplate = await templateFile('good.jinja', good);
   const { format, warnings } = await load({ jinja: true, jinja_tools: true, jinjatemplate }, broken);
-  expect(format).toMatchObject({ templateText: good, templateTools: true });
+  expect(format).toMatchObject({ templateText: good, templateUse: { chats: true, tools: true } });
   expect(await format.template()).toBeDefined();
   expect(warnings).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { builtInAdapters, type ChatAdapter } from '../chat/adapters/adapter.ts';
+import { noTemplate } from '../chat/prompt.ts';
 import { chatService } from '../chat/service.ts';
 import { chatRequest, time, weather } from '../chat/testing/scripted-text.ts';
 import type { GenerationEvent } from '../core/events.ts';
@@ -105,7 +106,7 @@ function world(scripts: readonly Script[], capacity: number) {
     tagsWithoutThinking: undefined,
     templateText: undefined,
     template: async () => undefined,
-    templateTools: false,
+    templateUse: noTemplate,
     serverVariables: {},
     now: () => new Date(0),
     newCallId: () => `call_${++ids}`,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
+import { noTemplate } from '../chat/prompt.ts';
 import { defaultSettings } from '../config/flags.ts';
 import { Channel } from '../core/channel.ts';
 import type { ImageEngine, ImageEvent } from '../core/image.ts';
@@ -41,7 +42,7 @@ async function world(multiuser = 10) {
       name,
       settings: { ...defaultSettings, multiuser },
       source: fixedTextSource(noTextEngine(4096)),
-      format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
+      format: { adapter, templateText: undefined, template: async () => undefined, templateUse: noTemplate },
       taskSources: { image },
     };
   };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
+import { noTemplate } from '../chat/prompt.ts';
 import { defaultSettings, type Settings } from '../config/flags.ts';
 import { modelId } from '../core/model-names.ts';
 import type { ListedModel } from '../core/models-view.ts';
@@ -36,7 +37,7 @@ async function world(first: Partial<Settings>, second: Partial<Settings>) {
       name,
       settings: { ...defaultSettings, ...own },
       source: fixedTextSource(engine),
-      format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
+      format: { adapter, templateText: undefined, template: async () => undefined, templateUse: noTemplate },
     };
   };
   const [a, b] = [modelParts('a', first), modelParts('b', second)];

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
+import { noTemplate } from '../chat/prompt.ts';
 import { defaultSettings, type Settings } from '../config/flags.ts';
 import { asAppError } from '../core/errors.ts';
 import type { TextState } from '../core/text-service.ts';
@@ -31,7 +32,7 @@ async function appOf(
   return createApp({
     settings: { ...defaultSettings, ...own },
     source: fixedTextSource(state.type === 'none' ? noTextEngine(4096) : engine),
-    format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
+    format: { adapter, templateText: undefined, template: async () => undefined, templateUse: noTemplate },
     product: { name: 'Parley', version: '1.2.3' },
     clients,
     taskSources,
@@ -183,7 +184,7 @@ describe('app: stories and web search', () => {
         adapter: await chatMl(),
         templateText: undefined,
         template: async () => undefined,
-        templateTools: false,
+        templateUse: noTemplate,
       },
     });
     for (const context of [app.context, second]) {

@@ -108,7 +108,7 @@ function modelChat(
     tagsWithoutThinking: tagsWithoutThinking(tags, { name: format.adapter.name, template: format.templateText }),
     templateText: format.templateText,
     template: format.template,
-    templateTools: format.templateTools,
+    templateUse: format.templateUse,
     systemPrompt: settings.systemprompt,
     serverVariables: settings.jinja_kwargs ?? {},
     now: () => new Date(),

@@ -93,7 +93,12 @@ test('templates: spoilt ones are refused or rendered, and no user turn and no to
       const { prompt, warnings } = await chatPrompt(
         { messages, media: [], tools: [{ name: 'f', parameters: {} }] },
         {
-          ...{ tags, template: inlineTemplate(compiled as never), templateTools: true, continueAssistantTurn: true },
+          ...{
+            tags,
+            template: inlineTemplate(compiled as never),
+            templateUse: { chats: true, tools: true, shownTools: true },
+            continueAssistantTurn: true,
+          },
           ...{ stop: [], serverVariables: {}, requestVariables: {}, reasoningEffort: undefined, now: new Date(0) },
         },
       );

@@ -145,7 +145,7 @@ describe('--mcpserverloop', () => {
     const path = file('weather.json', {
       small: { command: process.execPath, args: [smallServer, 'get_weather,get_time'] },
     });
-    const flags = ['--mcpfile', path, '--mcpserverloop', '2', ...toolTemplateFlags()];
+    const flags = ['--mcpfile', path, '--mcpserverloop', '2', '--jinjatools', ...toolTemplateFlags()];
     live = await startServer(flags, { command: fakeEngineCommand });
     await live.says('MCP Server small: 2 tools.');
   });

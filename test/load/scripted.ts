@@ -21,7 +21,7 @@ export function toolTemplateFlags(): readonly string[] {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'tools.jinja');
   writeFileSync(path, template);
-  return ['--jinja', '--jinjatools', '--jinjatemplate', path];
+  return ['--jinjatemplate', path];
 }
 
 /** What a model writes to call a tool in the words of its template. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { askChat, askMessage, askOllama, askResponse, bothWays } from './ask.ts';
 import { type LiveClients, liveClients } from './live-clients.ts';
 import { weatherQuestion } from './questions.ts';
+import { twoStepFlags } from './tool-ways.ts';
 
 type Schema = { type?: 'object'; [keyword: string]: unknown };
 
@@ -122,8 +123,8 @@ const dialects: readonly { dialect: string; ask: Ask; cut: string; halfCall: boo
 ];
 
 describe.each([
-  { kind: 'by two steps', flags: [] },
-  { kind: 'by the template', flags: ['--jinjatools'] },
+  { kind: 'by two steps', flags: twoStepFlags },
+  { kind: 'by the template', flags: [] },
 ])('schemas of tools $kind', ({ flags }) => {
   const live = liveClients(flags);
 

@@ -6,10 +6,14 @@ import { weatherQuestion } from './questions.ts';
 /** What the model says of `weatherReport`. */
 export const weatherAnswer = 'It is sunny in Paris, at 21 degrees.';
 
-/** Calls by our own two steps, and calls in the words of the model's template. */
+/** A chosen adapter is used for tools too. */
+export const twoStepFlags = ['--chatcompletionsadapter', 'ChatML'] as const;
+
+/** Calls by our own two steps, and calls in the words of the model's template, sent at once or streamed. */
 export const toolWays = [
-  { kind: 'by two steps', flags: [], call: callByTwoSteps, words: noCallByTwoSteps },
-  { kind: 'by the template', flags: ['--jinjatools'], call: callByTemplate, words: [] },
+  { kind: 'by two steps', flags: twoStepFlags, call: callByTwoSteps, words: noCallByTwoSteps },
+  { kind: 'by the template', flags: [], call: callByTemplate, words: [] },
+  { kind: 'by the template, streamed', flags: ['--jinjatools'], call: callByTemplate, words: [] },
 ] as const;
 
 /**
@@ -17,8 +21,7 @@ export const toolWays = [
  * real model calls a tool is its own decision, on which no test depends.
  */
 export function scriptedTools({ flags, call, words }: (typeof toolWays)[number]) {
-  const template = flags.length > 0 ? toolTemplateFlags() : [];
-  const live = liveClients(template, { command: fakeEngineCommand });
+  const live = liveClients([...flags, ...toolTemplateFlags()], { command: fakeEngineCommand });
   const replies = [...call('get_weather', { city: 'Paris' }), ...words, weatherAnswer];
   return { live, ask: () => scripted(weatherQuestion, ...replies) };
 }

@@ -340,7 +340,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
   });
 
   test('runs an approved tool and answers from its result', async () => {
-    const { base } = await startWithTools(toolTemplateFlags(), { command: fakeEngineCommand });
+    const { base } = await startWithTools(['--jinjatools', ...toolTemplateFlags()], { command: fakeEngineCommand });
     const page = await chatPage({ replyLength: 60 }, base);
     await button(page, 'Chat menu').click();
     await page.getByRole('menuitem', { name: 'Tools' }).click();

@@ -39,7 +39,7 @@ function world(replies: Parameters<typeof scriptedText>[0], { servers, turns = 3
     tagsWithoutThinking: undefined,
     templateText: template,
     template: async () => (twoSteps ? undefined : inlineTemplate(await compileTemplate(template))),
-    templateTools: !twoSteps,
+    templateUse: { chats: true, tools: !twoSteps, shownTools: false },
     serverVariables: {},
     now: () => new Date(0),
     newCallId: () => `call_${++ids}`,

@@ -220,10 +220,10 @@ export const chatFlags = flagTable({
     'System prompt for chats that have none.',
   ),
   jinja: toggle({ label: "Model's own chat template" }).help(
-    "Use the model's own chat template, except for requests with tools.",
+    "Use the model's own chat template, for requests with tools only if it shows them and its format of calls is known.",
   ),
   jinja_tools: toggle({ label: 'Chat template for tools', also: ['--jinja-tools', '--jinjatools'] }).help(
-    "Use the model's own chat template for requests with tools too. Turns on --jinja.",
+    "Use the model's own chat template for all requests with tools, and stream their calls. Turns on --jinja.",
   ),
   jinja_kwargs: json({
     label: 'Chat template variables',

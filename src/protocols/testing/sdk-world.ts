@@ -56,7 +56,7 @@ export async function sdkWorld(
     tagsWithoutThinking: undefined,
     templateText: template,
     template: async () => (template === undefined ? undefined : compileTemplate(template).then(inlineTemplate)),
-    templateTools: template !== undefined,
+    templateUse: { chats: true, tools: template !== undefined, shownTools: false },
     serverVariables: {},
     now: () => new Date(0),
     newCallId: () => {

@@ -1,6 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { turns } from '../../chat/adapters/adapter.ts';
+import { noTemplate } from '../../chat/prompt.ts';
 import { chatService } from '../../chat/service.ts';
 import { fold } from '../../core/fold.ts';
 import { plainRequest } from '../../core/testing/plain-request.ts';
@@ -45,7 +46,7 @@ export async function world() {
     tagsWithoutThinking: undefined,
     templateText: undefined,
     template: async () => undefined,
-    templateTools: false,
+    templateUse: noTemplate,
     serverVariables: {},
     now: () => new Date(0),
     newCallId: () => 'call_1',
