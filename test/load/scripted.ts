@@ -17,11 +17,18 @@ const template = `{% for tool in tools or [] %}{{ tool.function.name }}: {"name"
 
 /** Flags for a chat template whose model writes calls as `callByTemplate` does. The fake engine has none of its own. */
 export function toolTemplateFlags(): readonly string[] {
+  templatePath ??= writtenTemplate();
+  return ['--jinjatemplate', templatePath];
+}
+
+let templatePath: string | undefined;
+
+function writtenTemplate(): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-scripted-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'tools.jinja');
   writeFileSync(path, template);
-  return ['--jinjatemplate', path];
+  return path;
 }
 
 /** What a model writes to call a tool in the words of its template. */
