@@ -1,4 +1,4 @@
-import { fillPage } from '../src/core/fill-page.ts';
+import { fillPage } from '../scripts/pages/tables.ts';
 import { linePlot, type Series } from './line-plot.ts';
 import { markdownTable, type Row, tableOf } from './report.ts';
 

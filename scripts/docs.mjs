@@ -8,23 +8,17 @@ await build();
 // It may have been installed only now.
 const { importModule } = await import('./bundle.mjs');
 const names = [
-  'src/config/help',
+  'scripts/pages/configuration',
+  'scripts/pages/tables',
   'src/protocols/fidelity/fidelity',
-  'src/server/access-document',
-  'src/server/access',
   'src/server/testing/built-app',
-  'src/observe/metrics-table',
-  'src/library/recommended',
   'bench/document',
 ];
 const [
   { configurationDocument },
-  { fieldTables, fillFields, pageOf },
-  { fillPaths },
-  { accessTable },
+  { accessTable, fillFields, fillMetrics, fillPaths, fillRecommended, pageOf },
+  { fieldTables },
   { builtApp },
-  { fillMetrics },
-  { fillRecommended },
   { fillFigures, speedPlot },
 ] = await Promise.all(names.map((name) => importModule(`${name}.ts`)));
 const read = (name) => readFileSync(new URL(name, root), 'utf8');

@@ -76,7 +76,7 @@ const pages = readSources(fileURLToPath(new URL('../web/src', import.meta.url)),
 );
 
 /** What is made from the product besides the program: documents and measurements. */
-const workbench = ['bench', 'scripts', 'scripts/conversion'].flatMap((folder) => {
+const workbench = ['bench', 'scripts', 'scripts/conversion', 'scripts/pages'].flatMap((folder) => {
   const place = fileURLToPath(new URL(`../${folder}`, import.meta.url));
   const names = readdirSync(place).filter((name) => /\.m?[jt]s$/.test(name) && !name.endsWith('.test.ts'));
   return names.map((name) => readFileSync(join(place, name), 'utf8'));

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { flagByName, flagGroups, flagOf } from './flags.ts';
-import { configurationDocument, helpText, wrap } from './help.ts';
+import { flagGroups, flagOf } from './flags.ts';
+import { helpText, wrap } from './help.ts';
 
 test('helpText: has every flag in its group', () => {
   const text = helpText(100);
@@ -43,30 +42,4 @@ test('helpText: marks flags that have no effect yet', () => {
 
 test('wrap: breaks at spaces', () => {
   expect(wrap('a bb ccc dddddd', 5)).toEqual(['a bb', 'ccc', 'dddddd']);
-});
-
-test('configurationDocument: equals docs/configuration.md', () => {
-  const committed = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
-  expect(committed).toBe(configurationDocument());
-});
-
-test('configurationDocument: has every name of every flag', () => {
-  const text = configurationDocument();
-  for (const name of flagByName.keys()) expect(text).toContain(`\`${name}\``);
-});
-
-test('configurationDocument: flags that have no effect yet are in one table at the end', () => {
-  const [before = '', list = ''] = configurationDocument().split('## Flags that have no effect yet\n');
-  const listed = [...list.matchAll(/^\| `(--[\w-]+)`/gm)].map(([, name]) => name);
-  const unsupported = flagGroups.flatMap(({ keys }) => keys.map(flagOf)).filter((flag) => flag.unsupported);
-  expect(listed.toSorted()).toEqual(unsupported.map(({ names }) => names[0]).toSorted());
-  for (const { names } of unsupported) expect(before).not.toContain(`| \`${names[0]}\``);
-});
-
-test('configurationDocument: rows have as many cells as the table head', () => {
-  const tables = configurationDocument().match(/(?:^\|.*\n)+/gm) ?? [];
-  const cells = (row: string) => row.split(/(?<!\\)\|/).length;
-  for (const [head = '', ...rows] of tables.map((table) => table.trimEnd().split('\n'))) {
-    expect(new Set(rows.map(cells))).toEqual(new Set([cells(head)]));
-  }
 });

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { packs } from '../packs/catalogue.ts';
-import { fillRecommended, recommendedEntries, recommendedFor } from './recommended.ts';
+import { recommendedEntries, recommendedFor } from './recommended.ts';
 import { chosenVariant, variantsOf } from './variants.ts';
 
 const gib = 1024 ** 3;
@@ -67,10 +66,5 @@ describe('the list', () => {
       const megabytes = (listed?.packages['linux-x64'] ?? []).reduce((sum, one) => sum + one.megabytes, 0);
       if (search === null && model === null) expect(bytes).toBe(megabytes * 1e6);
     }
-  });
-
-  test('docs/models.md has it (npm run docs)', () => {
-    const page = readFileSync(new URL('../../docs/models.md', import.meta.url), 'utf8');
-    expect(fillRecommended(page)).toBe(page);
   });
 });

@@ -1,6 +1,4 @@
-import { fillPage } from '../core/fill-page.ts';
 import type { Recommendation } from '../core/models-view.ts';
-import { byteSize } from '../core/readable.ts';
 
 /** When the list was last checked. */
 export const recommendedDate = '2026-10';
@@ -251,29 +249,4 @@ export function recommendedFor({ cardBytes, machineBytes }: ComputerMemory): rea
     if (!before || entry.memory > before.memory) best.set(entry.purpose, entry);
   }
   return [...best.values()].map(({ memory, architecture, mixture, ...shown }) => shown);
-}
-
-const purposes: Readonly<Record<Purpose, string>> = {
-  chat: 'Chat',
-  code: 'Code and agents',
-  stories: 'Stories',
-  vision: 'Pictures as input',
-  embeddings: 'Embeddings',
-  pictures: 'Making pictures',
-  speech: 'Speaking',
-};
-
-/** Fills the table of all recommendations into docs/models.md. */
-export function fillRecommended(page: string): string {
-  const rows = recommendedEntries.map(({ purpose, memory, name, model, search, pack, bytes, licence, why }) => {
-    const source = model ? `\`${model}\`` : [search && `search "${search}"`, pack && `pack \`${pack}\``];
-    const size = bytes === null ? '' : byteSize(bytes);
-    const from = [source].flat().filter(Boolean).join(', ');
-    return `| ${purposes[purpose]} | ${memory} GB | ${name} | ${from} | ${size} | ${licence} | ${why} |`;
-  });
-  const head = [
-    '| For | Memory | Model | From | Size | Licence | Why |',
-    '| --- | --- | --- | --- | --- | --- | --- |',
-  ];
-  return fillPage(page, 'recommended', [`State: ${recommendedDate}.`, '', ...head, ...rows].join('\n'));
 }

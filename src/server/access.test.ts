@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { accessTable } from '../../scripts/pages/tables.ts';
 import type { Settings } from '../config/flags.ts';
 import type { AccessRule } from '../http/call.ts';
-import { accessTable } from './access.ts';
 import { builtApp } from './testing/built-app.ts';
 
 const everything = await builtApp({ singleinstance: true, admin: true, savedatafile: 'x', multiplayer: true });

@@ -3,10 +3,10 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accessTable } from '../../scripts/pages/tables.ts';
 import { keyScopes } from '../../src/core/key-scopes.ts';
 import type { AccessRule } from '../../src/http/call.ts';
 import { KeyFile } from '../../src/keys/key-file.ts';
-import { accessTable } from '../../src/server/access.ts';
 import { builtApp } from '../../src/server/testing/built-app.ts';
 import { type LiveServer, liveServers } from './server.ts';
 

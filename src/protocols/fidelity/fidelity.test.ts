@@ -3,7 +3,7 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { EndpointShape } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { callOf } from '../testing/doubles.ts';
-import { fidelityEndpoint, fidelityFamily, fidelityTable, fieldTables, fillFields } from './fidelity.ts';
+import { fidelityEndpoint, fidelityFamily, fieldTables } from './fidelity.ts';
 
 const endpoint: EndpointFidelity = {
   dialect: 'Some API',
@@ -43,34 +43,6 @@ describe('fieldTables', () => {
       ['some.event', 'b'],
     ]);
   });
-});
-
-test('fidelityTable: is a Markdown table', () => {
-  expect(fidelityTable(endpoint)).toBe(
-    [
-      '### `POST /some`',
-      '',
-      '| Field | What becomes of it | Note |',
-      '|---|---|---|',
-      '| `a` | honoured |  |',
-      '| `b` | approximated | x \\| y |',
-      '',
-    ].join('\n'),
-  );
-});
-
-test('fillFields: replaces everything between the markers, and is idempotent', () => {
-  const page = 'Before\n\n<!-- fields -->\nold\n<!-- /fields -->\n\nAfter\n';
-  const filled = fillFields(page, [endpoint, endpoint]);
-  expect(filled).toMatch(/^Before\n\n<!-- fields -->\n\n- \*\*honoured\*\*: /);
-  expect(filled.match(/### `POST \/some`/g)).toHaveLength(2);
-  expect(filled).toMatch(/\|\n\n<!-- \/fields -->\n\nAfter\n$/);
-  expect(filled).not.toContain('old');
-  expect(fillFields(filled, [endpoint, endpoint])).toBe(filled);
-});
-
-test('fillFields: throws without markers', () => {
-  expect(() => fillFields('<!-- /fields --> <!-- fields -->', [])).toThrow('needs a line');
 });
 
 test('fidelityEndpoint: returns the tables', async () => {

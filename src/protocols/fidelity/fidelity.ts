@@ -1,5 +1,4 @@
-import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidelity.ts';
-import { fillPage } from '../../core/fill-page.ts';
+import type { EndpointFidelity, Handling } from '../../core/fidelity.ts';
 import { type Family, json } from '../../http/call.ts';
 import { information } from '../access.ts';
 import { documentedPaths, type EndpointShape, endpointRow, type PlainEndpoint } from '../endpoint.ts';
@@ -12,7 +11,7 @@ export const fidelityFamily: Family = {
 };
 
 /** What the four words mean. */
-const handlings: Readonly<Record<Handling, string>> = {
+export const handlings: Readonly<Record<Handling, string>> = {
   honoured: 'It does what it says.',
   approximated: 'It has its effect, with the difference in its note.',
   ignored:
@@ -46,26 +45,4 @@ export function fieldTables(endpoints: readonly EndpointShape[]): readonly Endpo
     endpoint: operations.join(', '),
     fields: fidelityOf(table),
   }));
-}
-
-/** The page under docs/apis/ that documents an endpoint. */
-export function pageOf({ scope, family }: EndpointShape): string {
-  return scope === 'audio' ? 'audio' : family.name;
-}
-
-/** Replaces everything between the two markers of a documentation page by the tables of its endpoints. */
-export function fillFields(page: string, endpoints: readonly EndpointFidelity[]): string {
-  const meanings = Object.entries(handlings).map(([word, meaning]) => `- **${word}**: ${meaning}`);
-  const parts = [...meanings, '', ...endpoints.map(fidelityTable)];
-  return fillPage(page, 'fields', parts.join('\n'));
-}
-
-/** One endpoint as a Markdown table below a heading. */
-export function fidelityTable({ endpoint, fields }: EndpointFidelity): string {
-  const head = [`### \`${endpoint}\``, '', '| Field | What becomes of it | Note |', '|---|---|---|'];
-  return [...head, ...fields.map(row), ''].join('\n');
-}
-
-function row({ field, handling, note = '' }: FieldFidelity): string {
-  return `| \`${field}\` | ${handling} | ${note.replaceAll('|', '\\|').replaceAll('\n', ' ')} |`;
 }

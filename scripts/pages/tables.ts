@@ -1,0 +1,131 @@
+import type { EndpointFidelity, FieldFidelity } from '../../src/core/fidelity.ts';
+import { keyScopes } from '../../src/core/key-scopes.ts';
+import type { Recommendation } from '../../src/core/models-view.ts';
+import { byteSize } from '../../src/core/readable.ts';
+import type { AccessRule, EndpointInfo } from '../../src/http/call.ts';
+import type { SocketEndpoint } from '../../src/http/web-socket.ts';
+import { recommendedDate, recommendedEntries } from '../../src/library/recommended.ts';
+import { metricList } from '../../src/observe/metrics.ts';
+import type { EndpointShape } from '../../src/protocols/endpoint.ts';
+import { handlings } from '../../src/protocols/fidelity/fidelity.ts';
+
+/** Replaces everything between the two markers of a page, `<!-- name -->` and `<!-- /name -->`, by a text. */
+export function fillPage(page: string, name: string, text: string): string {
+  const [opening, closing] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+  const start = page.indexOf(opening);
+  const end = page.indexOf(closing);
+  if (start === -1 || end < start) throw new Error(`The page needs a line ${opening} and a line ${closing} after it.`);
+  return `${page.slice(0, start)}${opening}\n\n${text.trimEnd()}\n\n${page.slice(end)}`;
+}
+
+/** Rules by `METHOD path`, as the rows declare them; a WebSocket has the method `SOCKET`. */
+type AccessTable = ReadonlyMap<string, AccessRule & Pick<EndpointInfo, 'family'>>;
+
+interface Rows {
+  readonly endpoints: readonly EndpointInfo[];
+  readonly sockets: readonly SocketEndpoint[];
+}
+
+/** Files of the web client; their names change with each build. */
+const pageFile = /\.(js|css|svg|png|woff2?|wasm|onnx|json|txt|webmanifest|html)$/;
+
+/** The access rules of all rows, without the files of the web client, which are open. */
+export function accessTable({ endpoints, sockets }: Rows): AccessTable {
+  const listed = endpoints.filter(({ family, path }) => family.name !== 'pages' || !pageFile.test(path));
+  const rows = [...listed, ...sockets.map((socket) => ({ ...socket, method: 'SOCKET' }))];
+  return new Map(rows.map((row) => [`${row.method} ${row.path}`, row]));
+}
+
+/** Fills what the access rules say into docs/security.md. */
+export const fillPaths = (page: string, rules: AccessTable): string => fillPage(page, 'paths', pathTables(rules));
+
+type Wanted = (rule: { readonly access: string; readonly scope?: string }, title: string) => boolean;
+
+function pathTables(rules: AccessTable): string {
+  const titles = new Set([...rules.values()].map(({ family }) => family.title));
+  const open = [...titles].map((title) => [
+    title,
+    pathsWhere(rules, ({ access }, family) => access === 'open' && family === title),
+  ]);
+  const scopes = keyScopes.map((scope) => [`\`${scope}\``, pathsWhere(rules, (rule) => rule.scope === scope)]);
+  const anyKey = pathsWhere(rules, ({ access, scope }) => access !== 'open' && scope === undefined);
+  return [
+    'Open without a key:',
+    '',
+    ...table(['API', 'Paths'], open),
+    '',
+    'With a key:',
+    '',
+    ...table(['Scope', 'Paths'], [...scopes, ['any key', anyKey]]),
+  ].join('\n');
+}
+
+/** `GET /a, /b/…; POST /c`: a path that ends with a slash stands for all below it. */
+function pathsWhere(rules: AccessTable, wanted: Wanted): string {
+  const byMethod = new Map<string, string[]>();
+  for (const [key, rule] of rules) {
+    if (!wanted(rule, rule.family.title)) continue;
+    const [method = '', path = ''] = key.split(' ');
+    const shown = path.length > 1 && path.endsWith('/') ? `${path}…` : path;
+    byMethod.set(method, [...(byMethod.get(method) ?? []), `\`${shown}\``]);
+  }
+  return [...byMethod].map(([method, paths]) => `${method} ${paths.join(', ')}`).join('; ');
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.filter(([, paths]) => paths).map(line)];
+}
+
+/** Fills the table of all metrics into docs/monitoring.md. */
+export function fillMetrics(page: string): string {
+  const rows = metricList().map(({ name, type, help }) => `| \`${name}\` | ${type} | ${help} |`);
+  return fillPage(page, 'metrics', ['| Metric | Type | Meaning |', '| --- | --- | --- |', ...rows].join('\n'));
+}
+
+const purposes: Readonly<Record<Recommendation['purpose'], string>> = {
+  chat: 'Chat',
+  code: 'Code and agents',
+  stories: 'Stories',
+  vision: 'Pictures as input',
+  embeddings: 'Embeddings',
+  pictures: 'Making pictures',
+  speech: 'Speaking',
+};
+
+/** Fills the table of all recommendations into docs/models.md. */
+export function fillRecommended(page: string): string {
+  const rows = recommendedEntries.map(({ purpose, memory, name, model, search, pack, bytes, licence, why }) => {
+    const source = model ? `\`${model}\`` : [search && `search "${search}"`, pack && `pack \`${pack}\``];
+    const size = bytes === null ? '' : byteSize(bytes);
+    const from = [source].flat().filter(Boolean).join(', ');
+    return `| ${purposes[purpose]} | ${memory} GB | ${name} | ${from} | ${size} | ${licence} | ${why} |`;
+  });
+  const head = [
+    '| For | Memory | Model | From | Size | Licence | Why |',
+    '| --- | --- | --- | --- | --- | --- | --- |',
+  ];
+  return fillPage(page, 'recommended', [`State: ${recommendedDate}.`, '', ...head, ...rows].join('\n'));
+}
+
+/** The page under docs/apis/ that documents an endpoint. */
+export function pageOf({ scope, family }: EndpointShape): string {
+  return scope === 'audio' ? 'audio' : family.name;
+}
+
+/** Replaces everything between the two markers of a documentation page by the tables of its endpoints. */
+export function fillFields(page: string, endpoints: readonly EndpointFidelity[]): string {
+  const meanings = Object.entries(handlings).map(([word, meaning]) => `- **${word}**: ${meaning}`);
+  const parts = [...meanings, '', ...endpoints.map(fidelityTable)];
+  return fillPage(page, 'fields', parts.join('\n'));
+}
+
+/** One endpoint as a Markdown table below a heading. */
+export function fidelityTable({ endpoint, fields }: EndpointFidelity): string {
+  const head = [`### \`${endpoint}\``, '', '| Field | What becomes of it | Note |', '|---|---|---|'];
+  return [...head, ...fields.map(fieldRow), ''].join('\n');
+}
+
+function fieldRow({ field, handling, note = '' }: FieldFidelity): string {
+  return `| \`${field}\` | ${handling} | ${note.replaceAll('|', '\\|').replaceAll('\n', ' ')} |`;
+}
