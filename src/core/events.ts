@@ -61,6 +61,7 @@ export type GenerationEvent =
       /** Native names of fields that the engine does not support. */
       readonly unheeded?: readonly string[];
       readonly miss?: CacheMiss;
+      readonly origin?: PromptOrigin;
     }
   | { readonly type: 'prompt-logprobs'; readonly tokens: readonly PromptToken[] }
   | { readonly type: 'reasoning-delta'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
@@ -110,4 +111,27 @@ export interface CacheMiss {
   readonly kept: string;
   readonly wanted: string;
   readonly before: string;
+}
+
+/** Which earlier prompt of the same engine a prompt follows, by its tokens. */
+export interface PromptOrigin {
+  /** The same for prompts of which each continues the one before; never used for others, also not by another process. */
+  readonly sequence: number;
+  /** The earlier prompt with the longest common beginning, and its reply. */
+  readonly previous?: {
+    readonly sequence: number;
+    /** Tokens at the beginning that are equal. */
+    readonly common: number;
+    readonly promptTokens: number;
+    /** With its reply. */
+    readonly tokens: number;
+    /**
+     * - `continues`: all of it is repeated;
+     * - `branches`: most of it is, but not the last message: a retry, or another conversation with the same beginning;
+     * - `edits`: a change before its end, after which it goes on as it was;
+     * - `quotes`: words of it are repeated;
+     * - `other`: at most the beginning is the same.
+     */
+    readonly relation: 'continues' | 'branches' | 'edits' | 'quotes' | 'other';
+  };
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../../../core/errors.ts';
-import type { CacheMiss, FinishCause, TokenLogprob } from '../../../core/events.ts';
+import type { CacheMiss, FinishCause, PromptOrigin, TokenLogprob } from '../../../core/events.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { logprobsOf } from '../../../sampling/logprobs.ts';
 import type { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
@@ -34,7 +34,7 @@ interface GenerationDeps {
   readonly stopTokens: ReadonlySet<number>;
   readonly cachedTokens: number;
   /** Where the prompt differs from the cached sequence of its chat. */
-  readonly miss: CacheMiss | undefined;
+  readonly known: { readonly origin: PromptOrigin; readonly miss?: CacheMiss } | undefined;
   readonly scores: PromptScores | undefined;
   readonly draft: Drafter | undefined;
   readonly now: () => number;
@@ -87,9 +87,9 @@ export class Generation {
   }
 
   start(): Piece {
-    const { cachedTokens, plan, seed, miss } = this.deps;
+    const { cachedTokens, plan, seed, known } = this.deps;
     const counts = { promptTokens: this.#promptTokens, cachedTokens, maxTokens: plan.maxTokens };
-    return { type: 'start', id: this.id, ...counts, droppedTokens: plan.dropped, seed, ...(miss && { miss }) };
+    return { type: 'start', id: this.id, ...counts, droppedTokens: plan.dropped, seed, ...known };
   }
 
   /** The next part of its prompt is a medium, which is not computed in a batch. */

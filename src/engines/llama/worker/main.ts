@@ -7,11 +7,12 @@ import { plainError } from '../../../core/errors.ts';
 import type { CacheReport } from '../../../core/text-service.ts';
 import { openParent } from '../../host/parent.ts';
 import { closingMs, type FromWorker, type ToWorker } from '../messages.ts';
-import { CacheMissLog, openSnapshotCache, SavedStateSlots } from './cache/snapshot-cache.ts';
+import { openSnapshotCache, SavedStateSlots } from './cache/snapshot-cache.ts';
 import { GrammarCache } from './grammar.ts';
 import { type Loaded, loadModel } from './load/model.ts';
 import { BatchLoop } from './loop.ts';
 import { portionSize } from './memory/batch-size.ts';
+import { PromptHistory } from './memory/prompt-history.ts';
 import { Slot } from './memory/slot.ts';
 import { GpuBuildError } from './native/cuda-libraries.ts';
 import { NativeLoadError, readCards } from './native/weights.ts';
@@ -84,7 +85,7 @@ async function receive(message: ToWorker): Promise<void> {
   }
 }
 
-function cacheReport({ slots, snapshots, misses }: WorkerContext): CacheReport {
+function cacheReport({ slots, snapshots, history }: WorkerContext): CacheReport {
   return {
     slots: slots.map(({ computed, busy, checkpoints }) => ({
       tokens: computed,
@@ -92,7 +93,7 @@ function cacheReport({ slots, snapshots, misses }: WorkerContext): CacheReport {
       ...(checkpoints.count > 0 ? { checkpoints } : {}),
     })),
     ...(snapshots?.figures() ?? { memory: null, disk: null }),
-    misses: misses.misses,
+    misses: history.misses,
   };
 }
 
@@ -133,11 +134,11 @@ async function serve(loaded: Loaded, availableBefore: number) {
     reasoning: 'unknown',
     snapshots: undefined,
     samplers: undefined,
-    misses: new CacheMissLog(
-      (tokens) => loaded.vocabulary.detokenize(tokens, true),
-      (token) => loaded.vocabulary.isControl(token),
-      Date.now,
-    ),
+    history: new PromptHistory({
+      detokenize: (tokens) => loaded.vocabulary.detokenize(tokens, true),
+      isControl: (token) => loaded.vocabulary.isControl(token),
+      now: Date.now,
+    }),
   };
   const loop = new BatchLoop({
     context,

@@ -7,7 +7,7 @@ import { type DryBreakers, dryBreakers } from '../../../sampling/dry.ts';
 import { ReasoningBudget, type ReasoningTags } from '../../../sampling/reasoning-budget.ts';
 import { Sampler, type SamplerOptions } from '../../../sampling/sampler.ts';
 import type { FromWorker, Piece, ToWorker } from '../messages.ts';
-import type { CacheMissLog, SnapshotCache } from './cache/snapshot-cache.ts';
+import type { SnapshotCache } from './cache/snapshot-cache.ts';
 import { drafter } from './draft.ts';
 import { Generation } from './generation.ts';
 import type { GrammarCache } from './grammar.ts';
@@ -22,6 +22,7 @@ import {
   type ReadMedium,
 } from './media/media-prompt.ts';
 import { readMedia } from './media/projector.ts';
+import type { PromptHistory } from './memory/prompt-history.ts';
 import { PromptScores } from './memory/prompt-scores.ts';
 import type { Slot } from './memory/slot.ts';
 import { chooseSlot } from './memory/slot-choice.ts';
@@ -48,7 +49,7 @@ export interface WorkerContext {
   snapshots: SnapshotCache | undefined;
   /** Started with the second concurrent request, if sampling on several threads pays off. */
   samplers: SamplerPool | undefined;
-  readonly misses: CacheMissLog;
+  readonly history: PromptHistory;
 }
 
 /** Requests that have no slot yet: their media, prompt or snapshot is being read. */
@@ -152,11 +153,10 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
   const reused = reuses(worker, request);
   const canShift = loaded.options.contextShift && loaded.context.canShift;
   const reuse = planReuse(reused ? slot.cached : slot.cached.subarray(0, 0), plan, loaded.contextSize, canShift);
-  const reach = (common: number) => (reuse.shift ? reuse.keep : slot.reach(common));
-  const miss = reused ? worker.misses.look(slot, plan.tokens, reach) : undefined;
   const keep = shiftAndReuse(slot, reuse, planned.warn);
   slot.begin(plan.tokens, keep, planned.spans);
   const cachedTokens = slot.computed;
+  const known = reused ? worker.history.look(plan.tokens, cachedTokens) : undefined;
   const budget = reasoningBudget(worker, request, plan);
   const negative = negativeTokens && worker.negative;
   // With guidance both sequences advance together and cannot stop for checkpoints.
@@ -197,12 +197,13 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
     output: new OutputText(vocabulary, request, bans),
     stopTokens: silentStops(vocabulary, request),
     cachedTokens,
-    miss,
+    known,
     scores,
     draft,
     now,
     ended: (tokens, milliseconds) => {
       worker.snapshots?.computed(tokens, milliseconds);
+      if (known) worker.history.ended(known.origin, slot.tokens.subarray(0, slot.computed));
       pool?.leave(onThread);
       if (grammar) worker.grammars.giveBack(grammar);
       // A sequence that could not be saved is computed again.

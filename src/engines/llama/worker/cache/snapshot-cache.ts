@@ -1,4 +1,3 @@
-import type { CacheMiss } from '../../../../core/events.ts';
 import { isAlive } from '../../../../core/is-alive.ts';
 import { steadyTime } from '../../../../core/steady-time.ts';
 import type { CacheReport, SnapshotFigures, StateFigures, StatesReport } from '../../../../core/text-service.ts';
@@ -7,7 +6,7 @@ import type { Loaded } from '../load/model.ts';
 import type { Exclusively } from '../media/projector.ts';
 import { CopyCosts, maxStateBytes, minStateBytes, stateBound } from '../memory/kept-states.ts';
 import type { Slot } from '../memory/slot.ts';
-import { type CachedSequence, chooseSlot, type IsControl, relationOf } from '../memory/slot-choice.ts';
+import { chooseSlot, type IsControl, relationOf } from '../memory/slot-choice.ts';
 import {
   type Coverage,
   chooseSnapshot,
@@ -316,50 +315,6 @@ function freeForStates({ options, contextSize, info }: Loaded, { availableBefore
   const bound = stateBound(memory);
   const expected = available() - contextBytes;
   return (held: number): number => Math.max(minStateBytes, Math.min(bound, bound + available() + held - expected));
-}
-
-/** Tokens before and after a difference that are reported: about a line of text. */
-const excerptTokens = 12;
-const maxMisses = 20;
-
-/** Records where prompts differ from the cached sequence; usually in a line near the top that changes each turn. */
-export class CacheMissLog {
-  readonly #misses: CacheMiss[] = [];
-
-  constructor(
-    private readonly detokenize: (tokens: Int32Array) => string,
-    private readonly isControl: IsControl,
-    private readonly now: () => number,
-  ) {}
-
-  get misses(): readonly CacheMiss[] {
-    return [...this.#misses];
-  }
-
-  /** `slot` is the slot before the prompt is put there. Neither a continuation nor another chat is a miss. */
-  look(slot: CachedSequence, prompt: Int32Array, reach: (common: number) => number): CacheMiss | undefined {
-    const { cached } = slot;
-    const partedAt = commonPrefix(cached, prompt);
-    if (partedAt >= cached.length - 1 || partedAt >= prompt.length - 1) return undefined;
-    const relation = relationOf(slot, prompt, partedAt, this.isControl);
-    if (relation !== 'continues' && relation !== 'edits') return undefined;
-    const miss: CacheMiss = {
-      time: this.now(),
-      partedAt,
-      promptTokens: prompt.length,
-      reusedTokens: reach(partedAt),
-      before: this.#excerpt(prompt, partedAt - excerptTokens, partedAt),
-      kept: this.#excerpt(cached, partedAt, partedAt + excerptTokens),
-      wanted: this.#excerpt(prompt, partedAt, partedAt + excerptTokens),
-    };
-    this.#misses.push(miss);
-    if (this.#misses.length > maxMisses) this.#misses.shift();
-    return miss;
-  }
-
-  #excerpt(tokens: Int32Array, from: number, to: number): string {
-    return this.detokenize(tokens.subarray(Math.max(0, from), Math.max(0, to)).filter((token) => token >= 0));
-  }
 }
 
 const empty: StateFigures = { tokens: 0, bytes: 0 };

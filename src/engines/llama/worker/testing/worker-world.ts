@@ -1,12 +1,13 @@
 import { plainRequest } from '../../../../core/testing/plain-request.ts';
 import type { TokenizeOptions } from '../../../../core/text-service.ts';
 import type { FromWorker, Piece } from '../../messages.ts';
-import { CacheMissLog, type SnapshotCache } from '../cache/snapshot-cache.ts';
+import type { SnapshotCache } from '../cache/snapshot-cache.ts';
 import { GrammarCache } from '../grammar.ts';
 import type { Loaded } from '../load/model.ts';
 import { BatchLoop } from '../loop.ts';
 import type { Projector } from '../media/projector.ts';
 import type { Context } from '../memory/context.ts';
+import { PromptHistory } from '../memory/prompt-history.ts';
 import { Slot } from '../memory/slot.ts';
 import { beginGeneration, type ReadingRequests, type WorkerContext } from '../prepare.ts';
 import type { Vocabulary } from '../text/vocabulary.ts';
@@ -62,11 +63,11 @@ export function workerWorld(options: WorldOptions = {}) {
     reasoning: 'unknown',
     snapshots: options.snapshots as SnapshotCache | undefined,
     samplers: undefined,
-    misses: new CacheMissLog(
-      (tokens) => vocabulary.detokenize(tokens, true),
-      () => false,
-      now,
-    ),
+    history: new PromptHistory({
+      detokenize: (tokens) => vocabulary.detokenize(tokens, true),
+      isControl: () => false,
+      now: () => 0,
+    }),
   };
   const send = (message: FromWorker) => void messages.push(message);
   const loop = new BatchLoop({ context, slots, send, now, samplers: () => worker.samplers });
