@@ -5,7 +5,8 @@ import { withReplySeed } from '../core/sampling-fields.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { ChatRequest } from './request.ts';
-import { answerWithTools, type ServerTools, wantsServerTools } from './server-tools/loop.ts';
+import { answerWithTools } from './server-tools/loop.ts';
+import { type ServerTools, serverToolsFor } from './server-tools/offer.ts';
 
 type Emit = (event: GenerationEvent) => void;
 
@@ -19,7 +20,6 @@ interface RepliesParts {
     emit: Emit,
     room: () => Promise<void> | undefined,
   ) => Promise<void>;
-  /** For chats without tools of the client. */
   readonly serverTools: ServerTools | undefined;
 }
 
@@ -33,7 +33,7 @@ export function repliesBy(
   const { watch } = ticket;
   const stop = new AbortController();
   const signal = AbortSignal.any([ticket.signal, stop.signal]);
-  const serverTools = wantsServerTools(request) ? all : undefined;
+  const serverTools = serverToolsFor(request, all);
   const reservation = text.reserve({ ...ticket, signal }, sharingTraits(request, serverTools !== undefined));
   const answerOne = (one: ChatRequest, emit: Emit, room: () => Promise<void> | undefined): Promise<void> => {
     if (!serverTools) return answer(one, reservation, signal, emit, room);

@@ -1,6 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import type { GenerationControls } from '../core/request.ts';
 import type { Conversation } from './messages.ts';
+import type { HostedTools } from './server-tools/hosted.ts';
 
 export type ToolChoice =
   | { readonly type: 'auto' | 'none' | 'required' }
@@ -39,6 +40,8 @@ export interface ChatRequest {
   /** Variables for the template; they take precedence over those of the server. */
   readonly templateVariables: Readonly<Record<string, unknown>>;
   readonly memory: string;
+  /** Tools that the server runs for this request, beside those of the conversation. */
+  readonly hosted?: HostedTools;
   readonly controls: GenerationControls;
 }
 

@@ -12,7 +12,7 @@ import type { PromptTemplate } from './rendering/threads.ts';
 import { repliesBy } from './replies.ts';
 import { answerGrammar, callableTools, replyGrammar } from './reply-grammar.ts';
 import { type ChatRequest, refusesThinking, refuseUnknownTool } from './request.ts';
-import { type ServerTools, wantsServerTools, withServerTools } from './server-tools/loop.ts';
+import { type ServerTools, withServerTools } from './server-tools/offer.ts';
 import { CallBuffer, chooseTool, forcedCallRequests, forcedCalls, type Render } from './tool-steps.ts';
 import { loosenedText, loosenedTools } from './tools/call-grammar.ts';
 import { type ToolReader, toolFormatOf } from './tools/formats.ts';
@@ -36,7 +36,6 @@ interface ChatParts {
   readonly now: () => Date;
   readonly newCallId: () => string;
   readonly warn: (text: string) => void;
-  /** Run by the server for requests without tools. */
   readonly serverTools?: ServerTools | undefined;
 }
 
@@ -194,11 +193,7 @@ export function chatService(parts: ChatParts): ChatService {
     replies,
     reply: (request, ticket) => replies(request, ticket, 1)[0] as AsyncIterable<GenerationEvent>,
     countTokens: async (request, signal) => {
-      const { serverTools } = parts;
-      const isLooped = serverTools !== undefined && wantsServerTools(request);
-      const asked = isLooped
-        ? await withServerTools(request, serverTools.servers, text.contextSize(), signal)
-        : request;
+      const asked = await withServerTools(request, parts.serverTools, text.contextSize(), signal);
       const { prompt, memory } = await render(asked, signal);
       return (await text.tokenize(memory + prompt, { addSpecial: true })).length;
     },

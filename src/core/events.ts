@@ -1,4 +1,5 @@
 import type { AppError } from './errors.ts';
+import type { ServerToolStep } from './server-tools.ts';
 
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'aborted';
 
@@ -69,6 +70,8 @@ export type GenerationEvent =
   | { readonly type: 'tool-start'; readonly index: number; readonly id: string; readonly name: string }
   | { readonly type: 'tool-delta'; readonly index: number; readonly json: string }
   | { readonly type: 'tool-end'; readonly index: number }
+  /** Only in replies to requests with hosted tools. */
+  | { readonly type: 'server-tool'; readonly step: ServerToolStep }
   | { readonly type: 'warning'; readonly code: string; readonly text: string }
   | {
       readonly type: 'finish';

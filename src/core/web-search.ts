@@ -18,8 +18,18 @@ export type PageAnswer =
   /** Why there is none, as a sentence. */
   | { readonly problem: string };
 
+/** The text of a page on the public internet. */
+export type PageText =
+  | { readonly url: string; readonly title: string; readonly text: string }
+  | { readonly problem: string; readonly cause: 'unreachable' | 'not-allowed' | 'too-large' | 'no-text' };
+
+export type AllowsUrl = (url: URL) => boolean;
+
 export interface WebSearch {
-  find(query: string, signal: AbortSignal): Promise<SearchAnswer>;
+  /** Throws `busy` if too many run. `allows` selects among the results. */
+  find(query: string, signal: AbortSignal, allows?: AllowsUrl): Promise<SearchAnswer>;
+  /** Throws `busy` if too many run. `allows` applies to every redirect too. */
+  text(url: string, signal: AbortSignal, allows?: AllowsUrl): Promise<PageText>;
   /** Fetches a page on the public internet. */
   page(url: string, signal: AbortSignal): Promise<PageAnswer>;
 }

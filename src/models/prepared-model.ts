@@ -1,4 +1,4 @@
-import type { ServerTools } from '../chat/server-tools/loop.ts';
+import type { ServerTools } from '../chat/server-tools/offer.ts';
 import type { ChatService } from '../chat/service.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { byteSize } from '../core/readable.ts';

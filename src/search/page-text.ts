@@ -41,6 +41,21 @@ export function* pageText(html: string): Sliced<string> {
   return parts.join('').trimEnd();
 }
 
+const maxTitleLength = 300;
+
+/** The text of the first `title` element. */
+export function pageTitle(html: string): string {
+  let title: string | undefined;
+  let pieces = 0;
+  for (const piece of htmlPieces(html)) {
+    if (++pieces > piecesAtOnce * 10) break;
+    if (piece.type === 'open' && piece.name === 'title') title ??= '';
+    else if (title !== undefined && piece.type === 'text') title += piece.text.slice(0, maxTitleLength);
+    else if (title !== undefined) break;
+  }
+  return collapsed(title ?? '').slice(0, maxTitleLength);
+}
+
 export function collapsed(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }

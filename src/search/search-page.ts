@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.ts';
+import type { AllowsUrl } from '../core/web-search.ts';
 import { parseJson } from '../http/body.ts';
 import { attributeOf, type HtmlPiece, htmlPieces } from './html.ts';
 import { collapsed } from './page-text.ts';
@@ -92,11 +93,11 @@ export interface Hit {
 const mostHits = 3;
 
 /** The first few results that lead to other sites, without duplicates. */
-export function bestHits(hits: Iterable<Hit>, searchPage: URL): readonly Hit[] {
+export function bestHits(hits: Iterable<Hit>, searchPage: URL, allows?: AllowsUrl): readonly Hit[] {
   const found = new Map<string, Hit>();
   for (const hit of hits) {
     const url = targetOf(hit.url, searchPage);
-    if (url === undefined || hit.title === '' || found.has(url)) continue;
+    if (url === undefined || hit.title === '' || found.has(url) || allows?.(new URL(url)) === false) continue;
     found.set(url, { ...hit, url });
     if (found.size === mostHits) break;
   }

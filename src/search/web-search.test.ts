@@ -343,3 +343,63 @@ describe('webSearch: page', () => {
     expect(asked).toEqual([]);
   });
 });
+
+describe('webSearch: domains', () => {
+  test('takes the first results of the allowed domains, and repeats no earlier answer', async () => {
+    const urls = ['a', 'b', 'c', 'd'].map((host) => `https://${host}.example/`);
+    const web = webOf({ [usual]: listPage(urls.map((url) => listed(url))) });
+    const { search } = searchWith(web);
+    await search.find('lighthouse', never);
+    const { pages } = await search.find('lighthouse', never, ({ host }) => host === 'd.example');
+    expect(pages.map(({ url }) => url)).toEqual(['https://d.example/']);
+    expect((await search.find('lighthouse', never)).pages).toHaveLength(3);
+  });
+});
+
+describe('webSearch: the text of a page', () => {
+  const text = (pages: Parameters<typeof webOf>[0], target: string) =>
+    searchWith(webOf(pages)).search.text(target, never);
+
+  test('has the title and the visible text of HTML, and other text as it is', async () => {
+    const html = '<html><head><title>A &amp; B</title></head><body><p>One</p><p>two</p></body></html>';
+    expect(await text({ 'https://a.example/': html }, 'https://a.example/')).toEqual({
+      url: 'https://a.example/',
+      title: 'A & B',
+      text: 'A & B One two',
+    });
+    const plain = { contentType: 'text/plain', bytes: Buffer.from('a <b>\n c') };
+    expect(await text({ 'https://a.example/x': plain }, 'https://a.example/x')).toMatchObject({ text: 'a <b>\n c' });
+  });
+
+  test('reports files without text, missing pages and pages that are too large', async () => {
+    const pdf = { contentType: 'application/pdf', bytes: Buffer.from('%PDF') };
+    expect(await text({ 'https://a.example/': pdf }, 'https://a.example/')).toMatchObject({ cause: 'no-text' });
+    expect(await text({}, 'https://a.example/')).toEqual({
+      problem: 'The address https://a.example/ answers with status 404.',
+      cause: 'unreachable',
+    });
+    const large = { type: 'refused', reason: 'is larger than 3 MB' } as const;
+    expect(await text({ 'https://a.example/': large }, 'https://a.example/')).toMatchObject({ cause: 'too-large' });
+  });
+
+  test('refuses private addresses, and redirects out of the allowed domains', async () => {
+    const { port, asked } = await remote((request, response) =>
+      request.url === '/' ? response.writeHead(302, { location: 'http://b.example/' }).end() : response.end('secret'),
+    );
+    const { search } = searchWith({});
+    expect(await search.text(`http://127.0.0.1:${port}/`, never)).toMatchObject({ cause: 'unreachable' });
+    expect(asked).toEqual([]);
+    const fetch = (target: string, options: OutgoingOptions) =>
+      fetchRemote(target, {
+        ...options,
+        resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+        // The address counts as a public one.
+        allows: (_, url) => options.allows?.('93.184.215.14', url) ?? false,
+      });
+    const allowed = searchWith({ fetch }).search;
+    expect(await allowed.text(`http://a.example:${port}/`, never, ({ hostname }) => hostname === 'a.example')).toEqual({
+      problem: 'b.example is not one of the allowed domains.',
+      cause: 'not-allowed',
+    });
+  });
+});

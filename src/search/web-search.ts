@@ -1,10 +1,10 @@
 import { AppError } from '../core/errors.ts';
 import { hideSecrets } from '../core/hide-secrets.ts';
 import { inSlices } from '../core/slices.ts';
-import type { FoundPage, PageAnswer, SearchAnswer, WebSearch } from '../core/web-search.ts';
+import type { AllowsUrl, FoundPage, PageAnswer, PageText, SearchAnswer, WebSearch } from '../core/web-search.ts';
 import { isPublicAddress } from '../http/address.ts';
 import { type Fetched, fetchRemote, type OutgoingOptions } from '../http/outgoing.ts';
-import { collapsed, pageText, passageAround } from './page-text.ts';
+import { collapsed, pageText, pageTitle, passageAround } from './page-text.ts';
 import { bestHits, type Hit, hitsOnPage, searxngHits } from './search-page.ts';
 
 /** Works without a key and without scripts. */
@@ -35,7 +35,11 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
   let last: { readonly query: string; readonly answer: SearchAnswer } | undefined;
 
   /** A configured address is requested as JSON first, and as a page if it rejects that. */
-  async function hitsFor(query: string, signal: AbortSignal): Promise<{ hits: readonly Hit[] } | { problem: string }> {
+  async function hitsFor(
+    query: string,
+    signal: AbortSignal,
+    allowsHit?: AllowsUrl,
+  ): Promise<{ hits: readonly Hit[] } | { problem: string }> {
     const attempts = isConfigured ? [true, false] : [false];
     let problem = '';
     for (const asJson of attempts) {
@@ -44,7 +48,7 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
       const allows = (ip: string, { host }: URL): boolean =>
         (isConfigured && host === address.host) || isPublicAddress(ip);
       const page = await fetch(address.href, { ...fetchOptions, signal, allows });
-      if (page.type === 'fetched') return { hits: await readHits(page, address, signal) };
+      if (page.type === 'fetched') return { hits: await readHits(page, address, signal, allowsHit) };
       problem = `The search page ${address.origin} ${page.reason}.`;
       // Without any answer a second attempt would only double the wait.
       if (!page.reason.startsWith('answers with status')) break;
@@ -76,19 +80,45 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
     if (page.type === 'refused')
       return { problem: `The address ${hideSecrets(target.slice(0, maxTargetLength))} ${page.reason}.` };
     const { bytes, contentType = 'text/html' } = page;
-    if (!/^\s*text\/|[/+](?:xml|json)\b/i.test(contentType)) return { contentType, bytes };
+    if (!isReadable(contentType)) return { contentType, bytes };
     const text = new TextEncoder().encode(pageString(bytes, contentType));
     return { contentType: contentType.split(';')[0]?.trim() ?? '', bytes: text };
   }
 
+  async function textAt(target: string, signal: AbortSignal, allows?: AllowsUrl): Promise<PageText> {
+    let left: URL | undefined;
+    const page = await fetch(target, {
+      ...fetchOptions,
+      signal,
+      allows: (ip, hop) => {
+        if (allows && !allows(hop)) left = hop;
+        return left === undefined && isPublicAddress(ip);
+      },
+    });
+    const address = hideSecrets(target.slice(0, maxTargetLength));
+    if (left) return { problem: `${left.host} is not one of the allowed domains.`, cause: 'not-allowed' };
+    if (page.type === 'refused') {
+      const cause = page.reason.startsWith('is larger than') ? 'too-large' : 'unreachable';
+      return { problem: `The address ${address} ${page.reason}.`, cause };
+    }
+    const { bytes, contentType = 'text/html' } = page;
+    if (!isReadable(contentType)) {
+      return { problem: `The address ${address} holds no text (${contentType}).`, cause: 'no-text' };
+    }
+    const whole = pageString(bytes, contentType);
+    if (!isHtml(contentType)) return { url: target, title: '', text: whole };
+    return { url: target, title: pageTitle(whole), text: await inSlices(pageText(whole), { signal }) };
+  }
+
   return {
     page: (target, signal) => counted(() => pageAt(target, signal)),
-    async find(text, signal) {
+    text: (target, signal, allows) => counted(() => textAt(target, signal, allows)),
+    async find(text, signal, allows) {
       const query = plainQuery(text);
       if (query === '') return { pages: [] };
-      if (last?.query === query) return last.answer;
+      if (!allows && last?.query === query) return last.answer;
       return counted(async () => {
-        const found = await hitsFor(query, signal);
+        const found = await hitsFor(query, signal, allows);
         if ('problem' in found) {
           // The client disconnected: not a problem of the search page.
           if (signal.aborted) return { pages: [] };
@@ -99,7 +129,7 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
         warned = '';
         const pages = await Promise.all(found.hits.map((hit) => readPage(hit, signal)));
         const answer = { pages };
-        if (pages.length > 0 && !signal.aborted) last = { query, answer };
+        if (!allows && pages.length > 0 && !signal.aborted) last = { query, answer };
         return answer;
       });
     },
@@ -109,9 +139,9 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
 /** Of an address, in an error. */
 const maxTargetLength = 200;
 
-async function readHits(page: Fetched & { type: 'fetched' }, address: URL, signal: AbortSignal) {
+async function readHits(page: Fetched & { type: 'fetched' }, address: URL, signal: AbortSignal, allows?: AllowsUrl) {
   const listed = searxngHits(page.bytes);
-  if (listed) return bestHits(listed, address);
+  if (listed) return bestHits(listed, address, allows);
   const html = pageString(page.bytes, page.contentType);
   const hits: Hit[] = [];
   await inSlices(
@@ -123,7 +153,15 @@ async function readHits(page: Fetched & { type: 'fetched' }, address: URL, signa
     })(),
     { signal },
   );
-  return bestHits(hits, address);
+  return bestHits(hits, address, allows);
+}
+
+function isReadable(contentType: string): boolean {
+  return /^\s*text\/|[/+](?:xml|json)\b/i.test(contentType);
+}
+
+function isHtml(contentType: string): boolean {
+  return /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType);
 }
 
 function isText(contentType = 'text/html'): boolean {

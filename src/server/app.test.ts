@@ -172,6 +172,7 @@ describe('app: stories and web search', () => {
   test('are reported and available when enabled, for every model', async () => {
     const search: WebSearch = {
       find: async (query) => ({ pages: [{ title: query, url: 'u', description: 'd', content: 'c' }] }),
+      text: async () => ({ problem: 'unused', cause: 'unreachable' as const }),
       page: async () => ({ problem: 'none' }),
     };
     const app = await appOf(none, {}, { search });

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { tagsWithoutThinking } from '../chat/adapters/adapter.ts';
 import { type InstructText, replacePlaceholders } from '../chat/placeholders.ts';
+import type { ServerTools } from '../chat/server-tools/offer.ts';
 import { type ChatService, chatService } from '../chat/service.ts';
 import type { Settings } from '../config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
@@ -92,15 +93,25 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   };
 }
 
+/** Rounds of calls for tools that a request asks for. */
+const defaultTurns = 8;
+
 /** The chats of one model. */
 function modelChat(
   { settings, format, remote }: ModelParts,
-  { tools, warn }: Pick<ServerServices, 'tools' | 'warn'>,
+  { tools, clients, warn }: Pick<ServerServices, 'tools' | 'clients' | 'warn'>,
   text: TextService,
 ): ChatService {
   const { tags } = format.adapter.adapter;
-  const turns = settings.mcpserverloop;
-  const serverTools = tools && turns > 0 ? { servers: tools, turns, startTimer: systemTimer, ran } : undefined;
+  const { mcpserverloop } = settings;
+  const serverTools: ServerTools = {
+    servers: mcpserverloop > 0 ? tools : undefined,
+    web: clients?.search,
+    turns: mcpserverloop || defaultTurns,
+    now: () => new Date(),
+    startTimer: systemTimer,
+    ran,
+  };
   if (remote) return remote.chat(text, serverTools);
   return chatService({
     text,

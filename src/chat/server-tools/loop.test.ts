@@ -10,7 +10,7 @@ import { chatService } from '../service.ts';
 import { compileTemplate } from '../template.ts';
 import { inlineTemplate } from '../testing/inline-template.ts';
 import { chatRequest, scriptedText, spoken, weather } from '../testing/scripted-text.ts';
-import { resultContent, shortened } from './loop.ts';
+import { resultContent, shortened } from './result-content.ts';
 
 /** ChatML whose calls are those of Hermes; results and calls can be seen in the prompt. */
 const template = `{% if tools %}<tools>{{ tools | tojson }}</tools><tool_call>{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}
@@ -47,6 +47,7 @@ function world(replies: Parameters<typeof scriptedText>[0], { servers, turns = 3
     serverTools: {
       servers: servers ?? played.servers,
       turns,
+      now: () => new Date(0),
       ran: (name, failed) => ran.push(failed ? `${name} failed` : name),
       startTimer: (_, passed) => {
         timers.push(passed);

@@ -3,20 +3,16 @@ import type { GenerationEvent } from '../../core/events.ts';
 import type { ToolCall } from '../../core/fold.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import type { Medium } from '../../core/request.ts';
-import { type ServedResult, type ServedTool, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
+import type { ServerCall, ServerOutcome, ServerToolStep } from '../../core/server-tools.ts';
+import { type ServedResult, ToolCallError } from '../../core/tool-servers.ts';
 import { type Step, withEarlier } from '../generation-steps.ts';
-import { type Content, type Conversation, type Message, type Tool, text, wordsOf } from '../messages.ts';
+import { type Conversation, type Message, text, wordsOf } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
-
-/** The tools that the server runs itself (`--mcpserverloop`). */
-export interface ServerTools {
-  readonly servers: ToolServers;
-  /** How many rounds of calls the model may make before it has to answer. */
-  readonly turns: number;
-  readonly startTimer: (milliseconds: number, passed: () => void) => { cancel(): void };
-  /** Called for each tool that ran, for the log, because these calls need no confirmation. */
-  readonly ran?: (name: string, failed: boolean) => void;
-}
+import { CitationFinder, type NumberedSource } from './citations.ts';
+import { Notes } from './notes.ts';
+import { type Offer, offerTools, type ServerTools } from './offer.ts';
+import { resultContent } from './result-content.ts';
+import { failed, type HostedTool, outcomeText, sourcesOf } from './web-tools.ts';
 
 type Emit = (event: GenerationEvent) => void;
 
@@ -35,113 +31,216 @@ interface LoopParts extends ServerTools {
 const keepAliveMs = 10_000;
 const mostCharacters = 32_000;
 
-/** Whether the server runs its tools: not with tools or a grammar of the client, a continued reply, no output, or no calls. */
-export function wantsServerTools({ conversation, toolChoice, continueAssistantTurn, controls }: ChatRequest): boolean {
-  const continues = continueAssistantTurn && conversation.messages.at(-1)?.role === 'assistant';
-  const bound = controls.grammar !== undefined || controls.promptLogprobs !== undefined || controls.maxTokens === 0;
-  return conversation.tools.length === 0 && toolChoice.type === 'auto' && !continues && !bound;
-}
-
-export async function withServerTools(
-  request: ChatRequest,
-  servers: ToolServers,
-  contextSize: number,
-  signal?: AbortSignal,
-): Promise<ChatRequest> {
-  const tools = fitting((await servers.list(signal)).map(chatTool), contextSize);
-  return { ...request, conversation: { ...request.conversation, tools } };
-}
-
-/** Of JSON, a low estimate. */
-const charactersPerToken = 3;
-
-/** As many tools as fit into half of the context: servers may list any number of them. */
-function fitting(tools: readonly Tool[], contextSize: number): readonly Tool[] {
-  let left = contextSize > 0 ? (contextSize / 2) * charactersPerToken : Number.POSITIVE_INFINITY;
-  return tools.filter((tool) => {
-    const { length } = JSON.stringify({ type: 'function', function: tool });
-    if (length > left) return false;
-    left -= length;
-    return true;
-  });
-}
-
-function chatTool({ name, description, inputSchema }: ServedTool): Tool {
-  return { name, ...(description === undefined ? {} : { description }), parameters: inputSchema };
-}
-
 /** Runs the tools that the model calls and adds their results to the prompt, until it answers. The client sees one reply. */
 export async function answerWithTools(request: ChatRequest, parts: LoopParts): Promise<void> {
-  const { emit, stopped } = parts;
-  const served = (await parts.servers.list(stopped)).map(chatTool);
-  const tools = fitting(served, parts.contextSize);
-  if (tools.length === 0) return parts.answer(request, emit);
-  const earlier: Step[] = [];
-  const notes = new Notes(request, emit);
-  let conversation: Conversation = { ...request.conversation, tools };
-  let separator = '';
-  for (let number = 0; ; number += 1) {
-    const turn = new Turn(emit, number === 0, separator);
-    const toolChoice = { type: number < parts.turns ? 'auto' : 'none' } as const;
-    await parts.answer({ ...request, conversation, toolChoice }, (event) => turn.take(event));
-    const { finish, calls } = turn;
-    if (turn.failed || !finish) return;
-    const leftOut = served.length - tools.length;
-    if (number === 0 && leftOut > 0) {
-      const text = `${leftOut} of ${served.length} tools do not fit into the context (--contextsize) and are not offered.`;
-      emit({ type: 'warning', code: 'tools-left-out', text });
-    }
-    for (const { name } of turn.cutCalls) {
-      emit({ type: 'warning', code: 'tool-call-cut', text: `A call of ${name} was cut off and is not run.` });
-    }
-    if (calls.length === 0) return emit(withEarlier(finish, earlier));
-    if (turn.text !== '' && request.output.type === 'text') separator = '\n\n';
-    if (turn.reasoning !== '') notes.mark('\n');
-    const results = await runAll(calls, conversation, parts, notes);
-    if (stopped.reason instanceof AppError) return emit({ type: 'error', error: stopped.reason });
-    if (stopped.aborted) return emit(withEarlier({ ...finish, reason: 'aborted', cause: 'aborted' }, earlier));
-    earlier.push(finish);
-    conversation = continued(conversation, turn, results);
+  const { stopped } = parts;
+  const offer = await offerTools(request, parts, parts.contextSize, stopped);
+  try {
+    if (offer.isEmpty) await parts.answer(request, parts.emit);
+    else await new Loop(request, parts, offer).run();
+  } finally {
+    offer.close();
   }
+}
+
+class Loop {
+  readonly #earlier: Step[] = [];
+  readonly #notes: Notes;
+  readonly #emit: Emit;
+  /** All pages that the model was shown. */
+  readonly #sources: NumberedSource[];
+  readonly #citations: CitationFinder;
+  #conversation: Conversation;
+  #separator = '';
+
+  constructor(
+    private readonly request: ChatRequest,
+    private readonly parts: LoopParts,
+    private readonly offer: Offer,
+  ) {
+    this.#sources = (request.hosted?.sources ?? []).map((source) => ({ source, fetched: false }));
+    this.#citations = new CitationFinder(this.#sources);
+    this.#emit = (event) => {
+      parts.emit(event);
+      if (event.type === 'text-delta') for (const step of this.#citations.push(event.text)) this.#report(step);
+    };
+    this.#notes = new Notes(request, this.#emit);
+    this.#conversation = request.conversation;
+  }
+
+  async run(): Promise<void> {
+    const { parts, offer, request } = this;
+    const first: ServerToolStep[] = [...offer.listed];
+    const { approved = [] } = request.hosted ?? {};
+    if (approved.length > 0) {
+      const results = await this.#runHosted(approved, (step) => first.push(step));
+      this.#conversation = withResults(this.#conversation, results);
+    }
+    for (let number = 0; ; number += 1) {
+      const isLast = number >= parts.turns;
+      const tools = isLast ? offer.client : offer.tools;
+      const after = { type: isLast && tools.length === 0 ? 'none' : 'auto' } as const;
+      const turn = new Turn(this.#emit, this.#separator, offer.isClients);
+      const conversation = { ...this.#conversation, tools };
+      const toolChoice = number === 0 ? request.toolChoice : after;
+      await parts.answer({ ...request, conversation, toolChoice }, (event) => {
+        // The reply has one start event, whatever the number of turns.
+        if (event.type !== 'start' || number === 0) turn.take(event);
+        if (event.type === 'start') for (const step of first.splice(0)) this.#report(step);
+      });
+      const { finish } = turn;
+      if (turn.failed || !finish) return;
+      if (number === 0) this.#warnOfLeftOut();
+      for (const { name } of turn.cutCalls) {
+        this.#emit({ type: 'warning', code: 'tool-call-cut', text: `A call of ${name} was cut off and is not run.` });
+      }
+      if (turn.calls.length === 0) return this.#finish(finish);
+      if (turn.text !== '' && request.output.type === 'text' && !request.hosted?.itemized) this.#separator = '\n\n';
+      if (turn.reasoning !== '') this.#notes.mark('\n');
+      const { results, waits } = await this.#runAll(turn.calls);
+      if (stoppedBy(parts.stopped)) return this.#emit({ type: 'error', error: parts.stopped.reason });
+      if (parts.stopped.aborted) return this.#finish({ ...finish, reason: 'aborted', cause: 'aborted' });
+      // The calls of the client end the reply, as they always do.
+      if (turn.clientCalls > 0) return this.#finish(finish);
+      if (waits) return this.#finish({ ...finish, reason: 'stop' });
+      this.#earlier.push(finish);
+      this.#conversation = withResults(this.#conversation, [{ message: turn.message, media: [] }, ...results]);
+    }
+  }
+
+  #finish(finish: GenerationEvent & { type: 'finish' }): void {
+    for (const step of this.#citations.finish()) this.#report(step);
+    this.#emit(withEarlier(finish, this.#earlier));
+  }
+
+  #report(step: ServerToolStep): void {
+    if (step.type !== 'citation' || this.request.hosted) this.parts.emit({ type: 'server-tool', step });
+  }
+
+  #warnOfLeftOut(): void {
+    const { leftOut, found } = this.offer;
+    if (leftOut === 0) return;
+    const sentence = `${leftOut} of ${found} tools do not fit into the context (--contextsize) and are not offered.`;
+    this.#emit({ type: 'warning', code: 'tools-left-out', text: sentence });
+  }
+
+  /** Runs all calls of one turn in parallel; the results are in the order of the calls. */
+  async #runAll(calls: readonly ToolCall[]): Promise<{ results: readonly Answered[]; waits: boolean }> {
+    this.parts.rest();
+    const hosted = calls.flatMap((call) => {
+      const tool = this.offer.hosted.get(call.name);
+      return tool ? [serverCall(call, tool)] : [];
+    });
+    const isWaiting = (call: ServerCall) => this.#toolOf(call)?.needsApproval === true;
+    const waiting = hosted.filter(isWaiting);
+    const others = calls.filter(({ name }) => !this.offer.hosted.has(name));
+    const [own, served] = await Promise.all([
+      this.#runHosted(
+        hosted.filter((call) => !isWaiting(call)),
+        (step) => this.#report(step),
+        calls.length,
+      ),
+      this.#runServed(others, calls.length),
+    ]);
+    for (const call of waiting) this.#report({ type: 'approval', call });
+    const byId = new Map([...own, ...served].map((each) => [each.message.callId, each]));
+    return { results: calls.flatMap(({ id }) => byId.get(id) ?? []), waits: waiting.length > 0 };
+  }
+
+  #toolOf({ name, server }: ServerCall): HostedTool | undefined {
+    return [...this.offer.hosted.values()].find((tool) => tool.name === name && tool.server === server);
+  }
+
+  async #runHosted(
+    calls: readonly ServerCall[],
+    report: (step: ServerToolStep) => void,
+    shares = calls.length,
+  ): Promise<readonly Answered[]> {
+    const options = { signal: this.parts.stopped, characters: this.#characters(shares) };
+    for (const call of calls) report({ type: 'call', call });
+    const outcomes = await Promise.all(
+      calls.map(async (call): Promise<ServerOutcome> => {
+        const tool = this.#toolOf(call);
+        if (!tool) return { type: 'result', text: `There is no tool ${call.name} any more.`, failed: true };
+        if (!isObject(tryParseJson(call.json))) return failed('invalid_tool_input');
+        return tool.run(call, options);
+      }),
+    );
+    return outcomes.map((outcome, index) => {
+      const call = calls[index] as ServerCall;
+      const number = this.#sources.length + 1;
+      for (const source of sourcesOf(outcome)) {
+        this.#sources.push({ source, fetched: outcome.type === 'page' });
+        this.offer.known.add(`${source.url} ${source.text}`);
+      }
+      if (outcome.type === 'error') this.parts.ran?.(`${call.name} (${outcome.reason})`, true);
+      else this.parts.ran?.(call.name, outcome.type === 'result' && outcome.failed);
+      if (!this.parts.stopped.aborted) report({ type: 'outcome', call, outcome });
+      const content = text(outcomeText(outcome, number));
+      const toolName = this.#toolOf(call)?.tool.name ?? call.name;
+      return { message: { role: 'tool', content, callId: call.id, toolName }, media: [] };
+    });
+  }
+
+  /** The tools of `--mcpserverloop`, which are reported as thinking. */
+  async #runServed(calls: readonly ToolCall[], shares: number): Promise<readonly Answered[]> {
+    if (calls.length === 0) return [];
+    const { parts } = this;
+    const notes = this.#notes;
+    for (const { name, json } of calls) notes.called(name, json);
+    let timer = parts.startTimer(keepAliveMs, keepAlive);
+    function keepAlive(): void {
+      notes.mark('.');
+      timer = parts.startTimer(keepAliveMs, keepAlive);
+    }
+    const results = await Promise.all(calls.map((call) => runServed(call, parts))).finally(() => timer.cancel());
+    const answered: Answered[] = [];
+    let count = this.#conversation.media.length;
+    for (const [index, { id, name }] of calls.entries()) {
+      const result = results[index] ?? {};
+      parts.ran?.(name, result.isError === true);
+      const limits = { characters: this.#characters(shares), inputs: parts.inputs, media: count };
+      const { content, media } = resultContent(result, limits);
+      count += media.length;
+      answered.push({ message: { role: 'tool', content, callId: id, toolName: name }, media });
+      if (!parts.stopped.aborted) notes.gave(name, wordsOf(content));
+    }
+    notes.done();
+    return answered;
+  }
+
+  #characters(calls: number): number {
+    return Math.min(mostCharacters, Math.floor(this.parts.contextSize / calls));
+  }
+}
+
+function stoppedBy({ reason }: AbortSignal): boolean {
+  return reason instanceof AppError;
 }
 
 interface Answered {
-  readonly message: Message;
+  readonly message: Message & { readonly callId?: string };
   readonly media: readonly Medium[];
 }
 
-/** Runs all calls of one turn in parallel; the results are in the order of the calls. */
-async function runAll(calls: readonly ToolCall[], { media }: Conversation, parts: LoopParts, notes: Notes) {
-  parts.rest();
-  for (const { name, json } of calls) notes.called(name, json);
-  let timer = parts.startTimer(keepAliveMs, keepAlive);
-  function keepAlive(): void {
-    notes.mark('.');
-    timer = parts.startTimer(keepAliveMs, keepAlive);
-  }
-  const results = await Promise.all(calls.map((call) => run(call, parts))).finally(() => timer.cancel());
-  const answered: Answered[] = [];
-  let count = media.length;
-  for (const [index, { id, name }] of calls.entries()) {
-    const characters = Math.min(mostCharacters, Math.floor(parts.contextSize / calls.length));
-    const result = results[index] ?? {};
-    parts.ran?.(name, result.isError === true);
-    const given = resultContent(result, { characters, inputs: parts.inputs, media: count });
-    count += given.media.length;
-    const message: Message = { role: 'tool', content: given.content, callId: id, toolName: name };
-    answered.push({ message, media: given.media });
-    if (!parts.stopped.aborted) notes.gave(name, wordsOf(given.content));
-  }
-  notes.done();
-  return answered;
+function serverCall({ id, json }: ToolCall, tool: HostedTool): ServerCall {
+  const given = tryParseJson(json.trim() === '' ? '{}' : json);
+  return {
+    id,
+    kind: tool.kind,
+    name: tool.name,
+    ...(tool.server !== undefined && { server: tool.server }),
+    json: json.trim() === '' ? '{}' : json,
+    input: isObject(given) ? given : {},
+  };
 }
 
 /** Errors are results too: the model can report them, or try something else. */
-async function run({ name, json }: ToolCall, { servers, stopped }: LoopParts): Promise<ServedResult> {
+async function runServed({ name, json }: ToolCall, { servers, stopped }: LoopParts): Promise<ServedResult> {
   const given = tryParseJson(json.trim() === '' ? '{}' : json);
   if (!isObject(given)) return failure('its arguments are no JSON object.');
   try {
-    return await servers.call({ name, arguments: { ...given } }, { signal: stopped });
+    return (await servers?.call({ name, arguments: { ...given } }, { signal: stopped })) ?? {};
   } catch (error) {
     return failure(error instanceof ToolCallError ? `${error.message} (${error.code})` : String(error));
   }
@@ -151,23 +250,19 @@ function failure(reason: string): ServedResult {
   return { isError: true, content: [{ type: 'text', text: reason }] };
 }
 
-function continued(conversation: Conversation, turn: Turn, results: readonly Answered[]): Conversation {
-  const called: Message = {
-    role: 'assistant',
-    content: text(turn.text),
-    ...(turn.reasoning === '' ? {} : { reasoning: turn.reasoning }),
-    toolCalls: turn.calls,
-  };
+function withResults(conversation: Conversation, results: readonly Answered[]): Conversation {
   return {
     ...conversation,
-    messages: [...conversation.messages, called, ...results.map(({ message }) => message)],
+    messages: [...conversation.messages, ...results.map(({ message }) => message)],
     media: [...conversation.media, ...results.flatMap(({ media }) => media)],
   };
 }
 
-/** One generation of the model: its text is passed on, its calls are collected. */
+/** One generation of the model: its text and the calls of the client are passed on, other calls are collected. */
 class Turn {
   readonly #calls: ToolCall[] = [];
+  /** The indices of the client's calls, by those of the model. */
+  readonly #passed = new Map<number, number>();
   text = '';
   reasoning = '';
   finish: Extract<GenerationEvent, { type: 'finish' }> | undefined;
@@ -175,27 +270,24 @@ class Turn {
 
   constructor(
     private readonly emit: Emit,
-    private readonly isFirst: boolean,
     /** Between the text of earlier turns and that of this one. */
     private readonly separator: string,
+    private readonly isClients: (tool: string) => boolean,
   ) {}
 
   take(event: GenerationEvent): void {
     switch (event.type) {
-      case 'start':
-        // The reply has one start event, whatever the number of turns.
-        if (this.isFirst) this.emit(event);
-        return;
       case 'tool-start':
-        this.#calls[event.index] = { id: event.id, name: event.name, json: '' };
-        return;
+        if (this.isClients(event.name)) this.#passed.set(event.index, this.#passed.size);
+        else this.#calls[event.index] = { id: event.id, name: event.name, json: '' };
+        break;
       case 'tool-delta': {
         const call = this.#calls[event.index];
         if (call) call.json += event.json;
-        return;
+        break;
       }
       case 'tool-end':
-        return;
+        break;
       case 'finish':
         this.finish = event;
         return;
@@ -212,7 +304,16 @@ class Turn {
         this.reasoning += event.text;
         break;
     }
-    this.emit(event);
+    if (event.type !== 'tool-start' && event.type !== 'tool-delta' && event.type !== 'tool-end') {
+      this.emit(event);
+      return;
+    }
+    const index = this.#passed.get(event.index);
+    if (index !== undefined) this.emit({ ...event, index });
+  }
+
+  get clientCalls(): number {
+    return this.#passed.size;
   }
 
   /** The calls to run, in the order in which they were made. */
@@ -224,113 +325,13 @@ class Turn {
   get cutCalls(): readonly ToolCall[] {
     return this.finish?.reason === 'tool-calls' ? [] : this.#calls.filter(Boolean);
   }
-}
 
-const shownCharacters = 400;
-
-/**
- * Reports the calls in the thinking of the reply, which every dialect has: between tags in the text if the client does not
- * separate thinking, and not at all inside an answer that has to be JSON.
- */
-class Notes {
-  readonly #separate: boolean;
-  readonly #silent: boolean;
-  #open = false;
-
-  constructor(
-    { reasoning, output }: Pick<ChatRequest, 'reasoning' | 'output'>,
-    private readonly emit: Emit,
-  ) {
-    this.#separate = reasoning.separate;
-    this.#silent = !reasoning.separate && output.type !== 'text';
+  get message(): Message {
+    return {
+      role: 'assistant',
+      content: text(this.text),
+      ...(this.reasoning === '' ? {} : { reasoning: this.reasoning }),
+      toolCalls: this.calls,
+    };
   }
-
-  called(name: string, json: string): void {
-    this.#write(`Calling the tool ${name} ${shortened(json, shownCharacters)}\n`);
-  }
-
-  /** The end of the model's thinking, or a sign of life. */
-  mark(words: '\n' | '.'): void {
-    if (this.#separate) this.#write(words);
-  }
-
-  gave(name: string, words: string): void {
-    this.#write(`\n${name}: ${shortened(words, shownCharacters)}\n`);
-  }
-
-  done(): void {
-    if (!this.#open) return;
-    this.#open = false;
-    this.emit({ type: 'text-delta', text: '</think>\n' });
-  }
-
-  #write(words: string): void {
-    if (this.#silent) return;
-    if (this.#separate) {
-      this.emit({ type: 'reasoning-delta', text: words });
-      return;
-    }
-    this.emit({ type: 'text-delta', text: this.#open ? words : `<think>\n${words}` });
-    this.#open = true;
-  }
-}
-
-interface ResultLimits extends Pick<LoopParts, 'inputs'> {
-  readonly characters: number;
-  /** The number of media in the conversation so far. */
-  readonly media: number;
-}
-
-/** Of one result: each takes hundreds of tokens. */
-const maxMedia = 8;
-
-/** The result of a tool for the model: text, and the media that it accepts. */
-export function resultContent(
-  result: ServedResult,
-  limits: ResultLimits,
-): { readonly content: Content; readonly media: readonly Medium[] } {
-  const media: Medium[] = [];
-  const words = itemsOf(result).map((item) => {
-    const medium = mediumOf(item);
-    if (!medium) return itemText(item);
-    if (!limits.inputs[medium.kind]) return `(${medium.kind}: this model cannot take it in)`;
-    if (media.length >= maxMedia) return `(${medium.kind}: left out, after ${maxMedia} of them)`;
-    media.push(medium);
-    return `(the ${medium.kind} is attached)`;
-  });
-  const said = words.join('\n') || '(the tool gave nothing)';
-  const shown = result.isError === true ? `The tool failed: ${said}` : said;
-  const references = media.map((_, index) => ({ type: 'medium' as const, index: limits.media + index }));
-  return { content: [...text(shortened(shown, limits.characters)), ...references], media };
-}
-
-/** The beginning, and how much is missing, so that the model can request less. */
-export function shortened(words: string, characters: number): string {
-  if (words.length <= characters) return words;
-  const kept = words.slice(0, characters).replace(/[\ud800-\udbff]$/, '');
-  return `${kept}\n(cut off: these are the first ${kept.length} of ${words.length} characters)`;
-}
-
-type Item = Readonly<Record<string, unknown>>;
-
-function itemsOf({ content, structuredContent }: ServedResult): readonly Item[] {
-  const items = Array.isArray(content) ? content.filter((item): item is Item => typeof item === 'object' && item) : [];
-  if (items.length > 0 || structuredContent === undefined) return items;
-  return [{ type: 'text', text: JSON.stringify(structuredContent) }];
-}
-
-function mediumOf({ type, data, mimeType }: Item): Medium | undefined {
-  if ((type !== 'image' && type !== 'audio') || typeof data !== 'string') return undefined;
-  return { kind: type, base64: data, ...(typeof mimeType === 'string' ? { format: mimeType } : {}) };
-}
-
-function itemText(item: Item): string {
-  const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-  if (typeof item.text === 'string') return item.text;
-  if (item.type === 'resource_link') return [item.name, item.uri, item.description].filter(isText).join(' – ');
-  const resource = item.resource as Item | undefined;
-  if (item.type === 'resource' && typeof resource === 'object' && resource !== null) {
-    return isText(resource.text) ? resource.text : `(the file ${String(resource.uri)}: no text)`;
-  }
-  return JSON.stringify(item);
 }

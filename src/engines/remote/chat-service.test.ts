@@ -129,7 +129,7 @@ test('remoteChatService: runs server tools for a remote model', async () => {
       randomSeed: () => 5,
     }),
     tokens: new RemoteTokens(pool, undefined),
-    serverTools: { servers, turns: 4, startTimer: () => ({ cancel: () => undefined }) },
+    serverTools: { servers, turns: 4, now: () => new Date(0), startTimer: () => ({ cancel: () => undefined }) },
   });
   const { text: words, toolCalls } = await fold(chat.reply(chatRequest(), ticket()));
   expect(ran).toEqual(['get_time']);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mediumPlaceholder, wordsOf } from '../../chat/messages.ts';
 import { repliesBy } from '../../chat/replies.ts';
 import { type ChatRequest, refuseUnknownTool } from '../../chat/request.ts';
-import { wantsServerTools, withServerTools } from '../../chat/server-tools/loop.ts';
+import { withServerTools } from '../../chat/server-tools/offer.ts';
 import type { ChatService } from '../../chat/service.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
@@ -36,8 +36,7 @@ export function remoteChatService({ text, tokens, serverTools }: RemoteChatParts
       warnings: [],
     }),
     countTokens: async (request, signal) => {
-      if (!serverTools || !wantsServerTools(request)) return tokens.count(request, signal);
-      return tokens.count(await withServerTools(request, serverTools.servers, text.contextSize(), signal), signal);
+      return tokens.count(await withServerTools(request, serverTools, text.contextSize(), signal), signal);
     },
     // Known only when a backend is selected, which then reports it.
     thinksAnyway: async () => false,

@@ -64,6 +64,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
         case 'tool-end':
           yield blocks.close();
           break;
+        case 'server-tool':
         case 'prompt-logprobs':
           break;
         case 'warning':
@@ -225,6 +226,7 @@ export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: R
         break;
       }
       case 'tool-end':
+      case 'server-tool':
       case 'prompt-logprobs':
         break;
       case 'warning':

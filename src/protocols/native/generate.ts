@@ -152,6 +152,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>): Asy
           if (event.text !== '') yield messageFrame(`{"token": ${quote(event.text)}, "finish_reason": null}`);
           break;
         case 'start':
+        case 'server-tool':
         case 'prompt-logprobs':
         // No tools are offered to the model.
         case 'tool-start':

@@ -11,6 +11,7 @@ function searchOf(answer: SearchAnswer) {
       asked.push(query);
       return answer;
     },
+    text: async () => ({ problem: 'unused', cause: 'unreachable' as const }),
     page: async (url) =>
       url.startsWith('https:')
         ? { contentType: 'text/plain', bytes: new TextEncoder().encode('Grüße') }

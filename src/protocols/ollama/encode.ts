@@ -107,6 +107,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, shap
     for await (const event of events) {
       switch (event.type) {
         case 'start':
+        case 'server-tool':
         case 'prompt-logprobs':
           break;
         case 'warning':

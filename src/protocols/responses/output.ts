@@ -70,6 +70,7 @@ export class OutputItems {
 
   read(event: GenerationPart): readonly Change[] {
     switch (event.type) {
+      case 'server-tool':
       case 'prompt-logprobs':
         return nothing;
       case 'reasoning-delta':

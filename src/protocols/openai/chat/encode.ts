@@ -58,6 +58,7 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
         return event.json === '' ? '' : call(event, '', `{"arguments":${JSON.stringify(event.json)}}`);
       case 'tool-end':
       // Only in whole replies.
+      case 'server-tool':
       case 'prompt-logprobs':
         return '';
       case 'finish': {

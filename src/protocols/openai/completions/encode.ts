@@ -45,6 +45,8 @@ export function completionChoice(shape: ChunkShape, echo: string, count: number 
       case 'text-delta':
       case 'reasoning-delta':
         return text(event);
+      case 'server-tool':
+        return '';
       case 'prompt-logprobs':
         prompt.push(...event.tokens);
         return '';

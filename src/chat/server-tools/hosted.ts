@@ -1,0 +1,39 @@
+import type { ServerCall, Source } from '../../core/server-tools.ts';
+
+/** Tools that a client asks the server to run for one request. */
+export interface HostedTools {
+  readonly search?: WebToolLimits & {
+    /** Where the user is, in words. */
+    readonly location?: string;
+    /** Of the passage of each page; default: all of it. */
+    readonly passageCharacters?: number;
+  };
+  readonly fetch?: WebToolLimits & { readonly maxContentTokens?: number };
+  readonly mcp?: readonly HostedServer[];
+  /** Calls that the client has approved, whose results are missing at the end of the conversation. */
+  readonly approved?: readonly ServerCall[];
+  /** The pages that results in the conversation have, in order. */
+  readonly sources: readonly Source[];
+  /** Whether the dialect shows each call as an item of the reply; otherwise an empty line separates the texts around it. */
+  readonly itemized: boolean;
+}
+
+export interface WebToolLimits {
+  /** Its path in the request, for errors. */
+  readonly field: string;
+  readonly allowedDomains?: readonly string[];
+  readonly blockedDomains?: readonly string[];
+  readonly maxUses?: number;
+}
+
+/** An MCP server that a client names. */
+export interface HostedServer {
+  readonly field: string;
+  readonly name: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly offers: (tool: string) => boolean;
+  readonly needsApproval: (tool: string) => boolean;
+  /** Whether the reply reports the list of its tools. */
+  readonly listed: boolean;
+}

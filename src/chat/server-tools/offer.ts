@@ -1,0 +1,126 @@
+import { AppError } from '../../core/errors.ts';
+import type { ServerToolStep } from '../../core/server-tools.ts';
+import type { ServedTool, ToolServers } from '../../core/tool-servers.ts';
+import type { WebSearch } from '../../core/web-search.ts';
+import { type Tool, wordsOf } from '../messages.ts';
+import type { ChatRequest } from '../request.ts';
+import { KnownAddresses } from './domains.ts';
+import { fetchTool, type HostedTool, searchTool } from './web-tools.ts';
+
+/** What the server can run for a chat itself. */
+export interface ServerTools {
+  /** Offered to requests without tools of their own (`--mcpserverloop`). */
+  readonly servers?: ToolServers | undefined;
+  /** With `--websearch`. */
+  readonly web?: WebSearch | undefined;
+  /** How many rounds of calls the model may make before it has to answer. */
+  readonly turns: number;
+  readonly now: () => Date;
+  readonly startTimer: (milliseconds: number, passed: () => void) => { cancel(): void };
+  /** Called for each tool that ran, for the log, because these calls need no confirmation. */
+  readonly ran?: (name: string, failed: boolean) => void;
+}
+
+/** The tools of one request. */
+export interface Offer {
+  readonly tools: readonly Tool[];
+  /** Those that the client runs. */
+  readonly client: readonly Tool[];
+  readonly isClients: (name: string) => boolean;
+  /** By the name that the model sees. */
+  readonly hosted: ReadonlyMap<string, HostedTool>;
+  /** Whether the server has none to run. */
+  readonly isEmpty: boolean;
+  /** Of `found` tools of MCP servers. */
+  readonly leftOut: number;
+  readonly found: number;
+  /** Reported at the beginning of the reply. */
+  readonly listed: readonly ServerToolStep[];
+  /** The addresses of the conversation, except what the model wrote. */
+  readonly known: KnownAddresses;
+  close(): void;
+}
+
+/** The tools that apply to a request; undefined if it runs without. Refuses hosted tools that this server does not have. */
+export function serverToolsFor(request: ChatRequest, all: ServerTools | undefined): ServerTools | undefined {
+  const { hosted } = request;
+  const missing = all?.web ? undefined : (hosted?.search ?? hosted?.fetch);
+  if (missing) {
+    const instead = 'this server does not search the web; start it with --websearch, or leave the tool out';
+    throw new AppError('unsupported', { feature: missing.field, instead });
+  }
+  const servers = wantsServers(request) ? all?.servers : undefined;
+  return all && (hosted || servers) ? { ...all, servers } : undefined;
+}
+
+/** Not with tools or a grammar of the client, a continued reply, no output, or no calls. */
+function wantsServers({ conversation, toolChoice, continueAssistantTurn, controls }: ChatRequest): boolean {
+  const continues = continueAssistantTurn && conversation.messages.at(-1)?.role === 'assistant';
+  const bound = controls.grammar !== undefined || controls.promptLogprobs !== undefined || controls.maxTokens === 0;
+  return conversation.tools.length === 0 && toolChoice.type === 'auto' && !continues && !bound;
+}
+
+/** The request as the model sees it, to count its tokens. */
+export async function withServerTools(
+  request: ChatRequest,
+  all: ServerTools | undefined,
+  contextSize: number,
+  signal?: AbortSignal,
+): Promise<ChatRequest> {
+  const serverTools = serverToolsFor(request, all);
+  if (!serverTools) return request;
+  const offer = await offerTools(request, serverTools, contextSize, signal);
+  offer.close();
+  return { ...request, conversation: { ...request.conversation, tools: offer.tools } };
+}
+
+export async function offerTools(
+  { conversation, hosted }: ChatRequest,
+  { servers, web, now }: ServerTools,
+  contextSize: number,
+  signal?: AbortSignal,
+): Promise<Offer> {
+  const { tools: client } = conversation;
+  const known = new KnownAddresses();
+  if (hosted?.fetch) {
+    for (const { role, content } of conversation.messages) if (role !== 'assistant') known.add(wordsOf(content));
+    for (const { url } of hosted.sources) known.add(url);
+  }
+  const own: HostedTool[] = [];
+  if (hosted?.search && web) own.push(searchTool(hosted.search, web));
+  if (hosted?.fetch && web) own.push(fetchTool(hosted.fetch, web, { known, now }));
+  const served = servers ? (await servers.list(signal)).map(chatTool) : [];
+  const fit = fitting(served, contextSize);
+  const offered = new Set([...own.map(({ tool }) => tool), ...served].map(({ name }) => name));
+  return {
+    tools: [...client, ...own.map(({ tool }) => tool), ...fit],
+    client,
+    // Also a name that the model invented, which the client refuses.
+    isClients: (name) => client.length > 0 && !offered.has(name),
+    hosted: new Map(own.map((each) => [each.tool.name, each])),
+    isEmpty: own.length + fit.length === 0,
+    leftOut: served.length - fit.length,
+    found: served.length,
+    listed: [],
+    known,
+    close: () => undefined,
+  };
+}
+
+/** Of JSON, a low estimate. */
+const charactersPerToken = 3;
+
+/** As many tools as fit into half of the context: servers may list any number of them. */
+function fitting(tools: readonly Tool[], contextSize: number): readonly Tool[] {
+  let left = contextSize > 0 ? (contextSize / 2) * charactersPerToken : Number.POSITIVE_INFINITY;
+  return tools.filter((tool) => {
+    const { length } = JSON.stringify({ type: 'function', function: tool });
+    if (length > left) return false;
+    left -= length;
+    return true;
+  });
+}
+
+function chatTool({ name, description, inputSchema }: ServedTool): Tool {
+  return { name, ...(description === undefined ? {} : { description }), parameters: inputSchema };
+}

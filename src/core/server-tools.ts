@@ -1,0 +1,69 @@
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A page that a model was shown. Its number in the conversation, from 1, is how a model cites it. */
+export interface Source {
+  readonly url: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+/** A call that the server runs itself and reports to the client. */
+export interface ServerCall {
+  readonly id: string;
+  readonly kind: 'search' | 'fetch' | 'mcp';
+  /** On its server, which may differ from the name that the model sees. */
+  readonly name: string;
+  /** The MCP server, by the name that the client gave it. */
+  readonly server?: string;
+  /** The JSON that the model wrote, and its value if that is an object. */
+  readonly json: string;
+  readonly input: Fields;
+  /** The request for approval that this call fulfils. */
+  readonly approvalId?: string;
+}
+
+/** The codes of the Messages API. */
+export type ServerToolErrorCode =
+  | 'invalid_tool_input'
+  | 'unavailable'
+  | 'max_uses_exceeded'
+  | 'too_many_requests'
+  | 'query_too_long'
+  | 'url_too_long'
+  | 'url_not_allowed'
+  | 'url_not_in_prior_context'
+  | 'url_not_accessible'
+  | 'unsupported_content_type'
+  | 'content_too_large';
+
+export type ServerOutcome =
+  | { readonly type: 'sources'; readonly sources: readonly Source[] }
+  | { readonly type: 'page'; readonly source: Source; readonly retrievedAt: string }
+  /** The text that the model reads. */
+  | { readonly type: 'result'; readonly text: string; readonly failed: boolean }
+  | { readonly type: 'error'; readonly code: ServerToolErrorCode; readonly reason: string };
+
+/** A tool of an MCP server, as it is listed to the client. */
+export interface ListedTool {
+  readonly name: string;
+  readonly description?: string;
+  readonly inputSchema: Fields;
+}
+
+/** What the server did for a reply, in the order of its text. */
+export type ServerToolStep =
+  | { readonly type: 'listed'; readonly server: string; readonly tools: readonly ListedTool[] }
+  | { readonly type: 'call'; readonly call: ServerCall }
+  | { readonly type: 'outcome'; readonly call: ServerCall; readonly outcome: ServerOutcome }
+  /** The client has to approve the call: the reply ends here. */
+  | { readonly type: 'approval'; readonly call: ServerCall }
+  /** `length` UTF-16 units of the text cite a source; `back` more follow them in the text so far. */
+  | {
+      readonly type: 'citation';
+      readonly source: Source;
+      readonly length: number;
+      readonly back: number;
+      /** Words of the source, and where its text has them; undefined if the text only names the source. */
+      readonly quote?: { readonly text: string; readonly start: number };
+      readonly fetched: boolean;
+    };
