@@ -51,7 +51,7 @@ function world(replies: readonly string[], { find = { pages }, text }: Answers =
     tagsWithoutThinking: undefined,
     templateText: template,
     template: async () => inlineTemplate(await compileTemplate(template)),
-    templateTools: true,
+    templateUse: { chats: true, tools: true, shownTools: false },
     serverVariables: {},
     now: () => new Date(0),
     newCallId: () => `call_${++ids}`,
