@@ -1,4 +1,4 @@
-import type { Grammar } from '../core/request.ts';
+import type { Grammar, GrammarTrigger } from '../core/request.ts';
 import type { Sliced } from '../core/slices.ts';
 import { composeGrammar, schemaToGrammar } from '../grammar/convert.ts';
 import { literal } from '../grammar/gbnf.ts';
@@ -27,7 +27,32 @@ export function* replyGrammar(
     answer,
   });
   if (!grammar) return lazy ? undefined : 'unspeakable';
-  return { gbnf: grammar.gbnf, retainState: false, ...(lazy ? { triggers: grammar.triggers } : {}) };
+  const triggers = grammar.triggers.map((trigger) => afterThinking(trigger, thinking));
+  return { gbnf: grammar.gbnf, retainState: false, ...(lazy ? { triggers } : {}) };
+}
+
+/** Thoughts may quote the marker of a call: the word counts only after them. */
+function afterThinking(trigger: GrammarTrigger, { prompt, template }: ThinkingContext): GrammarTrigger {
+  const opened = openedThinking(prompt);
+  const tags = opened ?? possibleThinking(template);
+  if (trigger.type !== 'word' || !tags) return trigger;
+  const ended = `(?:${tags.ends.map(({ text }) => escaped(text)).join('|')})[\\s\\S]*?`;
+  const word = `(${escaped(trigger.text)})`;
+  if (opened) return { type: 'pattern', source: `${ended}${word}` };
+  const other = [...tags.start].map((character, index) => {
+    const before = escaped(tags.start.slice(0, index));
+    return `${before}[^${classMember(character)}${index === 0 ? '\\s' : ''}]`;
+  });
+  const free = `(?:${other.join('|')})[\\s\\S]*?`;
+  return { type: 'pattern', source: `^\\s*(?:${escaped(tags.start)}[\\s\\S]*?${ended}|${free}|)${word}` };
+}
+
+function possibleThinking(template: string | undefined): ThinkingTags | undefined {
+  return thinkingTags.find(({ start }) => template?.includes(start));
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 /** For a reply without calls. */
@@ -76,7 +101,7 @@ function answerSchema(output: OutputFormat): unknown {
 function thinkingRule({ prompt, template }: ThinkingContext): string {
   const opened = openedThinking(prompt);
   if (opened) return thoughts(opened);
-  const possible = thinkingTags.find(({ start }) => template?.includes(start));
+  const possible = possibleThinking(template);
   return possible ? `( ${literal(possible.start)} ${thoughts(possible)} )?` : '';
 }
 

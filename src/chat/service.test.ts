@@ -169,7 +169,7 @@ describe('chatService: tools in the template', () => {
 
   test('formats without a grammar use two-step calls, and the answer keeps its format', async () => {
     const decided = JSON.stringify({ reasoning: 'r', final_decision: 'no', tool_name: 'null' });
-    const other = '{% for m in messages %}<|start|>{{ m.content }}{% endfor %}{% if tools %}<|channel|>{% endif %}';
+    const other = '{% for m in messages %}{{ m.content }}{% endfor %}{{ tools | tojson if tools }}';
     const { chat, asked } = chatWith([decided, '{}'], { jinja: true, tools: true, template: other });
     const generation = await fold(chat.reply(ask({ output: { type: 'json' } }), ticket));
     expect(generation).toMatchObject({ text: '{}', reason: 'stop' });

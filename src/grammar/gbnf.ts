@@ -234,6 +234,33 @@ export function choice(options: readonly string[]): string {
   return distinct.length === 1 ? (distinct[0] as string) : `(${distinct.join(' | ')})`;
 }
 
+/** Rules of any text up to the first `end`, which is included; `name` is the first of them. The rules follow the search for `end`. */
+export function textUntil(name: string, end: string): Readonly<Record<string, string>> {
+  const characters = [...end];
+  const rule = (matched: number): string => (matched === 0 ? name : `${name}-${matched}`);
+  /** How much of `end` the text ends with after this much of it and another character. */
+  const after = (matched: number, character: string): number => {
+    const seen = [...characters.slice(0, matched), character];
+    for (let length = seen.length; length > 0; length -= 1) {
+      if (characters.slice(0, length).every((one, index) => one === seen[seen.length - length + index])) return length;
+    }
+    return 0;
+  };
+  const bodies = characters.map((_, matched) => {
+    const known = [...new Set(characters.slice(0, matched + 1))].filter((character) => after(matched, character) > 0);
+    const steps = known.map((character) => {
+      const next = after(matched, character);
+      return next === characters.length ? literal(character) : `${literal(character)} ${rule(next)}`;
+    });
+    return [rule(matched), [...steps, `[^${known.map(classMember).join('')}] ${name}`].join(' | ')];
+  });
+  return Object.fromEntries(bodies);
+}
+
+function classMember(character: string): string {
+  return /[\]\\^-]/.test(character) ? `\\${character}` : character;
+}
+
 const escapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 export function literal(text: string): string {

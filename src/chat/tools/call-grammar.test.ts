@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { whole } from '../../core/slices.ts';
 import { openNativeGrammar } from '../../grammar/testing/native-grammar.ts';
+import { accepts, machineOf } from '../../grammar/testing/recognise.ts';
 import type { Tool } from '../messages.ts';
 import { time, weather } from '../testing/scripted-text.ts';
 import { callEvents, callGrammar, callListGrammar, memoized, readCallList } from './call-grammar.ts';
@@ -10,12 +11,71 @@ const native = openNativeGrammar();
 const options = { tools: [weather, time], parallel: true, before: '' };
 
 test('callGrammar: undefined for formats without a shape', () => {
-  expect(whole(callGrammar('harmony', options))).toBeUndefined();
+  expect(whole(callGrammar('generic', options))).toBeUndefined();
   expect(whole(callGrammar('hermes', { ...options, tools: [] }))).toBeUndefined();
 });
 
 test('callGrammar: a free reply has the trigger of the format', () => {
   expect(whole(callGrammar('hermes', options))?.triggers).toEqual([{ type: 'word', text: '<tool_call>' }]);
+});
+
+describe('callGrammar: arguments in tags', () => {
+  const edit: Tool = {
+    name: 'edit',
+    parameters: {
+      $defs: { line: { type: 'integer', minimum: 1 } },
+      properties: {
+        text: { type: 'string' },
+        mode: { enum: ['all', 'one'] },
+        lines: { type: 'array', items: { $ref: '#/$defs/line' } },
+      },
+      required: ['text'],
+    },
+  };
+  const open = { name: 'go', parameters: {} };
+  const formats: Readonly<Record<string, (name: string, ...values: readonly [string, string][]) => string>> = {
+    'qwen-coder': (name, ...values) =>
+      `<tool_call>\n<function=${name}>\n${values.map(([key, value]) => `<parameter=${key}>\n${value}\n</parameter>\n`).join('')}</function>\n</tool_call>`,
+    glm: (name, ...values) =>
+      `<tool_call>${name}\n${values.map(([key, value]) => `<arg_key>${key}</arg_key>\n<arg_value>${value}</arg_value>\n`).join('')}</tool_call>`,
+    minimax: (name, ...values) =>
+      `<minimax:tool_call>\n<invoke name="${name}">\n${values.map(([key, value]) => `<parameter name="${key}">${value}</parameter>\n`).join('')}</invoke>\n</minimax:tool_call>`,
+  };
+
+  test.each(Object.entries(formats))('%s: text is free, other types are JSON of their schema', (format, call) => {
+    const { gbnf } = whole(callGrammar(format, { ...options, tools: [edit, open] })) ?? { gbnf: '' };
+    const machine = machineOf(gbnf);
+    const text: [string, string] = ['text', 'if (a << 2) { "<b>" }\n</p> <'];
+    expect(accepts(machine, call('edit', text))).toBe(true);
+    expect(accepts(machine, call('edit', text, ['mode', 'one'], ['lines', '[1, 20]']))).toBe(true);
+    expect(accepts(machine, call('edit', ['mode', 'one']))).toBe(false);
+    expect(accepts(machine, call('edit', text, ['mode', 'two']))).toBe(false);
+    expect(accepts(machine, call('edit', text, ['lines', '[0]']))).toBe(false);
+    expect(accepts(machine, call('edit', text, ['other', 'x']))).toBe(false);
+    expect(accepts(machine, call('go', ['any', 'thing'], ['more', '1']))).toBe(true);
+    expect(accepts(machine, `${call('edit', text)}Done.`)).toBe(false);
+  });
+
+  test('gemma: values have the types of the schema', () => {
+    const { gbnf } = whole(callGrammar('gemma', { ...options, tools: [edit, open] })) ?? { gbnf: '' };
+    const machine = machineOf(gbnf);
+    const call = (text: string) => `<|tool_call>call:edit{${text}}<tool_call|>`;
+    expect(accepts(machine, call('lines:[1,2],text:<|"|>a {"b"} <|<|"|>'))).toBe(true);
+    expect(accepts(machine, call('text:7'))).toBe(false);
+    expect(accepts(machine, call('mode:<|"|>two<|"|>'))).toBe(false);
+  });
+
+  test('harmony: a forced call may follow thoughts, an answer has its channel', () => {
+    const answer = { type: 'object' };
+    const more = { ...options, before: 'thinking', answer };
+    const machine = machineOf(whole(callGrammar('harmony', more))?.gbnf ?? '');
+    const call = '<|channel|>commentary to=functions.get_time <|constrain|>json<|message|>{}';
+    expect(accepts(machine, call)).toBe(true);
+    expect(accepts(machine, `<|channel|>analysis<|message|>hm<|end|><|start|>assistant${call}`)).toBe(true);
+    expect(accepts(machine, ' to=functions.get_time<|channel|>commentary json<|message|>{}')).toBe(true);
+    expect(accepts(machine, '<|channel|>final<|message|>{}')).toBe(true);
+    expect(accepts(machine, '{}')).toBe(false);
+  });
 });
 
 describe.skipIf('missing' in native)('callGrammar, in the engine', () => {

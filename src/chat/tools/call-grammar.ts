@@ -1,47 +1,12 @@
 import type { GenerationEvent } from '../../core/events.ts';
 import { tryParseJson } from '../../core/json.ts';
-import type { GrammarTrigger } from '../../core/request.ts';
 import type { Sliced } from '../../core/slices.ts';
 import { composeGrammar, composeRules, type EmbeddedSchema } from '../../grammar/convert.ts';
-import { blankBody, jsonLiteral, literal } from '../../grammar/gbnf.ts';
+import { blankBody, jsonLiteral } from '../../grammar/gbnf.ts';
 import type { Loosened } from '../../grammar/schema.ts';
 import type { Tool } from '../messages.ts';
 import { JsonScan } from './bodies.ts';
-
-/** How a call is written around its arguments; only formats whose arguments are JSON have a shape. */
-interface CallShape {
-  readonly open: (name: string) => string;
-  readonly close: string;
-  /** Before, between and after the calls of one reply. */
-  readonly first?: string;
-  readonly between: string;
-  readonly last?: string;
-  /** The text after which a free reply has become a call. */
-  readonly trigger: string;
-}
-
-const shapes: Readonly<Record<string, CallShape>> = {
-  hermes: {
-    open: (name) => `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": `,
-    close: '}\n</tool_call>',
-    between: '\n',
-    trigger: '<tool_call>',
-  },
-  granite: {
-    open: (name) => `{"name": ${JSON.stringify(name)}, "arguments": `,
-    close: '}',
-    first: '<|tool_call|>[',
-    between: ', ',
-    last: ']',
-    trigger: '<|tool_call|>',
-  },
-  llama: {
-    open: (name) => `{"name": ${JSON.stringify(name)}, "parameters": `,
-    close: '}',
-    between: '; ',
-    trigger: '{"name": ',
-  },
-};
+import { type CallShape, callShapes } from './call-shapes.ts';
 
 interface CallGrammarOptions {
   readonly tools: readonly Tool[];
@@ -54,19 +19,26 @@ interface CallGrammarOptions {
 
 /** A grammar for calls of these tools whose arguments fit their schemas; undefined for formats without a shape. */
 export function* callGrammar(format: string, { before, tools, parallel, answer }: CallGrammarOptions) {
-  const shape = shapes[format];
+  const shape = callShapes[format];
   if (!shape || tools.length === 0) return undefined;
-  const { rules } = yield* toolRules({ schemas: tools.map(({ parameters }) => parameters), answer });
-  const call = tools
-    .map(({ name }, index) => `${literal(shape.open(name))} ${argumentsRule(index)} ${literal(shape.close)}`)
-    .join(' | ');
-  const more = parallel ? `( ${literal(shape.between)} call )*` : '';
-  const edge = (text?: string) => (text === undefined ? '' : literal(text));
-  const all = [edge(shape.first), 'call', more, edge(shape.last)].filter((part) => part !== '').join(' ');
-  const reply = answer === undefined ? all : `( ${all} | answer )`;
-  // For a reply that may also be text: where the grammar starts to apply.
-  const triggers: readonly GrammarTrigger[] = [{ type: 'word', text: shape.trigger }];
-  return { gbnf: `root ::= ${`${before} ${reply}`.trim()}\ncall ::= ${call}\n${rules}`, triggers };
+  const { rules } = yield* toolRules({
+    schemas: tools.map(({ parameters }) => parameters),
+    answer,
+    // Formats with JSON arguments share their rules.
+    ...(shape.rules ? { format } : {}),
+  });
+  const each = (write: CallShape['call']) =>
+    tools.map(({ name }, index) => write(name, argumentsRule(index))).join(' | ');
+  const several = (rule: string) => (between: string) => (parallel ? `${rule} ( ${between} ${rule} )*` : rule);
+  const calls = shape.reply(several('call'), several('item'));
+  const answered = [shape.beforeAnswer ?? '', 'answer'].join(' ').trim();
+  const reply = answer === undefined ? calls : `( ${calls} | ${answered} )`;
+  const thinking = before === '' ? '' : (shape.before ?? before);
+  const written = [`call ::= ${each(shape.call)}`, ...(shape.item ? [`item ::= ${each(shape.item)}`] : [])];
+  return {
+    gbnf: `root ::= ${`${thinking} ${reply}`.trim()}\n${written.join('\n')}\n${rules}`,
+    triggers: shape.triggers,
+  };
 }
 
 function argumentsRule(index: number): string {
@@ -76,16 +48,31 @@ function argumentsRule(index: number): string {
 interface ToolSchemas {
   readonly schemas: readonly Tool['parameters'][];
   readonly answer?: unknown;
+  readonly format?: string;
 }
 
 /** The part that is the same in each turn of a conversation, and that is large if the tools are many. */
-const toolRules = memoized(8, function* ({ schemas, answer }: ToolSchemas) {
-  const named = schemas.map((parameters, index) => [argumentsRule(index), argumentsOf({ parameters })] as const);
-  const strict = answer === undefined ? {} : { answer: { schema: answer, mode: 'strict' } as const };
-  return yield* composeRules(
-    { ...Object.fromEntries(named), ...strict },
-    answer === undefined ? ['call', 'answer'] : ['call'],
+const toolRules = memoized(8, function* ({ schemas, answer, format = '' }: ToolSchemas) {
+  const shape = callShapes[format];
+  const made = schemas.map((parameters, index) => shape?.arguments?.(parameters, argumentsRule(index)));
+  const bodies = made.flatMap((rule, index) => (rule ? [[argumentsRule(index), rule.body] as const] : []));
+  const own = { ...shape?.rules, ...Object.fromEntries(bodies) };
+  const embedded = schemas.map((parameters, index) =>
+    made[index] ? made[index].schemas : { [argumentsRule(index)]: argumentsOf({ parameters }) },
   );
+  const strict = answer === undefined ? {} : { answer: { schema: answer, mode: 'strict' } as const };
+  const { rules, loosened } = yield* composeRules(Object.assign({}, ...embedded, strict), [
+    ...['call', 'item', ...(answer === undefined ? ['answer'] : [])],
+    ...Object.keys(own),
+  ]);
+  return {
+    rules:
+      rules +
+      Object.entries(own)
+        .map(([name, body]) => `${name} ::= ${body}\n`)
+        .join(''),
+    loosened,
+  };
 });
 
 /** A call up to its arguments, as in the grammar of call lists. */

@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { whole } from '../../core/slices.ts';
+import { accepts, machineOf } from '../../grammar/testing/recognise.ts';
 import type { Tool } from '../messages.ts';
 import { cutIntoPieces, halvesOf, textOf } from '../testing/fixtures/pieces.ts';
 import type { ToolEvent } from './bodies.ts';
+import { callGrammar } from './call-grammar.ts';
 import { type ToolFormat, toolFormatOf, toolFormats } from './formats.ts';
 
 const tools: readonly Tool[] = [
@@ -164,6 +167,17 @@ describe.each(toolFormats.map((format) => ({ name: format.name, format })))('$na
     expect(read(format, [one])).toEqual(look(''));
   });
 
+  test.skipIf(name === 'generic')('its grammar allows this call from its trigger on, of known tools only', () => {
+    const grammar = whole(callGrammar(name, { tools, parallel: true, before: '' }));
+    const machine = machineOf(grammar?.gbnf ?? '');
+    const call = one.replace('<|python_tag|>', '');
+    expect(accepts(machine, call)).toBe(true);
+    expect(accepts(machine, call.replaceAll('look', 'other'))).toBe(false);
+    expect(accepts(machine, call.replaceAll(/\bat\b/g, 'off'))).toBe(false);
+    expect(accepts(machine, `${call}, I say.`)).toBe(false);
+    expect(grammar?.triggers.some((trigger) => trigger.type === 'word' && call.startsWith(trigger.text))).toBe(true);
+  });
+
   test('reads two calls', () => {
     expect(read(format, [two])).toEqual({
       text: '',
@@ -212,9 +226,9 @@ describe.each(toolFormats.map((format) => ({ name: format.name, format })))('$na
     const words = [one, two, broken, 'Hm. ', '\n', '{', '"', '<', ...halvesOf(one), ...halvesOf(...tags)];
     fc.assert(
       fc.property(cutIntoPieces(textOf(...words)), (pieces) => {
-        const whole = read(format, [pieces.join('')]);
-        expect(read(format, pieces)).toEqual(whole);
-        expect(read(format, [...pieces.join('')])).toEqual(whole);
+        const uncut = read(format, [pieces.join('')]);
+        expect(read(format, pieces)).toEqual(uncut);
+        expect(read(format, [...pieces.join('')])).toEqual(uncut);
       }),
       { numRuns: 150 },
     );
