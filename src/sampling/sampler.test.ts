@@ -172,6 +172,11 @@ test('Sampler: banned, forbidden and end tokens are 8 below the lowest logit', (
   expect([...logits]).toEqual([-9, -9, -9, 2, -1]);
 });
 
+test('Sampler: end tokens are not banned by a grammar that decides where the text ends', () => {
+  const grammar = { keepAllowed: () => undefined, endsText: true };
+  expect(samplerOf({ temperature: 0 }, 3, { endTokens: [0], grammar }).pick(Float32Array.of(5, 4, 3), none, 0)).toBe(0);
+});
+
 test('Sampler: with many tokens, a ban chooses the token that a very low logit would', () => {
   const size = 5000;
   const row = (step: number) => Float32Array.from({ length: size }, (_, id) => Math.sin(id * (step + 1.3)) * 5);

@@ -9,6 +9,8 @@ import { rowScanFor } from './row-scan.ts';
 export interface GrammarFilter {
   /** Keeps the allowed candidates, in the same order; possibly none. Each is judged independently of the others. */
   keepAllowed(candidates: Candidates): void;
+  /** The grammar decides where the text ends: end tokens are not banned. */
+  readonly endsText?: boolean;
 }
 
 export interface SamplerOptions {
@@ -75,7 +77,8 @@ export class Sampler {
   }
 
   #forbid(logits: Float32Array, forbidden: readonly number[]): void {
-    const { endTokens = [], bannedTokens, logitBias, grammar } = this.options;
+    const { bannedTokens, logitBias, grammar } = this.options;
+    const endTokens = grammar?.endsText ? [] : (this.options.endTokens ?? []);
     const count = endTokens.length + bannedTokens.length + forbidden.length;
     if (count === 0) return;
     // If enough others are left, no sampler sees a forbidden token. Finding the lowest logit would read the whole row.

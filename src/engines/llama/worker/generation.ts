@@ -260,10 +260,12 @@ export class Generation {
   }
 
   #take(token: number, pieces: Piece[]): void {
-    const { vocabulary, request, stopTokens, output } = this.deps;
+    const { vocabulary, request, stopTokens, output, grammar } = this.deps;
     this.#sampled += 1;
     if (request.logprobs !== undefined) this.#pendingLogprobs.push(this.#describe(token, request.logprobs));
-    if (request.endTokens === 'stop' && vocabulary.isEnd(token)) {
+    // A banned end token is sampled only if the grammar allows nothing else.
+    const stops = request.endTokens === 'stop' || (request.endTokens === 'ban' && grammar?.begun);
+    if (stops && vocabulary.isEnd(token)) {
       const step = request.renderSpecial === true ? output.accept(token) : undefined;
       if (step?.type === 'text') this.#emit(step.text, pieces);
       this.#finish('end-token', pieces);

@@ -40,6 +40,16 @@ export class RequestGrammar implements GrammarFilter {
     if (!this.#watch) this.#text.keepAllowed(candidates);
   }
 
+  /** In effect, from the first token or from a trigger on. */
+  get begun(): boolean {
+    return this.#watch === undefined;
+  }
+
+  /** After its trigger, as a call does; a grammar from the first token may be meant to be followed up to the limit. */
+  get endsText(): boolean {
+    return this.begun && this.grammar.triggers !== undefined;
+  }
+
   /** Starts a request in the state that the last one left. */
   begin(): void {
     this.#beginning = { position: this.#text.position, waits: this.#watch !== undefined };

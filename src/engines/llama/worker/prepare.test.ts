@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Medium } from '../../../core/request.ts';
+import type { Grammar, Medium } from '../../../core/request.ts';
 import type { Piece } from '../messages.ts';
 import type { Projector } from './media/projector.ts';
 import { withFamilyPrefix } from './prepare.ts';
 import { chunk, readImage } from './testing/media.ts';
-import { evenly, workerWorld } from './testing/worker-world.ts';
+import { evenly, nextLetter, workerWorld } from './testing/worker-world.ts';
 
 const types = (pieces: readonly Piece[]) => pieces.map(({ type }) => type).filter((type) => type !== 'prompt-progress');
 const picture: Medium = { kind: 'image', base64: 'AAAA' };
@@ -253,6 +253,31 @@ describe('abort', () => {
     await world.settled();
     expect(types(world.pieces(1)).filter((type) => type === 'finish')).toHaveLength(1);
   });
+});
+
+test.each<[string, Grammar]>([
+  ['a grammar that is complete', { gbnf: 'root ::= "bcd"', retainState: false }],
+  [
+    'a call, although another may follow',
+    {
+      gbnf: 'root ::= "cd" ("e" "cd")*',
+      retainState: false,
+      triggers: [{ type: 'word', text: 'c' }],
+    },
+  ],
+])('a ban of end tokens does not go beyond %s', async (_, grammar) => {
+  // Behind a d the end is likelier than an e.
+  const world = workerWorld({
+    logits: (token) => {
+      const logits = nextLetter(token);
+      if (token === 'd'.charCodeAt(0)) logits[0] = 60;
+      return logits;
+    },
+  });
+  await world.begin(1, 'a', { maxTokens: 40, endTokens: 'ban', grammar });
+  await world.settled();
+  expect(world.text(1)).toBe('bcd');
+  expect(world.pieces(1).at(-1)).toMatchObject({ type: 'finish', cause: 'end-token' });
 });
 
 describe('cache reuse', () => {

@@ -142,7 +142,7 @@ function letters(addsBos: boolean, before: (text: string) => Promise<void>): Voc
 }
 
 /** Sure of the letter that follows in the alphabet. */
-function nextLetter(token: number): Float32Array {
+export function nextLetter(token: number): Float32Array {
   const logits = new Float32Array(size).fill(-50);
   logits[Math.min(size - 1, token + 1)] = 50;
   return logits;
