@@ -13,10 +13,9 @@ import { UsageLog } from '../src/keys/usage-log.ts';
 import { download, readSha256 } from '../src/library/download.ts';
 import { readFacts } from '../src/packs/built.ts';
 import { checkPackage } from '../src/packs/manifest.ts';
-import { LastModel } from '../src/store/last-model.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
-import { SavedDownloads } from '../src/store/saved-downloads.ts';
 import { SharedStory } from '../src/store/shared-story.ts';
+import { LastModel, SavedDownloads } from '../src/store/state-files.ts';
 import { SyncedRecords } from '../src/store/synced-records.ts';
 import { chatsOf } from '../web/src/conversations/sharing.ts';
 

@@ -1,8 +1,7 @@
 import { randomBytes, scrypt } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { checkVersion, versionKey } from '../core/file-version.ts';
 import { type KeyScope, keyScopes } from '../core/key-scopes.ts';
-import { AtomicFile, type AtomicFileOptions } from '../store/atomic-file.ts';
+import { AtomicFile, type AtomicFileOptions, versionedJson } from '../store/atomic-file.ts';
 
 /** The rules of a key, without the key itself. */
 export interface KeyRules {
@@ -66,7 +65,7 @@ export class KeyFile {
   constructor({ hash = hashKey, ...options }: KeyFileOptions) {
     this.#path = options.path;
     this.#hash = hash;
-    this.#file = new AtomicFile<readonly StoredKey[]>({ ...options, mostBytes, empty: [], decode, encode });
+    this.#file = new AtomicFile<readonly StoredKey[]>({ ...options, mostBytes, empty: [], ...form });
   }
 
   keys(): Promise<readonly StoredKey[]> {
@@ -77,7 +76,7 @@ export class KeyFile {
   async current(): Promise<readonly StoredKey[]> {
     if ((await stat(this.#path)).size > mostBytes) throw new Error('it is too large');
     const bytes = await readFile(this.#path);
-    return bytes.length === 0 ? [] : decode(bytes);
+    return bytes.length === 0 ? [] : form.decode(bytes);
   }
 
   /** Returns the key, which is stored nowhere. Throws `KeyExists`. */
@@ -103,14 +102,14 @@ export class KeyFile {
   }
 }
 
-function decode(bytes: Buffer): readonly StoredKey[] {
-  const content: unknown = JSON.parse(bytes.toString());
-  if (typeof content !== 'object' || content === null) throw new Error('it is no object');
-  checkVersion(content as Record<string, unknown>);
-  const { keys } = content as { keys?: unknown };
-  if (!Array.isArray(keys)) throw new Error('it has no list of keys');
-  return keys.map(storedKey);
-}
+const form = versionedJson<readonly StoredKey[]>(
+  ({ keys }) => {
+    if (!Array.isArray(keys)) throw new Error('it has no list of keys');
+    return keys.map(storedKey);
+  },
+  (keys) => ({ keys }),
+  2,
+);
 
 function storedKey(value: unknown): StoredKey {
   const key = (typeof value === 'object' && value !== null ? value : {}) as Partial<Record<keyof StoredKey, unknown>>;
@@ -126,8 +125,4 @@ function storedKey(value: unknown): StoredKey {
 
 export function isScope(value: unknown): value is KeyScope {
   return keyScopes.some((scope) => scope === value);
-}
-
-function encode(keys: readonly StoredKey[]): readonly Buffer[] {
-  return [Buffer.from(`${JSON.stringify({ [versionKey]: 1, keys }, undefined, 2)}\n`)];
 }

@@ -2,9 +2,9 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import type { ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
-import { checkVersion, versionKey } from '../core/file-version.ts';
+import { isObject } from '../core/json.ts';
 import { type DayUsage, noUsage, type UsageCounts } from '../core/usage.ts';
-import { AtomicFile, type AtomicFileOptions } from '../store/atomic-file.ts';
+import { AtomicFile, type AtomicFileOptions, versionedJson } from '../store/atomic-file.ts';
 import type { KeyRules } from './key-file.ts';
 
 /** Of one day, by client: `key NAME`, `password`, `address IP`, or `others` for addresses beyond the limit. */
@@ -38,7 +38,7 @@ export class UsageLog {
     this.#options = options;
     this.#limits = options.limits ?? { days: 100, clients: 500 };
     const file = { path, warn, now: () => new Date(now()), mostBytes: 64 * 2 ** 20, empty: new Map() };
-    this.#file = new AtomicFile<Days>({ ...file, decode, encode });
+    this.#file = new AtomicFile<Days>({ ...file, ...form });
   }
 
   /** Reads the file. One that cannot be read must not keep the server from starting. */
@@ -156,23 +156,20 @@ function countsBy(count: (field: keyof UsageCounts) => number): UsageCounts {
   return Object.fromEntries(fields.map((field) => [field, count(field)])) as unknown as UsageCounts;
 }
 
-function decode(bytes: Buffer): Days {
-  const content = objectOf(JSON.parse(bytes.toString()));
-  checkVersion(content);
+const form = versionedJson(daysIn, (days: Days) => ({ days: Object.fromEntries([...days].map(storedDay)) }));
+
+function daysIn(content: Readonly<Record<string, unknown>>): Days {
   const days = Object.entries(objectOf(content.days)).filter(([day]) => dayPattern.test(day));
   return new Map(days.map(([day, clients]) => [day, new Map(Object.entries(objectOf(clients)).map(countsIn))]));
 }
 
 /** Only what is not zero is stored. */
-function encode(days: Days): readonly Buffer[] {
-  const stored = [...days].map(([day, clients]) => {
-    const entries = [...clients].map(([client, counts]) => {
-      const used = fields.filter((field) => counts[field] !== 0);
-      return [client, Object.fromEntries(used.map((field) => [field, Number(counts[field].toFixed(3))]))];
-    });
-    return [day, Object.fromEntries(entries)];
+function storedDay([day, clients]: [string, Clients]) {
+  const entries = [...clients].map(([client, counts]) => {
+    const used = fields.filter((field) => counts[field] !== 0);
+    return [client, Object.fromEntries(used.map((field) => [field, Number(counts[field].toFixed(3))]))];
   });
-  return [Buffer.from(`${JSON.stringify({ [versionKey]: 1, days: Object.fromEntries(stored) })}\n`)];
+  return [day, Object.fromEntries(entries)];
 }
 
 function countsIn([client, value]: [string, unknown]): [string, UsageCounts] {
@@ -182,8 +179,8 @@ function countsIn([client, value]: [string, unknown]): [string, UsageCounts] {
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('it holds no usage');
-  return value as Readonly<Record<string, unknown>>;
+  if (!isObject(value)) throw new Error('it holds no usage');
+  return value;
 }
 
 const saveMilliseconds = 60_000;

@@ -27,7 +27,7 @@ import type { Arrival } from '../models/registry-source.ts';
 import { type ModelOffer, ModelRouter } from '../models/router.ts';
 import { modelPath } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import type { LastModel, ModelChoice } from '../store/last-model.ts';
+import type { LastModel, ModelChoice } from '../store/state-files.ts';
 import type { App, AppParts } from './app.ts';
 import { downloadOf } from './downloaded-model.ts';
 import type { ModelContext } from './model-context.ts';

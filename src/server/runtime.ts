@@ -32,8 +32,7 @@ import { RefusalLog, RequestLog, TaskLog } from '../observe/request-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Tracer } from '../observe/trace/tracer.ts';
 import { ownerAccess } from '../protocols/admin/owner.ts';
-import { LastModel, type ModelChoice } from '../store/last-model.ts';
-import { SavedDownloads } from '../store/saved-downloads.ts';
+import { LastModel, type ModelChoice, SavedDownloads } from '../store/state-files.ts';
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
 import type { FileLibrary } from './model-library.ts';
@@ -160,15 +159,17 @@ function lastModelFile(parts: RuntimeParts, { taskModels }: PreparedModel): Last
   const { port } = settings;
   const chosen = modelChoices.some((key) => given.has(key)) || givenModels(taskModels).length > 0;
   if (!served || !isManaged(settings) || port === 0 || chosen) return undefined;
-  const path = join(ownFolder('state'), `model-${port}.json`);
-  return new LastModel({ path, warn: (sentence) => terminal.line(sentence), now: () => new Date() });
+  return new LastModel(stateFile(`model-${port}`, terminal));
 }
 
 /** Named by the port, so that two servers do not resume the same download. */
 function savedDownloads({ port }: Settings, terminal: Terminal): SavedDownloads | undefined {
-  if (port === 0) return undefined;
-  const path = join(ownFolder('state'), `downloads-${port}.json`);
-  return new SavedDownloads({ path, warn: (sentence) => terminal.line(sentence), now: () => new Date() });
+  return port === 0 ? undefined : new SavedDownloads(stateFile(`downloads-${port}`, terminal));
+}
+
+function stateFile(name: string, terminal: Terminal) {
+  const path = join(ownFolder('state'), `${name}.json`);
+  return { path, warn: (sentence: string) => terminal.line(sentence), now: () => new Date() };
 }
 
 /** Whether models can be switched and downloaded: with `--admin`, or by the owner in the page. */

@@ -1,8 +1,9 @@
 import { open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { withFileLock } from '../core/file-lock.ts';
-import { NewerFile } from '../core/file-version.ts';
+import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
 import { isAlive } from '../core/is-alive.ts';
+import { isObject } from '../core/json.ts';
 import { Mutex } from '../core/mutex.ts';
 
 export interface AtomicFileOptions<Content> {
@@ -137,6 +138,25 @@ export class AtomicFile<Content> {
   #place(): Promise<string> {
     return realpath(this.#parts.path).catch(() => this.#parts.path);
   }
+}
+
+/** The form of a file that is a JSON object with the version of its format. `read` throws if the content is damaged. */
+export function versionedJson<Content>(
+  read: (content: Readonly<Record<string, unknown>>) => Content,
+  write: (content: Content) => object | undefined,
+  indent?: number,
+) {
+  return {
+    decode: (bytes: Buffer): Content => {
+      const content: unknown = JSON.parse(bytes.toString());
+      if (!isObject(content)) throw new Error('it is no object');
+      checkVersion(content);
+      return read(content);
+    },
+    encode: (content: Content): readonly Uint8Array[] => [
+      Buffer.from(`${JSON.stringify({ [versionKey]: 1, ...write(content) }, undefined, indent)}\n`),
+    ],
+  };
 }
 
 async function fingerprint(path: string): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { LastModel } from './last-model.ts';
+import { LastModel } from './state-files.ts';
 import { freshFolders } from './testing/folder.ts';
 
 const freshFolder = freshFolders();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { SavedDownload } from '../core/model-downloads.ts';
-import { SavedDownloads } from './saved-downloads.ts';
+import { SavedDownloads } from './state-files.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-saved-downloads-'));
 afterAll(() => rmSync(root, { recursive: true }));
