@@ -19,12 +19,13 @@ export async function bundle(from, to) {
     'main',
     ...modules.flatMap((name) => startedBy(name, readFileSync(join(from, name), 'utf8'))),
   ]);
-  await bundleModules(from, to, [...programs]);
+  const groups = modules.includes('server/app.ts') ? [serverFiles(from, [...programs])] : [];
+  await bundleModules(from, to, [...programs], groups);
 }
 
 /** Bundles these modules of a folder (`engines/host/parent`), each of which keeps its path and its exports. */
-export async function bundleModules(from, to, names) {
-  await write(from, to, Object.fromEntries(names.map((name) => [name, join(from, `${name}.ts`)])));
+export async function bundleModules(from, to, names, groups = []) {
+  await write(from, to, Object.fromEntries(names.map((name) => [name, join(from, `${name}.ts`)])), groups);
 }
 
 /** Imports a TypeScript module of this project into a script. */
@@ -45,9 +46,10 @@ export async function bundleScript(from, to) {
   await bundled.close();
 }
 
-async function write(from, to, input) {
+async function write(from, to, input, groups = []) {
   const bundled = await rolldown({
     input,
+    preserveEntrySignatures: 'allow-extension',
     platform: 'node',
     tsconfig: false,
     transform: { target: 'esnext' },
@@ -70,9 +72,47 @@ async function write(from, to, input) {
     // Node reads all of it at the start, and comments are a tenth.
     comments: { jsdoc: false },
     // Small modules that nearly all programs share: one file instead of dozens.
-    codeSplitting: { groups: [{ name: 'core', test: /[\\/]src[\\/]core[\\/]/ }] },
+    codeSplitting: { groups: [{ name: 'core', test: /[\\/]src[\\/]core[\\/]/ }, ...groups] },
   });
   await bundled.close();
+}
+
+/**
+ * One file for the modules that commands use too, one for the others that the server loads before its engine starts, and one for the rest
+ * of the server: Node takes about a millisecond for each file. What workers use is in none of them, and what the launcher and the reports
+ * use not in the last one, because they would read all of it.
+ */
+function serverFiles(from, programs) {
+  const path = (name) => join(from, `${name}.ts`);
+  const reports = ['server/report-commands', 'server/launcher'].map(path);
+  const sets = (moduleOf) => {
+    const reached = (modules, { later = false } = {}) => {
+      const paths = new Set(modules);
+      for (const one of paths) {
+        const { importedIds = [], dynamicallyImportedIds = [] } = moduleOf(one) ?? {};
+        for (const id of later ? [...importedIds, ...dynamicallyImportedIds] : importedIds) paths.add(id);
+      }
+      return paths;
+    };
+    const commands = moduleOf(path('server/commands'))?.dynamicallyImportedIds ?? [];
+    return {
+      workers: reached(programs.filter((name) => name !== 'main').map(path), { later: true }),
+      common: reached([path('main'), ...commands.filter((id) => !reports.includes(id))]),
+      starting: reached([path('main'), path('server/model-modes')]),
+      serving: reached([path('server/app'), path('server/routed-app')]),
+      others: reached(reports),
+    };
+  };
+  let known;
+  const name = (id, context) => {
+    known ??= sets((one) => context.getModuleInfo(one));
+    const { workers, common, starting, serving, others } = known;
+    if (workers.has(id) || !(starting.has(id) || serving.has(id))) return null;
+    if (common.has(id)) return 'main';
+    if (starting.has(id)) return 'start';
+    return others.has(id) ? null : 'server';
+  };
+  return { name, debugName: 'server', includeDependenciesRecursively: false };
 }
 
 /** The programs that a module names by their address, without the ending. */

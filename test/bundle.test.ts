@@ -84,6 +84,39 @@ test('bundle: a program that is started by URL keeps its path and shares common 
   expect(run('engines/worker/main.js')).toEqual(['worker 6']);
 });
 
+test('bundle: the server is one file before its engine starts and one afterwards, without what commands and workers use', async () => {
+  const { files, run } = await joined('server', {
+    'main.ts': `import { flag } from './flag.ts';
+if (process.argv.length > 9) void import('./server/commands.ts');
+else void import('./server/model-modes.ts').then(({ run }) => run(flag));`,
+    'flag.ts': `export const flag = { value: 'flag' }.value;`,
+    'server/commands.ts': `void import('./pull-command.ts');`,
+    'server/pull-command.ts': `import { file } from '../file.ts'; console.log(file);`,
+    'file.ts': `export const file = { value: 'file' }.value;`,
+    'server/model-modes.ts': `import { file } from '../file.ts'; import { engine } from '../engine.ts';
+export async function run(flag) { console.log(flag, file, engine, (await import('./app.ts')).app, (await import('./routed-app.ts')).routed); }`,
+    'engine.ts': `export const engine = new URL('./worker.js', import.meta.url).pathname.split('/').at(-1);`,
+    'worker.ts': `import { shared } from './shared.ts'; console.log(shared);`,
+    'shared.ts': `export const shared = { value: 'shared' }.value;`,
+    'server/app.ts': `import { shared } from '../shared.ts'; import { page } from '../page.ts'; export const app = shared + page;`,
+    'page.ts': `export const page = { value: 'page' }.value;`,
+    'server/routed-app.ts': `import { page } from '../page.ts'; export const routed = 'routed' + page;`,
+  });
+  expect(run('main.js')).toEqual(['flag file worker.js sharedpage routedpage']);
+  expect(run('worker.js')).toEqual(['shared']);
+  const parts = files.map((file) => file.replace(/^parts.|-[\w-]{8}(?=\.js$)/g, ''));
+  const entries = [
+    'app.js',
+    'commands.js',
+    'main.js',
+    'model-modes.js',
+    'pull-command.js',
+    'routed-app.js',
+    'worker.js',
+  ];
+  expect(parts.sort()).toEqual([...entries, 'main.js', 'server.js', 'shared.js', 'start.js'].sort());
+});
+
 test('bundle: packages stay external', async () => {
   const { run } = await joined('packages', {
     'main.ts': `import { sep } from 'node:path';

@@ -7,6 +7,7 @@ import type { DialectParts } from '../protocols/dialect.ts';
 import { bodyOf, type EndpointShape, type ModelEndpoint } from '../protocols/endpoint.ts';
 import { honoured, readFields, readName } from '../protocols/fields.ts';
 import type { RequestRecord } from './record.ts';
+import { redactor } from './redact.ts';
 import type { ReplayDialect } from './replay.ts';
 import type { RequestStore } from './store.ts';
 
@@ -39,12 +40,8 @@ export function inspectorEndpoints<Context extends DialectParts>({
   const allowed = (call: Call): void => {
     if (!mayAdminister(access, call)) throw new AppError('admin-only', {});
   };
-  const redactorFor = async () => {
-    const { redactor } = await import('./redact.ts');
-    return (record: RequestRecord) => redactor([...secrets, ...record.secrets]);
-  };
-  const shown = async (value: unknown, record: RequestRecord): Promise<Reply> =>
-    json((await redactorFor())(record)(value));
+  const redactFor = (record: RequestRecord) => redactor([...secrets, ...record.secrets]);
+  const shown = (value: unknown, record: RequestRecord): Reply => json(redactFor(record)(value));
   const found = (call: Call): { readonly record: RequestRecord; readonly action: string | undefined } => {
     allowed(call);
     const [id = '', ...rest] = call.path.slice(call.path.lastIndexOf(`${path}/`) + path.length + 1).split('/');
@@ -57,7 +54,6 @@ export function inspectorEndpoints<Context extends DialectParts>({
     adminReadRow(path, 'The last requests that --inspect keeps, the newest first.', async (call) => {
       allowed(call);
       const { summaryOf } = await import('./view.ts');
-      const redactFor = await redactorFor();
       // All else of a summary is made by the server.
       const requests = store.list().map((record) => {
         const { path: sent, program, ...summary } = summaryOf(record);

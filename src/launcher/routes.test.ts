@@ -87,7 +87,10 @@ function world(settings: Partial<Settings> = {}) {
   };
   const endpoints = [
     ...launcherEndpoints(session, bench),
-    ...sessionEndpoints(session, hubEndpoints({ access: { enabled: true, password: undefined }, library })),
+    ...sessionEndpoints(
+      session,
+      hubEndpoints({ access: { enabled: true, password: undefined }, library: async () => library }),
+    ),
     ...pageEndpoints(
       session,
       () => {

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { withFileLock } from '../core/file-lock.ts';
 import type { LayerProgress } from '../core/models-view.ts';
+import { fileHash } from './file-hash.ts';
 import { deletePart, readMark, sizeOf, writeMark } from './part-file.ts';
 import { fetchChunks, plannedChunks, type RangeParts } from './ranges.ts';
 import { ask, DownloadError, type Outcome, persistently, receive } from './transfer.ts';
@@ -126,22 +126,6 @@ async function check({ expected, target }: Wanted, part: string, signal: AbortSi
   throw new DownloadError(
     `the ${expected.algorithm} of what came is ${digest.toString('hex')}, not ${expected.digest.toString('hex')}; nothing of it is kept (${target})`,
   );
-}
-
-export async function fileHash(
-  path: string,
-  algorithm: 'sha256' | 'sha512',
-  progress: (bytes: number) => void = () => {},
-  signal?: AbortSignal,
-): Promise<Buffer> {
-  const hash = createHash(algorithm);
-  let done = 0;
-  for await (const piece of createReadStream(path, { highWaterMark: 1 << 20, signal })) {
-    hash.update(piece as Buffer);
-    done += (piece as Buffer).length;
-    progress(done);
-  }
-  return hash.digest();
 }
 
 export interface Expected {

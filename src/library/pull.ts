@@ -7,11 +7,11 @@ import {
   type DownloadParts,
   download,
   type Expected,
-  fileHash,
   mustNotExist,
   readIntegrity,
   withTargetLock,
 } from './download.ts';
+import { fileHash } from './file-hash.ts';
 import { plainFileName } from './file-name.ts';
 import type { Hub } from './hub/access.ts';
 import type { HubParts } from './hub/request.ts';

@@ -1,13 +1,20 @@
 import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
+import type { Settings } from '../config/flags.ts';
 import type { ReloadTarget } from '../config/load.ts';
+import { ownFolder } from '../core/data-folder.ts';
 import { nameKey, uniqueNames } from '../core/model-names.ts';
 import { ollamaFileName } from '../library/ollama/name.ts';
 
 /** What may be swapped in, beside the files of the folder. */
 export const initialModel = 'initial_model';
 export const unloadModel = 'unload_model';
+
+/** The folder whose models and configs can be switched to: with `--admin` the working directory by default. */
+export function modelsFolder({ admin, admindir }: Settings): string {
+  return admindir || (admin ? '.' : ownFolder('models'));
+}
 
 const endings = /\.(kcpps|kcppt|gguf)$/i;
 

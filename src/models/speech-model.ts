@@ -9,7 +9,6 @@ import type { EngineObserver } from '../engines/host/engine-process.ts';
 import { fliteVoices, SpeechHost, type SpeechOptions } from '../engines/speech/host.ts';
 import { findVoicesPack, type KokoroFiles } from '../engines/speech/kokoro/pack.ts';
 import { kokoroVoices } from '../engines/speech/kokoro/voices.ts';
-import { espeakFolders, readVoiceModel } from '../engines/speech/sherpa/voice-model.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineConsole } from './engine-console.ts';
 import type { EnginePackages } from './engine-packages.ts';
@@ -114,8 +113,11 @@ function fliteModel(
 function voiceModel(settings: Settings, terminal: Terminal): SpeechModel {
   const path = resolve(settings.ttsmodel);
   const name = basename(path).replace(/\.onnx$/i, '');
-  const folders = espeakFolders(process.platform, process.env);
-  const read = () => readVoiceModel({ path, second: settings.ttswavtokenizer, espeakFolders: folders });
+  const read = async () => {
+    const { espeakFolders, readVoiceModel } = await import('../engines/speech/sherpa/voice-model.ts');
+    const folders = espeakFolders(process.platform, process.env);
+    return readVoiceModel({ path, second: settings.ttswavtokenizer, espeakFolders: folders });
+  };
   const threads = engineThreads(settings.ttsthreads, settings);
   const { failed: _, ...lines } = speechConsole(name, terminal);
   // The caller that loads a given model reports the failure.

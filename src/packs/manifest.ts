@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join, relative, sep } from 'node:path';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
-import { fileHash } from '../library/download.ts';
+import { fileHash } from '../library/file-hash.ts';
 import type { PackPackage } from './catalogue.ts';
 
 /** Size and SHA-256 of each file of an installed package, by its path with forward slashes. */

@@ -83,7 +83,8 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         {
           modelFile: describeModelFile,
           now: () => performance.now(),
-          download: (name, call) => (mayAdminister(admin, call) ? library?.download(name, call.signal) : undefined),
+          download: async (name, call) =>
+            mayAdminister(admin, call) ? (await library?.())?.download(name, call.signal) : undefined,
         },
         server,
       ),
@@ -160,9 +161,10 @@ function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'en
 
 /** A path of two dialects is answered in the one whose fields it is sent. */
 function withSharedPaths<Context>(endpoints: readonly ModelEndpoint<Context>[]): ModelEndpoint<Context>[] {
+  const shared = endpoints.filter((endpoint) => endpoint.shared);
   return endpoints.map((endpoint) => {
     const { method, path } = endpoint;
-    const ours = endpoints.find((one) => one.method === method && one.shared?.path === path);
+    const ours = shared.find((one) => one.method === method && one.shared?.path === path);
     return ours ? answeringBoth(endpoint, ours) : endpoint;
   });
 }

@@ -76,7 +76,8 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
   });
   // The session guards these endpoints.
   const access = { enabled: true, password: undefined };
-  const library = modelLibrary(settings, undefined, async () => ({ mainBytes: 0, cards: [] }));
+  const models = modelLibrary(settings, undefined, async () => ({ mainBytes: 0, cards: [] }));
+  const library = async () => models;
   const tellAddress = (): void => {
     session.renew();
     terminal.line(`The launcher is at ${address()}`);

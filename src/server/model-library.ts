@@ -17,7 +17,7 @@ import { knownPlaces, type Place } from '../library/places.ts';
 import { pull } from '../library/pull.ts';
 import { readSource, type Source, sourceName } from '../library/source.ts';
 import { noVariant, variantsOf } from '../library/variants.ts';
-import { adminFiles, isModelFile } from '../models/admin-options.ts';
+import { adminFiles, isModelFile, modelsFolder } from '../models/admin-options.ts';
 import { type HubMachine, type HubModelFiles, hubFiles, readHubModel } from '../models/hub-files.ts';
 import { modelFileFacts } from './model-file-facts.ts';
 import { askNpm } from './npm-package.ts';
@@ -43,11 +43,6 @@ export interface FileLibrary extends ModelLibrary {
   readonly downloads: Downloads;
   /** The listed model file with this path. */
   find(path: string): Promise<FoundFile | undefined>;
-}
-
-/** The folder whose models and configs can be switched to: with `--admin` the working directory by default. */
-export function modelsFolder({ admin, admindir }: Settings): string {
-  return admindir || (admin ? '.' : ownFolder('models'));
 }
 
 /** The library of a server with these settings. */

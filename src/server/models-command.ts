@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { byteSize } from '../core/readable.ts';
 import { describeGguf } from '../gguf/describe.ts';
 import { readGguf } from '../gguf/gguf.ts';
-import { fileHash } from '../library/download.ts';
+import { fileHash } from '../library/file-hash.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type ModelFacts, meantModel, modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';

@@ -17,6 +17,7 @@ import {
   initialModel,
   isModelFile,
   listedFile,
+  modelsFolder,
   optionNames,
   unloadModel,
 } from '../models/admin-options.ts';
@@ -29,9 +30,8 @@ import { modelPath } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { LastModel, ModelChoice } from '../store/state-files.ts';
 import type { App, AppParts } from './app.ts';
-import { downloadOf } from './downloaded-model.ts';
 import type { ModelContext } from './model-context.ts';
-import { type FileLibrary, modelsFolder } from './model-library.ts';
+import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
 import { saveConfig } from './saved-config.ts';
 import { slowModelAdvice } from './slow-model.ts';
@@ -43,8 +43,8 @@ export interface RoutedParts {
   readonly terminal: Terminal;
   /** The models of remote backends, by name. */
   readonly remoteModels?: (() => readonly ModelOffer[]) | undefined;
-  /** The models on this machine, with `--admin`. */
-  readonly library?: FileLibrary | undefined;
+  /** Loads the library of the models on this machine, where they are managed. */
+  readonly library?: (() => Promise<FileLibrary>) | undefined;
   /** Where the model that was switched to is remembered. */
   readonly lastModel?: Pick<LastModel, 'write'> | undefined;
   /** The settings of a model where flags leave them open; of a file that may be a download, with its projector. */
@@ -111,7 +111,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     base?: string,
     { called, under, load = loads.get(option) ?? {}, again = false }: PrepareOptions = {},
   ): Promise<PreparedModel> {
-    const found = (await listFiles()).includes(option) ? undefined : await library?.find(option);
+    const found = (await listFiles()).includes(option) ? undefined : await (await library?.())?.find(option);
     const target = found ? ({ type: 'model', path: found.path } as const) : await adminTarget(folder, option, links);
     if (!target) throw new AppError('model-not-found', { model: option });
     const own = loadLayer(load);
@@ -234,8 +234,9 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     const model = router.defaultModel;
     const { file } = model;
     if (!file || model.name !== name) return;
+    const { downloadOf } = await import('./downloaded-model.ts');
     const repository = downloadOf(file.path)?.id;
-    const files = (id: string) => library?.files(id, undefined, AbortSignal.timeout(adviceMs));
+    const files = async (id: string) => (await library?.())?.files(id, undefined, AbortSignal.timeout(adviceMs));
     const text = await slowModelAdvice({ name, tokensPerSecond, bytes: file.shape.sizeBytes, repository, files });
     advice = { model, text };
     terminal.line(text);

@@ -111,7 +111,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       // The answer is sent first.
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
     });
-  const { app, restore, library } = await routedApp(parts, {
+  const { app, restore, resumeDownloads } = await routedApp(parts, {
     ...{ model, pool, registry, lastModel, loads: choice?.loads, build },
   });
   const engine =
@@ -140,7 +140,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   }
   return {
     ...{ app, engine, registry, stop, exit },
-    resumeDownloads: () => void library?.downloads.restore(),
+    resumeDownloads: () => void resumeDownloads?.(),
     get model() {
       return engine.model();
     },
@@ -307,18 +307,18 @@ interface RoutedOptions {
 async function routedApp(
   { settings, given, terminal, served }: RuntimeParts,
   { model, pool, registry, lastModel, loads, build }: RoutedOptions,
-): Promise<Pick<RoutedApp, 'app'> & Partial<RoutedApp> & { readonly library?: FileLibrary | undefined }> {
+): Promise<Pick<RoutedApp, 'app'> & Partial<RoutedApp> & { readonly resumeDownloads?: () => Promise<void> }> {
   const several = pool !== undefined && (model.file !== undefined || pool.models().length > 1);
   const managed = isManaged(settings);
   if (served && (managed || settings.routermode || several)) {
     const { createRoutedApp } = await import('./routed-app.ts');
-    const { remoteOffers } = await import('../models/remote-models.ts');
     const remoteModels =
-      pool && (settings.routermode || several) ? remoteOffers({ settings, given, pool }, terminal) : undefined;
-    const { modelLibrary } = await import('./model-library.ts');
-    const library = managed
-      ? modelLibrary(settings, savedDownloads(settings, terminal), () => heldMemory(registry))
-      : undefined;
+      pool && (settings.routermode || several)
+        ? (await import('../models/remote-models.ts')).remoteOffers({ settings, given, pool }, terminal)
+        : undefined;
+    const saved = savedDownloads(settings, terminal);
+    let library: Promise<FileLibrary> | undefined;
+    const loadLibrary = () => (library ??= libraryOf(settings, saved, registry));
     const routed = await createRoutedApp({
       initial: { settings, given },
       first: model,
@@ -326,16 +326,31 @@ async function routedApp(
       terminal,
       build,
       remoteModels,
-      library,
+      library: managed ? loadLibrary : undefined,
       lastModel,
       loads,
       settle: (running, file, downloaded) => settle(running, file, { registry, terminal, downloaded }),
     });
-    return { ...routed, library };
+    const resumeDownloads = async (): Promise<void> => {
+      if (managed && ((await saved?.read()) ?? []).length > 0) await loadLibrary();
+    };
+    return { ...routed, resumeDownloads };
   }
   const names = [model.name, ...specsOf(model.taskModels).map((spec) => spec.name)];
   for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);
   return { app: build() };
+}
+
+/** Loaded on first use: most runs of a server neither list nor download models. It goes on with the downloads of the last run. */
+async function libraryOf(
+  settings: Settings,
+  saved: SavedDownloads | undefined,
+  registry: Registry,
+): Promise<FileLibrary> {
+  const { modelLibrary } = await import('./model-library.ts');
+  const library = modelLibrary(settings, saved, () => heldMemory(registry));
+  void library.downloads.restore();
+  return library;
 }
 
 async function heldMemory(registry: Registry): Promise<HeldMemory> {

@@ -40,8 +40,8 @@ export interface ServiceParts {
   /** The models that can be loaded and swapped, where that is possible. */
   readonly models?: ModelsView;
   readonly memory?: ModelMemory;
-  /** The models on this machine, with `--admin`. */
-  readonly library?: ModelLibrary | undefined;
+  /** Loads the library of the models on this machine, where they are managed. */
+  readonly library?: (() => Promise<ModelLibrary>) | undefined;
   /** The servers of `--mcpfile`. */
   readonly tools?: ToolServers | undefined;
   /** With `--admin` only. */

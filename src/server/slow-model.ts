@@ -26,14 +26,14 @@ interface SlowModel {
   readonly bytes: number;
   /** Its repository on the hub, if it was downloaded from there. */
   readonly repository: string | undefined;
-  readonly files: (repository: string) => Promise<HubFiles> | undefined;
+  readonly files: (repository: string) => Promise<HubFiles | undefined>;
 }
 
 /** Which smaller file would be faster, in a line. */
 export async function slowModelAdvice(model: SlowModel): Promise<string> {
   const { name, tokensPerSecond, bytes, repository } = model;
   const found = `${name} writes ${tokensPerSecond.toFixed(1)} tokens a second on this computer.`;
-  const listed = repository === undefined ? undefined : await model.files(repository)?.catch(() => undefined);
+  const listed = repository === undefined ? undefined : await model.files(repository).catch(() => undefined);
   const file = listed && fasterFile(listed.files, bytes, tokensPerSecond);
   if (!file) return `${found} A smaller model would be faster: parley search lists those that suit this computer.`;
   const sizes = `${byteSize(file.bytes)} instead of ${byteSize(bytes)}`;

@@ -31,7 +31,7 @@ function world() {
   });
   const models = { list: async () => [listed('ready', '/m/b.gguf'), listed('unloaded', '/m/c.gguf')] };
   const access = { enabled: true, password: 'key' };
-  const services = { access, library: { downloads, remove }, models };
+  const services = { access, library: async () => ({ downloads, remove }), models };
   const endpoints = [...downloadEndpoints(services), deletionEndpoint(services)];
   const text = { state: () => ({ type: 'ready', model: { path: '/m/a.gguf' } }) as TextState };
   const ask = async (method: string, path: string, body?: object, authorization = 'Bearer key') => {

@@ -9,7 +9,7 @@ import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './acces
 
 interface DownloadServices {
   readonly access: AdminAccess;
-  readonly library?: Pick<ModelLibrary, 'downloads' | 'remove'> | undefined;
+  readonly library?: (() => Promise<Pick<ModelLibrary, 'downloads' | 'remove'>>) | undefined;
   readonly models?: Pick<ModelsView, 'list'> | undefined;
 }
 
@@ -27,9 +27,9 @@ const noModel =
   'This is not the name of a model. Use owner/name, owner/name:Q4_K_M or the address of its page or file (https).';
 const noDownload = 'There is no such download.';
 
-function allowedLibrary({ access, library }: DownloadServices, call: Call) {
+async function allowedLibrary({ access, library }: DownloadServices, call: Call) {
   if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
-  return library;
+  return library();
 }
 
 export function deletionEndpoint(services: DownloadServices): ModelEndpoint<DownloadContext> {
@@ -37,7 +37,7 @@ export function deletionEndpoint(services: DownloadServices): ModelEndpoint<Down
     '/api/admin/models/delete',
     'Delete a model of the models folder with all that belongs to it. One that is loaded is not deleted.',
     async (call, { text }: DownloadContext): Promise<Reply> => {
-      const { remove } = allowedLibrary(services, call);
+      const { remove } = await allowedLibrary(services, call);
       const { filename } = readFields(deleteFields, await bodyOf(call));
       try {
         await remove(filename, await loadedFiles(text, services.models));
@@ -61,7 +61,7 @@ export function downloadEndpoints({ access, library }: DownloadServices): PlainE
       path,
       summary,
       async (call): Promise<Reply> => {
-        const { downloads } = allowedLibrary({ access, library }, call);
+        const { downloads } = await allowedLibrary({ access, library }, call);
         const { model: name } = readFields(downloadFields, await bodyOf(call));
         try {
           const answer = await change(downloads, name);
@@ -78,7 +78,9 @@ export function downloadEndpoints({ access, library }: DownloadServices): PlainE
       '/api/admin/downloads',
       'The downloads of models: those of now, and the unfinished ones.',
       async (call) =>
-        json({ downloads: (await allowedLibrary({ access, library }, call).downloads.list()).map(downloadEntry) }),
+        json({
+          downloads: (await (await allowedLibrary({ access, library }, call)).downloads.list()).map(downloadEntry),
+        }),
     ),
     changing(
       '/api/admin/downloads',

@@ -6,7 +6,7 @@ import { type AdminAccess, adminReadRow, mayAdminister } from './access.ts';
 
 export interface HubServices {
   readonly access: AdminAccess;
-  readonly library?: Pick<ModelLibrary, 'list' | 'search' | 'files'> | undefined;
+  readonly library?: (() => Promise<Pick<ModelLibrary, 'list' | 'search' | 'files'>>) | undefined;
   /** The models that are recommended for this computer. */
   readonly recommended?: (() => Promise<Recommendations>) | undefined;
 }
@@ -21,7 +21,7 @@ export function hubEndpoints({ access, library, recommended }: HubServices): Pla
       const cursor = query.get('cursor') ?? undefined;
       try {
         const search = { words: query.get('q') ?? '', order, count: searchCount, cursor };
-        const { models: found, next } = await library.search(search, call.signal);
+        const { models: found, next } = await (await library()).search(search, call.signal);
         return json({ models: found, next: next ?? null });
       } catch (error) {
         return json({ success: false, error: `The hub could not be searched: ${(error as Error).message}.` }, 502);
@@ -33,7 +33,7 @@ export function hubEndpoints({ access, library, recommended }: HubServices): Pla
       async (call: Call) => {
         if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
         const context = Number(call.query.get('context') || Number.NaN);
-        const files = library.files(
+        const files = (await library()).files(
           call.query.get('model') ?? '',
           Number.isSafeInteger(context) && context > 0 ? context : undefined,
           call.signal,

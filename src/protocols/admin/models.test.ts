@@ -199,7 +199,7 @@ describe('/api/admin/search', () => {
       searches.push(wanted);
       return { models: [found], next: 'two' };
     };
-    const services = { library: { list: async () => [], search, files: unlisted } };
+    const services = { library: async () => ({ list: async () => [], search, files: unlisted }) };
     const answer = await ask(path, { services, query: 'q=foo+4b&sort=likes&cursor=one' }, 'Bearer key');
     expect(answer).toMatchObject({ models: [{ id: 'acme/foo', likes: null, licence: 'mit' }], next: 'two' });
     expect(searches).toEqual([{ words: 'foo 4b', order: 'likes', count: 20, cursor: 'one' }]);
@@ -209,14 +209,14 @@ describe('/api/admin/search', () => {
     const search = () => Promise.reject(new Error('cannot reach hub.example'));
     const answer = await ask(
       path,
-      { services: { library: { list: async () => [], search, files: unlisted } } },
+      { services: { library: async () => ({ list: async () => [], search, files: unlisted }) } },
       'Bearer key',
     );
     expect(answer).toEqual({ success: false, error: 'The hub could not be searched: cannot reach hub.example.' });
   });
 
   test('is for administrators only', async () => {
-    const services = { library: { list: async () => [], search: unsearched, files: unlisted } };
+    const services = { library: async () => ({ list: async () => [], search: unsearched, files: unlisted }) };
     await expect(ask(path, { services })).rejects.toThrow(AppError);
   });
 });
@@ -238,7 +238,7 @@ describe('/api/admin/search/files', () => {
       asked.push(parameters.slice(0, 2));
       return found;
     };
-    const services = { library: { list: async () => [], search: unsearched, files } };
+    const services = { library: async () => ({ list: async () => [], search: unsearched, files }) };
     const query = 'model=acme/foo@v1&context=8192';
     expect(await ask(path, { services, query }, 'Bearer key')).toMatchObject({
       ...{ model: 'acme/foo', supported: true, trained_context: 40_960, projector: { bytes: 9 }, draft: null },
@@ -254,14 +254,18 @@ describe('/api/admin/search/files', () => {
   test('says why it failed, and refuses what is no model', async () => {
     const files = () => Promise.reject(new Error('cannot reach hub.example'));
     const library = { list: async () => [], search: unsearched, files };
-    const answer = await ask(path, { services: { library }, query: 'model=acme/foo' }, 'Bearer key');
+    const answer = await ask(
+      path,
+      { services: { library: async () => library }, query: 'model=acme/foo' },
+      'Bearer key',
+    );
     expect(answer).toEqual({ success: false, error: 'The files cannot be listed: cannot reach hub.example.' });
-    const services = { library: { ...library, files: unlisted } };
+    const services = { library: async () => ({ ...library, files: unlisted }) };
     await expect(ask(path, { services, query: 'model=x' }, 'Bearer key')).rejects.toThrow('model must be owner/name');
   });
 
   test('is for administrators only', async () => {
-    const services = { library: { list: async () => [], search: unsearched, files: unlisted } };
+    const services = { library: async () => ({ list: async () => [], search: unsearched, files: unlisted }) };
     await expect(ask(path, { services })).rejects.toThrow(AppError);
   });
 });
@@ -269,7 +273,7 @@ describe('/api/admin/search/files', () => {
 test('/api/admin/recommended: what is recommended for this computer, for administrators only', async () => {
   const models = [{ purpose: 'chat', name: 'Foo', model: 'acme/foo:Q4_K_M' } as Recommendation];
   const services = {
-    library: { list: async () => [], search: unsearched, files: unlisted },
+    library: async () => ({ list: async () => [], search: unsearched, files: unlisted }),
     recommended: async () => ({ date: '2026-10', memoryBytes: 8e9, models }),
   };
   await expect(ask('/api/admin/recommended', { services })).rejects.toThrow(AppError);
@@ -280,7 +284,9 @@ test('/api/admin/recommended: what is recommended for this computer, for adminis
 test('/api/admin/models: lists the library for administrators only', async () => {
   const entry = { option: 'b.gguf', name: 'b.gguf', type: 'model', program: undefined, facts } as const;
   const config = { option: 'c.kcpps', name: 'c.kcpps', type: 'config', program: undefined, facts: undefined } as const;
-  const services = { library: { list: async () => [entry, config], search: unsearched, files: unlisted } };
+  const services = {
+    library: async () => ({ list: async () => [entry, config], search: unsearched, files: unlisted }),
+  };
   expect(await ask('/api/admin/models', { services })).toEqual({ models: [] });
   const { models } = await ask('/api/admin/models', { services }, 'Bearer key');
   expect(models).toMatchObject([

@@ -82,7 +82,7 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
       '/api/admin/models',
       'The models and configs on this machine, for reload_config.',
       async (call: Call) => {
-        const found = mayAdminister(access, call) ? await library?.list() : undefined;
+        const found = mayAdminister(access, call) ? await (await library?.())?.list() : undefined;
         return json({ models: (found ?? []).map(libraryEntry) });
       },
     ),

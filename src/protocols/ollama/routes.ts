@@ -17,7 +17,7 @@ export interface OllamaParts extends DialectParts, ModelParts, EmbeddingsParts {
 
 export interface OllamaServices extends ModelFileParts {
   /** The download of a model file for a client that may do so; undefined for other names and clients. */
-  readonly download?: (name: string, call: Call) => ModelDownload | undefined;
+  readonly download?: (name: string, call: Call) => Promise<ModelDownload | undefined>;
 }
 
 export function ollamaEndpoints(files: OllamaServices, server: DialectServices) {
@@ -90,7 +90,7 @@ async function pull(
   const { stream } = fields;
   const notices = ignoredHeader(pullFields, body);
   const { text, modelName } = parts;
-  const download = (await isUsable(name, parts)) ? undefined : startDownload?.(name, call);
+  const download = (await isUsable(name, parts)) ? undefined : await startDownload?.(name, call);
   if (download) return stream ? progressLines(download, notices) : downloaded(download, notices);
   const state = text.state().type;
   if (state === 'none' || state === 'failed') {
