@@ -16,7 +16,7 @@ const names = [
 ];
 const [
   { configurationDocument },
-  { accessTable, fillFields, fillMetrics, fillPaths, fillRecommended, pageOf },
+  { accessTable, fillAgents, fillFields, fillMetrics, fillPaths, fillRecommended, pageOf },
   { fieldTables },
   { builtApp },
   { fillFigures, speedPlot },
@@ -30,6 +30,7 @@ write('docs/configuration.md', configurationDocument());
 const app = await builtApp();
 write('docs/security.md', fillPaths(read('docs/security.md'), accessTable(app)));
 write('docs/monitoring.md', fillMetrics(read('docs/monitoring.md')));
+write('docs/agents.md', fillAgents(read('docs/agents.md')));
 write('docs/models.md', fillRecommended(read('docs/models.md')));
 const figures = JSON.parse(read('bench/figures.json'));
 write('docs/performance.md', fillFigures(read('docs/performance.md'), figures));

@@ -29,6 +29,7 @@ const commandNames: readonly CommandName[] = [
   'search',
   'pull',
   'pack',
+  'launch',
   'keys',
   'doctor',
   'licenses',

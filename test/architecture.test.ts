@@ -24,6 +24,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   keys: ['core', 'store'],
   search: ['core', 'http', 'patterns'],
   library: ['core', 'gguf'],
+  agents: ['core'],
   packs: ['core', 'library'],
   mcp: ['core'],
   observe: ['core', 'config'],

@@ -1,3 +1,4 @@
+import { agents } from '../../src/agents/catalogue.ts';
 import type { EndpointFidelity, FieldFidelity } from '../../src/core/fidelity.ts';
 import { keyScopes } from '../../src/core/key-scopes.ts';
 import type { Recommendation } from '../../src/core/models-view.ts';
@@ -106,6 +107,21 @@ export function fillRecommended(page: string): string {
     '| --- | --- | --- | --- | --- | --- | --- |',
   ];
   return fillPage(page, 'recommended', [`State: ${recommendedDate}.`, '', ...head, ...rows].join('\n'));
+}
+
+/** docs/agents.md with the table of agents. */
+export function fillAgents(page: string): string {
+  const rows = Object.entries(agents).map(([name, { title, api, install, tested, promptTokens, config }]) => [
+    title,
+    `\`parley launch ${name}\``,
+    api,
+    String(promptTokens),
+    config ? 'yes' : 'no',
+    tested === undefined ? 'not run; settings by its documentation' : `run, ${tested}`,
+    install.startsWith('see ') ? install : `\`${install}\``,
+  ]);
+  const head = ['Agent', 'Start', 'API', 'Instructions (tokens)', '`--config`', 'Tested', 'Install'];
+  return fillPage(page, 'agents', table(head, rows).join('\n'));
 }
 
 /** The page under docs/apis/ that documents an endpoint. */

@@ -23,6 +23,7 @@ const usage = `Usage: parley [model.gguf] [port] [flags]
        parley rm NAME            delete a model
        parley search WORDS       find models on the hub
        parley pull SOURCE        download a model
+       parley launch AGENT       start a coding agent
        parley pack add NAME      download an engine
        parley pack build cuda    compile an engine
        parley pack verify        check downloaded engines

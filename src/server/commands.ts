@@ -51,6 +51,16 @@ const commands = {
     const { packCommand } = await import('./pack-command.ts');
     return packCommand({ words, ...downloading(stops), folder: ownFolder('packs') });
   },
+  launch: async ({ words }: CommandParts) => {
+    const { launchCommand } = await import('./launch-command.ts');
+    const { startServer } = await import('./child-server.ts');
+    const system = thisSystem();
+    return launchCommand({
+      ...{ words, system, terminal: ownTerminal(), places: knownPlaces(system), ask: asking(), signals: process },
+      backups: join(ownFolder('config'), 'agents'),
+      startServer: (flags) => startServer(flags, { detached: true }),
+    });
+  },
   keys: async ({ words }: CommandParts) => {
     const { keysCommand } = await import('./keys-command.ts');
     const file = join(ownFolder('config'), 'keys.json');

@@ -10,11 +10,10 @@ interface World {
   readonly trainedContext?: number;
   readonly free?: number;
   readonly cards?: readonly number[];
-  readonly wanted?: number;
 }
 
 /** A model of 4 GiB with 64 KiB of cache per token. It needs 5 GiB with the default context. */
-async function fit({ own = {}, trainedContext = 131_072, free = 5 + 4, cards = [], wanted }: World = {}) {
+async function fit({ own = {}, trainedContext = 131_072, free = 5 + 4, cards = [] }: World = {}) {
   const shape = { architecture: 'qwen3', layers: 28, trainedContext, sizeBytes: 4 * gib, cacheBytesPerToken: 65_536 };
   const running = { settings: { ...defaultSettings, ...own }, given: new Set(Object.keys(own) as FlagKey[]) };
   let probes = 0;
@@ -22,10 +21,7 @@ async function fit({ own = {}, trainedContext = 131_072, free = 5 + 4, cards = [
     probes += 1;
     return { mainBytes: free * gib, cardBytes: cards.map((card) => card * gib) };
   };
-  const fitted = await fittedContext(running, { path: 'm.gguf', shape } as ModelFile, {
-    memory,
-    ...(wanted !== undefined && { wanted }),
-  });
+  const fitted = await fittedContext(running, { path: 'm.gguf', shape } as ModelFile, { memory });
   return { ...fitted, probes };
 }
 
@@ -71,10 +67,10 @@ describe('fittedContext', () => {
     expect((await fit({ own: { routermode: true } })).size).toBe(24_576);
   });
 
-  test('a wanted size takes more of the memory, and never less than without it', async () => {
-    expect((await fit({ wanted: 65_536 })).size).toBe(49_152);
-    expect((await fit({ wanted: 65_536, free: 5 + 6 })).size).toBe(65_536);
-    expect((await fit({ wanted: 65_536, free: 1000 })).size).toBe(131_072);
-    expect((await fit({ wanted: 65_536, trainedContext: 40_960, free: 1000 })).size).toBe(40_960);
+  test('--targetcontext takes more of the memory, and never less than without it', async () => {
+    expect((await fit({ own: { targetcontext: 65_536 } })).size).toBe(49_152);
+    expect((await fit({ own: { targetcontext: 65_536 }, free: 5 + 6 })).size).toBe(65_536);
+    expect((await fit({ own: { targetcontext: 65_536 }, free: 1000 })).size).toBe(131_072);
+    expect((await fit({ own: { targetcontext: 65_536 }, trainedContext: 40_960, free: 1000 })).size).toBe(40_960);
   });
 });

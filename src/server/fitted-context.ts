@@ -14,8 +14,6 @@ const agentShares: ContextShares = { cards: 9 / 10, main: 1 / 2 };
 interface ContextOptions {
   /** Asked only if there is something to choose: looking for graphics cards starts a process. */
   readonly memory: () => Promise<FreeMemory>;
-  /** A size to reach if most of the free memory is enough for it. */
-  readonly wanted?: number;
 }
 
 /** A context size and the reason for it as a sentence. Without a reason the size follows from the settings. */
@@ -31,7 +29,7 @@ export interface FittedContext {
 export async function fittedContext(
   { settings, given }: Running,
   file: ModelFile,
-  { memory, wanted }: ContextOptions,
+  { memory }: ContextOptions,
 ): Promise<FittedContext> {
   const options = textLoadOptions(settings, given, file);
   const { contextSize, gpuLayers, backend, memoryMarginMegabytes } = options;
@@ -58,7 +56,7 @@ export async function fittedContext(
       ? contextSize
       : largestContext(shape, { ...options, sequences }, free, limit, shares);
   const usual = fitting(max, settings.routermode ? routerShares : defaultShares);
-  const size = wanted === undefined ? usual : Math.max(usual, fitting(wanted, agentShares));
+  const size = Math.max(usual, fitting(settings.targetcontext, agentShares));
   const trained = size < trainedContext ? `; it was trained for ${trainedContext}` : '';
   const reason =
     size > contextSize

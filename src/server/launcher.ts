@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -20,13 +19,14 @@ import { embeddedModel } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { downloadEndpoints } from '../protocols/admin/downloads.ts';
 import { hubEndpoints } from '../protocols/admin/hub.ts';
+import { startServer } from './child-server.ts';
 import { guardFaults } from './guard-faults.ts';
 import { modelLibrary } from './model-library.ts';
 import { openBrowser } from './open-browser.ts';
 import { runProbe } from './probe.ts';
 import { probedCards } from './probed-cards.ts';
 import { recommendedHere } from './recommended.ts';
-import { launcherVariable, type Stops } from './stops.ts';
+import type { Stops } from './stops.ts';
 
 export interface LauncherParts {
   readonly product: Product;
@@ -39,7 +39,10 @@ export interface LauncherParts {
 
 /** The launcher's web page, on this machine only. It starts the server as a child process. */
 export async function launcher({ product, settings, notes, terminal, stops, exit }: LauncherParts): Promise<void> {
-  const launched = new Launched(startServer, (line) => terminal.line(line));
+  const launched = new Launched(
+    (words) => startServer(words),
+    (line) => terminal.line(line),
+  );
   const session = new Session(() => randomBytes(24).toString('base64url'));
   const home = homedir();
   let base = '';
@@ -113,13 +116,4 @@ function offeredFolder(path: string): string {
     // The other folders are offered without it.
   }
   return path;
-}
-
-/** It is asked to stop by a message, and stops when this process is gone. */
-function startServer(words: readonly string[]) {
-  const program = fileURLToPath(new URL('../main.js', import.meta.url));
-  return spawn(process.execPath, [program, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...process.env, [launcherVariable]: '1' },
-  });
 }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import {
   accessTable,
   fidelityTable,
+  fillAgents,
   fillFields,
   fillMetrics,
   fillPaths,
@@ -118,6 +119,11 @@ test('docs/monitoring.md: its examples name existing metrics only', () => {
   const names = used.map(([name, suffix = '']) => name.slice(0, name.length - suffix.length));
   expect(names.length).toBeGreaterThan(5);
   expect(names.filter((name) => !known.has(name))).toEqual([]);
+});
+
+test('docs/agents.md: has the agents of parley launch (npm run docs)', () => {
+  const page = readFileSync(new URL('../../docs/agents.md', import.meta.url), 'utf8');
+  expect(fillAgents(page)).toBe(page);
 });
 
 test('docs/models.md: has the recommended models (npm run docs)', () => {

@@ -32,6 +32,7 @@ const notRun: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^parley run owner\/name$/, 'downloads a model; test/live/modes.test.ts runs it with a registry'],
   [/^parley pack add \w+$/, 'downloads a pack'],
   [/^parley pack build cuda$/, 'needs a card and a compiler; src/server/pack-build.test.ts runs it with fake ones'],
+  [/^parley launch claude$/, 'needs the agent; npm run test:agents runs it'],
   [/^parley --showgui$/, 'opens a browser; test/live/launcher.test.ts runs it'],
 ];
 

@@ -25,6 +25,9 @@ export const mainFlags = flagTable({
     max: 524288,
     defaultText: '16384, or more where it fits beside the model, up to its training length',
   }).help('Context size in tokens.'),
+  targetcontext: integer('TOKENS', 0, { label: 'Target context', tab: 'Context', min: 0, max: 524288 }).help(
+    'Context size to reach without --contextsize, if most of the free memory is enough for it. `parley launch` sets it. 0 leaves more memory to other programs.',
+  ),
   gpulayers: integer('LAYERS', -1, {
     label: 'GPU layers',
     also: ['--gpu-layers', '--n-gpu-layers', '-ngl'],

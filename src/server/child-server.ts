@@ -1,0 +1,17 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { launcherVariable } from './stops.ts';
+
+/**
+ * A server as a child process. It is asked to stop by a message, and stops when this process is gone. A detached one does not get
+ * the Ctrl+C of the terminal.
+ */
+export function startServer(words: readonly string[], { detached = false } = {}) {
+  const program = fileURLToPath(new URL('../main.js', import.meta.url));
+  return spawn(process.execPath, [program, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { ...process.env, [launcherVariable]: '1' },
+    detached,
+    windowsHide: true,
+  });
+}

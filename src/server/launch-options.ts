@@ -1,0 +1,53 @@
+/** The words of `parley launch`. */
+export interface LaunchOptions {
+  readonly agent: string | undefined;
+  readonly model: string | undefined;
+  readonly port: number;
+  readonly portGiven: boolean;
+  readonly password: string | undefined;
+  readonly action: 'start' | 'config' | 'restore' | 'help';
+  /** Flags of the server, as they are. */
+  readonly serverFlags: readonly string[];
+  /** What follows `--`, for the agent. */
+  readonly agentArguments: readonly string[];
+}
+
+const actions = { '--config': 'config', '--restore': 'restore', '--help': 'help', '-h': 'help' } as const;
+
+/** Throws a sentence for people. Words that are not its own are flags of the server, which checks them. */
+export function readLaunchOptions(words: readonly string[], defaultPort: number): LaunchOptions {
+  const end = words.indexOf('--');
+  const own = end < 0 ? words : words.slice(0, end);
+  let agent: string | undefined;
+  let action: LaunchOptions['action'] = 'start';
+  const values: Partial<Record<'--model' | '--port' | '--password', string>> = {};
+  const serverFlags: string[] = [];
+  for (let index = 0; index < own.length; index += 1) {
+    const word = own[index] ?? '';
+    const [name = '', inline] = word.startsWith('--') ? splitOnce(word) : [word];
+    if (Object.hasOwn(actions, word)) action = actions[word as keyof typeof actions];
+    else if (index === 0 && !word.startsWith('-')) agent = word;
+    else if (name === '--model' || name === '-m' || name === '--port' || name === '--password') {
+      const value = inline ?? own[++index];
+      if (value === undefined || value === '') throw new Error(`${name} needs a value.`);
+      values[name === '-m' ? '--model' : name] = value;
+    } else serverFlags.push(word);
+  }
+  const port = values['--port'] === undefined ? defaultPort : Number(values['--port']);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error('--port must be from 1 to 65535.');
+  return {
+    agent,
+    model: values['--model'],
+    port,
+    portGiven: values['--port'] !== undefined,
+    password: values['--password'],
+    action,
+    serverFlags,
+    agentArguments: end < 0 ? [] : words.slice(end + 1),
+  };
+}
+
+function splitOnce(word: string): [string, string?] {
+  const equals = word.indexOf('=');
+  return equals < 0 ? [word] : [word.slice(0, equals), word.slice(equals + 1)];
+}
