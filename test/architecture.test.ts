@@ -28,7 +28,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   packs: ['core', 'library'],
   mcp: ['core'],
   observe: ['core', 'config'],
-  inspector: ['core', 'chat', 'http', 'protocols'],
+  inspector: ['core', 'chat', 'http', 'observe', 'protocols'],
   launcher: ['core', 'config', 'engines', 'http', 'library', 'protocols'],
   models: ['core', 'chat', 'config', 'engines', 'gguf', 'library', 'observe', 'packs', 'queue'],
   server: 'anything',

@@ -85,11 +85,54 @@ const replay = a.object({
   whole: form,
 });
 
+const seconds = a.orNull(a.number);
+const counts = {
+  cached_tokens: a.count,
+  computed_tokens: a.count,
+  written_tokens: a.count,
+};
+
+const turn = a.object({
+  time: a.moment,
+  task: a.orNull(a.text),
+  prompt_tokens: a.count,
+  ...counts,
+  first_token_ms: time,
+  loss: a.orNull(
+    a.object({
+      cause: a.words('changed', 'reply', 'trimmed', 'evicted'),
+      tokens: a.count,
+      seconds,
+      at: a.count,
+      before: a.text,
+      was: a.text,
+      is: a.text,
+    }),
+  ),
+});
+
+const conversation = a.object({
+  number: a.count,
+  client: a.text,
+  key: a.orNull(a.text),
+  model: a.text,
+  sub_agent: a.flag,
+  started: a.moment,
+  turns: a.count,
+  side_requests: a.count,
+  ...counts,
+  saved_seconds: seconds,
+  lost_seconds: seconds,
+  history: a.list(turn),
+});
+
 /** Errors are those of the family, which administration has too. */
 export const inspectorAnswers: a.DialectAnswers = {
   errors: {},
   answers: {
     'GET /api/extra/requests': a.json(a.object({ keeps: a.count, requests: a.list(a.object(summary)) })),
+    'GET /api/extra/conversations': a.json(a.object({ enabled: a.flag, conversations: a.list(conversation) })),
+    'DELETE /api/extra/conversations': a.json(a.object({ success: a.words(true) })),
     'DELETE /api/extra/requests': a.json(a.object({ success: a.words(true) })),
     'GET /api/extra/requests/{id}': a.json(detail),
     'POST /api/extra/requests/{id}/replay': a.json(replay),

@@ -268,7 +268,7 @@ function isText(request: unknown): request is GenerationRequest {
   return typeof request === 'object' && request !== null && 'prompt' in request && 'sampling' in request;
 }
 
-function isChat(request: unknown): request is ChatRequest {
+export function isChat(request: unknown): request is ChatRequest {
   return typeof request === 'object' && request !== null && 'conversation' in request && 'controls' in request;
 }
 

@@ -17,12 +17,12 @@ const finish: GenerationEvent & { type: 'finish' } = {
   timings: { initMs: 10, promptMs: 500, generationMs: 1000, processedTokens: 20 },
 };
 
-function world({ quiet = false, several = false, interactive = false } = {}) {
+function world({ quiet = false, several = false, interactive = false, turnsReported = false } = {}) {
   let written = '';
   const time = { now: new Date(2026, 0, 2, 3, 4, 5).getTime() };
   const terminal = new Terminal({ interactive, columns: 80, write: (text) => (written += text) });
   const now = () => new Date(time.now);
-  const log = new RequestLog({ terminal, quiet, several, now });
+  const log = new RequestLog({ terminal, quiet, several, turnsReported, now });
   return { log, time, written: () => written, lines: () => written.trim().split('\n') };
 }
 
@@ -165,6 +165,16 @@ test.each([
   };
   log.event({ type: 'start', promptTokens: 30, cachedTokens: 4, maxTokens: 20, seed: 1, miss }, job());
   expect(lines()).toEqual([line]);
+});
+
+test('RequestLog: leaves what was not cached of long prompts to the line of their turn', () => {
+  const { log, lines } = world({ turnsReported: true });
+  const words = { before: '', kept: 'a', wanted: 'b' };
+  for (const promptTokens of [999, 1000]) {
+    const miss = { time: 0, partedAt: 7, promptTokens, reusedTokens: 4, ...words };
+    log.event({ type: 'start', promptTokens, cachedTokens: 4, maxTokens: 20, seed: 1, miss }, job());
+  }
+  expect(lines()).toEqual(['[Cache: 4 of 999 tokens reused, the prompt differs at token 7: "b" instead of "a"]']);
 });
 
 describe('RequestLog: on a terminal', () => {

@@ -13,8 +13,13 @@ interface RequestLogOptions {
   readonly quiet: boolean;
   /** Requests run in parallel: lines begin with the number of their request. */
   readonly several: boolean;
+  /** Turns with long prompts have a line of their own, which says what was not cached. */
+  readonly turnsReported?: boolean;
   readonly now: () => Date;
 }
+
+/** Tokens from which on a prompt is that of a long conversation. */
+export const longPrompt = 1000;
 
 /** Minimum time between two updates of the status line. */
 const statusEveryMs = 100;
@@ -90,7 +95,8 @@ export class RequestLog {
     switch (event.type) {
       case 'start': {
         this.#maxTokens = event.maxTokens;
-        if (event.miss) this.#line(job, parted(event.miss, this.options.quiet));
+        const isReported = this.options.turnsReported && event.promptTokens >= longPrompt;
+        if (event.miss && !isReported) this.#line(job, parted(event.miss, this.options.quiet));
         const begun = this.#begun.get(job);
         if (begun) begun.maxTokens = event.maxTokens;
         return;

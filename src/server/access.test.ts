@@ -133,10 +133,12 @@ describe('access table', () => {
     expect(sockets).toEqual(['SOCKET /v1/realtime', 'SOCKET /realtime', 'SOCKET /ws', 'SOCKET /api/ws']);
   });
 
-  test('access table: every guarded path needs a scope, but for tokens and figures, and for streams, which only their owner may use', () => {
+  test('access table: every guarded path needs a scope, but for tokens and figures, and for streams and conversations, which only their owner may use', () => {
     const unscoped = [...rules].filter(([, { access, scope }]) => access !== 'open' && scope === undefined);
     expect(unscoped.map(([path]) => path).sort()).toEqual([
+      'DELETE /api/extra/conversations',
       'DELETE /api/extra/stream/',
+      'GET /api/extra/conversations',
       'GET /api/extra/models',
       'GET /api/extra/stream/',
       'GET /lora-adapters',
@@ -149,7 +151,10 @@ describe('access table', () => {
       'POST /detokenize',
       'POST /tokenize',
     ]);
-    expect(unscoped.filter(([, { changes }]) => changes).map(([path]) => path)).toEqual(['DELETE /api/extra/stream/']);
+    expect(unscoped.filter(([, { changes }]) => changes).map(([path]) => path)).toEqual([
+      'DELETE /api/extra/stream/',
+      'DELETE /api/extra/conversations',
+    ]);
   });
 
   test('access table: speech that is generated, stored or set up is guarded', () => {

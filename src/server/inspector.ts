@@ -1,24 +1,36 @@
 import { flagKeys, flagOf, type Settings } from '../config/flags.ts';
+import { conversationEndpoints } from '../inspector/conversations/routes.ts';
 import { inspectorEndpoints } from '../inspector/routes.ts';
 import type { DialectServices } from '../protocols/dialect.ts';
 import { type EndpointShape, type ModelEndpoint, withServices } from '../protocols/endpoint.ts';
 import type { ModelContext } from './model-context.ts';
 import type { ServerServices } from './services.ts';
 
-/** The endpoints of the translation inspector. */
+/** The endpoints of the translation inspector, and of the report on conversations. */
 export function requestEndpoints(
-  { settings, admin, inspected }: Pick<ServerServices, 'settings' | 'admin' | 'inspected'>,
+  {
+    settings,
+    admin,
+    inspected,
+    conversations,
+    keys,
+  }: Pick<ServerServices, 'settings' | 'admin' | 'inspected' | 'conversations' | 'keys'>,
   server: DialectServices,
   rows: () => readonly EndpointShape[],
 ): ModelEndpoint<ModelContext>[] {
+  const secrets = secretsOf(settings, process.env);
   const endpoints = inspectorEndpoints({
     store: inspected,
     access: admin,
     dialects: async () => (await import('./replay-dialects.ts')).replayDialects(server),
     endpoints: rows,
-    secrets: secretsOf(settings, process.env),
+    secrets,
   });
-  return withServices(endpoints, server);
+  const hasKeys = keys !== undefined;
+  return [
+    ...withServices(endpoints, server),
+    ...conversationEndpoints({ report: conversations, access: admin, hasKeys, secrets }),
+  ];
 }
 
 /** Passwords, and the keys of remote backends, which are in environment variables. */

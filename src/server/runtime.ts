@@ -16,6 +16,7 @@ import { tryFolder } from '../engines/llama/cache-folder.ts';
 import { type ModelFile, readModelFile } from '../engines/llama/load-options.ts';
 import { mediaPackage, packageFolders } from '../engines/package-folder.ts';
 import type { BackendPool } from '../engines/remote/backend-pool.ts';
+import { turnLine } from '../inspector/conversations/line.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { UsageLog } from '../keys/usage-log.ts';
 import { countsTaskModels, givenModels, kindLabels, specsOf } from '../models/engine-kinds.ts';
@@ -270,7 +271,7 @@ function restored(restore: () => Promise<PreparedModel>, first: PreparedModel, r
 function logs(
   { settings, terminal, quiet, observed }: RuntimeParts,
   pool: BackendPool | undefined,
-): Pick<AppParts, 'observer' | 'taskObserver' | 'exchangeLog' | 'warn' | 'onError' | 'onRefused'> {
+): Pick<AppParts, 'observer' | 'taskObserver' | 'turnEnded' | 'exchangeLog' | 'warn' | 'onError' | 'onRefused'> {
   const now = () => new Date();
   const say = (line: string) => terminal.line(line);
   const onError: AppParts['onError'] = (error, { method, path, id }) => {
@@ -282,11 +283,17 @@ function logs(
   if (terminal instanceof JsonTerminal)
     return { observer: {}, exchangeLog: exchangeLog(terminal, { quiet }), warn: say, onError };
   const several = settings.parallelrequests > 1 || pool !== undefined;
-  const requestLog = new RequestLog({ terminal, quiet, several, now });
+  const turnsReported = observed && !settings.noagentreport;
+  const requestLog = new RequestLog({ terminal, quiet, several, turnsReported, now });
+  const turnEnded: AppParts['turnEnded'] = (conversation, turn, speed) => {
+    const line = turnLine(conversation, turn, { now: now(), quiet, speed });
+    if (line !== undefined) terminal.line(line);
+  };
   const wasLogged: RequestLog['wasLogged'] = (error) => requestLog.wasLogged(error);
   const refusalLog = new RefusalLog({ repeats: new Repeats({ say }), quiet, now, wasLogged });
   return {
     observer: observed ? requestLog : {},
+    turnEnded: turnsReported ? turnEnded : undefined,
     taskObserver: new TaskLog(terminal, kindLabels),
     warn: say,
     onError,

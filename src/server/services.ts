@@ -9,6 +9,7 @@ import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
 import type { ToolServerEditor, ToolServers } from '../core/tool-servers.ts';
 import { ResumableStreams } from '../http/resumable-streams.ts';
+import { ConversationReport, type TurnEnded } from '../inspector/conversations/report.ts';
 import { RequestStore } from '../inspector/store.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { UsageLog } from '../keys/usage-log.ts';
@@ -56,6 +57,8 @@ export interface ServiceParts {
   /** Told when the first reply of a model of this machine was too slow. */
   readonly slowReply?: (model: string, tokensPerSecond: number) => void;
   readonly taskObserver?: TaskObserver;
+  /** Told of each turn of a conversation. */
+  readonly turnEnded?: TurnEnded | undefined;
   /** With `--logformat json`. */
   readonly exchangeLog?: ExchangeLog | undefined;
   /** With `--trace`. */
@@ -88,6 +91,8 @@ export interface ServerServices extends ServiceParts {
   readonly exchangeSinks: readonly WatchExchange[];
   /** The last requests, for the inspector. */
   readonly inspected: RequestStore;
+  /** Undefined with `--noagentreport`. */
+  readonly conversations: ConversationReport | undefined;
 }
 
 export function serverServices(parts: ServiceParts): ServerServices {
@@ -114,8 +119,11 @@ export function serverServices(parts: ServiceParts): ServerServices {
     spans: tracer?.counts,
     cards: async () => (await parts.memory?.cards?.()) ?? [],
   });
-  const { inspect } = settings;
+  const { inspect, noagentreport } = settings;
   const inspected = new RequestStore({ count: inspect, now: () => Date.now(), tick: () => performance.now() });
+  const conversations = noagentreport
+    ? undefined
+    : new ConversationReport({ now: () => Date.now(), tick: () => performance.now(), ended: parts.turnEnded });
   return {
     ...parts,
     capacities,
@@ -142,9 +150,11 @@ export function serverServices(parts: ServiceParts): ServerServices {
         over: [metrics.exchange, exchangeLog?.write, tracer?.record].filter((over) => over !== undefined),
       }),
       ...(usage ? [(head: ExchangeHead) => usage.watch(head)] : []),
+      ...(conversations ? [(head: ExchangeHead) => conversations.watch(head)] : []),
       ...(inspect > 0 ? [(head: ExchangeHead) => inspected.watch(head)] : []),
     ],
     inspected,
+    conversations,
   };
 }
 

@@ -262,6 +262,9 @@ export const parleyFlags = flagTable({
   }).help(
     'Keep the last COUNT requests in memory for the translation inspector of the web client: bodies, prompts, events and replies, without keys. Only administrators can see them (--admin).',
   ),
+  noagentreport: toggle({ label: 'No report on conversations', scope: 'server' }).help(
+    'Keep no figures of conversations: no line on the console for each turn of a long chat, and an empty page at /conversations. The figures are in memory only, with the few words at which a prompt differs from the last one, and no prompts.',
+  ),
   stalltimeout: integer('SECONDS', 60, { label: 'Stall time-out', scope: 'server', min: 0, max: 86400 }).help(
     'Close the connection of a client that reads nothing of its response for this long, and abort its request; 0 disables this. Slow clients are not affected.',
   ),
