@@ -1,9 +1,11 @@
 import { Channel } from '../core/channel.ts';
 import { asAppError } from '../core/errors.ts';
-import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
+import { abortedUnstarted, type Compaction, compactionText, emptyStart, type GenerationEvent } from '../core/events.ts';
+import { fold } from '../core/fold.ts';
 import { withReplySeed } from '../core/sampling-fields.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
+import { CompactionAborted, type CompactionStore, compact, forgetful } from './compaction.ts';
 import type { ChatRequest } from './request.ts';
 import { answerWithTools } from './server-tools/loop.ts';
 import { type ServerTools, serverToolsFor } from './server-tools/offer.ts';
@@ -21,11 +23,14 @@ interface RepliesParts {
     room: () => Promise<void> | undefined,
   ) => Promise<void>;
   readonly serverTools: ServerTools | undefined;
+  readonly countTokens: (request: ChatRequest, signal?: AbortSignal) => Promise<number>;
+  /** What was compacted in earlier turns; missing keeps nothing. */
+  readonly compactions?: CompactionStore | undefined;
 }
 
 /** Several replies to one request, one after the other; other requests may run between them. */
 export function repliesBy(
-  { text, answer, serverTools: all }: RepliesParts,
+  { text, answer, serverTools: all, countTokens, compactions = forgetful }: RepliesParts,
   request: ChatRequest,
   ticket: Ticket,
   count: number,
@@ -49,19 +54,51 @@ export function repliesBy(
     });
   };
   const channels = Array.from({ length: count }, () => new Channel<GenerationEvent>(() => stop.abort()));
+  const compacted = (compacting: () => void) =>
+    compact(request, {
+      contextSize: text.contextSize(),
+      count: (each) => countTokens(each, signal),
+      generate: (each) => fold(generated(each)),
+      store: compactions,
+      owner: ticket.client,
+      compacting,
+    });
+  const generated = (one: ChatRequest): AsyncIterable<GenerationEvent> => {
+    const channel = new Channel<GenerationEvent>(() => undefined);
+    void answer(
+      one,
+      reservation,
+      signal,
+      (event) => channel.push(event),
+      () => channel.room(),
+    )
+      .catch((error: unknown) => channel.push({ type: 'error', error: asAppError(error) }))
+      .finally(() => channel.end());
+    return channel;
+  };
   void (async () => {
+    let shortened: ReturnType<typeof compacted> | undefined;
     for (const [index, channel] of channels.entries()) {
-      const one = { ...request, controls: withReplySeed(request.controls, index) };
       let begun = false;
       const emit = (event: GenerationEvent): void => {
-        begun = true;
+        begun ||= event.type !== 'compacting';
         watch?.replyEvent?.(index, event);
         channel.push(event);
       };
-      await answerOne(one, emit, () => channel.room()).catch((error: unknown) => {
-        if (begun || !signal.aborted) return emit({ type: 'error', error: asAppError(error) });
+      const reply = async (): Promise<void> => {
+        // All replies to one request have the same prompt.
+        shortened ??= compacted(() => emit({ type: 'compacting' }));
+        const { request: made, compaction } = await shortened;
+        const one = { ...made, controls: withReplySeed(made.controls, index) };
+        if (!compaction) return answerOne(one, emit, () => channel.room());
+        if (request.compaction?.pause) return onlySummary(one, compaction, emit);
+        await answerOne(one, withReport(compaction, emit), () => channel.room());
+      };
+      await reply().catch((error: unknown) => {
+        const aborted = signal.aborted || error instanceof CompactionAborted;
+        if (begun || !aborted) return emit({ type: 'error', error: asAppError(error) });
         // Aborted while the prompt was rendered: the same end as for a request that is aborted in the queue.
-        emit(emptyStart(one.controls.maxTokens, one.controls.sampling.seed));
+        emit(emptyStart(request.controls.maxTokens, request.controls.sampling.seed));
         emit(abortedUnstarted);
       });
       channel.end();
@@ -70,6 +107,21 @@ export function repliesBy(
     reservation.release();
   })();
   return channels;
+}
+
+/** Puts what was compacted into the start of the reply. A warning tells those whose headers were sent before. */
+function withReport(compaction: Compaction, emit: Emit): Emit {
+  return (event) => {
+    if (event.type !== 'start') return emit(event);
+    emit({ ...event, compaction });
+    if (compaction.summary !== null) emit({ type: 'warning', code: 'compacted', text: compactionText(compaction) });
+  };
+}
+
+/** A reply that ends after the summary. */
+function onlySummary({ controls }: ChatRequest, compaction: Compaction, emit: Emit): void {
+  emit({ ...emptyStart(controls.maxTokens, controls.sampling.seed), compaction });
+  emit({ ...abortedUnstarted, reason: 'stop', cause: 'end-token' });
 }
 
 /** Before the prompt is known: a reply in a format or with tools will have a grammar. */

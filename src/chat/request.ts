@@ -4,7 +4,9 @@ import type { Conversation } from './messages.ts';
 import type { HostedTools } from './server-tools/hosted.ts';
 
 export type ToolChoice =
-  | { readonly type: 'auto' | 'none' | 'required' }
+  | { readonly type: 'auto' | 'required' }
+  /** `listed`: the prompt has the tools all the same. */
+  | { readonly type: 'none'; readonly listed?: boolean }
   /** Exactly this tool must be called. */
   | { readonly type: 'named'; readonly name: string };
 
@@ -21,6 +23,16 @@ export function refusesThinking(
 ): boolean {
   const enabled = templateVariables.enable_thinking ?? serverVariables.enable_thinking;
   return enabled === undefined ? reasoning.effort === 'none' : enabled === false;
+}
+
+/** A client that wants its conversation summarised: everything before the reply becomes one message. */
+export interface CompactionRequest {
+  /** Prompt tokens above which it is summarised; a prompt that does not fit always is. */
+  readonly trigger: number;
+  /** The reply ends after the summary. */
+  readonly pause: boolean;
+  /** In addition to the instructions of the server for the summary, or instead of them. */
+  readonly instructions?: { readonly text: string; readonly replace: boolean };
 }
 
 /** A neutral chat request; decoders set every default. */
@@ -43,6 +55,7 @@ export interface ChatRequest {
   /** Tools that the server runs for this request, beside those of the conversation. */
   readonly hosted?: HostedTools;
   readonly controls: GenerationControls;
+  readonly compaction?: CompactionRequest | undefined;
 }
 
 export function refuseUnknownTool({ toolChoice, conversation }: ChatRequest): void {

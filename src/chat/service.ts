@@ -4,6 +4,7 @@ import { inSlices } from '../core/slices.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { ChatTags } from './adapters/adapter.ts';
+import type { CompactionStore } from './compaction.ts';
 import { firstThatFits, type Step, withEarlier } from './generation-steps.ts';
 import { withSystem } from './messages.ts';
 import { type ChatPrompt, chatPrompt, type TemplateUse, usesTemplate } from './prompt.ts';
@@ -20,7 +21,7 @@ import { type ToolReader, toolFormatOf } from './tools/formats.ts';
 /** Bounds the console output of clients that invent tool names. */
 const maxToolWarnings = 200;
 
-interface ChatParts {
+export interface ChatParts {
   readonly text: TextService;
   readonly tags: ChatTags;
   /** The tags for a reply without thinking; undefined where the format has no such form. */
@@ -37,6 +38,7 @@ interface ChatParts {
   readonly newCallId: () => string;
   readonly warn: (text: string) => void;
   readonly serverTools?: ServerTools | undefined;
+  readonly compactions?: CompactionStore | undefined;
 }
 
 export interface ChatService {
@@ -67,7 +69,7 @@ export function chatService(parts: ChatParts): ChatService {
   ): Promise<ChatPrompt> {
     const { toolChoice } = request;
     const conversation = withSystem(request.conversation, parts.systemPrompt ?? '');
-    const tools = toolChoice.type === 'none' ? [] : conversation.tools;
+    const tools = toolChoice.type === 'none' && !toolChoice.listed ? [] : conversation.tools;
     return chatPrompt(
       { ...conversation, tools },
       {
@@ -185,18 +187,25 @@ export function chatService(parts: ChatParts): ChatService {
   }
 
   const replies: ChatService['replies'] = (request, ticket, count) =>
-    repliesBy({ answer, text, serverTools: parts.serverTools }, request, ticket, count);
+    repliesBy(
+      { answer, text, serverTools: parts.serverTools, countTokens, compactions: parts.compactions },
+      request,
+      ticket,
+      count,
+    );
+
+  const countTokens: ChatService['countTokens'] = async (request, signal) => {
+    const asked = await withServerTools(request, parts.serverTools, text.contextSize(), signal);
+    const { prompt, memory } = await render(asked, signal);
+    return (await text.tokenize(memory + prompt, { addSpecial: true })).length;
+  };
 
   return {
     render,
     thinksAnyway,
     replies,
     reply: (request, ticket) => replies(request, ticket, 1)[0] as AsyncIterable<GenerationEvent>,
-    countTokens: async (request, signal) => {
-      const asked = await withServerTools(request, parts.serverTools, text.contextSize(), signal);
-      const { prompt, memory } = await render(asked, signal);
-      return (await text.tokenize(memory + prompt, { addSpecial: true })).length;
-    },
+    countTokens,
   };
 }
 

@@ -12,6 +12,11 @@ const withStatus = <Sentences extends Readonly<Record<string, (details: never) =
 /** `day`: the next one, such as 2026-11-19. */
 type KeyTokensUsed = { tokens: number; day: string; retryAfterSeconds: number };
 
+/** `compacted`: also after the conversation was compacted. */
+type ContextOverflow = { promptTokens: number; contextSize: number; compacted?: boolean };
+
+export const evenCompacted = 'even after the conversation was compacted';
+
 /**
  * Every way a request can fail: status and sentence. A protocol turns the code into its own body; nothing else writes an error
  * to a client.
@@ -22,8 +27,8 @@ const catalogue = {
     'invalid-json': ({ reason }: Texts<'reason'>) => `The request body is not valid JSON: ${reason}.`,
     'invalid-field': ({ field, expected }: Texts<'field' | 'expected'>) => `${field} must be ${expected}.`,
     unsupported: ({ feature, instead }: Texts<'feature' | 'instead'>) => `${feature} is not possible: ${instead}.`,
-    'context-overflow': ({ promptTokens, contextSize }: { promptTokens: number; contextSize: number }) =>
-      `The prompt has ${promptTokens} tokens, and the context of ${contextSize} must have room for a reply too.`,
+    'context-overflow': ({ promptTokens, contextSize, compacted }: ContextOverflow) =>
+      `The prompt has ${promptTokens} tokens${compacted ? `, ${evenCompacted}` : ''}, and the context of ${contextSize} must have room for a reply too.`,
     'input-too-long': ({ field, tokens, mostTokens }: { field: string; tokens: number; mostTokens: number }) =>
       `${field} is too large: it has ${tokens} tokens, and this model reads at most ${mostTokens}.`,
     'event-refused': ({ sentence }: { sentence: string; wireCode: string; field?: string }) => sentence,
@@ -88,6 +93,8 @@ const catalogue = {
       `The ${capability} engine stopped in the middle of this request; it is being started again.`,
     'engine-silent': ({ capability }: Texts<'capability'>) =>
       `The ${capability} engine did not answer any more, and this request was given up.`,
+    'compaction-failed': ({ reason }: Texts<'reason'>) =>
+      `The conversation could not be compacted: ${reason}. Send the request again, or start a new conversation.`,
     'engine-failed': ({ capability, reason }: Texts<'capability' | 'reason'>) =>
       `The ${capability} engine could not do this: ${reason}.`,
     internal: ({ reason }: Texts<'reason'>) => `Something unexpected went wrong here: ${reason}.`,

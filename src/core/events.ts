@@ -23,6 +23,27 @@ export interface Timings {
   readonly draft?: { readonly accepted: number; readonly rejected: number };
 }
 
+/** How the conversation was shortened before the reply. */
+export interface Compaction {
+  /** Messages that a summary replaces. */
+  readonly summarised: number;
+  /** Tool results that were removed. */
+  readonly cleared: number;
+  /** The summary, if it was made for this reply; null if it was asked for and failed, and the conversation stayed as it was. */
+  readonly summary?: string | null;
+  /** Of the generations that made the summary; not part of the usage of the reply. */
+  readonly usage?: Usage;
+}
+
+/** For headers and warnings. */
+export function compactionText({ summarised, cleared }: Compaction): string {
+  const parts = [
+    ...(summarised > 0 ? [`${summarised} messages summarised`] : []),
+    ...(cleared > 0 ? [`${cleared} tool results cleared`] : []),
+  ];
+  return `The conversation was compacted: ${parts.join(', ')}.`;
+}
+
 export interface TokenChoice {
   readonly token: number;
   readonly text: string;
@@ -63,7 +84,10 @@ export type GenerationEvent =
       readonly unheeded?: readonly string[];
       readonly miss?: CacheMiss;
       readonly origin?: PromptOrigin;
+      readonly compaction?: Compaction;
     }
+  /** The conversation is being summarised for a client that asked for it. The only event that may precede `start`. */
+  | { readonly type: 'compacting' }
   | { readonly type: 'prompt-logprobs'; readonly tokens: readonly PromptToken[] }
   | { readonly type: 'reasoning-delta'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
   | { readonly type: 'text-delta'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }

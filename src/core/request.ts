@@ -29,6 +29,9 @@ export type ReasoningBudget =
   | { readonly type: 'share'; readonly share: number }
   | { readonly type: 'tokens'; readonly tokens: number };
 
+/** What happens to a prompt that does not fit: trimmed at its start, rejected, or, in chats, summarised. */
+export type Overflow = 'trim' | 'refuse' | 'compact';
+
 /** A generation, independent of dialects. Decoders set all defaults. */
 export interface GenerationRequest {
   readonly prompt: string;
@@ -42,8 +45,8 @@ export interface GenerationRequest {
   readonly maxTokens: number;
   /** Context limit of this request; by default that of the server, which is the maximum. */
   readonly maxContext: number | undefined;
-  /** A prompt that does not fit is trimmed at its start (native API) or rejected (chat APIs). */
-  readonly overflow: 'trim' | 'refuse';
+  /** Engines reject what has to be compacted: the chat service has done it before. */
+  readonly overflow: Overflow;
   readonly sampling: Sampling;
   readonly logitBias: readonly (readonly [token: number, bias: number])[];
   readonly bannedTokens: readonly number[];

@@ -1,5 +1,4 @@
-import type { ServerTools } from '../chat/server-tools/offer.ts';
-import type { ChatService } from '../chat/service.ts';
+import type { ChatParts, ChatService } from '../chat/service.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { byteSize } from '../core/readable.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
@@ -48,7 +47,7 @@ export interface RemoteModel {
   /** How many requests may run at once. */
   readonly capacity: () => number;
   /** Sends chats as messages, without rendering them. */
-  readonly chat: (text: TextService, serverTools: ServerTools | undefined) => ChatService;
+  readonly chat: (text: TextService, own: Required<Pick<ChatParts, 'serverTools' | 'compactions'>>) => ChatService;
 }
 
 /** Whether there is a text model, local or remote. */

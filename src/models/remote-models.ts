@@ -62,7 +62,7 @@ export async function prepareRemote(
     remote: {
       names: pool.models().flatMap((one) => (one.name === model ? [one.id] : [])),
       capacity: () => pool.capacity(model),
-      chat: (text, serverTools) => remoteChatService({ text, tokens, serverTools }),
+      chat: (text, own) => remoteChatService({ ...own, text, tokens }),
     },
     spec: {
       name,

@@ -3,6 +3,7 @@ import type { InstructText } from '../chat/placeholders.ts';
 import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
 import { AppError } from '../core/errors.ts';
+import type { Compaction } from '../core/events.ts';
 import { findExactly, findNamed } from '../core/model-names.ts';
 import type { ListedModel, ModelsView } from '../core/models-view.ts';
 import type { GenerationControls, QueueStatus, ReasoningBudget } from '../core/request.ts';
@@ -140,17 +141,22 @@ export function withIgnored(headers: Headers, fields: readonly string[]): Header
 export interface Shortfall {
   readonly droppedTokens?: number;
   readonly unheeded?: readonly string[];
+  readonly compaction?: Compaction | undefined;
 }
 
-export function withShortfall(headers: Headers, { droppedTokens = 0, unheeded = [] }: Shortfall): Headers {
+export function withShortfall(headers: Headers, { droppedTokens = 0, unheeded = [], compaction }: Shortfall): Headers {
   const dropped = droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {};
-  return withIgnored({ ...headers, ...dropped }, unheeded);
+  const { summarised = 0, cleared = 0 } = compaction ?? {};
+  const shorter = compaction ? { 'x-parley-compacted': `messages=${summarised}, tool_results=${cleared}` } : {};
+  return withIgnored({ ...headers, ...dropped, ...shorter }, unheeded);
 }
 
 export function mergedShortfalls(replies: readonly Shortfall[]): Shortfall {
+  const compaction = replies.find((reply) => reply.compaction)?.compaction;
   return {
     droppedTokens: Math.max(0, ...replies.map(({ droppedTokens = 0 }) => droppedTokens)),
     unheeded: [...new Set(replies.flatMap(({ unheeded = [] }) => unheeded))],
+    ...(compaction && { compaction }),
   };
 }
 

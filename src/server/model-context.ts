@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { tagsWithoutThinking } from '../chat/adapters/adapter.ts';
+import type { Message } from '../chat/messages.ts';
 import { type InstructText, replacePlaceholders } from '../chat/placeholders.ts';
 import type { ServerTools } from '../chat/server-tools/offer.ts';
 import { type ChatService, chatService } from '../chat/service.ts';
@@ -19,6 +20,7 @@ import type { NativeParts } from '../protocols/native/routes.ts';
 import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
 import { textService } from '../queue/text.ts';
+import { OwnedCache } from '../store/owned-cache.ts';
 import type { ModelParts } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
 import type { ServerServices } from './services.ts';
@@ -112,7 +114,8 @@ function modelChat(
     startTimer: systemTimer,
     ran,
   };
-  if (remote) return remote.chat(text, serverTools);
+  const compactions = new OwnedCache<readonly Message[]>();
+  if (remote) return remote.chat(text, { serverTools, compactions });
   return chatService({
     text,
     tags,
@@ -126,6 +129,7 @@ function modelChat(
     newCallId: () => randomId('call_'),
     warn,
     serverTools,
+    compactions,
   });
 
   function ran(name: string, failed: boolean): void {

@@ -274,8 +274,8 @@ export const parleyFlags = flagTable({
   websearchurl: text('URL', '', { scope: 'server', defaultText: 'the HTML page of DuckDuckGo' }).help(
     'Search page or SearXNG instance to query; %s stands for the query. Turns on --websearch.',
   ),
-  contextoverflow: choice(['refuse', 'trim'], { label: 'Context overflow', tab: 'Context' }).help(
-    'What the chat APIs do with a prompt that does not fit: return an error, or drop its beginning.',
+  contextoverflow: choice(['refuse', 'trim', 'compact'], { label: 'Context overflow', tab: 'Context' }).help(
+    'What the chat APIs do with a prompt that does not fit: return an error (refuse), drop its beginning (trim), or shorten the conversation (compact): old tool results are removed first, then the model summarises the middle; the system prompt, the first message and the last turns stay.',
   ),
   batchall: toggle({ label: 'Batch all requests', tab: 'Context' }).help(
     'With --parallelrequests, batch requests with any sampler, not only simple ones.',

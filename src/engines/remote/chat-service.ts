@@ -12,10 +12,10 @@ import { RemoteText } from './text.ts';
 import type { RemoteTokens } from './tokens.ts';
 
 type ReplyParts = Parameters<typeof repliesBy>[0];
-type RemoteChatParts = Pick<ReplyParts, 'text' | 'serverTools'> & { readonly tokens: RemoteTokens };
+type RemoteChatParts = Pick<ReplyParts, 'text' | 'serverTools' | 'compactions'> & { readonly tokens: RemoteTokens };
 
 /** Chat service for remote backends, which apply the template and parse tool calls and reasoning themselves. */
-export function remoteChatService({ text, tokens, serverTools }: RemoteChatParts): ChatService {
+export function remoteChatService({ text, tokens, serverTools, compactions }: RemoteChatParts): ChatService {
   const answer: ReplyParts['answer'] = async (request, reservation, _signal, tell, room) => {
     refuseUnknownTool(request);
     for await (const event of reservation.generate(shownRequest(request), asChat(request))) {
@@ -24,7 +24,9 @@ export function remoteChatService({ text, tokens, serverTools }: RemoteChatParts
     }
   };
   const replies: ChatService['replies'] = (request, ticket, count) =>
-    repliesBy({ answer, text, serverTools }, request, ticket, count);
+    repliesBy({ answer, text, serverTools, countTokens, compactions }, request, ticket, count);
+  const countTokens: ChatService['countTokens'] = async (request, signal) =>
+    tokens.count(await withServerTools(request, serverTools, text.contextSize(), signal), signal);
   return {
     replies,
     reply: (request, ticket) => replies(request, ticket, 1)[0] as AsyncIterable<GenerationEvent>,
@@ -35,9 +37,7 @@ export function remoteChatService({ text, tokens, serverTools }: RemoteChatParts
       by: 'template',
       warnings: [],
     }),
-    countTokens: async (request, signal) => {
-      return tokens.count(await withServerTools(request, serverTools, text.contextSize(), signal), signal);
-    },
+    countTokens,
     // Known only when a backend is selected, which then reports it.
     thinksAnyway: async () => false,
   };

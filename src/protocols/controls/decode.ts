@@ -1,5 +1,11 @@
 import { AppError } from '../../core/errors.ts';
-import type { EndTokens, GenerationControls, GenerationRequest, ReasoningBudget } from '../../core/request.ts';
+import type {
+  EndTokens,
+  GenerationControls,
+  GenerationRequest,
+  Overflow,
+  ReasoningBudget,
+} from '../../core/request.ts';
 import {
   defaultSamplerOrder,
   type Sampling,
@@ -19,7 +25,7 @@ export interface ControlParts {
   readonly maxTokensLimit: number;
   readonly contextSize: number;
   /** Of prompts that are too long, in dialects that do not always trim them. */
-  readonly overflow: 'trim' | 'refuse';
+  readonly overflow: Overflow;
   /** Whether a second, negative prompt may steer the text. */
   readonly guidance: boolean;
   readonly adapter: AdapterDefaults & { readonly maxTokens?: number };

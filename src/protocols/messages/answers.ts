@@ -19,6 +19,25 @@ const block = a.either(
   a.object({ type: a.words('tool_use'), id: a.text, name: a.text, input: a.anyObject }),
 );
 
+const edits = {
+  'context_management?': a.object({
+    applied_edits: a.list(
+      a.either(
+        a.object({
+          type: a.words('clear_tool_uses_20250919'),
+          cleared_tool_uses: a.count,
+          cleared_input_tokens: a.count,
+        }),
+        a.object({
+          type: a.words('clear_thinking_20251015'),
+          cleared_thinking_turns: a.count,
+          cleared_input_tokens: a.count,
+        }),
+      ),
+    ),
+  }),
+};
+
 const message = a.named(
   'Message',
   a.object({
@@ -29,6 +48,7 @@ const message = a.named(
     content: a.list(block),
     ...ending,
     usage,
+    ...edits,
   }),
 );
 
@@ -65,7 +85,7 @@ const event = a.either(
     ),
   }),
   a.object({ type: a.words('content_block_stop'), ...index }),
-  a.object({ type: a.words('message_delta'), delta: a.object(ending), usage }),
+  a.object({ type: a.words('message_delta'), delta: a.object(ending), usage, ...edits }),
   a.object(error),
 );
 
@@ -75,7 +95,12 @@ export const messagesAnswers: a.DialectAnswers = {
   errors: { messages: a.object({ ...error, request_id: a.text, 'detail?': a.busyDetail }) },
   answers: {
     'POST /v1/messages': a.oneOf(a.json(message), a.events(event)),
-    'POST /v1/messages/count_tokens': a.json(a.object({ input_tokens: a.count })),
+    'POST /v1/messages/count_tokens': a.json(
+      a.object({
+        input_tokens: a.count,
+        'context_management?': a.object({ original_input_tokens: a.count }),
+      }),
+    ),
     'GET /v1/messages/batches': a.refused,
     'POST /v1/messages/batches': a.refused,
     'DELETE /v1/messages/batches': a.refused,

@@ -24,6 +24,7 @@ export function* decode(
   const ignored: string[] = [];
   const ignore = (field: string) => void ignored.push(field);
   const attachments = new Attachments(context.text.state(), { addresses: true });
+  if (fields.context_management?.compaction) ignore('context_management (compact_20260112)');
   const thinking = decodeThinking(fields);
   const controls = decodeOwnControls(read);
   const request: ChatRequest = {
@@ -54,6 +55,7 @@ export function* decode(
     attachments,
     stream: fields.stream,
     genkey: fields.genkey,
+    contextManagement: fields.context_management,
     facts,
     notices: { ...notices, ignored: [...notices.ignored, ...shortened(ignored)] },
   };

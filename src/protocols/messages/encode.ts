@@ -3,6 +3,7 @@ import { emptyStart, type FinishReason, type GenerationEvent, type Usage, unreac
 import { commentFrame, namedFrame } from '../../http/sse.ts';
 import type { Shortfall } from '../dialect.ts';
 import { partialObject } from '../partial-json.ts';
+import type { AppliedEdit } from './context-management.ts';
 import { errorBody } from './errors.ts';
 
 /** What all events of one reply have in common. */
@@ -15,6 +16,8 @@ export interface ReplyFacts {
   readonly maxTokens: number;
   /** The prompt is only read into the cache: the reply has no content. Any other reply has a block, even an empty one. */
   readonly warmUp?: boolean;
+  /** Undefined unless the request has `context_management`. */
+  readonly appliedEdits?: readonly AppliedEdit[] | undefined;
 }
 
 type Start = Extract<GenerationEvent, { type: 'start' }>;
@@ -66,6 +69,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
           break;
         case 'server-tool':
         case 'prompt-logprobs':
+        case 'compacting':
           break;
         case 'warning':
           // No event of this dialect has a place for it; people see a comment, clients skip it.
@@ -153,7 +157,8 @@ function messageStart({ promptTokens, cachedTokens }: Start, facts: ReplyFacts):
 
 function messageDelta(finish: Finish, start: Start | undefined, facts: ReplyFacts): string {
   const delta = JSON.stringify(encodeEnd(finish, start, facts));
-  return frame('message_delta', `"delta":${delta},"usage":${JSON.stringify(encodeUsage(finish.usage))}`);
+  const edits = facts.appliedEdits ? `,${JSON.stringify(encodeEdits(facts)).slice(1, -1)}` : '';
+  return frame('message_delta', `"delta":${delta},"usage":${JSON.stringify(encodeUsage(finish.usage))}${edits}`);
 }
 
 /** The type is in the name of the event and in its data: clients read one or the other. */
@@ -161,8 +166,14 @@ function frame(type: string, fields: string): string {
   return namedFrame(type, `{"type":"${type}"${fields === '' ? '' : `,${fields}`}}`);
 }
 
-function encodeMessage({ id, model }: ReplyFacts, content: readonly object[], end: object, usage: Usage): object {
-  return { id, type: 'message', role: 'assistant', model, content, ...end, usage: encodeUsage(usage) };
+function encodeMessage(facts: ReplyFacts, content: readonly object[], end: object, usage: Usage): object {
+  const { id, model } = facts;
+  const reply = { id, type: 'message', role: 'assistant', model, content, ...end, usage: encodeUsage(usage) };
+  return { ...reply, ...encodeEdits(facts) };
+}
+
+function encodeEdits({ appliedEdits }: ReplyFacts): object {
+  return appliedEdits ? { context_management: { applied_edits: appliedEdits } } : {};
 }
 
 /** An aborted reply is reported as `max_tokens`: the dialect has no other word for text that is not complete. */
@@ -228,6 +239,7 @@ export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: R
       case 'tool-end':
       case 'server-tool':
       case 'prompt-logprobs':
+      case 'compacting':
         break;
       case 'warning':
         warnings.push(event.code);

@@ -134,6 +134,47 @@ const proofs: Readonly<Record<string, Proof>> = {
     asks: request({ output: { type: 'schema', schema } }),
   },
   output_format: { send: { output_format: format }, asks: request({ output: { type: 'schema', schema } }) },
+  context_management: {
+    send: { context_management: { edits: [] } },
+    tells: /"context_management":/,
+    refuses: [{ context_management: { edits: [{ type: 'forget' }] } }],
+  },
+  'context_management.edits[]: clear_tool_uses_20250919': {
+    beside: { messages: [user, calling, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c' }] }] },
+    send: {
+      context_management: {
+        edits: [
+          {
+            type: 'clear_tool_uses_20250919',
+            trigger: { type: 'tool_uses', value: 0 },
+            keep: { type: 'tool_uses', value: 0 },
+          },
+        ],
+      },
+    },
+    asks: conversation({}, {}, words(/cleared/)),
+  },
+  'context_management.edits[]: clear_thinking_20251015': {
+    beside: {
+      messages: [
+        user,
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'Hm' },
+            { type: 'text', text: 'a' },
+          ],
+        },
+        user,
+      ],
+    },
+    send: {
+      context_management: {
+        edits: [{ type: 'clear_thinking_20251015', keep: { type: 'thinking_turns', value: 0 } }],
+      },
+    },
+    asks: conversation({}, expect.not.objectContaining({ reasoning: 'Hm' }), {}),
+  },
   max_tokens: { send: { max_tokens: 9 }, asks: request({ controls: { maxTokens: 9 } }) },
   stream: { send: { stream: true }, tells: /^event: message_start/ },
   temperature: { send: { temperature: 0.37 }, asks: request({ controls: { sampling: { temperature: 0.37 } } }) },

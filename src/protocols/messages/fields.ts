@@ -1,6 +1,7 @@
 import { asControls, readGenkey } from '../controls/table.ts';
 import * as f from '../fields.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
+import { readContextManagement } from './context-management.ts';
 import { blockKinds } from './conversation.ts';
 
 const maxStops = 256;
@@ -68,7 +69,21 @@ const promptFields = {
   output_format: f.honoured(f.optionalObject, 'The older name of output_config.format.'),
   memory: f.honoured(f.orElse(f.readText, ''), 'Put in front of the prompt, as in the native API.'),
   cache_control: f.ignored('The longest cached prefix of a prompt is always used, marked or not.'),
-  ...f.each(['context_management', 'mcp_servers', 'speed', 'user_profile_id', 'workspace_id', 'betas'], f.ignored()),
+  context_management: f.honoured(
+    f.optional(readContextManagement),
+    'The reply has context_management.applied_edits. Unknown edits are refused.',
+  ),
+  ...f.places({
+    'context_management.edits[]: clear_tool_uses_20250919': f.aside(
+      'honoured',
+      'Results of old tool calls, the oldest first, become a short placeholder.',
+    ),
+    'context_management.edits[]: clear_thinking_20251015': f.aside(
+      'honoured',
+      'A turn ends with a message of the user.',
+    ),
+  }),
+  ...f.each(['mcp_servers', 'speed', 'user_profile_id', 'workspace_id', 'betas'], f.ignored()),
 };
 
 export const createFields = {

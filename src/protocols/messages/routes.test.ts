@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { clearedResult } from '../../chat/compaction-plan.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
@@ -113,10 +114,10 @@ test('messages: x-parley-ignored names fields and paths without effect', async (
     ...hello,
     metadata: { user_id: 'u' },
     service_tier: null,
-    context_management: {},
+    container: {},
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }, { type: 'evil\r\nkind' }] }],
   });
-  expect(reply.headers?.['x-parley-ignored']).toBe('context_management, metadata, messages[0].content[1]');
+  expect(reply.headers?.['x-parley-ignored']).toBe('metadata, container, messages[0].content[1]');
 });
 
 test('messages: x-parley-ignored has at most 16 paths', async () => {
@@ -258,4 +259,48 @@ test('messagesEndpoints: their tables list every field once', () => {
     expect(new Set(fields.map(({ field }) => field)).size).toBe(fields.length);
   }
   expect(ignoredIn(createFields, { speed: 'fast', stream: true })).toEqual(['speed']);
+});
+
+const clearing = {
+  context_management: {
+    edits: [
+      {
+        type: 'clear_tool_uses_20250919',
+        trigger: { type: 'tool_uses', value: 0 },
+        keep: { type: 'tool_uses', value: 0 },
+      },
+    ],
+  },
+  messages: [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'x'.repeat(500) }] },
+  ],
+};
+/** One token for each character. */
+const countTokens: DialectParts['chat']['countTokens'] = async ({ conversation }) =>
+  JSON.stringify(conversation.messages).length;
+const appliedEdit = {
+  type: 'clear_tool_uses_20250919',
+  cleared_tool_uses: 1,
+  cleared_input_tokens: 500 - clearedResult.length,
+};
+
+test('messages: context_management: the message and message_delta report the applied edits', async () => {
+  const { chat } = scriptedChat(script, { countTokens });
+  const message = await ask(dialectParts({ chat }), '/v1/messages', { ...hello, ...clearing });
+  expect(bodyOf(message).context_management).toEqual({ applied_edits: [appliedEdit] });
+  const stream = await streamOf(
+    await ask(dialectParts({ chat }), '/v1/messages', { ...hello, ...clearing, stream: true }),
+  );
+  expect(stream).toContain(
+    `"context_management":${JSON.stringify({ applied_edits: [appliedEdit] })}}\n\nevent: message_stop`,
+  );
+});
+
+test('count_tokens: context_management: counts after the edits and reports the tokens before', async () => {
+  const { chat } = scriptedChat(script, { countTokens });
+  const counted = bodyOf(await ask(dialectParts({ chat }), '/v1/messages/count_tokens', { ...hello, ...clearing }));
+  const original = counted.context_management.original_input_tokens;
+  expect(original - counted.input_tokens).toBe(appliedEdit.cleared_input_tokens);
 });

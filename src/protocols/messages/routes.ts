@@ -1,3 +1,4 @@
+import type { ChatRequest } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
@@ -15,6 +16,7 @@ import { uncountedHeaders } from '../media.ts';
 import { decodeInSlices } from '../read-body.ts';
 import { ticketFor } from '../ticket.ts';
 import { chatHeaders } from '../tools.ts';
+import { type AppliedEdit, applyEdits, type ContextManagement } from './context-management.ts';
 import { decode } from './decode.ts';
 import { encodeStream, foldReply, ping } from './encode.ts';
 import { messagesFamily } from './errors.ts';
@@ -52,8 +54,10 @@ function refuse({ method, path }: Call): never {
 
 async function answer(call: Call, context: DialectParts): Promise<Reply> {
   const decoding = decode(await requestBody(call, context), context);
-  const { request, facts, notices, genkey, stream } = await decodeInSlices(decoding, call, context);
-  call.watch?.decoded?.(request);
+  const { facts: known, notices, genkey, stream, ...decoded } = await decodeInSlices(decoding, call, context);
+  call.watch?.decoded?.(decoded.request);
+  const { request, applied: appliedEdits } = await edited(decoded.request, decoded.contextManagement, call, context);
+  const facts = { ...known, appliedEdits };
   const headers = { 'request-id': call.id, ...(await chatHeaders(notices, request, context.chat)) };
   const ticket = ticketFor(call, genkey);
   const events = context.chat.reply(request, ticket);
@@ -75,9 +79,23 @@ function wholeReply({ message, shortfall, warnings }: Awaited<ReturnType<typeof 
 
 async function count(call: Call, context: DialectParts): Promise<Reply> {
   const decoding = decode(await requestBody(call, context), context, countFields);
-  const { request, notices } = await decodeInSlices(decoding, call, context);
+  const { request: sent, notices, contextManagement } = await decodeInSlices(decoding, call, context);
   refuseWithoutModel(context.text.state());
-  const inputTokens = await context.chat.countTokens(request, call.signal);
+  const { request, applied } = await edited(sent, contextManagement, call, context);
+  const originalTokens = await context.chat.countTokens(sent, call.signal);
+  const inputTokens = request === sent ? originalTokens : await context.chat.countTokens(request, call.signal);
+  const management = applied && { context_management: { original_input_tokens: originalTokens } };
   const headers = { 'request-id': call.id, ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
-  return json({ input_tokens: inputTokens }, 200, headers);
+  return json({ input_tokens: inputTokens, ...management }, 200, headers);
+}
+
+/** The request after its edits; `applied` is undefined unless it has `context_management`. */
+async function edited(
+  request: ChatRequest,
+  management: ContextManagement | undefined,
+  { signal }: Call,
+  { chat }: DialectParts,
+): Promise<{ readonly request: ChatRequest; readonly applied?: readonly AppliedEdit[] }> {
+  if (!management) return { request };
+  return applyEdits(request, management, (each) => chat.countTokens(each, signal));
 }

@@ -154,6 +154,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>): Asy
         case 'start':
         case 'server-tool':
         case 'prompt-logprobs':
+        case 'compacting':
         // No tools are offered to the model.
         case 'tool-start':
         case 'tool-delta':

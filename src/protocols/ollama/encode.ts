@@ -109,6 +109,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, shap
         case 'start':
         case 'server-tool':
         case 'prompt-logprobs':
+        case 'compacting':
           break;
         case 'warning':
           warnings.push(event.text);

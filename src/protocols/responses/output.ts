@@ -72,6 +72,7 @@ export class OutputItems {
     switch (event.type) {
       case 'server-tool':
       case 'prompt-logprobs':
+      case 'compacting':
         return nothing;
       case 'reasoning-delta':
         this.#spoken(event);

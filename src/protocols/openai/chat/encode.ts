@@ -60,6 +60,7 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
       // Only in whole replies.
       case 'server-tool':
       case 'prompt-logprobs':
+      case 'compacting':
         return '';
       case 'finish': {
         const finish = encodeFinish(finishReason(event.reason, legacyCalls), event);

@@ -54,6 +54,7 @@ export function completionChoice(shape: ChunkShape, echo: string, count: number 
       case 'tool-start':
       case 'tool-delta':
       case 'tool-end':
+      case 'compacting':
         return '';
       case 'finish': {
         const finish = encodeFinish(finishReasons[event.reason], event);

@@ -1,4 +1,5 @@
 import { AppError } from '../../../../core/errors.ts';
+import type { Overflow } from '../../../../core/request.ts';
 
 export interface MarkedTokens {
   readonly tokens: Int32Array;
@@ -17,7 +18,7 @@ interface PromptTokens {
 interface PromptLimits {
   readonly contextSize: number;
   readonly maxTokens: number;
-  readonly overflow: 'trim' | 'refuse';
+  readonly overflow: Overflow;
 }
 
 export interface PromptPlan {
@@ -29,7 +30,7 @@ export interface PromptPlan {
   readonly dropped: number;
 }
 
-/** Fits prompt and reply into the context: `trim` drops the oldest text, `refuse` throws. */
+/** Fits prompt and reply into the context: `trim` drops the oldest text, all others throw. */
 export function planPrompt(parts: PromptTokens, limits: PromptLimits): PromptPlan {
   return limits.overflow === 'trim' ? trimToFit(parts, limits) : refuseOverflow(parts, limits);
 }
