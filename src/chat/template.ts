@@ -32,14 +32,27 @@ export async function compileTemplate(
   // Loaded on first use, so that a server without `--jinja` does not load the library at its start.
   const { compile } = await import('./template-runtime.ts');
   const program = compile(source, clock);
-  const takesParts = probeContentParts(program, { ...limits, steps: Math.min(limits.steps, probeSteps) });
-  return (input) => render((variables) => program(variables, limits), takesParts, input);
+  const probed = { ...limits, steps: Math.min(limits.steps, probeSteps) };
+  const traits = {
+    takesParts: probeContentParts(program, probed),
+    reasoning: source.includes('thinking') ? probeReasoning(program, probed) : 'fields',
+  } as const;
+  return (input) => render((variables) => program(variables, limits), traits, input);
 }
 
 /** Enough for one short message, so that an endless template is found early. */
 const probeSteps = 20_000;
 
-function render(run: (variables: Variables) => string, takesParts: boolean, input: TemplateInput): RenderedTemplate {
+interface TemplateTraits {
+  /** The content of messages is a list of parts. */
+  readonly takesParts: boolean;
+  readonly reasoning: ReasoningForm;
+}
+
+/** How earlier thinking is passed: in fields, in fields but not beside text and calls together, or as part of the content. */
+type ReasoningForm = 'fields' | 'without-text' | 'content';
+
+function render(run: (variables: Variables) => string, traits: TemplateTraits, input: TemplateInput): RenderedTemplate {
   const { messages, media, tools } = input.conversation;
   const prefill = input.continueAssistantTurn ? prefillOf(messages, media) : undefined;
   const continued = prefill !== undefined && prefill.trim() !== '';
@@ -47,12 +60,25 @@ function render(run: (variables: Variables) => string, takesParts: boolean, inpu
   const warnings: string[] = [];
   const prompt = run({
     ...globals(input.now, warnings),
-    messages: shown.map((message) => wireMessage(message, media, takesParts)),
+    ...keptReasoning,
+    messages: shown.map((message) => wireMessage(message, media, traits)),
     ...(tools.length > 0 ? { tools: tools.map(wireTool) } : {}),
     ...requestVariables(input),
   });
   return { prompt: continued ? prompt + prefill : prompt, warnings };
 }
+
+/**
+ * Names under which templates keep the thinking of earlier turns that the client sent back. Without it a prompt would differ from
+ * the text in the cache from the last answer on.
+ */
+const keptReasoning: Variables = {
+  preserve_thinking: true,
+  preserved_thinking: true,
+  clear_thinking: false,
+  drop_thinking: false,
+  truncate_history_thinking: false,
+};
 
 /** The tokenizer adds the first token itself, so that `bos_token` is empty. */
 function globals(now: Date, warnings: string[]): Variables {
@@ -78,9 +104,9 @@ function requestVariables({ serverVariables, requestVariables, reasoningEffort: 
   return given;
 }
 
-function wireMessage(message: Message, media: Conversation['media'], takesParts: boolean): Variables {
+function wireMessage(message: Message, media: Conversation['media'], traits: TemplateTraits): Variables {
   const text = flatContent(message.content, media);
-  const content = takesParts ? [{ type: 'text', text }] : text;
+  const content = traits.takesParts ? [{ type: 'text', text }] : text;
   switch (message.role) {
     case 'system':
     case 'user':
@@ -97,18 +123,31 @@ function wireMessage(message: Message, media: Conversation['media'], takesParts:
     case 'assistant':
       return {
         role: 'assistant',
-        content,
-        ...reasoningFields(message),
+        ...withReasoning(content, message, traits.reasoning),
         ...(message.toolCalls?.length ? { tool_calls: message.toolCalls.map(wireToolCall) } : {}),
       };
   }
 }
 
-/** Templates read earlier thinking under either name; `thinking` only together with calls. */
-function reasoningFields({ reasoning, toolCalls, content }: Message & { role: 'assistant' }): Variables {
-  if (!reasoning) return {};
-  const callsOnly = toolCalls?.length && content.length === 0;
-  return { reasoning_content: reasoning, ...(callsOnly ? { thinking: reasoning } : {}) };
+/** Templates read earlier thinking under one of three names. */
+function reasoningFields(reasoning: string): Variables {
+  return { reasoning_content: reasoning, reasoning, thinking: reasoning };
+}
+
+function withReasoning(
+  content: unknown,
+  { reasoning, toolCalls }: Message & { role: 'assistant' },
+  form: ReasoningForm,
+): Variables {
+  if (!reasoning) return { content };
+  if (form === 'content') {
+    const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content as readonly unknown[]);
+    return { content: [{ type: 'thinking', thinking: reasoning }, ...parts] };
+  }
+  if (form === 'without-text' && toolCalls?.length && typeof content === 'string' && content !== '') {
+    return { content: '', ...reasoningFields(`${reasoning}\n\n${content}`) };
+  }
+  return { content, ...reasoningFields(reasoning) };
 }
 
 /** Templates iterate the arguments; a text that is not valid JSON is passed as it is. */
@@ -133,6 +172,29 @@ function probeContentParts(program: TemplateProgram, limits: TemplateLimits): bo
     }
   };
   return !shows(needle) && shows([{ type: 'text', text: needle }]);
+}
+
+/** What the template makes of thinking before a call. */
+function probeReasoning(program: TemplateProgram, limits: TemplateLimits): ReasoningForm {
+  const needle = 'needle-in-the-thoughts';
+  const call = { id: 'call00001', type: 'function', function: { name: 'look', arguments: {} } };
+  const shows = (turn: Variables): boolean => {
+    const warnings: string[] = [];
+    const messages = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', tool_calls: [call], ...turn },
+      { role: 'tool', content: 'x', name: 'look', tool_call_id: call.id },
+    ];
+    try {
+      const prompt = program({ messages, ...globals(new Date(0), warnings), ...keptReasoning }, limits);
+      return prompt.includes(needle) && warnings.length === 0;
+    } catch {
+      return false;
+    }
+  };
+  const fields = reasoningFields(needle);
+  if (shows({ content: '', ...fields })) return shows({ content: 'x', ...fields }) ? 'fields' : 'without-text';
+  return shows({ content: [{ type: 'thinking', thinking: needle }] }) ? 'content' : 'fields';
 }
 
 const inEnglish = (options: Intl.DateTimeFormatOptions) => (time: Date) => time.toLocaleDateString('en-US', options);

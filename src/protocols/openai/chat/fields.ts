@@ -33,7 +33,7 @@ const promptFields = {
   ),
   chat_template_kwargs: f.honoured(
     f.optionalObject,
-    `With --jinja. enable_thinking: false works without it too. ${silenceNote}`,
+    `With --jinja, or with tools whose format of calls is known. enable_thinking: false works without it too. ${silenceNote}`,
   ),
   continue_assistant_turn: f.honoured(f.orElse(f.readFlag, true)),
   continue_final_message: f.honoured(f.optionalFlag),
