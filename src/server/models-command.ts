@@ -7,12 +7,7 @@ import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type ModelFacts, meantModel, modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';
 import { progressBar, type Terminal } from '../observe/terminal.ts';
-
-export interface ModelsCommand {
-  readonly words: readonly string[];
-  readonly places: readonly Place[];
-  readonly terminal: Terminal;
-}
+import type { Command } from './command.ts';
 
 const usage = `parley list                   the models on this machine, also those that other programs fetched (also: parley models)
 parley list --json            the same for scripts
@@ -23,7 +18,11 @@ parley models path NAME       where it lies: parley --model "$(parley models pat
 NAME is a name of the list, or the path of a file.`;
 
 /** `parley models` and `parley list`: resolves to the exit code. */
-export async function modelsCommand({ words, places, terminal }: ModelsCommand): Promise<number> {
+export async function modelsCommand({
+  words,
+  places,
+  terminal,
+}: Pick<Command, 'words' | 'places' | 'terminal'>): Promise<number> {
   const [action = 'list', name, ...rest] = words;
   const known = { show, verify, path: showPath } as const;
   if (action === 'list' || action === '--json') {

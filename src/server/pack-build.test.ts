@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { Terminal } from '../observe/terminal.ts';
 import { fakeToolkit } from '../packs/testing/fake-toolkit.ts';
-import { jobsFor, readWords } from './pack-build.ts';
+import { buildOptions, jobsFor } from './pack-build.ts';
 import { packCommand } from './pack-command.ts';
 import type { ProbeResult } from './probe.ts';
 
@@ -78,8 +78,8 @@ describe.skipIf(process.platform === 'win32')('pack build, with fake programs', 
   );
 });
 
-test('readWords: source, architectures and jobs', () => {
-  expect(readWords(['cuda', '--arch', '86,90', '--jobs', '4', '--source', '/s.tgz'])).toEqual({
+test('buildOptions: source, architectures and jobs', () => {
+  expect(buildOptions(['cuda', '--arch', '86,90', '--jobs', '4', '--source', '/s.tgz'])).toEqual({
     source: '/s.tgz',
     architectures: ['86', '90'],
     jobs: 4,

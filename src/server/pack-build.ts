@@ -5,34 +5,21 @@ import { progressBar, progressOf, type Terminal } from '../observe/terminal.ts';
 import { type BuildParts, buildCuda, workFolder } from '../packs/build-cuda.ts';
 import { cudaBuilt } from '../packs/built.ts';
 import { engineSource, systemOf } from '../packs/catalogue.ts';
+import { type Command, readWords, text } from './command.ts';
 import { askNpm } from './npm-package.ts';
 import { runProbe } from './probe.ts';
 
-export interface BuildCommand {
-  /** Where packs are installed. */
-  readonly folder: string;
+export interface BuildCommand
+  extends Pick<Command, 'folder' | 'terminal' | 'fetch' | 'signal' | 'now'>,
+    Partial<Pick<BuildParts, 'findPackage' | 'environment'>> {
   readonly system?: Pick<NodeJS.Process, 'platform' | 'arch'>;
-  readonly terminal: Terminal;
-  readonly fetch: typeof fetch;
-  readonly findPackage?: BuildParts['findPackage'];
-  readonly signal?: AbortSignal;
-  /** Milliseconds of a clock that never goes back. */
-  readonly now: () => number;
-  /** For the programs that compile. */
-  readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly probe?: typeof runProbe;
-}
-
-interface BuildWords {
-  readonly source: string | undefined;
-  readonly architectures: readonly string[];
-  readonly jobs: number | undefined;
 }
 
 /** `parley pack build cuda`: resolves to the exit code. */
 export async function buildCommand(words: readonly string[], command: BuildCommand, usage: string): Promise<number> {
   const { terminal, folder, signal, fetch, findPackage = askNpm, system = process } = command;
-  const asked = readWords(words);
+  const asked = buildOptions(words);
   if (!asked) {
     terminal.line(usage);
     return 2;
@@ -72,18 +59,12 @@ export async function buildCommand(words: readonly string[], command: BuildComma
 }
 
 /** Undefined if they are not understood. */
-export function readWords([what, ...words]: readonly string[]): BuildWords | undefined {
-  let found: BuildWords = { source: undefined, architectures: [], jobs: undefined };
-  if (what !== 'cuda' || words.length % 2 !== 0) return undefined;
-  for (let index = 0; index < words.length; index += 2) {
-    const value = words[index + 1] ?? '';
-    if (words[index] === '--source') found = { ...found, source: value };
-    else if (words[index] === '--arch' && /^\d+[af]?(-real|-virtual)?([,;]\d+[af]?(-real|-virtual)?)*$/.test(value))
-      found = { ...found, architectures: value.split(/[,;]/) };
-    else if (words[index] === '--jobs' && /^[1-9]\d{0,3}$/.test(value)) found = { ...found, jobs: Number(value) };
-    else return undefined;
-  }
-  return found;
+export function buildOptions([what, ...words]: readonly string[]) {
+  const { values, others = [] } = readWords(words, { source: text, arch: text, jobs: text }) ?? {};
+  if (!values || what !== 'cuda' || others.length > 0) return undefined;
+  const { source, arch = '', jobs = '' } = values;
+  if (!/^(\d+[af]?(-real|-virtual)?([,;](?=\d)|$))*$/.test(arch) || !/^([1-9]\d{0,3})?$/.test(jobs)) return undefined;
+  return { source, architectures: arch === '' ? [] : arch.split(/[,;]/), jobs: jobs === '' ? undefined : Number(jobs) };
 }
 
 /** The largest files of the source need about this much while they are compiled. */

@@ -1,32 +1,20 @@
-import { isPublicAddress } from '../http/address.ts';
 import { ownCommand } from '../launcher/wanted.ts';
-import { type Expected, readSha256 } from '../library/download.ts';
-import type { Hub } from '../library/hub/access.ts';
-import type { Place } from '../library/places.ts';
+import { readSha256 } from '../library/download.ts';
 import { type PullParts, pull } from '../library/pull.ts';
 import { pulledLines } from '../library/pull-model.ts';
 import { readSource } from '../library/source.ts';
 import type { HubMachine } from '../models/hub-files.ts';
-import { progressOf, type Terminal } from '../observe/terminal.ts';
+import { progressOf } from '../observe/terminal.ts';
+import { type Command, flag, hubParts, readWords, text } from './command.ts';
 import { askNpm } from './npm-package.ts';
 import { chooseHere } from './own-machine.ts';
 
-export interface PullCommand {
-  readonly words: readonly string[];
-  /** Where models are put unless the person says otherwise. */
-  readonly folder: string;
+export interface PullCommand
+  extends Omit<Command, 'places'>,
+    Partial<Pick<Command, 'places'> & Pick<PullParts, 'findPackage'>> {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly hub: Hub;
-  /** Folders of this and other programs. */
-  readonly places?: readonly Place[];
-  readonly terminal: Terminal;
-  readonly fetch: typeof fetch;
-  readonly findPackage?: PullParts['findPackage'];
-  readonly signal?: AbortSignal;
   /** Without it the usual quantization is taken where none is named. */
   readonly machine?: HubMachine;
-  /** Milliseconds of a clock that never goes back. */
-  readonly now: () => number;
 }
 
 const usage = `parley pull SOURCE [--sha256 HASH] [--to FOLDER] [--anyway] [--insecure]
@@ -42,7 +30,7 @@ After an interruption the same command continues the download. A file with a wro
 
 /** `parley pull`: resolves to the exit code. */
 export async function pullCommand(command: PullCommand): Promise<number> {
-  const { terminal, environment, fetch, signal, findPackage = askNpm } = command;
+  const { terminal, environment, findPackage = askNpm } = command;
   const options = readOptions(command);
   const source = options && readSource(options.source);
   if (!options || !source) {
@@ -54,7 +42,7 @@ export async function pullCommand(command: PullCommand): Promise<number> {
   const choose = command.machine && chooseHere(command.machine, { anyway, terminal });
   const progress = progressOf(terminal, command.now, options.source.replace(/^.*\//, '')).show;
   try {
-    const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, insecure, ...(signal && { signal }) };
+    const parts = { ...hubParts(command), progress, findPackage, insecure };
     // A folder that the person names gets the model in any case.
     const places = folder === command.folder ? command.places : undefined;
     const pulled = await pull(source, { folder, expected, hub: command.hub, choose, places }, parts);
@@ -72,27 +60,11 @@ export async function pullCommand(command: PullCommand): Promise<number> {
 }
 
 /** Undefined if the words are not understood. */
-function readOptions({ words, folder }: PullCommand) {
-  let source: string | undefined;
-  let expected: Expected | undefined;
-  let target = folder;
-  let anyway = false;
-  let insecure = false;
-  for (let index = 0; index < words.length; index += 1) {
-    const word = words[index] ?? '';
-    const value = words[index + 1];
-    if (word === '--insecure') insecure = true;
-    else if (word === '--sha256') {
-      expected = readSha256(value ?? '');
-      if (!expected) return undefined;
-      index += 1;
-    } else if (word === '--to') {
-      if (value === undefined) return undefined;
-      target = value;
-      index += 1;
-    } else if (word === '--anyway') anyway = true;
-    else if (source !== undefined || word.startsWith('-')) return undefined;
-    else source = word;
-  }
-  return source === undefined ? undefined : { source, expected, folder: target, anyway, insecure };
+function readOptions({ words, folder: usual }: PullCommand) {
+  const { values, others } = readWords(words, { sha256: text, to: text, anyway: flag, insecure: flag }) ?? {};
+  const [source, ...rest] = others ?? [];
+  if (!values || source === undefined || rest.length > 0) return undefined;
+  const { sha256, to: folder = usual, anyway = false, insecure = false } = values;
+  const expected = sha256 === undefined ? undefined : readSha256(sha256);
+  return sha256 !== undefined && !expected ? undefined : { source, expected, folder, anyway, insecure };
 }

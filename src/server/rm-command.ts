@@ -3,15 +3,10 @@ import { type Deletion, deleteModel, filesOfModel, otherOwner } from '../library
 import type { FoundFile } from '../library/find-models.ts';
 import type { Place } from '../library/places.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import { type Command, flag, readWords, text } from './command.ts';
 import { findFile } from './models-command.ts';
 
-export interface RmCommand {
-  readonly words: readonly string[];
-  /** Folders of this and other programs. */
-  readonly places: readonly Place[];
-  /** The models folder, unless the words name another one. */
-  readonly folder: string;
-  readonly terminal: Terminal;
+export interface RmCommand extends Pick<Command, 'words' | 'places' | 'folder' | 'terminal'> {
   /** Asks the person; undefined where nobody can answer. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
 }
@@ -58,18 +53,9 @@ async function agrees({ bytes, files }: Deletion, ask: RmCommand['ask'], termina
 }
 
 /** Undefined if the words are not understood. */
-function readOptions(words: readonly string[], defaultFolder: string) {
-  let name: string | undefined;
-  let folder = defaultFolder;
-  let yes = false;
-  for (let index = 0; index < words.length; index += 1) {
-    const word = words[index] ?? '';
-    if (word === '--yes' || word === '-y') yes = true;
-    else if (word === '--admindir' && words[index + 1]) {
-      folder = words[index + 1] ?? '';
-      index += 1;
-    } else if (word.startsWith('-') || name !== undefined) return undefined;
-    else name = word;
-  }
-  return name === undefined ? undefined : { name, folder, yes };
+function readOptions(words: readonly string[], usual: string) {
+  const { values, others = [] } = readWords(words, { admindir: text, yes: { ...flag, short: 'y' } }) ?? {};
+  const [name, ...rest] = others;
+  if (!values || name === undefined || rest.length > 0) return undefined;
+  return { name, folder: values.admindir || usual, yes: values.yes ?? false };
 }

@@ -1,18 +1,11 @@
-import { type HubModel, type HubSearch, hubOrders, type Recommendations } from '../core/models-view.ts';
+import { type HubModel, hubOrders, type Recommendations } from '../core/models-view.ts';
 import { byteSize, tableLines } from '../core/readable.ts';
-import { isPublicAddress } from '../http/address.ts';
-import type { Hub } from '../library/hub/access.ts';
 import { searchHub } from '../library/hub/search.ts';
 import { printable } from '../observe/printable.ts';
-import type { Terminal } from '../observe/terminal.ts';
+import { type Command, flag, hubParts, readWords, text } from './command.ts';
 
-export interface SearchCommand {
-  readonly words: readonly string[];
-  readonly hub: Hub;
-  readonly terminal: Terminal;
-  readonly fetch: typeof fetch;
+export interface SearchCommand extends Pick<Command, 'words' | 'hub' | 'terminal' | 'fetch' | 'signal'> {
   readonly recommended: () => Promise<Recommendations>;
-  readonly signal?: AbortSignal;
 }
 
 const usage = `parley search [WORDS] [--sort downloads|likes|date] [--count N] [--json]
@@ -23,7 +16,7 @@ const maxCount = 100;
 
 /** `parley search`: resolves to the exit code. */
 export async function searchCommand(command: SearchCommand): Promise<number> {
-  const { hub, terminal, fetch, signal } = command;
+  const { terminal } = command;
   const options = readOptions(command.words);
   if (!options) {
     terminal.line(usage);
@@ -38,9 +31,11 @@ export async function searchCommand(command: SearchCommand): Promise<number> {
   }
   const models: HubModel[] = [];
   try {
-    const parts = { hub, fetch, allowsAddress: isPublicAddress, ...(signal && { signal }) };
     for (let cursor: string | undefined; models.length < count; ) {
-      const page = await searchHub({ words: options.words, order, count: count - models.length, cursor }, parts);
+      const page = await searchHub(
+        { words: options.words, order, count: count - models.length, cursor },
+        hubParts(command),
+      );
       models.push(...page.models);
       cursor = page.next;
       if (cursor === undefined) break;
@@ -56,24 +51,12 @@ export async function searchCommand(command: SearchCommand): Promise<number> {
 
 /** Undefined if the words are not understood. */
 function readOptions(words: readonly string[]) {
-  const sought: string[] = [];
-  let order: HubSearch['order'] = 'downloads';
-  let count = defaultCount;
-  let json = false;
-  for (let index = 0; index < words.length; index += 1) {
-    const word = words[index] ?? '';
-    const value = words[index + 1] ?? '';
-    if (word === '--json') json = true;
-    else if (word === '--sort' && hubOrders.some((one) => one === value)) {
-      order = value as typeof order;
-      index += 1;
-    } else if (word === '--count' && /^[1-9]\d{0,2}$/.test(value)) {
-      count = Math.min(Number(value), maxCount);
-      index += 1;
-    } else if (word.startsWith('-')) return undefined;
-    else sought.push(word);
-  }
-  return { words: sought.join(' '), order, count, json };
+  const { values, others = [] } = readWords(words, { sort: text, count: text, json: flag }) ?? {};
+  if (!values) return undefined;
+  const { sort = 'downloads', count = String(defaultCount), json = false } = values;
+  const order = hubOrders.find((one) => one === sort);
+  if (!order || !/^[1-9]\d{0,2}$/.test(count)) return undefined;
+  return { words: others.join(' '), order, count: Math.min(Number(count), maxCount), json };
 }
 
 function recommendedLines({ date, memoryBytes, models }: Recommendations): readonly string[] {

@@ -1,30 +1,20 @@
 import { byteSize, tableLines } from '../core/readable.ts';
 import { ggufSummary } from '../gguf/describe.ts';
 import { readGguf } from '../gguf/gguf.ts';
-import { isPublicAddress } from '../http/address.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
-import type { Hub } from '../library/hub/access.ts';
 import { readRepository } from '../library/hub/repository.ts';
 import { searchHub } from '../library/hub/search.ts';
 import { meantModel } from '../library/model-facts.ts';
 import { shortOllamaName } from '../library/ollama/name.ts';
 import { readManifest, readText } from '../library/ollama/registry.ts';
-import type { Place } from '../library/places.ts';
 import { readSource, type Source } from '../library/source.ts';
 import { type HubMachine, hubFiles, readHubModel } from '../models/hub-files.ts';
 import { printable, printableText } from '../observe/printable.ts';
-import type { Terminal } from '../observe/terminal.ts';
+import { type Command, hubParts } from './command.ts';
 import { findFile } from './models-command.ts';
 
-export interface ShowCommand {
-  readonly words: readonly string[];
-  /** Folders of this and other programs. */
-  readonly places: readonly Place[];
-  readonly hub: Hub;
+export interface ShowCommand extends Omit<Command, 'folder' | 'now'> {
   readonly machine: HubMachine;
-  readonly terminal: Terminal;
-  readonly fetch: typeof fetch;
-  readonly signal?: AbortSignal;
 }
 
 const usage = `parley show NAME
@@ -72,9 +62,9 @@ function remoteLines(source: Source & { type: 'model' | 'ollama' }, command: Sho
 
 async function hubLines(
   { repository: id, revision, tag }: Source & { type: 'model' },
-  { hub, fetch, signal, machine }: ShowCommand,
+  command: ShowCommand,
 ): Promise<readonly string[]> {
-  const parts = { hub, fetch, allowsAddress: isPublicAddress, ...(signal && { signal }) };
+  const parts = hubParts(command);
   const repository = await readRepository(id, revision, parts);
   const model = await readHubModel(repository, parts, tag);
   if (!model) throw new Error(`it has no ${tag ?? 'complete model file (.gguf)'}`);
@@ -83,7 +73,7 @@ async function hubLines(
   const { files, reason, architecture, supported, trainedContext, projector } = await hubFiles(
     model,
     undefined,
-    machine,
+    command.machine,
   );
   const yes = (value: boolean | undefined) => (value === undefined ? 'not said' : value ? 'yes' : 'no');
   const rows: string[][] = [
@@ -114,11 +104,8 @@ async function hubLines(
   ];
 }
 
-async function ollamaLines(
-  { name }: Source & { type: 'ollama' },
-  { hub, fetch, signal }: ShowCommand,
-): Promise<readonly string[]> {
-  const parts = { hub, fetch, allowsAddress: isPublicAddress, ...(signal && { signal }) };
+async function ollamaLines({ name }: Source & { type: 'ollama' }, command: ShowCommand): Promise<readonly string[]> {
+  const parts = hubParts(command);
   const layers = await readManifest(name, parts);
   const short = shortOllamaName(name);
   const rows = layers

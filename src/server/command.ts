@@ -1,0 +1,39 @@
+import { parseArgs } from 'node:util';
+import { isPublicAddress } from '../http/address.ts';
+import type { Hub } from '../library/hub/access.ts';
+import type { HubParts } from '../library/hub/request.ts';
+import type { Place } from '../library/places.ts';
+import type { Terminal } from '../observe/terminal.ts';
+
+/** What `parley NAME` is run with; each command takes what it needs. */
+export interface Command {
+  readonly words: readonly string[];
+  readonly terminal: Terminal;
+  /** Where the command puts what it downloads, unless the words name another folder. */
+  readonly folder: string;
+  /** Folders of this and other programs. */
+  readonly places: readonly Place[];
+  readonly hub: Hub;
+  readonly fetch: typeof fetch;
+  readonly signal?: AbortSignal;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+}
+
+export function hubParts({ hub, fetch, signal }: Pick<Command, 'hub' | 'fetch' | 'signal'>): HubParts {
+  return { hub, fetch, allowsAddress: isPublicAddress, ...(signal && { signal }) };
+}
+
+type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
+export const text = { type: 'string' } as const;
+export const flag = { type: 'boolean' } as const;
+
+/** The options among the words, and all others; undefined if an option is unknown or its value is missing. */
+export function readWords<const Known extends Options>(words: readonly string[], options: Known) {
+  try {
+    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+    return { values, others: positionals };
+  } catch {
+    return undefined;
+  }
+}
