@@ -70,7 +70,7 @@ export interface LoadStatus {
   readonly flashattention: boolean;
 }
 
-export interface ModelLoad {
+interface ModelLoad {
   readonly status: () => LoadStatus;
   /** Loads the present model again after the answer is sent. Resolves to the reason, a sentence, if that is not possible. */
   readonly change: (settings: Partial<LoadSettings>) => Promise<string | undefined>;

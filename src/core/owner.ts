@@ -38,7 +38,7 @@ export class Libraries<Store> {
 }
 
 /** An entry of a store that several owners share. */
-export interface OwnedEntry {
+interface OwnedEntry {
   readonly owner: Owner;
   /** Its share of the limit: 1 where entries are counted, or its bytes. */
   readonly size: number;

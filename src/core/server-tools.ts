@@ -44,7 +44,7 @@ export type ServerOutcome =
   | { readonly type: 'error'; readonly code: ServerToolErrorCode; readonly reason: string };
 
 /** A tool of an MCP server, as it is listed to the client. */
-export interface ListedTool {
+interface ListedTool {
   readonly name: string;
   readonly description?: string;
   readonly inputSchema: Fields;

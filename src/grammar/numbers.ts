@@ -214,7 +214,7 @@ function digitRange(low: number, high: number): string {
   return low === high ? `"${low}"` : `[${low}-${high}]`;
 }
 
-export function digits(minimum: number, maximum: number): string {
+function digits(minimum: number, maximum: number): string {
   if (maximum === 0) return '""';
   if (minimum === maximum) return minimum === 1 ? digit : `${digit}{${minimum}}`;
   return `${digit}{${minimum},${maximum}}`;

@@ -229,7 +229,7 @@ function branches(part: Part, keyword: 'allOf' | 'anyOf' | 'oneOf'): Located[] {
   return list.map((schema, index) => child(part, schema, keyword, index));
 }
 
-export function without(part: Part, ...keywords: string[]): Part {
+function without(part: Part, ...keywords: string[]): Part {
   const schema = Object.fromEntries(Object.entries(part.schema).filter(([keyword]) => !keywords.includes(keyword)));
   return { ...part, schema, key: `${part.key} without ${keywords.join(' ')}` };
 }

@@ -5,14 +5,14 @@ import { Mutex } from '../core/mutex.ts';
 import { hashKey, KeyFile, type KeyRules, keyId, type StoredKey } from './key-file.ts';
 
 /** How a key was used since the server was started. */
-export interface KeyUse {
+interface KeyUse {
   readonly requests: number;
   readonly refused: number;
   /** Milliseconds since 1970; undefined if it was not used. */
   readonly lastSeen?: number;
 }
 
-export interface KeyringParts {
+interface KeyringParts {
   readonly path: string;
   readonly file: Pick<KeyFile, 'current'>;
   /** Milliseconds since 1970, for expiry dates. */

@@ -16,7 +16,7 @@ import { allowedPath, type Folder, listFolder, type Wanted } from './folders.ts'
 import { commandLine, configText, readValues, shownValues } from './form.ts';
 import type { Launched } from './launched.ts';
 
-export interface LauncherParts {
+interface LauncherParts {
   readonly product: Product;
   readonly settings: Settings;
   readonly notes: readonly string[];

@@ -5,7 +5,7 @@ import type { FoundFile } from './find-models.ts';
 import { variantsOf } from './variants.ts';
 
 /** Why a model is not deleted, as a sentence for people. */
-export class DeletionError extends Error {
+class DeletionError extends Error {
   override readonly name = 'DeletionError';
 }
 

@@ -5,7 +5,7 @@ import { sizeOf } from './part-file.ts';
 import type { Place } from './places.ts';
 
 /** Files of the hub that a program on this machine has already. */
-export interface FilesElsewhere {
+interface FilesElsewhere {
   readonly program: string;
   readonly paths: ReadonlyMap<HubFile, string>;
 }

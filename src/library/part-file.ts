@@ -5,7 +5,7 @@ import { type Chunks, chunkBytes, readChunks } from './chunks.ts';
 import { DownloadError } from './transfer.ts';
 
 /** What is known about a `.part` file. */
-export interface PartMark {
+interface PartMark {
   /** Of the file that it is a part of: its expected hash, or its ETag. */
   readonly version: string;
   /** What of it is there, if it was downloaded in chunks; otherwise it is the beginning of the file. */

@@ -4,7 +4,7 @@ import { readMark, sizeOf, writeMark } from './part-file.ts';
 import { ask, DownloadError, type Outcome, persistently, receive, type TransferParts } from './transfer.ts';
 
 /** One file, known by its hash and size. */
-export interface KnownFile {
+interface KnownFile {
   readonly url: string;
   readonly part: string;
   /** SHA-256 in hex. */

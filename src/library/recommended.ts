@@ -4,7 +4,7 @@ import type { Recommendation } from '../core/models-view.ts';
 export const recommendedDate = '2026-10';
 
 /** A recommendation, and the memory that it needs. */
-export interface RecommendedEntry extends Recommendation {
+interface RecommendedEntry extends Recommendation {
   /** Gigabytes of the class: on cards, or of the machine where it has none. */
   readonly memory: 1 | 2 | 4 | 8 | 16 | 24 | 48;
   /** `general.architecture` of the file; null where the text engine does not load it. */
@@ -222,7 +222,7 @@ export const recommendedEntries: readonly RecommendedEntry[] = [
   },
 ];
 
-export interface ComputerMemory {
+interface ComputerMemory {
   /** Of all graphics cards together. */
   readonly cardBytes: number;
   /** Of the machine. */

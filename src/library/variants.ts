@@ -43,7 +43,7 @@ export function isCompanion(path: string): boolean {
   return companionName.test(stemOf(path));
 }
 
-export function isProjector(path: string): boolean {
+function isProjector(path: string): boolean {
   return projectorName.test(stemOf(path));
 }
 

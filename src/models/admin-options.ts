@@ -18,7 +18,7 @@ export function modelsFolder({ admin, admindir }: Settings): string {
 
 const endings = /\.(kcpps|kcppt|gguf)$/i;
 
-export interface LinkPolicy {
+interface LinkPolicy {
   /** `--adminallowlinks`: links may lead out of the folder. */
   readonly allowLinks?: boolean;
   /** Called for each link that is skipped because it leads out of the folder. */

@@ -4,7 +4,7 @@ import { type Loss, lossLine } from '../engines/host/engine-state.ts';
 import { progressBar, type Terminal } from '../observe/terminal.ts';
 import { type EnginePackages, installedVersions } from './engine-packages.ts';
 
-export interface EngineConsoleOptions<Facts> extends LossReport {
+interface EngineConsoleOptions<Facts> extends LossReport {
   /** Shows the output of the engine itself (`--debugmode`). */
   readonly debug?: boolean;
   /** The line that is shown when the model is loaded. */

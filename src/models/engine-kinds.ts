@@ -76,7 +76,7 @@ type AnyTaskModel = TaskModel<any>;
 type SourceOf = <Engine>(model: TaskModel<Engine>) => EngineSource<Engine>;
 
 /** Shared by the services of all models. */
-export interface ServiceParts {
+interface ServiceParts {
   readonly requestQueue: RequestQueue;
   readonly observer?: TaskObserver;
   readonly drawings: RunningDrawings;

@@ -18,7 +18,7 @@ const adviceForLosses =
   'If this goes on: --debugmode shows what llama.cpp says; a smaller --contextsize or fewer --gpulayers need less memory; --cpubuild names another build.';
 
 /** A model as it is configured: settings, and which of them were given. */
-export interface ModelConfig {
+interface ModelConfig {
   readonly name: string;
   readonly settings: Settings;
   readonly given: ReadonlySet<FlagKey>;

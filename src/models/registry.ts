@@ -5,7 +5,7 @@ import { type CardBudget, evict, fits, type MemoryBudget, type Resident } from '
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 import { RegistryEntry, type RegistryEntryParts } from './registry-entry.ts';
 
-export interface RegistryParts extends RegistryEntryParts {
+interface RegistryParts extends RegistryEntryParts {
   /** The memory for all models; read for each load. */
   readonly memoryBudget: () => MemoryBudget;
   /** Free memory. Without it, loaded models are asked to give back all that they can. */
@@ -14,7 +14,7 @@ export interface RegistryParts extends RegistryEntryParts {
 }
 
 /** Observer callbacks. Must not throw or block. */
-export interface RegistryObserver {
+interface RegistryObserver {
   loading?(name: string, makingRoom: readonly string[]): void;
   loaded?(name: string): void;
   failed?(name: string, reason: string): void;

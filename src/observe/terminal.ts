@@ -1,4 +1,4 @@
-export interface Output {
+interface Output {
   readonly interactive: boolean;
   readonly columns: number;
   write(text: string): void;

@@ -11,7 +11,7 @@ import { bodyOf } from './endpoint.ts';
 import * as f from './fields.ts';
 import { inlineBase64 } from './media.ts';
 
-export interface SentRecording {
+interface SentRecording {
   readonly bytes: Uint8Array;
   readonly fileName: string;
   /** The field it came in, for errors. */

@@ -1,5 +1,4 @@
-import { AppError } from '../core/errors.ts';
-import { type AdminAccess, mayAdminister } from '../protocols/admin/access.ts';
+import { type AdminAccess, allowed } from '../protocols/admin/access.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
 
 /** Those that are for administrators only refuse all others before their handlers are called. */
@@ -9,10 +8,6 @@ export function forAdministrators<Context>(
 ): ModelEndpoint<Context>[] {
   return endpoints.map((endpoint) => {
     if (!endpoint.adminOnly) return endpoint;
-    const handle: ModelEndpoint<Context>['handle'] = (call, context) => {
-      if (!mayAdminister(access, call)) throw new AppError('admin-only', {});
-      return endpoint.handle(call, context);
-    };
-    return { ...endpoint, handle };
+    return { ...endpoint, handle: (call, context) => allowed(endpoint.handle, access, call)(call, context) };
   });
 }

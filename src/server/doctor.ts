@@ -11,7 +11,7 @@ import type { PackState } from '../packs/check.ts';
 import type { ProbedDevice, ProbeResult } from './probe.ts';
 
 /** One line of the report. */
-export interface Finding {
+interface Finding {
   readonly section: Section;
   readonly name: string;
   readonly status: 'ok' | 'missing' | 'problem';

@@ -24,7 +24,7 @@ import { askNpm } from './npm-package.ts';
 import { chooseHere, ownMachine } from './own-machine.ts';
 import { StartError } from './start-error.ts';
 
-export interface FetchOptions {
+interface FetchOptions {
   /** Where downloads go. */
   readonly folder: string;
   /** Folders of this and other programs. */

@@ -17,7 +17,7 @@ interface ContextOptions {
 }
 
 /** A context size and the reason for it as a sentence. Without a reason the size follows from the settings. */
-export interface FittedContext {
+interface FittedContext {
   readonly size: number;
   readonly reason?: string;
 }

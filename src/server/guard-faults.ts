@@ -2,11 +2,11 @@ import { type RequestScope, requestScope } from '../http/request-scope.ts';
 import { Repeats, type RepeatsOptions } from '../observe/repeats.ts';
 
 /** What is needed of the process. */
-export interface FaultyProcess {
+interface FaultyProcess {
   on(event: 'uncaughtException' | 'unhandledRejection', listener: (error: unknown) => void): unknown;
 }
 
-export interface FaultGuardParts extends RepeatsOptions {
+interface FaultGuardParts extends RepeatsOptions {
   /** Versions for a report. */
   readonly facts: string;
   readonly process?: FaultyProcess;

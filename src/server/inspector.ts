@@ -34,7 +34,7 @@ export function requestEndpoints(
 }
 
 /** Passwords, and the keys of remote backends, which are in environment variables. */
-export function secretsOf(settings: Settings, environment: NodeJS.ProcessEnv): readonly string[] {
+function secretsOf(settings: Settings, environment: NodeJS.ProcessEnv): readonly string[] {
   const secret = flagKeys.filter((key) => 'secret' in flagOf(key) && (flagOf(key) as { secret?: boolean }).secret);
   const values = secret.map((key) => settings[key]);
   const remote = JSON.stringify([settings.remote, settings.sdremote]);

@@ -28,7 +28,7 @@ import { probedCards } from './probed-cards.ts';
 import { recommendedHere } from './recommended.ts';
 import type { Stops } from './stops.ts';
 
-export interface LauncherParts {
+interface LauncherParts {
   readonly product: Product;
   readonly settings: Settings;
   readonly notes: readonly string[];

@@ -4,7 +4,7 @@ import { tryParseJson } from '../core/json.ts';
 import { readText } from '../core/read-text.ts';
 
 /** A package whose code comes with the program. */
-export interface LicensedPackage {
+interface LicensedPackage {
   readonly name: string;
   readonly version: string;
   /** As the package declares it: `MIT`. */

@@ -23,7 +23,7 @@ import { modelFileFacts } from './model-file-facts.ts';
 import { askNpm } from './npm-package.ts';
 import { chooseHere, type HeldMemory, ownMachine } from './own-machine.ts';
 
-export interface LibraryParts {
+interface LibraryParts {
   readonly folder: string;
   readonly allowLinks: boolean;
   /** Folders of this and other programs. */

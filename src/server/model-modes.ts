@@ -15,7 +15,7 @@ import { serve } from './serve.ts';
 import type { Stops } from './stops.ts';
 import { terminalControls } from './terminal-controls.ts';
 
-export interface ModelModeParts {
+interface ModelModeParts {
   readonly product: Product;
   readonly stops: Stops;
   readonly output: ReachedOutput;
@@ -29,7 +29,7 @@ export interface ModelModeParts {
 type Mode = 'prompt' | 'chat' | 'benchmark' | 'serve';
 
 /** Other modes than the server print results. */
-export function writesJson(settings: Settings): boolean {
+function writesJson(settings: Settings): boolean {
   return settings.logformat === 'json' && modeOf(settings) === 'serve';
 }
 

@@ -94,7 +94,7 @@ async function verify(file: FoundFile, terminal: Terminal): Promise<number> {
   return 3;
 }
 
-export function listLines(facts: readonly ModelFacts[], places: readonly Place[]): readonly string[] {
+function listLines(facts: readonly ModelFacts[], places: readonly Place[]): readonly string[] {
   if (facts.length === 0) {
     const programs = [...new Set(places.map(({ program }) => program))];
     return [

@@ -9,7 +9,7 @@ import type { PackageState } from '../packs/manifest.ts';
 import { askNpm } from './npm-package.ts';
 import { type BuildCommand, buildCommand } from './pack-build.ts';
 
-export interface PackCommand extends CheckParts, BuildCommand {
+interface PackCommand extends CheckParts, BuildCommand {
   readonly words: readonly string[];
 }
 

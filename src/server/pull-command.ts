@@ -9,7 +9,7 @@ import { type Command, flag, hubParts, readWords, text } from './command.ts';
 import { askNpm } from './npm-package.ts';
 import { chooseHere } from './own-machine.ts';
 
-export interface PullCommand
+interface PullCommand
   extends Omit<Command, 'places'>,
     Partial<Pick<Command, 'places'> & Pick<PullParts, 'findPackage'>> {
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,4 @@
-export interface WritableText {
+interface WritableText {
   write(text: string, done?: () => void): unknown;
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
 }

@@ -6,7 +6,7 @@ import type { Terminal } from '../observe/terminal.ts';
 import { type Command, flag, readWords, text } from './command.ts';
 import { findFile } from './models-command.ts';
 
-export interface RmCommand extends Pick<Command, 'words' | 'places' | 'folder' | 'terminal'> {
+interface RmCommand extends Pick<Command, 'words' | 'places' | 'folder' | 'terminal'> {
   /** Asks the person; undefined where nobody can answer. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
 }

@@ -36,7 +36,7 @@ import { modelParts } from './model-parts.ts';
 import { saveConfig } from './saved-config.ts';
 import { slowModelAdvice } from './slow-model.ts';
 
-export interface RoutedParts {
+interface RoutedParts {
   readonly initial: Running;
   readonly first: PreparedModel;
   readonly registry: Registry;

@@ -45,7 +45,7 @@ import { shutDown } from './shut-down.ts';
 import { checked, fileExitCode, StartError } from './start-error.ts';
 import { connectToolServers, namedServers, toolServerEditor } from './tool-servers.ts';
 
-export interface RuntimeParts {
+interface RuntimeParts {
   readonly settings: Settings;
   readonly given: ReadonlySet<FlagKey>;
   readonly terminal: Terminal;

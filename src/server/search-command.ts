@@ -4,7 +4,7 @@ import { searchHub } from '../library/hub/search.ts';
 import { printable } from '../observe/printable.ts';
 import { type Command, flag, hubParts, readWords, text } from './command.ts';
 
-export interface SearchCommand extends Pick<Command, 'words' | 'hub' | 'terminal' | 'fetch' | 'signal'> {
+interface SearchCommand extends Pick<Command, 'words' | 'hub' | 'terminal' | 'fetch' | 'signal'> {
   readonly recommended: () => Promise<Recommendations>;
 }
 
@@ -71,7 +71,7 @@ function recommendedLines({ date, memoryBytes, models }: Recommendations): reado
   return [first, '', ...tableLines(rows), '', 'Find others with: parley search WORDS'];
 }
 
-export function searchLines(models: readonly HubModel[]): readonly string[] {
+function searchLines(models: readonly HubModel[]): readonly string[] {
   if (models.length === 0) return ['The hub has no models with GGUF files for these words. Try fewer or other words.'];
   const rows = models.map((model) => [
     model.id,

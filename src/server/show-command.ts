@@ -13,7 +13,7 @@ import { printable, printableText } from '../observe/printable.ts';
 import { type Command, hubParts } from './command.ts';
 import { findFile } from './models-command.ts';
 
-export interface ShowCommand extends Omit<Command, 'folder' | 'now'> {
+interface ShowCommand extends Omit<Command, 'folder' | 'now'> {
   readonly machine: HubMachine;
 }
 

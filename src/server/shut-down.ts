@@ -1,7 +1,7 @@
 import type { HttpServer } from '../http/server.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
 
-export interface ShutDownParts {
+interface ShutDownParts {
   readonly server: Pick<HttpServer, 'drain' | 'close' | 'running'>;
   readonly requestQueue: Pick<RequestQueue, 'close' | 'stopAll'>;
   /** `--shutdowntimeout` */

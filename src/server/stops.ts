@@ -1,5 +1,5 @@
 /** The signals of the process, and its channel to the launcher if there is one. */
-export interface StoppableProcess {
+interface StoppableProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly channel?: { unref(): void } | null | undefined;
   on(event: NodeJS.Signals | 'message' | 'disconnect', listener: (detail: unknown) => void): unknown;

@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import type { GenerationControls } from '../core/request.ts';
 import type { TextService } from '../core/text-service.ts';
 
-export interface TerminalChatParts {
+interface TerminalChatParts {
   readonly text: TextService;
   readonly tags: ChatTags;
   readonly controls: GenerationControls;

@@ -11,7 +11,7 @@ import type { ToolServerPool } from '../mcp/pool.ts';
 import { printable } from '../observe/printable.ts';
 import { Repeats } from '../observe/repeats.ts';
 
-export interface ToolServerParts {
+interface ToolServerParts {
   readonly settings: Pick<Settings, 'mcpfile' | 'mcptimeout' | 'admin'>;
   readonly product: { readonly name: string; readonly version: string };
   readonly environment: Readonly<Record<string, string | undefined>>;

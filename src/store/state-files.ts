@@ -13,7 +13,7 @@ interface StateForm<Content> extends Pick<AtomicFileOptions<Content>, 'empty' | 
 }
 
 /** What the next run of a server is to know, in a file. One that cannot be used is a warning: it must not keep the server from starting. */
-export class StateFile<Content> {
+class StateFile<Content> {
   readonly #file: AtomicFile<Content>;
 
   constructor(

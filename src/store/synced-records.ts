@@ -8,7 +8,7 @@ import { replaceFile } from './atomic-file.ts';
 import { jsonBytes } from './save-slots.ts';
 
 /** The kinds of records that a client keeps on the server. */
-export const recordKinds = ['chats', 'stories', 'characters', 'personas'] as const;
+const recordKinds = ['chats', 'stories', 'characters', 'personas'] as const;
 type RecordKind = (typeof recordKinds)[number];
 
 export interface RecordName {
@@ -17,12 +17,12 @@ export interface RecordName {
 }
 
 /** Revisions count the changes of all records, so that a client can ask for what is newer than its last one. */
-export interface RecordHead extends RecordName {
+interface RecordHead extends RecordName {
   readonly revision: number;
   readonly deleted: boolean;
 }
 
-export interface SavedRecord {
+interface SavedRecord {
   /** False if the stored record is newer than the one that the client has changed. */
   readonly saved: boolean;
   /** Of the stored record; 0 if there is none. */

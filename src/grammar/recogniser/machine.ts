@@ -324,7 +324,7 @@ export interface Place {
 }
 
 /** The places that wait for a character or a token after some text. */
-export class State {
+class State {
   /** The next state for each class of characters; null if it is not allowed. Filled on demand. */
   readonly after: (State | null | undefined)[] = [];
   /** The places for a class, if there are many places. */

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { type Call, type Family, json } from '../../http/call.ts';
+import { AppError } from '../../core/errors.ts';
+import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { admin, adminRead } from '../access.ts';
 import { endpointRow } from '../endpoint.ts';
@@ -26,7 +27,7 @@ export interface AdminAccess {
 }
 
 /** The header with that token. */
-export const ownerHeader = 'x-parley-owner';
+const ownerHeader = 'x-parley-owner';
 
 /** The number that clients read: 0 closed, 1 open, 2 open with the admin password. */
 export function adminLevel({ enabled, password }: AdminAccess): 0 | 1 | 2 {
@@ -44,6 +45,25 @@ export function mayAdminister(access: AdminAccess, call: Pick<Call, 'headers' | 
   if (password === undefined) return true;
   const sent = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
   return isSame(sent, password);
+}
+
+/** What only administrators may use: refused to all others, and where the server does not have it. */
+export function allowed<Value>(
+  value: Value | undefined,
+  access: AdminAccess,
+  call: Pick<Call, 'headers' | 'key'>,
+): Value {
+  if (value === undefined || !mayAdminister(access, call)) throw new AppError('admin-only', {});
+  return value;
+}
+
+/** What a change answers beside its success, or the sentence that it throws. */
+export async function changeReply(change: () => Promise<unknown>): Promise<Reply> {
+  try {
+    return json({ success: true, ...((await change()) as object | undefined) });
+  } catch (error) {
+    return json({ success: false, error: (error as Error).message.replace(/\.?$/, '.') });
+  }
 }
 
 /** In constant time: digests have one length. */

@@ -1,11 +1,10 @@
-import { AppError } from '../../core/errors.ts';
 import type { DownloadStatus, ModelDownloads } from '../../core/model-downloads.ts';
 import type { ModelLibrary, ModelsView } from '../../core/models-view.ts';
-import { type Call, json, type Reply } from '../../http/call.ts';
+import { json, type Reply } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
 import { bodyOf, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { honoured, readFields, readName } from '../fields.ts';
-import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
+import { type AdminAccess, adminReadRow, adminRow, allowed, changeReply } from './access.ts';
 
 interface DownloadServices {
   readonly access: AdminAccess;
@@ -25,26 +24,15 @@ const downloadFields = {
 
 const noModel =
   'This is not the name of a model. Use owner/name, owner/name:Q4_K_M or the address of its page or file (https).';
-const noDownload = 'There is no such download.';
 
-async function allowedLibrary({ access, library }: DownloadServices, call: Call) {
-  if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
-  return library();
-}
-
-export function deletionEndpoint(services: DownloadServices): ModelEndpoint<DownloadContext> {
+export function deletionEndpoint({ access, library, models }: DownloadServices): ModelEndpoint<DownloadContext> {
   return adminRow(
     '/api/admin/models/delete',
     'Delete a model of the models folder with all that belongs to it. One that is loaded is not deleted.',
     async (call, { text }: DownloadContext): Promise<Reply> => {
-      const { remove } = await allowedLibrary(services, call);
+      const { remove } = await allowed(library, access, call)();
       const { filename } = readFields(deleteFields, await bodyOf(call));
-      try {
-        await remove(filename, await loadedFiles(text, services.models));
-        return json({ success: true });
-      } catch (error) {
-        return json({ success: false, error: (error as Error).message });
-      }
+      return changeReply(async () => remove(filename, await loadedFiles(text, models)));
     },
     { fields: deleteFields },
   );
@@ -55,20 +43,15 @@ export function downloadEndpoints({ access, library }: DownloadServices): PlainE
   const changing = (
     path: string,
     summary: string,
-    change: (downloads: ModelDownloads, name: string) => Promise<{ readonly error?: string; readonly model?: string }>,
+    change: (downloads: ModelDownloads, name: string) => Promise<unknown>,
   ) =>
     adminRow(
       path,
       summary,
       async (call): Promise<Reply> => {
-        const { downloads } = await allowedLibrary({ access, library }, call);
-        const { model: name } = readFields(downloadFields, await bodyOf(call));
-        try {
-          const answer = await change(downloads, name);
-          return json({ success: answer.error === undefined, ...answer });
-        } catch (error) {
-          return json({ success: false, error: `${(error as Error).message}.` });
-        }
+        const { downloads } = await allowed(library, access, call)();
+        const { model } = readFields(downloadFields, await bodyOf(call));
+        return changeReply(() => change(downloads, model));
       },
       // The body names a model that is not there yet.
       { fields: downloadFields, modelNamed: () => undefined },
@@ -77,28 +60,33 @@ export function downloadEndpoints({ access, library }: DownloadServices): PlainE
     adminReadRow(
       '/api/admin/downloads',
       'The downloads of models: those of now, and the unfinished ones.',
-      async (call) =>
-        json({
-          downloads: (await (await allowedLibrary({ access, library }, call)).downloads.list()).map(downloadEntry),
-        }),
+      async (call) => {
+        const { downloads } = await allowed(library, access, call)();
+        return json({ downloads: (await downloads.list()).map(downloadEntry) });
+      },
     ),
     changing(
       '/api/admin/downloads',
       'Start or resume the download of a model with all that belongs to it.',
       async (own, name) => {
-        const started = await own.start(name);
-        return started === undefined ? { error: noModel } : { model: started };
+        const model = await own.start(name);
+        if (model === undefined) throw new Error(noModel);
+        return { model };
       },
     ),
     changing('/api/admin/downloads/stop', 'Stop a download. What was downloaded is kept.', async (own, name) =>
-      (await own.stop(name)) ? {} : { error: noDownload },
+      mustBeThere(await own.stop(name)),
     ),
     changing(
       '/api/admin/downloads/remove',
       'Take a download off the list, and delete its files unless it is complete.',
-      async (own, name) => ((await own.remove(name)) ? {} : { error: noDownload }),
+      async (own, name) => mustBeThere(await own.remove(name)),
     ),
   ];
+}
+
+function mustBeThere(isThere: boolean): void {
+  if (!isThere) throw new Error('There is no such download.');
 }
 
 async function loadedFiles(

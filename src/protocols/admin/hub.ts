@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { type HubFiles, hubOrders, type ModelLibrary, type Recommendations } from '../../core/models-view.ts';
 import { type Call, json } from '../../http/call.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
-import { type AdminAccess, adminReadRow, mayAdminister } from './access.ts';
+import { type AdminAccess, adminReadRow, allowed } from './access.ts';
 
 export interface HubServices {
   readonly access: AdminAccess;
@@ -15,14 +15,14 @@ export interface HubServices {
 export function hubEndpoints({ access, library, recommended }: HubServices): PlainEndpoint[] {
   return [
     adminReadRow('/api/admin/search', 'Models on the hub by words, in pages.', async (call: Call) => {
-      if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
+      const { search } = await allowed(library, access, call)();
       const { query } = call;
       const order = hubOrders.find((one) => one === query.get('sort')) ?? 'downloads';
       const cursor = query.get('cursor') ?? undefined;
       try {
-        const search = { words: query.get('q') ?? '', order, count: searchCount, cursor };
-        const { models: found, next } = await (await library()).search(search, call.signal);
-        return json({ models: found, next: next ?? null });
+        const wanted = { words: query.get('q') ?? '', order, count: searchCount, cursor };
+        const { models, next = null } = await search(wanted, call.signal);
+        return json({ models, next });
       } catch (error) {
         return json({ success: false, error: `The hub could not be searched: ${(error as Error).message}.` }, 502);
       }
@@ -31,9 +31,8 @@ export function hubEndpoints({ access, library, recommended }: HubServices): Pla
       '/api/admin/search/files',
       'The files of a model on the hub: whether they fit here, and which one is downloaded by default.',
       async (call: Call) => {
-        if (!library || !mayAdminister(access, call)) throw new AppError('admin-only', {});
         const context = Number(call.query.get('context') || Number.NaN);
-        const files = (await library()).files(
+        const files = (await allowed(library, access, call)()).files(
           call.query.get('model') ?? '',
           Number.isSafeInteger(context) && context > 0 ? context : undefined,
           call.signal,
@@ -48,9 +47,8 @@ export function hubEndpoints({ access, library, recommended }: HubServices): Pla
       },
     ),
     adminReadRow('/api/admin/recommended', 'Models that are recommended for this computer.', async (call: Call) => {
-      if (!library || !recommended || !mayAdminister(access, call)) throw new AppError('admin-only', {});
-      const { date, memoryBytes, models: chosen } = await recommended();
-      return json({ date, memory_bytes: memoryBytes, models: chosen });
+      const { date, memoryBytes, models } = await allowed(library && recommended, access, call)();
+      return json({ date, memory_bytes: memoryBytes, models });
     }),
   ];
 }

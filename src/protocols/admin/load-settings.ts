@@ -1,10 +1,9 @@
 import { readLoadSettings } from '../../config/load-settings.ts';
-import { AppError } from '../../core/errors.ts';
 import type { LoadStatus, ModelSwap } from '../../core/models-view.ts';
 import { json } from '../../http/call.ts';
 import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
 import { aside, withSchema } from '../fields.ts';
-import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
+import { type AdminAccess, adminReadRow, adminRow, allowed, changeReply } from './access.ts';
 
 const path = '/api/admin/load_settings';
 
@@ -28,17 +27,18 @@ export function loadSettingsEndpoints({
 }): ModelEndpoint<unknown>[] {
   return [
     adminReadRow(path, 'How the text model is loaded: its settings, and what is in use now.', (call) => {
-      if (!swap?.load || !mayAdminister(access, call)) throw new AppError('admin-only', {});
-      return json(statusReply(swap.load.status()));
+      return json(statusReply(allowed(swap?.load, access, call).status()));
     }),
     adminRow(
       path,
       'Load the text model again with other settings.',
       async (call) => {
-        if (!swap?.load || !mayAdminister(access, call)) throw new AppError('admin-only', {});
+        const load = allowed(swap?.load, access, call);
         const reading = readLoadSettings(await bodyOf(call, 'object'));
-        const error = reading.ok ? await swap.load.change(reading.value) : reading.expected;
-        return json({ success: error === undefined, ...(error === undefined ? {} : { error }) });
+        return changeReply(async () => {
+          const error = reading.ok ? await load.change(reading.value) : reading.expected;
+          if (error !== undefined) throw new Error(error);
+        });
       },
       { fields: loadSettingsFields },
     ),
@@ -46,12 +46,12 @@ export function loadSettingsEndpoints({
       '/api/admin/save_config',
       'Write all settings of the text model to a new config in the models folder.',
       async (call) => {
-        if (!swap?.load || !mayAdminister(access, call)) throw new AppError('admin-only', {});
-        try {
-          return json({ success: true, path: await swap.load.saveConfig() });
-        } catch (error) {
-          return json({ success: false, error: `The config could not be saved: ${(error as Error).message}.` });
-        }
+        const load = allowed(swap?.load, access, call);
+        return changeReply(async () => ({
+          path: await load.saveConfig().catch((error: Error) => {
+            throw new Error(`The config could not be saved: ${error.message}`);
+          }),
+        }));
       },
     ),
   ];

@@ -4,9 +4,9 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { read } from '../access.ts';
 import { bodyOf, type PlainEndpoint } from '../endpoint.ts';
 import { aside, isObject, textSchema, withSchema } from '../fields.ts';
-import { type AdminAccess, adminRow, mayAdminister } from './access.ts';
+import { type AdminAccess, adminRow, changeReply, mayAdminister } from './access.ts';
 
-export interface McpAdminServices {
+interface McpAdminServices {
   readonly access: AdminAccess;
   readonly tools?: ToolServers | undefined;
   /** Undefined if servers cannot be added. */
@@ -27,12 +27,7 @@ const removeFields = { name: field(textSchema, 'The name of a server with an add
 export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): PlainEndpoint[] {
   const edit = async (call: Call, work: (given: ToolServerEditor) => Promise<void>): Promise<Reply> => {
     if (!editor || !mayAdminister(access, call)) return json({ success: false, error: notAllowed });
-    try {
-      await work(editor);
-      return json({ success: true });
-    } catch (error) {
-      return json({ success: false, error: (error as Error).message });
-    }
+    return changeReply(() => work(editor));
   };
   return [
     adminRow(

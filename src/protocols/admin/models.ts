@@ -33,29 +33,6 @@ export interface ModelStatusServices extends HubServices {
   readonly kindLabels: Readonly<Record<string, string>>;
 }
 
-/** One model in the reply; unknown values are null. */
-interface ModelStatus {
-  /** For requests that name it; null if only one model of its kind can be used. */
-  readonly id: string | null;
-  readonly name: string;
-  readonly kind: string;
-  /** The kind, for people. */
-  readonly label: string;
-  readonly default: boolean;
-  readonly state: 'loaded' | 'loading' | 'unloaded' | 'unloading' | 'failed';
-  readonly progress: number | null;
-  readonly reason: string | null;
-  readonly memory_bytes: number | null;
-  readonly file_bytes: number | null;
-  readonly parameters: number | null;
-  readonly quantization: string | null;
-  readonly context: number | null;
-  readonly trained_context: number | null;
-  readonly active_requests: number;
-  /** ISO date when it is unloaded unless it is used. */
-  readonly expires_at: string | null;
-}
-
 export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoint<ModelStatusContext>[] {
   const { access, owner, models, library, hasKeyFile, availableBytes, kindLabels } = services;
   return [
@@ -91,16 +68,17 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
   ];
 }
 
-type Unlabelled = Omit<ModelStatus, 'label'>;
-
-function labelled(models: readonly Unlabelled[], labels: Readonly<Record<string, string>>): readonly ModelStatus[] {
+function labelled<Model extends { readonly kind: string }>(
+  models: readonly Model[],
+  labels: Readonly<Record<string, string>>,
+) {
   const order = Object.keys(labels);
   return models
     .toSorted((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))
     .map((model) => ({ ...model, label: labels[model.kind] ?? model.kind }));
 }
 
-async function textModels(context: ModelStatusContext, services: ModelStatusServices): Promise<Unlabelled[]> {
+async function textModels(context: ModelStatusContext, services: ModelStatusServices) {
   const { text, name, modelName } = context;
   const { models } = services;
   const held = (services.memory?.list() ?? []).filter(({ kind }) => kind === 'text');
@@ -144,8 +122,9 @@ function textStatus(
   { name, present, known, state }: Pick<ListedModel, 'name' | 'present' | 'known' | 'state'>,
   held: HeldModel | undefined,
   { id, own, file }: { id: string | null; own: TextState | undefined; file: ModelFileFacts | undefined },
-): Unlabelled {
+) {
   return {
+    // For requests that name it; null if only one model of its kind can be used.
     id,
     kind: 'text',
     ...measures(known, file),
@@ -162,10 +141,10 @@ function unheld(state: ListedModel['state']): Pick<HeldModel, 'state' | 'bytes' 
 }
 
 /** What only the service knows: a remote backend that does not answer, and why a load failed. */
-function ownStatus(state: TextState): Partial<ModelStatus> {
-  if (state.type === 'failed') return { state: 'failed', reason: state.reason, progress: null };
+function ownStatus(state: TextState) {
+  if (state.type === 'failed') return { state: 'failed', reason: state.reason, progress: null } as const;
   if (state.type === 'loading' && state.trouble)
-    return { state: 'failed', reason: state.trouble.sentence ?? state.trouble.reason, progress: null };
+    return { state: 'failed', reason: state.trouble.sentence ?? state.trouble.reason, progress: null } as const;
   return {};
 }
 
@@ -180,7 +159,7 @@ function measures(known: TextModel | undefined, file: ModelFileFacts | undefined
 }
 
 /** Models of the other kinds, each name once per kind. A text model is listed as another kind only while it is loaded as one. */
-function taskModels({ memory }: ModelStatusServices): readonly Unlabelled[] {
+function taskModels({ memory }: ModelStatusServices) {
   const held = memory?.list() ?? [];
   const textNames = new Set(held.flatMap(({ kind, name }) => (kind === 'text' ? [name] : [])));
   const others = held.filter(

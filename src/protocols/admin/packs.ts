@@ -1,9 +1,8 @@
-import { AppError } from '../../core/errors.ts';
 import type { PackInstalls, PackStatus } from '../../core/pack-installs.ts';
-import { type Call, json } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
 import { bodyOf, type PlainEndpoint } from '../endpoint.ts';
 import { honoured, readFields, readName } from '../fields.ts';
-import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
+import { type AdminAccess, adminReadRow, adminRow, allowed, changeReply } from './access.ts';
 
 interface PackServices {
   readonly access: AdminAccess;
@@ -14,10 +13,6 @@ const packFields = { name: honoured(readName, 'The name of a pack of GET /api/ad
 
 /** The optional engines of the catalogue, which go on being installed without the client. */
 export function packEndpoints({ access, packs }: PackServices): PlainEndpoint[] {
-  const allowed = (call: Call): Promise<PackInstalls> => {
-    if (!mayAdminister(access, call)) throw new AppError('admin-only', {});
-    return packs();
-  };
   const changing = (
     path: string,
     summary: string,
@@ -27,16 +22,17 @@ export function packEndpoints({ access, packs }: PackServices): PlainEndpoint[] 
       path,
       summary,
       async (call) => {
-        const own = await allowed(call);
+        const own = await allowed(packs, access, call)();
         const { name } = readFields(packFields, await bodyOf(call));
-        const success = await change(own, name);
-        return json(success ? { success } : { success, error: `There is no pack ${name} for this system.` });
+        return changeReply(async () => {
+          if (!(await change(own, name))) throw new Error(`There is no pack ${name} for this system.`);
+        });
       },
       { fields: packFields },
     );
   return [
     adminReadRow('/api/admin/packs', 'The optional engines: what each brings, and which are installed.', async (call) =>
-      json({ packs: (await (await allowed(call)).list()).map(packEntry) }),
+      json({ packs: (await (await allowed(packs, access, call)()).list()).map(packEntry) }),
     ),
     changing(
       '/api/admin/packs/add',

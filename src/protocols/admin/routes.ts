@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures, TextService } from '../../core/text-service.ts';
 import type { DayUsage } from '../../core/usage.ts';
-import { type Call, json } from '../../http/call.ts';
+import { type Call, type ClientKey, json } from '../../http/call.ts';
 import { adminRead } from '../access.ts';
 import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
 import { aside, textSchema, withSchema } from '../fields.ts';
@@ -12,7 +12,7 @@ import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './acces
 import { loadSettingsEndpoints } from './load-settings.ts';
 
 /** Per-model part of the context. */
-export interface AdminContext {
+interface AdminContext {
   readonly text: Pick<TextService, 'exclusively' | 'states'>;
 }
 
@@ -33,13 +33,8 @@ interface Usage {
 }
 
 /** A key of `--keyfile` and how it was used since the start; times are milliseconds since 1970. */
-interface ListedKey {
-  readonly name: string;
-  readonly scopes: readonly string[];
+interface ListedKey extends ClientKey {
   readonly rate?: number;
-  readonly tokensPerDay?: number;
-  readonly shared?: boolean;
-  readonly weight: number;
   readonly expires?: number;
   readonly created: number;
   readonly requests: number;

@@ -122,7 +122,7 @@ const readExtraFiles: f.Read<readonly { readonly name: string; readonly text: st
   },
 );
 
-export const gapFields = {
+const gapFields = {
   ...f.each(['input_prefix', 'input_suffix'], f.honoured(f.readText, 'cut to the part around the gap')),
   input_extra: f.honoured(f.orElse(readExtraFiles, [])),
   prompt: f.honoured(f.orElse(f.readText, ''), 'a text'),

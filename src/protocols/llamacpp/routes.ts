@@ -21,7 +21,7 @@ import { type TokenParts, tokenEndpoints } from './tokens.ts';
 export interface LlamacppParts extends StatusParts, EmbeddingParts, ModelMemoryParts, Pick<TokenParts, 'readChat'> {}
 
 /** What is the same for all models. */
-export interface LlamacppServices extends StatusServices, Pick<LlamacppParts, 'memory' | 'readChat'> {}
+interface LlamacppServices extends StatusServices, Pick<LlamacppParts, 'memory' | 'readChat'> {}
 
 const row = endpointRow(write('admin'), { method: 'POST', match: 'exact', queued: false, family: llamacppFamily });
 const disabled = (): Reply => json({ error: { message: 'this feature is disabled', type: 'feature_disabled' } }, 403);

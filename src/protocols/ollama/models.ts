@@ -252,7 +252,7 @@ function runningBody(entry: ModelEntry, expiresAt: number, gpuBytes = 0): object
 }
 
 /** Far enough, and still a date that every client can hold. */
-export const never = Date.UTC(2300, 0, 1);
+const never = Date.UTC(2300, 0, 1);
 
 function shownBody({ license, contextLength, ...entry }: ModelEntry): object {
   return {

@@ -15,7 +15,7 @@ import { type ModelFileParts, type ModelParts, modelEndpoints } from './models.t
 
 export interface OllamaParts extends DialectParts, ModelParts, EmbeddingsParts {}
 
-export interface OllamaServices extends ModelFileParts {
+interface OllamaServices extends ModelFileParts {
   /** The download of a model file for a client that may do so; undefined for other names and clients. */
   readonly download?: (name: string, call: Call) => Promise<ModelDownload | undefined>;
 }

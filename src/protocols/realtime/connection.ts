@@ -14,7 +14,7 @@ import { type Heard, type Listening, type ResponseJob, Session, type SessionWork
 import { initialSettings, type SessionSettings } from './settings.ts';
 
 /** A model that is in use until it is released. */
-export interface ModelUse {
+interface ModelUse {
   readonly context: DialectModel;
   release(): void;
 }
@@ -26,7 +26,7 @@ export interface RealtimeServices {
   readonly splitSentences: SplitSentences;
 }
 
-export interface RealtimeParts extends RealtimeServices {
+interface RealtimeParts extends RealtimeServices {
   /** What a new connection holds its audio with that waits to be transcribed. */
   readonly holdAudio: () => SessionWork['hold'];
 }

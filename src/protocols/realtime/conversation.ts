@@ -1,7 +1,7 @@
 import { type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 
-export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 export type ItemPart =
   | { readonly type: 'text'; text: string }

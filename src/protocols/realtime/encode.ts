@@ -9,7 +9,7 @@ import type { ResponseSettings, SessionSettings, TranscriptionSettings, TurnDete
 /** `beta`: clients that send `OpenAI-Beta: realtime=v1`. Names and shapes differ. */
 export type ProtocolVersion = 'ga' | 'beta';
 
-export interface EncodeOptions {
+interface EncodeOptions {
   readonly version: ProtocolVersion;
   readonly sessionId: string;
   readonly conversationId: string;
@@ -161,7 +161,7 @@ function contentPlace(place: OutputPlace): object {
   return { ...placeBody(place), content_index: 0 };
 }
 
-export function itemBody(item: Item, version: ProtocolVersion): object {
+function itemBody(item: Item, version: ProtocolVersion): object {
   const { id, status } = item;
   const common = { id, object: 'realtime.item', status };
   switch (item.type) {

@@ -19,7 +19,7 @@ import { isSpeakable, SentenceStream, type SplitSentences } from './sentence-str
 import type { ResponseJob } from './session.ts';
 import type { ResponseSettings } from './settings.ts';
 
-export interface RespondParts {
+interface RespondParts {
   readonly context: DialectModel;
   readonly work: SocketWork;
   readonly ticket: Ticket;

@@ -4,7 +4,7 @@ import type { CallItem, Conversation, Item, ItemPart, MessageItem, Spoken } from
 import type { OutputPlace, ResponseEnd, ResponseState, ServerEvent } from './events.ts';
 import type { ResponseSettings } from './settings.ts';
 
-export interface ResponseWriterParts {
+interface ResponseWriterParts {
   readonly id: string;
   readonly settings: ResponseSettings;
   /** Undefined if the answer is not to be part of it. */

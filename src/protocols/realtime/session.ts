@@ -42,7 +42,7 @@ export interface SessionWork {
   respond(job: ResponseJob): Promise<void>;
 }
 
-export interface SessionParts {
+interface SessionParts {
   readonly settings: SessionSettings;
   readonly conversationId: string;
   readonly newId: (prefix: string) => string;

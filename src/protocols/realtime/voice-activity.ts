@@ -1,6 +1,6 @@
 /** Voice activity by energy over an adaptive noise floor: light enough for the server process, at any sample rate. */
 
-export interface VoiceActivityOptions {
+interface VoiceActivityOptions {
   /** In Hz. */
   readonly rate: number;
   /** 0 to 1: how far above the noise speech must be. */

@@ -28,7 +28,7 @@ export function responseState(store = new ResponseStore()): ResponseState {
 }
 
 /** The responses that are generated in the background. Clients poll the store. */
-export class BackgroundRuns {
+class BackgroundRuns {
   /** By the id of the response, which is random: a client that finds it in the store may stop it. */
   readonly #runs = new Map<string, Run>();
 

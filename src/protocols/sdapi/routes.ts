@@ -24,7 +24,7 @@ import { keyOf, type LastDrawings, lastDrawing, progressReply } from './progress
 
 interface SdapiContext extends PictureParts, InterrogateParts {}
 
-export interface SdapiServices extends PictureServices, Pick<InterrogateParts, 'readChat'> {
+interface SdapiServices extends PictureServices, Pick<InterrogateParts, 'readChat'> {
   readonly last: LastDrawings;
 }
 

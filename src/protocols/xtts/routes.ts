@@ -27,7 +27,7 @@ import {
 import { ticketFor } from '../ticket.ts';
 
 /** Per-model part of the context. */
-export interface XttsContext extends Pick<DialectParts, 'taskServices'> {
+interface XttsContext extends Pick<DialectParts, 'taskServices'> {
   readonly settings: Pick<Settings, 'ttsdir'>;
 }
 

@@ -119,7 +119,7 @@ export function moved(x: Float32Array, velocity: Float32Array, distance: number)
 
 /** Distributions of the steps between noise (0) and picture (1). */
 export const schedulers = ['Simple', 'Shifted'] as const;
-export type Scheduler = (typeof schedulers)[number];
+type Scheduler = (typeof schedulers)[number];
 
 /** Shift of the timesteps towards the noise, where the content of the picture is decided. */
 const shift = 2;

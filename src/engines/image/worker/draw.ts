@@ -10,7 +10,7 @@ import { blended, extended, fromPlanes, type Pixels, resized, toPlanes, writePng
 import { chosenName, type InitialPicture, readInitial, within } from './request.ts';
 import { enlarged, type NetworkOf, type Watched } from './upscale.ts';
 
-export interface DrawParts extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
+interface DrawParts extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
   readonly network: FlowNetwork;
   readonly upscaler: NetworkOf;
 }

@@ -45,7 +45,7 @@ const tokens: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** The model was trained with at most this many, without the padding at both ends. */
-export const mostTokens = 510;
+const mostTokens = 510;
 
 /** Phonemes as tokens. Symbols that the model does not know are left out. */
 export function tokensOf(phonemes: string): readonly number[] {

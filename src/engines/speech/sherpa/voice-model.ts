@@ -285,7 +285,7 @@ export function espeakFolders(
 }
 
 /** Data of eSpeak, which most voices need for pronunciation: beside the model, or in one of these folders. */
-export async function findEspeakData(model: string, folders: readonly string[]): Promise<string> {
+async function findEspeakData(model: string, folders: readonly string[]): Promise<string> {
   const beside = [model, dirname(model), dirname(dirname(model))].map((place) => join(place, folder));
   for (const place of [...beside, ...folders]) {
     const found = await stat(join(place, 'phontab')).catch(() => undefined);

@@ -14,7 +14,7 @@ export interface Decoder {
   next(state: DecoderState, token: number, signal: AbortSignal): Promise<DecoderState>;
 }
 
-export interface Decoded {
+interface Decoded {
   /** With times, without the end. */
   readonly tokens: readonly number[];
   /** Per token. */
@@ -22,7 +22,7 @@ export interface Decoded {
   readonly temperature: number;
 }
 
-export interface DecodeOptions {
+interface DecodeOptions {
   readonly roles: TokenRoles;
   /** Of the first attempt. */
   readonly temperature: number;
