@@ -167,7 +167,10 @@ class CompactionRun {
     if ((await this.parts.count(whole)) + this.#summaryTokens <= this.#context) return this.#generated(whole);
     const perToken = charactersOf(this.request.conversation) / Math.max(1, tokens);
     const room = this.#context - 2 * this.#summaryTokens - Math.ceil(asked.length / perToken) - 64;
-    const chunks = inChunks(transcript(messages), Math.floor(room * Math.min(perToken, 4) * 0.8));
+    const chunks = inChunks(
+      transcript(messages.slice(leadingSystem(messages))),
+      Math.floor(room * Math.min(perToken, 4) * 0.8),
+    );
     if (chunks === undefined) throw failed(`the conversation is more than ${maxChunks} times as long as the context`);
     let summary = '';
     for (const chunk of chunks) {

@@ -92,7 +92,7 @@ export function repliesBy(
         const one = { ...made, controls: withReplySeed(made.controls, index) };
         if (!compaction) return answerOne(one, emit, () => channel.room());
         if (request.compaction?.pause) return onlySummary(one, compaction, emit);
-        await answerOne(one, withReport(compaction, emit), () => channel.room());
+        await answerOne(one, withReport(compaction, emit, request.compaction === undefined), () => channel.room());
       };
       await reply().catch((error: unknown) => {
         const aborted = signal.aborted || error instanceof CompactionAborted;
@@ -110,11 +110,11 @@ export function repliesBy(
 }
 
 /** Puts what was compacted into the start of the reply. A warning tells those whose headers were sent before. */
-function withReport(compaction: Compaction, emit: Emit): Emit {
+function withReport(compaction: Compaction, emit: Emit, warns: boolean): Emit {
   return (event) => {
     if (event.type !== 'start') return emit(event);
     emit({ ...event, compaction });
-    if (compaction.summary !== null) emit({ type: 'warning', code: 'compacted', text: compactionText(compaction) });
+    if (warns) emit({ type: 'warning', code: 'compacted', text: compactionText(compaction) });
   };
 }
 

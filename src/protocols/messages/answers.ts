@@ -6,14 +6,36 @@ const usage = a.object({
   cache_read_input_tokens: a.count,
   output_tokens: a.count,
   'output_tokens_details?': a.object({ thinking_tokens: a.count }),
+  'iterations?': a.list(
+    a.object({
+      type: a.words('compaction', 'message'),
+      input_tokens: a.count,
+      output_tokens: a.count,
+      cache_read_input_tokens: a.count,
+      cache_creation_input_tokens: a.count,
+      cache_creation: a.words(null),
+      'model?': a.text,
+    }),
+  ),
 });
 
 const ending = {
-  stop_reason: a.words('end_turn', 'max_tokens', 'tool_use', 'stop_sequence', 'model_context_window_exceeded', null),
+  stop_reason: a.words(
+    'end_turn',
+    'max_tokens',
+    'tool_use',
+    'stop_sequence',
+    'model_context_window_exceeded',
+    'compaction',
+    null,
+  ),
   stop_sequence: a.orNull(a.text),
 };
 
+const summary = { content: a.orNull(a.text), encrypted_content: a.words(null) };
+
 const block = a.either(
+  a.object({ type: a.words('compaction'), ...summary }),
   a.object({ type: a.words('thinking'), thinking: a.text, signature: a.text }),
   a.object({ type: a.words('text'), text: a.text }),
   a.object({ type: a.words('tool_use'), id: a.text, name: a.text, input: a.anyObject }),
@@ -78,6 +100,7 @@ const event = a.either(
     type: a.words('content_block_delta'),
     ...index,
     delta: a.either(
+      a.object({ type: a.words('compaction_delta'), ...summary }),
       a.object({ type: a.words('thinking_delta'), thinking: a.text }),
       a.object({ type: a.words('signature_delta'), signature: a.text }),
       a.object({ type: a.words('text_delta'), text: a.text }),

@@ -1,3 +1,4 @@
+import { summaryText } from '../../chat/compaction-plan.ts';
 import { type Content, joinContent, type Message, text, wordsOf } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Sliced } from '../../core/slices.ts';
@@ -27,17 +28,28 @@ export function* decodeConversation(
 ): Sliced<readonly Message[]> {
   const system = f.isAbsent(fields.system) ? [] : systemTexts(readBlocks(fields.system, 'system'), reading);
   const turns: Turn[] = [];
+  /** Whether a turn was left out. */
+  let begun = false;
   const add = (role: Turn['role'], blocks: readonly Block[]): void => {
     const last = turns.at(-1);
     if (last?.role === role) last.messages.push(blocks);
     else turns.push({ role, messages: [blocks] });
   };
+  const summary = lastSummary(fields.messages);
   for (const [index, entry] of fields.messages.entries()) {
     const field = `messages[${index}]`;
     const message = f.readObject(entry, field);
     const role = f.readAt(message, 'role', field, readRole);
+    if (summary && index < summary.message && (role !== 'system' || begun)) {
+      begun = true;
+      continue;
+    }
     const blocks = readBlocks(message.content, `${field}.content`);
-    if (role !== 'system') add(role, blocks);
+    if (index === summary?.message) {
+      const [first, ...rest] = blocks.slice(summary.block);
+      if (first) add('user', [first]);
+      if (rest.length > 0) add(role === 'assistant' ? 'assistant' : 'user', rest);
+    } else if (role !== 'system') add(role, blocks);
     else if (turns.length === 0) for (const part of systemTexts(blocks, reading)) system.push(part);
     else add('user', [systemNote(blocks, field, reading)]);
     yield;
@@ -51,6 +63,20 @@ export function* decodeConversation(
   }
   const opening: Message[] = system.length > 0 ? [{ role: 'system', content: text(joinTexts(system)) }] : [];
   return [...opening, ...withoutEmptyEnd(spoken)];
+}
+
+/** The last block that replaces what is before it. */
+function lastSummary(messages: readonly unknown[]): { readonly message: number; readonly block: number } | undefined {
+  for (let message = messages.length - 1; message >= 0; message -= 1) {
+    const entry = messages[message];
+    const content: unknown = f.isObject(entry) ? entry.content : undefined;
+    if (!Array.isArray(content)) continue;
+    const block = content.findLastIndex(
+      (each) => f.isObject(each) && each.type === 'compaction' && !f.isAbsent(each.content),
+    );
+    if (block >= 0) return { message, block };
+  }
+  return undefined;
 }
 
 /** A first line of coding agents. It changes with each request, so that the prompt would never be found in the cache. */
@@ -176,8 +202,12 @@ export const blockKinds: Readonly<Record<string, f.Said & { readonly read: Block
   },
   compaction: {
     handling: 'honoured',
-    read: ({ fields, field }) => text(f.readAt(fields, 'content', field, f.optionalText) ?? ''),
-    note: 'A summary of earlier messages, as text.',
+    read: ({ fields, field }) => {
+      const summary = f.readAt(fields, 'content', field, f.optionalText);
+      if (summary === '') throw f.wrong(`${field}.content`, 'the summary, or null if there is none');
+      return summary === undefined ? [] : text(summaryText(summary));
+    },
+    note: 'A summary: everything before the last one is left out, but the system prompt. Without effect if its content is null.',
   },
   tool_reference: {
     handling: 'approximated',

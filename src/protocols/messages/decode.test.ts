@@ -311,7 +311,11 @@ test.each<[JsonObject, string]>([
   [{ output_config: { format: { type: 'json' } } }, 'output_config.format.type must be one of json_schema.'],
   [{ output_format: { type: 'json_schema' } }, 'output_format.schema must be an object.'],
   [{ thread: { type: 'create' } }, 'thread is not possible: this server keeps no conversations; send all messages.'],
-  [{ compaction: { type: 'summarize' } }, 'compaction is not possible: ask for a summary in a message instead.'],
+  [{ compaction: { type: 'forget' } }, 'compaction.type must be'],
+  [
+    { compaction: { type: 'summarize' }, context_management: { edits: [] } },
+    'compaction must be sent without context_management.',
+  ],
   [
     { messages: [user({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: '' } })] },
     'Image input (messages[0].content[0].source.data) is not possible',

@@ -24,9 +24,9 @@ export function* decode(
   const ignored: string[] = [];
   const ignore = (field: string) => void ignored.push(field);
   const attachments = new Attachments(context.text.state(), { addresses: true });
-  if (fields.context_management?.compaction) ignore('context_management (compact_20260112)');
   const thinking = decodeThinking(fields);
   const controls = decodeOwnControls(read);
+  const compaction = decodeCompaction(fields);
   const request: ChatRequest = {
     ...decodeToolChoice(fields),
     conversation: {
@@ -41,6 +41,7 @@ export function* decode(
     templateVariables: thinking?.enabled ? { enable_thinking: true } : {},
     memory: fields.memory,
     controls: { ...controls, ...(thinking && { reasoning: thinking.budget }) },
+    ...(compaction && { compaction }),
   };
   const facts: ReplyFacts = {
     id: context.newId('msg_'),
@@ -48,6 +49,7 @@ export function* decode(
     stop: controls.stop,
     maxTokens: controls.maxTokens,
     warmUp: fields.max_tokens === 0,
+    compaction,
   };
   return {
     /** Without its media, which may have to be fetched first. */
@@ -73,6 +75,17 @@ function decodeOwnControls({ fields, controls, limits }: ReadBody<typeof createF
   if (maxTokens === undefined) return { ...controls, stop };
   // The engine always generates one token, so that a reply of none is one token that is dropped.
   return { ...controls, stop, maxTokens: limitTokens(f.clamp(maxTokens, 1, 2 ** 31 - 1), limits) };
+}
+
+const readCompactionType = f.oneOf('summarize');
+
+/** The request for a summary alone, or the edit that makes one when the conversation is long. A count has neither. */
+function decodeCompaction({ compaction, context_management: management }: Partial<CreateFields>) {
+  if (!compaction) return management?.compaction;
+  if (management) throw f.wrong('compaction', 'sent without context_management');
+  f.readAt(compaction, 'type', 'compaction', readCompactionType);
+  const text = f.readAt(compaction, 'instructions', 'compaction', f.optionalText);
+  return { trigger: 0, pause: true, ...(text !== undefined && { instructions: { text, replace: true } }) };
 }
 
 const readThinking = f.oneOf('enabled', 'adaptive', 'between_tools', 'disabled');

@@ -1,5 +1,13 @@
+import type { CompactionRequest } from '../../chat/request.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
-import { emptyStart, type FinishReason, type GenerationEvent, type Usage, unreachable } from '../../core/events.ts';
+import {
+  type Compaction,
+  emptyStart,
+  type FinishReason,
+  type GenerationEvent,
+  type Usage,
+  unreachable,
+} from '../../core/events.ts';
 import { commentFrame, namedFrame } from '../../http/sse.ts';
 import type { Shortfall } from '../dialect.ts';
 import { partialObject } from '../partial-json.ts';
@@ -18,6 +26,8 @@ export interface ReplyFacts {
   readonly warmUp?: boolean;
   /** Undefined unless the request has `context_management`. */
   readonly appliedEdits?: readonly AppliedEdit[] | undefined;
+  /** Undefined unless the request asks for a summary. */
+  readonly compaction?: Pick<CompactionRequest, 'pause'> | undefined;
 }
 
 type Start = Extract<GenerationEvent, { type: 'start' }>;
@@ -48,10 +58,17 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
   try {
     for await (const event of repliesOf(events, facts)) {
       switch (event.type) {
-        case 'start':
-          start = event;
-          yield messageStart(event, facts) + ping;
+        case 'compacting':
+          yield begin() + ping + blocks.compaction();
           break;
+        case 'start': {
+          const opened = start !== undefined;
+          start = event;
+          const { summary } = compactionOf(event, facts) ?? {};
+          if (!opened) yield messageStart(event, facts) + ping;
+          if (summary !== undefined) yield (opened ? '' : blocks.compaction()) + blocks.delta(summary) + blocks.close();
+          break;
+        }
         case 'reasoning-delta':
           if (event.text !== '') yield blocks.grow('thinking', event.text);
           break;
@@ -69,7 +86,6 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
           break;
         case 'server-tool':
         case 'prompt-logprobs':
-        case 'compacting':
           break;
         case 'warning':
           // No event of this dialect has a place for it; people see a comment, clients skip it.
@@ -92,9 +108,10 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
   yield failure(brokenOff());
 }
 
-type Kind = 'thinking' | 'text' | 'tool_use';
+type Kind = 'compaction' | 'thinking' | 'text' | 'tool_use';
 
 const deltaFields: Record<Kind, string> = {
+  compaction: '"type":"compaction_delta","encrypted_content":null,"content"',
   thinking: '"type":"thinking_delta","thinking"',
   text: '"type":"text_delta","text"',
   tool_use: '"type":"input_json_delta","partial_json"',
@@ -120,8 +137,13 @@ class Blocks {
     return this.#begin('tool_use', `"id":${JSON.stringify(id)},"name":${JSON.stringify(name)},"input":{}`);
   }
 
+  /** A summary has one delta: clients replace the content by each. */
+  compaction(): string {
+    return this.#begin('compaction', '"content":null,"encrypted_content":null');
+  }
+
   /** One more piece of the open block. */
-  delta(piece: string): string {
+  delta(piece: string | null): string {
     return `${this.#beforeDelta}${JSON.stringify(piece)}}}\n\n`;
   }
 
@@ -158,7 +180,8 @@ function messageStart({ promptTokens, cachedTokens }: Start, facts: ReplyFacts):
 function messageDelta(finish: Finish, start: Start | undefined, facts: ReplyFacts): string {
   const delta = JSON.stringify(encodeEnd(finish, start, facts));
   const edits = facts.appliedEdits ? `,${JSON.stringify(encodeEdits(facts)).slice(1, -1)}` : '';
-  return frame('message_delta', `"delta":${delta},"usage":${JSON.stringify(encodeUsage(finish.usage))}${edits}`);
+  const usage = JSON.stringify(encodeUsage(finish.usage, iterations(finish.usage, start, facts)));
+  return frame('message_delta', `"delta":${delta},"usage":${usage}${edits}`);
 }
 
 /** The type is in the name of the event and in its data: clients read one or the other. */
@@ -166,9 +189,9 @@ function frame(type: string, fields: string): string {
   return namedFrame(type, `{"type":"${type}"${fields === '' ? '' : `,${fields}`}}`);
 }
 
-function encodeMessage(facts: ReplyFacts, content: readonly object[], end: object, usage: Usage): object {
+function encodeMessage(facts: ReplyFacts, content: readonly object[], end: object, usage: Usage, steps = {}): object {
   const { id, model } = facts;
-  const reply = { id, type: 'message', role: 'assistant', model, content, ...end, usage: encodeUsage(usage) };
+  const reply = { id, type: 'message', role: 'assistant', model, content, ...end, usage: encodeUsage(usage, steps) };
   return { ...reply, ...encodeEdits(facts) };
 }
 
@@ -184,7 +207,30 @@ const reasons: Record<FinishReason, string> = {
   aborted: 'max_tokens',
 };
 
-function encodeEnd({ reason, cause, stopText }: Finish, start: Start | undefined, { stop, maxTokens }: ReplyFacts) {
+/** What was compacted because the request asked for it. */
+function compactionOf(start: Start | undefined, { compaction }: ReplyFacts): Compaction | undefined {
+  return compaction && start?.compaction;
+}
+
+/** The steps of a compacted reply. The figures beside them do not include the summary. */
+function iterations(usage: Usage, start: Start | undefined, facts: ReplyFacts): object {
+  const summary = compactionOf(start, facts)?.usage;
+  if (!summary) return {};
+  const step = (type: string, { promptTokens, cachedTokens, completionTokens }: Usage) => ({
+    type,
+    input_tokens: promptTokens - cachedTokens,
+    output_tokens: completionTokens,
+    cache_read_input_tokens: cachedTokens,
+    cache_creation_input_tokens: 0,
+    cache_creation: null,
+  });
+  const message = facts.compaction?.pause ? [] : [{ ...step('message', usage), model: facts.model }];
+  return { iterations: [step('compaction', summary), ...message] };
+}
+
+function encodeEnd({ reason, cause, stopText }: Finish, start: Start | undefined, facts: ReplyFacts) {
+  const { stop, maxTokens } = facts;
+  if (facts.compaction?.pause && compactionOf(start, facts)) return { stop_reason: 'compaction', stop_sequence: null };
   if (reason === 'stop' && cause === 'stop-text' && stopText !== undefined && stop.includes(stopText)) {
     return { stop_reason: 'stop_sequence', stop_sequence: stopText };
   }
@@ -193,18 +239,19 @@ function encodeEnd({ reason, cause, stopText }: Finish, start: Start | undefined
 }
 
 /** In this dialect `input_tokens` does not include cached tokens. */
-function encodeUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens }: Usage): object {
+function encodeUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens }: Usage, steps = {}): object {
   return {
     input_tokens: promptTokens - cachedTokens,
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: cachedTokens,
     output_tokens: completionTokens,
     ...(reasoningTokens !== undefined && { output_tokens_details: { thinking_tokens: reasoningTokens } }),
+    ...steps,
   };
 }
 
 interface FoldedBlock {
-  readonly type: Kind;
+  readonly type: Exclude<Kind, 'compaction'>;
   readonly call?: { readonly id: string; readonly name: string };
   content: string;
 }
@@ -254,8 +301,14 @@ export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: R
     }
   }
   if (!finish) throw brokenOff();
-  const content = blocks.length > 0 || facts.warmUp ? blocks.map(encodeBlock) : [{ type: 'text', text: '' }];
-  const message = encodeMessage(facts, content, encodeEnd(finish, start, facts), finish.usage);
+  const { summary } = compactionOf(start, facts) ?? {};
+  const content = [
+    ...(summary === undefined ? [] : [{ type: 'compaction', content: summary, encrypted_content: null }]),
+    ...blocks.map(encodeBlock),
+  ];
+  if (content.length === 0 && !facts.warmUp) content.push({ type: 'text', text: '' });
+  const steps = iterations(finish.usage, start, facts);
+  const message = encodeMessage(facts, content, encodeEnd(finish, start, facts), finish.usage, steps);
   const shortfall: Shortfall = start ?? {};
   return { message, shortfall, warnings };
 }

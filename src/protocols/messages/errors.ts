@@ -1,4 +1,4 @@
-import type { AppError, ErrorCode } from '../../core/errors.ts';
+import { type AppError, type ErrorCode, evenCompacted } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 
@@ -29,7 +29,8 @@ function errorMessage({ message, details }: AppError): string {
   if (!('promptTokens' in details)) return message;
   const { promptTokens, contextSize } = details;
   const words = `prompt is too long: ${promptTokens} tokens > ${contextSize} maximum`;
-  return promptTokens > contextSize ? words : `${words}, which must have room for a reply too`;
+  const room = promptTokens > contextSize ? '' : ', which must have room for a reply too';
+  return `${words}${room}${details.compacted ? `, ${evenCompacted}` : ''}`;
 }
 
 /** Every reply has a request id, errors in the body too: the official clients show it. */

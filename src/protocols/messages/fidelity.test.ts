@@ -72,8 +72,14 @@ const proofs: Readonly<Record<string, Proof>> = {
     asks: conversation(words(/T[\s\S]*S[\s\S]*found/)),
   },
   'messages[].content[]: compaction': {
-    send: sends({ type: 'compaction', content: 'We greeted.' }),
-    asks: conversation(words('We greeted.')),
+    send: {
+      messages: [
+        { role: 'user', content: 'Before' },
+        ...(sends({ type: 'compaction', content: 'We greeted.' }).messages as object[]),
+      ],
+    },
+    asks: conversation(words(/<summary>\nWe greeted\./)),
+    refuses: [sends({ type: 'compaction', content: '' })],
   },
   'messages[].content[]: tool_reference': {
     send: sends({ type: 'tool_reference', tool_name: 'f' }),
@@ -153,6 +159,17 @@ const proofs: Readonly<Record<string, Proof>> = {
       },
     },
     asks: conversation({}, {}, words(/cleared/)),
+  },
+  'context_management.edits[]: compact_20260112': {
+    send: {
+      context_management: { edits: [{ type: 'compact_20260112', trigger: { type: 'input_tokens', value: 9 } }] },
+    },
+    asks: request({ compaction: { trigger: 9, pause: false } }),
+  },
+  compaction: {
+    send: { compaction: { type: 'summarize', instructions: 'In verse.' } },
+    asks: request({ compaction: { pause: true, instructions: { text: 'In verse.', replace: true } } }),
+    refuses: [{ compaction: { type: 'forget' } }],
   },
   'context_management.edits[]: clear_thinking_20251015': {
     beside: {

@@ -82,6 +82,10 @@ const promptFields = {
       'honoured',
       'A turn ends with a message of the user.',
     ),
+    'context_management.edits[]: compact_20260112': f.aside(
+      'honoured',
+      'Also if the prompt does not fit before it reaches the trigger. The block ends with the last message of the user, unless that is long. content is null if the summary failed and the conversation fits without it. Not in token counts.',
+    ),
   }),
   ...f.each(['mcp_servers', 'speed', 'user_profile_id', 'workspace_id', 'betas'], f.ignored()),
 };
@@ -94,7 +98,10 @@ export const createFields = {
   ...asControls({ temperature: 'May be above 1.', top_p: '', top_k: '' }, { check: f.readNumber }),
   stop_sequences: f.honoured(f.optional(readStops), 'Empty ones are ignored. Up to 256, 50,000 characters together.'),
   thread,
-  compaction: f.refused('Ask for a summary in a message.', f.unsupported('ask for a summary in a message instead')),
+  compaction: f.honoured(
+    f.optionalObject,
+    'type: summarize. The reply is one block with the summary; instructions replace those of the server. Not beside context_management.',
+  ),
   ...f.each(
     ['metadata', 'container', 'diagnostics', 'fallbacks', 'fallback_credit_token', 'inference_geo', 'service_tier'],
     f.ignored(),
