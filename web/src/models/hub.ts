@@ -1,5 +1,3 @@
-import { read } from '../api/call.ts';
-
 /** A model of `GET /api/admin/search`. What the hub does not say is null. */
 export interface HubEntry {
   readonly id: string;
@@ -68,16 +66,4 @@ export function repositoryOf(address: string): string | undefined {
   return /^(?:hf\.co\/|https:\/\/(?:www\.)?(?:hf|huggingface)\.co\/)([\w.-]+\/[\w.-]+)\/?(?:tree\/main\/?)?$/i.exec(
     address,
   )?.[1];
-}
-
-/** One page of models on the hub. */
-export function searchHub(words: string, order: HubOrder, cursor: string | null, signal: AbortSignal) {
-  const query = new URLSearchParams({ q: words, sort: order, ...(cursor === null ? {} : { cursor }) });
-  return read<{ readonly models: readonly HubEntry[]; readonly next: string | null }>(`api/admin/search?${query}`, {
-    signal,
-  });
-}
-
-export function filesOf(model: string, signal: AbortSignal): Promise<HubFiles> {
-  return read(`api/admin/search/files?${new URLSearchParams({ model })}`, { signal });
 }
