@@ -67,7 +67,8 @@ function wavEncoder({ rate, streamed }: EncodeOptions): AudioEncoder {
   };
 }
 
-function wavHeader(rate: number, dataBytes: number, channels = 1): Uint8Array {
+/** Of 16-bit samples, which follow. */
+export function wavHeader(rate: number, dataBytes: number, channels = 1): Uint8Array {
   const frameBytes = channels * bytesPerSample;
   const header = Buffer.alloc(wavHeaderBytes);
   header.write('RIFF', 0, 'latin1');

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { stat } from 'node:fs/promises';
 import { AppError } from '../core/errors.ts';
 import { Mutex } from '../core/mutex.ts';
+import { fingerprint } from '../store/atomic-file.ts';
 import { hashKey, KeyFile, type KeyRules, keyId, type StoredKey } from './key-file.ts';
 
 /** How a key was used since the server was started. */
@@ -49,10 +49,10 @@ export class Keyring {
   readonly #tries = new Mutex();
   /** Number of keys that are being verified, by address, or by address and id. */
   readonly #waiting = new Map<string, number>();
-  /** State of the file whose keys are used. */
-  #used = '';
+  /** State of the file whose keys are used; null before the first. */
+  #used: string | undefined | null = null;
   /** State of the file at the last look. */
-  #seen = '';
+  #seen: string | undefined | null = null;
   #trouble = '';
 
   constructor(parts: KeyringParts) {
@@ -66,12 +66,13 @@ export class Keyring {
   async refresh(): Promise<void> {
     const { path, file, warn } = this.#parts;
     try {
-      const { state, size } = await stateOf(path);
-      const settled = state === this.#seen || this.#used === '';
+      const state = await fingerprint(path);
+      const isEmpty = state === undefined || / 0 /.test(state);
+      const settled = state === this.#seen || this.#used === null;
       this.#seen = state;
-      if (state === this.#used || (size === 0 && !settled)) return;
-      this.#use(size === 0 ? [] : await file.current());
-      if (size === 0) warn(`The key file ${path} is ${state === missing ? 'missing' : 'empty'}: no key is accepted.`);
+      if (state === this.#used || (isEmpty && !settled)) return;
+      this.#use(isEmpty ? [] : await file.current());
+      if (isEmpty) warn(`The key file ${path} is ${state === undefined ? 'missing' : 'empty'}: no key is accepted.`);
       this.#used = state;
       this.#trouble = '';
     } catch (error) {
@@ -164,18 +165,6 @@ function groupOf(address: string): string {
   if (!address.includes(':')) return address;
   const [front = ''] = address.split('::');
   return front.split(':').slice(0, 4).join(':');
-}
-
-const missing = 'missing';
-
-async function stateOf(path: string): Promise<{ readonly state: string; readonly size: number }> {
-  try {
-    const { ino, size, mtimeNs } = await stat(path, { bigint: true });
-    return { state: `${ino} ${size} ${mtimeNs}`, size: Number(size) };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { state: missing, size: 0 };
-    throw error;
-  }
 }
 
 const refreshMilliseconds = 500;

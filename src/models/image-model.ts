@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import type { ImageFacts } from '../core/image.ts';
@@ -11,7 +10,7 @@ import { engineConsole } from './engine-console.ts';
 import { type EnginePackages, onnxPackage } from './engine-packages.ts';
 import { lifecycles } from './lifecycle.ts';
 import { remoteDrawing, remoteImage } from './remote-image-models.ts';
-import { builtIn, type ImageModel, isMissing, type ModelTools } from './task-model.ts';
+import { builtIn, bytesOf, type ImageModel, isMissing, type ModelTools } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 /** The built-in model with an upscaler, measured. */
@@ -69,8 +68,7 @@ export function diffusionModel(
 
 async function bytesFor({ files, upscaler }: DiffusionOptions, share: number): Promise<number> {
   const paths = [...Object.values(files as unknown as Record<string, string>), ...(upscaler ? [upscaler] : [])];
-  const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
-  return sizes.reduce((sum, size) => sum + size, 0) * share + workingBytes;
+  return (await bytesOf(paths)) * share + workingBytes;
 }
 
 export const imagePackages: EnginePackages = (system) => [onnxPackage(system), '@qvac/diffusion-cpp'];

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import type { MusicEngine, MusicFacts } from '../core/music.ts';
@@ -9,7 +8,7 @@ import { systemOf } from '../packs/catalogue.ts';
 import { engineConsole } from './engine-console.ts';
 import type { EnginePackages } from './engine-packages.ts';
 import { lifecycles } from './lifecycle.ts';
-import { isMissing, type ModelTools, type TaskModel } from './task-model.ts';
+import { bytesOf, isMissing, type ModelTools, type TaskModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 export const musicPackages: EnginePackages = (system) => [`@qvac/audiogen-ggml-${systemOf(system)}`];
@@ -34,9 +33,6 @@ export function musicModel(
     packages: musicPackages,
   });
   const make = lifecycles('music', (parts) => new MusicHost({ ...parts, entry, options, observer }));
-  const need = async (): Promise<number> => {
-    const sizes = await Promise.all(Object.values(options.files).map(async (path) => (await stat(path)).size));
-    return sizes.reduce((sum, size) => sum + size, workingBytes);
-  };
+  const need = async () => (await bytesOf(Object.values(options.files))) + workingBytes;
   return { given: true, available: () => !isMissing(find), spec: { name, kind: 'music', need, make } };
 }

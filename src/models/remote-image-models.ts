@@ -1,10 +1,9 @@
 import type { Settings } from '../config/flags.ts';
 import { readDrawingRemote } from '../config/remote.ts';
-import type { ImageFacts } from '../core/image.ts';
 import type { PictureEdit, PictureEditor } from '../core/pictures.ts';
 import type { BackendPoolParts } from '../engines/remote/backend-pool.ts';
 import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
-import type { AsPng } from '../engines/remote/drawing-server.ts';
+import { type AsPng, drawingFacts } from '../engines/remote/drawing-server.ts';
 import { RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
 import { EngineLifecycle } from './lifecycle.ts';
 import { pictureEditor } from './picture-editor.ts';
@@ -35,23 +34,19 @@ export function remoteDrawing(words: readonly string[], terminal: Console): Imag
     (await import('../engines/remote/drawing/identify.ts')).identifyDrawing(connection, kind);
   const pool = () => backendPool('image', { addresses: [address], identify }, terminal);
   const make = () => new EngineLifecycle(new RemoteDrawing(pool(), { asPng: asPng(pictureEditor) }));
-  const facts = unknownFacts(address.base);
-  const spec = { name: address.base, kind: 'image', auxiliary: true, need: async () => 0, make };
-  return { given: true, optional: true, facts, spec };
-}
-
-/** Facts of a drawing server before it has answered. */
-function unknownFacts(url: string): ImageFacts {
-  return {
-    name: url,
-    title: url,
-    path: url,
-    nativeSize: 512,
+  // Before it has answered.
+  const { base } = address;
+  const facts = {
+    name: base,
+    title: base,
+    path: base,
+    ...drawingFacts,
     samplers: ['Euler a'],
     schedulers: ['automatic'],
     upscalers: [],
-    defaults: { steps: 20, guidance: 7, size: 512 },
   };
+  const spec = { name: address.base, kind: 'image', auxiliary: true, need: async () => 0, make };
+  return { given: true, optional: true, facts, spec };
 }
 
 /** Decodes and encodes every picture of a remote backend, which validates it and removes its text chunks. */

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageFacts } from '../core/image.ts';
@@ -49,4 +50,10 @@ export function isMissing(find: () => unknown): boolean {
   } catch {
     return true;
   }
+}
+
+/** Of all these files together. */
+export async function bytesOf(paths: readonly string[]): Promise<number> {
+  const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -9,7 +9,7 @@ import { type EarsModel, earsModels, findEars } from '../engines/transcription/w
 import { engineConsole } from './engine-console.ts';
 import { type EnginePackages, onnxPackage, whisperPackage } from './engine-packages.ts';
 import { lifecycles } from './lifecycle.ts';
-import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
+import { builtIn, isMissing, type ModelTools, type TaskModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 /** Memory of the built-in recogniser, measured after a minute of speech. */
@@ -37,7 +37,7 @@ export function transcriptionModel(
 ): TranscriptionModel {
   const threads = engineThreads(0, settings);
   const named = settings.whispermodel;
-  const ofPack = earsModels.find(({ name }) => (named === '' ? isInstalled(find, name) : name === named));
+  const ofPack = earsModels.find((model) => (named === '' ? !isMissing(() => find(model)) : model.name === named));
   if (ofPack) return earsModel(ofPack);
   return named === '' || named === 'moonshine' ? moonshine() : whisperFile(resolve(named));
 
@@ -77,14 +77,5 @@ export function transcriptionModel(
       (parts) => new TranscriptionHost({ ...parts, entry, options: options(), observer }),
     );
     return { name, kind: 'transcription', make } as const;
-  }
-}
-
-function isInstalled(find: (model: EarsModel) => string, name: string): boolean {
-  const model = earsModels.find((each) => each.name === name);
-  try {
-    return model !== undefined && find(model) !== '';
-  } catch {
-    return false;
   }
 }

@@ -6,7 +6,6 @@ import type { Settings } from '../config/flags.ts';
 import { availableBytes } from '../core/available-memory.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { type Product, reportFacts } from '../core/product.ts';
-import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { createHttpServer } from '../http/server.ts';
 import { allowedPlaces } from '../launcher/folders.ts';
 import { Launched } from '../launcher/launched.ts';
@@ -23,8 +22,7 @@ import { startServer } from './child-server.ts';
 import { guardFaults } from './guard-faults.ts';
 import { modelLibrary } from './model-library.ts';
 import { openBrowser } from './open-browser.ts';
-import { runProbe } from './probe.ts';
-import { probedCards } from './probed-cards.ts';
+import { ownCards } from './own-machine.ts';
 import { recommendedHere } from './recommended.ts';
 import type { Stops } from './stops.ts';
 
@@ -70,11 +68,7 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
     exists: existsSync,
     environment: process.env,
     availableBytes,
-    cards: probedCards({
-      builds: () => [...installedBuilds().keys()],
-      probe: runProbe,
-      now: () => performance.now(),
-    }),
+    cards: ownCards,
     quit: end,
   });
   // The session guards these endpoints.

@@ -159,7 +159,8 @@ export function versionedJson<Content>(
   };
 }
 
-async function fingerprint(path: string): Promise<string | undefined> {
+/** What changes with the file; undefined if there is none. */
+export async function fingerprint(path: string): Promise<string | undefined> {
   try {
     const { ino, size, mtimeNs } = await stat(path, { bigint: true });
     return `${ino} ${size} ${mtimeNs}`;

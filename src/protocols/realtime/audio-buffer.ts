@@ -1,3 +1,4 @@
+import { wavHeader } from '../../audio/encode.ts';
 import { decodeG711, g711Rate } from '../../audio/g711.ts';
 
 export const audioFormats = ['pcm16', 'g711_ulaw', 'g711_alaw'] as const;
@@ -78,19 +79,6 @@ export class AudioBuffer {
 
 /** A WAV file of one channel. */
 export function wavOf(samples: Int16Array, rate: number): Buffer {
-  const file = Buffer.alloc(44 + 2 * samples.length);
-  file.write('RIFF', 0, 'latin1');
-  file.writeUInt32LE(file.length - 8, 4);
-  file.write('WAVEfmt ', 8, 'latin1');
-  file.writeUInt32LE(16, 16);
-  file.writeUInt16LE(1, 20);
-  file.writeUInt16LE(1, 22);
-  file.writeUInt32LE(rate, 24);
-  file.writeUInt32LE(2 * rate, 28);
-  file.writeUInt16LE(2, 32);
-  file.writeUInt16LE(16, 34);
-  file.write('data', 36, 'latin1');
-  file.writeUInt32LE(2 * samples.length, 40);
-  for (let index = 0; index < samples.length; index++) file.writeInt16LE(samples[index] as number, 44 + 2 * index);
-  return file;
+  const data = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
+  return Buffer.concat([wavHeader(rate, data.length), data]);
 }
