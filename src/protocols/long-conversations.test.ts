@@ -30,7 +30,10 @@ const decoders: Record<string, (messages: unknown) => Sliced<readonly Message[]>
   openai: (messages) => decodeOpenai(readMessages(messages, 'messages'), blind()),
   ollama: (messages) => decodeOllama(messages, blind()),
   messages: (messages) =>
-    decodeConversation({ messages: readList(messages, 'messages') }, { ignore: () => undefined, attachments: blind() }),
+    decodeConversation(
+      { messages: readList(messages, 'messages') },
+      { ignore: () => undefined, sources: [], attachments: blind() },
+    ),
   responses: readResponses,
 };
 
@@ -101,7 +104,7 @@ describe('results are matched to calls', () => {
       { role: 'assistant', content: use },
       { role: 'user', content: results },
     ];
-    const reading = { ignore: () => undefined, attachments: blind() };
+    const reading = { ignore: () => undefined, sources: [], attachments: blind() };
     expect(names(atOnce(decodeConversation({ messages }, reading)))).toEqual(expected);
   });
 
@@ -117,7 +120,7 @@ describe('results are matched to calls', () => {
 test('a system message with very many blocks is one text', () => {
   const blocks = list(() => ({ type: 'text', text: 's' }));
   const body = { messages: [{ role: 'system', content: blocks }, alternating[0]] };
-  const [system] = atOnce(decodeConversation(body, { ignore: () => undefined, attachments: blind() }));
+  const [system] = atOnce(decodeConversation(body, { ignore: () => undefined, sources: [], attachments: blind() }));
   expect(system).toMatchObject({ role: 'system', content: [{ text: Array(many).fill('s').join('\n') }] });
 });
 

@@ -137,7 +137,8 @@ export function outcomeText(outcome: ServerOutcome, number: number): string {
     case 'result':
       return outcome.text;
     case 'error':
-      return `The tool failed: ${sentences[outcome.code]}`;
+      // Other servers may have other codes.
+      return `The tool failed: ${sentences[outcome.code] ?? outcome.code}`;
   }
 }
 

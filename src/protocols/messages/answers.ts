@@ -17,6 +17,7 @@ const usage = a.object({
       'model?': a.text,
     }),
   ),
+  'server_tool_use?': a.object({ web_search_requests: a.count, web_fetch_requests: a.count }),
 });
 
 const ending = {
@@ -33,12 +34,71 @@ const ending = {
 };
 
 const summary = { content: a.orNull(a.text), encrypted_content: a.words(null) };
+const citation = a.either(
+  a.object({
+    type: a.words('web_search_result_location'),
+    url: a.text,
+    title: a.text,
+    cited_text: a.text,
+    encrypted_index: a.text,
+  }),
+  a.object({
+    type: a.words('char_location'),
+    cited_text: a.text,
+    document_index: a.count,
+    document_title: a.orNull(a.text),
+    file_id: a.orNull(a.text),
+    start_char_index: a.count,
+    end_char_index: a.count,
+  }),
+);
+
+const toolError = (type: string) => a.object({ type: a.words(type), error_code: a.text });
+const searchResult = a.object({
+  type: a.words('web_search_result'),
+  url: a.text,
+  title: a.text,
+  encrypted_content: a.text,
+  page_age: a.orNull(a.text),
+});
+const fetchResult = a.object({
+  type: a.words('web_fetch_result'),
+  url: a.text,
+  retrieved_at: a.text,
+  content: a.object({
+    type: a.words('document'),
+    title: a.orNull(a.text),
+    source: a.object({ type: a.words('text'), media_type: a.text, data: a.text }),
+    'citations?': a.object({ enabled: a.flag }),
+  }),
+});
+
+/** Calls that the server ran, and their results. */
+const serverBlocks = [
+  a.object({
+    type: a.words('server_tool_use'),
+    id: a.text,
+    name: a.words('web_search', 'web_fetch'),
+    input: a.anyObject,
+  }),
+  a.object({
+    type: a.words('web_search_tool_result'),
+    tool_use_id: a.text,
+    content: a.either(a.list(searchResult), toolError('web_search_tool_result_error')),
+  }),
+  a.object({
+    type: a.words('web_fetch_tool_result'),
+    tool_use_id: a.text,
+    content: a.either(fetchResult, toolError('web_fetch_tool_result_error')),
+  }),
+];
 
 const block = a.either(
   a.object({ type: a.words('compaction'), ...summary }),
   a.object({ type: a.words('thinking'), thinking: a.text, signature: a.text }),
-  a.object({ type: a.words('text'), text: a.text }),
+  a.object({ type: a.words('text'), text: a.text, 'citations?': a.list(citation) }),
   a.object({ type: a.words('tool_use'), id: a.text, name: a.text, input: a.anyObject }),
+  ...serverBlocks,
 );
 
 const edits = {
@@ -105,6 +165,7 @@ const event = a.either(
       a.object({ type: a.words('signature_delta'), signature: a.text }),
       a.object({ type: a.words('text_delta'), text: a.text }),
       a.object({ type: a.words('input_json_delta'), partial_json: a.text }),
+      a.object({ type: a.words('citations_delta'), citation }),
     ),
   }),
   a.object({ type: a.words('content_block_stop'), ...index }),

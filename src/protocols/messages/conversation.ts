@@ -1,10 +1,12 @@
 import { summaryText } from '../../chat/compaction-plan.ts';
-import { type Content, joinContent, type Message, text, wordsOf } from '../../chat/messages.ts';
+import { type Content, joinContent, type Message, type ToolCallRecord, text, wordsOf } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
+import type { Source } from '../../core/server-tools.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import * as f from '../fields.ts';
 import type { Attachments } from '../media.ts';
+import { isServerCall, isServerResult, serverResultText } from './server-tools.ts';
 
 /** Consecutive messages of one role. */
 interface Turn {
@@ -17,6 +19,8 @@ interface Reading {
   /** Is called with the path of everything that has no effect. */
   readonly ignore: (field: string) => void;
   readonly attachments: Attachments;
+  /** The pages of earlier results, in order. */
+  readonly sources: Source[];
 }
 
 const readRole = f.oneOf('user', 'assistant', 'system');
@@ -58,8 +62,8 @@ export function* decodeConversation(
   const toolNames = new Map<string, string>();
   const spoken: Message[] = [];
   for (const turn of turns) {
-    if (turn.role === 'assistant') spoken.push(yield* assistantTurn(turn, toolNames, reading));
-    else for (const message of yield* userTurn(turn, toolNames, reading)) spoken.push(message);
+    const read = turn.role === 'assistant' ? assistantTurn : userTurn;
+    for (const message of yield* read(turn, toolNames, reading)) spoken.push(message);
   }
   const opening: Message[] = system.length > 0 ? [{ role: 'system', content: text(joinTexts(system)) }] : [];
   return [...opening, ...withoutEmptyEnd(spoken)];
@@ -93,7 +97,7 @@ function systemNote(blocks: readonly Block[], field: string, reading: Reading): 
 }
 
 /** Results come first: a template expects them right after the calls. */
-function* userTurn({ messages }: Turn, toolNames: ReadonlyMap<string, string>, reading: Reading): Sliced<Message[]> {
+function* userTurn({ messages }: Turn, toolNames: Map<string, string>, reading: Reading): Sliced<Message[]> {
   const results: Message[] = [];
   const said: Content[] = [];
   for (const block of messages.flat()) {
@@ -120,38 +124,88 @@ function toolResult({ fields, field }: Block, toolNames: ReadonlyMap<string, str
   return { role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) };
 }
 
-/** Blocks of the assistant that are not content; `redacted_thinking` is encrypted, and dropped. */
-const silent = new Set(['thinking', 'redacted_thinking', 'tool_use']);
+/** What the assistant said until a result of the server, or until the end of its turn. */
+interface Said {
+  readonly reasoning: string[];
+  /** The contents of each message. */
+  readonly contents: Content[][];
+  readonly calls: ToolCallRecord[];
+}
 
-/** The texts of one message are concatenated; consecutive messages are paragraphs. */
-function* assistantTurn({ messages }: Turn, toolNames: Map<string, string>, reading: Reading): Sliced<Message> {
-  const blocks = messages.flat();
-  const thoughts = blocks.filter(({ type }) => type === 'thinking');
-  const reasoning = joinTexts(thoughts.map(({ fields, field }) => f.readAt(fields, 'thinking', field, f.readText)));
-  const toolCalls = blocks
-    .filter(({ type }) => type === 'tool_use')
-    .map(({ fields, field }) => {
-      const input = f.readAt(fields, 'input', field, f.optionalObject) ?? {};
-      const id = f.readAt(fields, 'id', field, f.readText);
-      return { id, name: f.readAt(fields, 'name', field, f.readName), json: JSON.stringify(input) };
-    });
-  for (const { id, name } of toolCalls) toolNames.set(id, name);
-  const said: Content[] = [];
-  for (const each of messages) {
-    said.push(each.flatMap((block) => assistantContent(block, reading)));
+/** The texts of one message are concatenated; consecutive messages are paragraphs. A result of the server ends a message. */
+function* assistantTurn({ messages }: Turn, toolNames: Map<string, string>, reading: Reading): Sliced<Message[]> {
+  const spoken: Message[] = [];
+  const results = messages.flat().filter(({ type }) => isServerResult(type));
+  const answered = new Set(results.map(({ fields }) => fields.tool_use_id));
+  let said: Said = { reasoning: [], contents: [], calls: [] };
+  let isEmpty = true;
+  const end = (): void => {
+    if (!isEmpty) spoken.push(assistantMessage(said));
+    said = { reasoning: [], contents: [], calls: [] };
+    isEmpty = true;
+  };
+  for (const blocks of messages) {
+    said.contents.push([]);
+    for (const block of blocks) {
+      if (isServerResult(block.type)) {
+        end();
+        spoken.push(serverResult(block, toolNames, reading));
+        said.contents.push([]);
+      } else if (isServerCall(block.type, block.fields) && !answered.has(block.fields.id)) {
+        reading.ignore(block.field);
+      } else {
+        addBlock(said, block, toolNames, reading);
+        isEmpty = false;
+      }
+    }
     yield;
   }
+  if (spoken.length === 0) isEmpty = false;
+  end();
+  return spoken;
+}
+
+function addBlock(
+  { reasoning, contents, calls }: Said,
+  block: Block,
+  toolNames: Map<string, string>,
+  reading: Reading,
+) {
+  const { type, fields, field } = block;
+  if (type === 'tool_result') throw f.wrong(`${field}.type`, 'another one: results come from the user');
+  if (type === 'thinking') reasoning.push(f.readAt(fields, 'thinking', field, f.readText));
+  else if (type === 'tool_use' || isServerCall(type, fields)) {
+    const input = f.readAt(fields, 'input', field, f.optionalObject) ?? {};
+    const id = f.readAt(fields, 'id', field, f.readText);
+    const name = f.readAt(fields, 'name', field, f.readName);
+    toolNames.set(id, name);
+    calls.push({ id, name, json: JSON.stringify(input) });
+    // Encrypted by another server, and dropped.
+  } else if (type !== 'redacted_thinking') contents.at(-1)?.push(blockContent(block, reading));
+}
+
+function assistantMessage({ reasoning, contents, calls }: Said): Message {
+  const thought = joinTexts(reasoning);
   return {
     role: 'assistant',
-    content: joinContent(said, '\n'),
-    ...(reasoning !== '' && { reasoning }),
-    ...(toolCalls.length > 0 && { toolCalls }),
+    content: joinContent(
+      contents.map((each) => each.flat()),
+      '\n',
+    ),
+    ...(thought !== '' && { reasoning: thought }),
+    ...(calls.length > 0 && { toolCalls: calls }),
   };
 }
 
-function assistantContent(block: Block, reading: Reading): Content {
-  if (block.type === 'tool_result') throw f.wrong(`${block.field}.type`, 'another one: results come from the user');
-  return silent.has(block.type) ? [] : blockContent(block, reading);
+function serverResult(
+  { type, fields, field }: Block,
+  toolNames: ReadonlyMap<string, string>,
+  reading: Reading,
+): Message {
+  const callId = f.readAt(fields, 'tool_use_id', field, f.readText);
+  const toolName = toolNames.get(callId);
+  const content = text(serverResultText(type, fields, field, reading.sources));
+  return { role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) };
 }
 
 /** An empty last turn of the assistant is dropped: there is nothing to continue. */

@@ -138,7 +138,7 @@ test.each<[string, JsonObject, string[]]>([
   expect(describeMessages(body)).toEqual(expected);
 });
 
-test('decode: ignores unknown blocks and server tools, with their paths', () => {
+test('decode: ignores unknown blocks, server tools and calls without results, with their paths', () => {
   const { request, notices } = read({
     messages: [
       user(text('a'), { type: 'container_upload', file_id: 'f' }),
@@ -146,7 +146,7 @@ test('decode: ignores unknown blocks and server tools, with their paths', () => 
       ...hello,
     ],
     tools: [
-      { type: 'web_search_20250305', name: 'web_search' },
+      { type: 'code_execution_20250825', name: 'code_execution' },
       { name: 'f', input_schema: { type: 'object' } },
     ],
   });

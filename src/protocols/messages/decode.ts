@@ -1,6 +1,8 @@
 import type { Tool } from '../../chat/messages.ts';
 import type { ChatRequest, OutputFormat, ToolChoice } from '../../chat/request.ts';
+import type { HostedTools } from '../../chat/server-tools/hosted.ts';
 import type { GenerationControls } from '../../core/request.ts';
+import type { Source } from '../../core/server-tools.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { limitTokens } from '../controls/decode.ts';
 import { type DialectParts, reasoningControl } from '../dialect.ts';
@@ -12,6 +14,7 @@ import { checkToolNames } from '../tools.ts';
 import { decodeConversation } from './conversation.ts';
 import type { ReplyFacts } from './encode.ts';
 import { type CreateFields, type countFields, createFields } from './fields.ts';
+import { readServerTool, wantsDocumentCitations } from './server-tools.ts';
 
 /** `table`: the fields of the endpoint; those of a count have no length and no delivery. */
 export function* decode(
@@ -27,12 +30,15 @@ export function* decode(
   const thinking = decodeThinking(fields);
   const controls = decodeOwnControls(read);
   const compaction = decodeCompaction(fields);
+  const sources: Source[] = [];
+  const messages = yield* decodeConversation(fields, { ignore, attachments, sources });
+  const { tools, hosted } = decodeTools(fields, ignore);
   const request: ChatRequest = {
     ...decodeToolChoice(fields),
     conversation: {
-      messages: yield* decodeConversation(fields, { ignore, attachments }),
+      messages,
       media: [],
-      tools: decodeTools(fields, ignore),
+      tools,
     },
     continueAssistantTurn: true,
     output: decodeOutput(fields, limits.schemaToGrammar),
@@ -40,6 +46,7 @@ export function* decode(
     // For templates that only think if this is set.
     templateVariables: thinking?.enabled ? { enable_thinking: true } : {},
     memory: fields.memory,
+    ...(hosted && { hosted: { ...hosted, sources, itemized: true } }),
     controls: { ...controls, ...(thinking && { reasoning: thinking.budget }) },
     ...(compaction && { compaction }),
   };
@@ -50,6 +57,7 @@ export function* decode(
     maxTokens: controls.maxTokens,
     warmUp: fields.max_tokens === 0,
     compaction,
+    ...(hosted && { hosted: { documentCitations: wantsDocumentCitations(fields.tools) } }),
   };
   return {
     /** Without its media, which may have to be fetched first. */
@@ -117,18 +125,26 @@ function decodeOutput(
   return schemaOutput(f.readAt(format, 'schema', field, f.readObject), `${field}.schema`, schemaToGrammar);
 }
 
-function decodeTools({ tools: entries }: CreateFields, ignore: (field: string) => void): readonly Tool[] {
+function decodeTools({ tools: entries }: CreateFields, ignore: (field: string) => void) {
+  let hosted: Partial<HostedTools> | undefined;
+  const hostedNames: string[] = [];
   const tools = entries.flatMap((entry, index) => {
-    const tool = decodeTool(entry, `tools[${index}]`);
-    if (!tool) ignore(`tools[${index}]`);
+    const field = `tools[${index}]`;
+    const own = f.isObject(entry) && typeof entry.type === 'string' && readServerTool(entry, entry.type, field);
+    if (own) {
+      hosted = { ...hosted, ...own };
+      hostedNames.push(own.search ? 'web_search' : 'web_fetch');
+      return [];
+    }
+    const tool = decodeTool(entry, field);
+    if (!tool) ignore(field);
     return tool ?? [];
   });
-  const names = tools.map(({ name }) => name);
-  checkToolNames(names, 'tools');
-  return tools;
+  checkToolNames([...hostedNames, ...tools.map(({ name }) => name)], 'tools');
+  return { tools, hosted: hosted as Partial<HostedTools> | undefined };
 }
 
-/** Undefined for a tool that only the original service can run (web search, code execution). */
+/** Undefined for a tool that only the original service can run (code execution). */
 function decodeTool(entry: unknown, field: string): Tool | undefined {
   const tool = f.readObject(entry, field);
   const type = f.readAt(tool, 'type', field, f.optionalText) ?? 'custom';

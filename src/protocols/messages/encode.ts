@@ -8,11 +8,13 @@ import {
   type Usage,
   unreachable,
 } from '../../core/events.ts';
+import type { ServerToolStep } from '../../core/server-tools.ts';
 import { commentFrame, namedFrame } from '../../http/sse.ts';
 import type { Shortfall } from '../dialect.ts';
 import { partialObject } from '../partial-json.ts';
 import type { AppliedEdit } from './context-management.ts';
 import { errorBody } from './errors.ts';
+import { callBlock, ServerToolBlocks } from './server-tools.ts';
 
 /** What all events of one reply have in common. */
 export interface ReplyFacts {
@@ -28,6 +30,8 @@ export interface ReplyFacts {
   readonly appliedEdits?: readonly AppliedEdit[] | undefined;
   /** Undefined unless the request asks for a summary. */
   readonly compaction?: Pick<CompactionRequest, 'pause'> | undefined;
+  /** For a request with tools that the server runs. */
+  readonly hosted?: { readonly documentCitations: boolean };
 }
 
 type Start = Extract<GenerationEvent, { type: 'start' }>;
@@ -45,7 +49,7 @@ const brokenOff = () => new AppError('internal', { reason: 'the reply broke off'
 
 /** A reply is a list of content blocks. One is open at a time: it is closed before the next one opens, and at the end. */
 export async function* encodeStream(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts): AsyncGenerator<string> {
-  const blocks = new Blocks();
+  const blocks = new Blocks(facts);
   let start: Start | undefined;
   /** Clients throw on events before the start of the message. */
   const begin = (): string => {
@@ -85,6 +89,8 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
           yield blocks.close();
           break;
         case 'server-tool':
+          yield blocks.serverTool(event.step);
+          break;
         case 'prompt-logprobs':
           break;
         case 'warning':
@@ -92,7 +98,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
           yield commentFrame(`warning: ${JSON.stringify(event.text)}`);
           break;
         case 'finish':
-          yield begin() + blocks.end(facts) + messageDelta(event, start, facts) + messageStop;
+          yield begin() + blocks.end(facts) + messageDelta(event, start, facts, blocks.usage()) + messageStop;
           return;
         case 'error':
           yield failure(event.error);
@@ -108,13 +114,15 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
   yield failure(brokenOff());
 }
 
-type Kind = 'compaction' | 'thinking' | 'text' | 'tool_use';
+type Kind = 'compaction' | 'thinking' | 'text' | 'tool_use' | 'server_tool_use' | 'mcp_tool_use';
 
 const deltaFields: Record<Kind, string> = {
   compaction: '"type":"compaction_delta","encrypted_content":null,"content"',
   thinking: '"type":"thinking_delta","thinking"',
   text: '"type":"text_delta","text"',
   tool_use: '"type":"input_json_delta","partial_json"',
+  server_tool_use: '"type":"input_json_delta","partial_json"',
+  mcp_tool_use: '"type":"input_json_delta","partial_json"',
 };
 
 const emptyFields = { thinking: '"thinking":"","signature":""', text: '"text":""' };
@@ -127,10 +135,18 @@ class Blocks {
   #open: Kind | undefined;
   /** A delta up to its text, which is the same for all deltas of a block. */
   #beforeDelta = '';
+  /** Whether the open text has citations: they belong to all of it, so that further text is another block. */
+  #isCited = false;
+  readonly #server: ServerToolBlocks | undefined;
+
+  constructor({ hosted }: ReplyFacts) {
+    this.#server = hosted && new ServerToolBlocks(hosted.documentCitations);
+  }
 
   /** Adds to the open block of this kind, or to a new one. */
   grow(kind: 'thinking' | 'text', text: string): string {
-    return (this.#open === kind ? '' : this.#begin(kind, emptyFields[kind])) + this.delta(text);
+    const isOpen = this.#open === kind && !this.#isCited;
+    return (isOpen ? '' : this.#begin(kind, emptyFields[kind])) + this.delta(text);
   }
 
   tool(id: string, name: string): string {
@@ -140,6 +156,38 @@ class Blocks {
   /** A summary has one delta: clients replace the content by each. */
   compaction(): string {
     return this.#begin('compaction', '"content":null,"encrypted_content":null');
+  }
+
+  serverTool(step: ServerToolStep): string {
+    switch (step.type) {
+      case 'call': {
+        const { type, ...fields } = callBlock(step.call);
+        const begun = this.#begin(type, `${JSON.stringify(fields).slice(1, -1)},"input":{}`);
+        return begun + this.delta(JSON.stringify(step.call.input)) + this.close();
+      }
+      case 'outcome': {
+        const closing = this.close();
+        this.#index += 1;
+        const place = `"index":${this.#index}`;
+        const block = `${place},"content_block":${JSON.stringify(this.#server?.result(step))}`;
+        return closing + frame('content_block_start', block) + frame('content_block_stop', place);
+      }
+      case 'citation': {
+        const citation = this.#open === 'text' ? this.#server?.citation(step) : undefined;
+        if (!citation) return '';
+        this.#isCited = true;
+        const delta = `"delta":{"type":"citations_delta","citation":${JSON.stringify(citation)}}`;
+        return frame('content_block_delta', `"index":${this.#index},${delta}`);
+      }
+      // This dialect has no blocks for them.
+      case 'listed':
+      case 'approval':
+        return '';
+    }
+  }
+
+  usage(): object {
+    return this.#server?.usage() ?? {};
   }
 
   /** One more piece of the open block. */
@@ -164,6 +212,7 @@ class Blocks {
   #begin(kind: Kind, fields: string): string {
     const closing = this.close();
     this.#open = kind;
+    this.#isCited = false;
     this.#index += 1;
     const place = `"index":${this.#index}`;
     this.#beforeDelta = `event: content_block_delta\ndata: {"type":"content_block_delta",${place},"delta":{${deltaFields[kind]}:`;
@@ -177,10 +226,10 @@ function messageStart({ promptTokens, cachedTokens }: Start, facts: ReplyFacts):
   return frame('message_start', `"message":${JSON.stringify(message)}`);
 }
 
-function messageDelta(finish: Finish, start: Start | undefined, facts: ReplyFacts): string {
+function messageDelta(finish: Finish, start: Start | undefined, facts: ReplyFacts, served: object): string {
   const delta = JSON.stringify(encodeEnd(finish, start, facts));
   const edits = facts.appliedEdits ? `,${JSON.stringify(encodeEdits(facts)).slice(1, -1)}` : '';
-  const usage = JSON.stringify(encodeUsage(finish.usage, iterations(finish.usage, start, facts)));
+  const usage = JSON.stringify(encodeUsage(finish.usage, { ...iterations(finish.usage, start, facts), ...served }));
   return frame('message_delta', `"delta":${delta},"usage":${usage}${edits}`);
 }
 
@@ -251,14 +300,18 @@ function encodeUsage({ promptTokens, cachedTokens, completionTokens, reasoningTo
 }
 
 interface FoldedBlock {
-  readonly type: Exclude<Kind, 'compaction'>;
+  readonly type: Exclude<Kind, 'compaction'> | 'whole';
   readonly call?: { readonly id: string; readonly name: string };
+  /** A block that the server made in one piece. */
+  readonly whole?: object;
+  readonly citations?: object[];
   content: string;
 }
 
 /** The sum of the events, with the blocks in the order of the stream. */
 export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts) {
   const blocks: FoldedBlock[] = [];
+  const server = facts.hosted && new ServerToolBlocks(facts.hosted.documentCitations);
   const warnings: string[] = [];
   let start: Start | undefined;
   let finish: Finish | undefined;
@@ -271,8 +324,8 @@ export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: R
       case 'text-delta': {
         const type = event.type === 'text-delta' ? 'text' : 'thinking';
         const last = blocks.at(-1);
-        if (last?.type === type) last.content += event.text;
-        else if (event.text !== '') blocks.push({ type, content: event.text });
+        if (last?.type === type && !last.citations?.length) last.content += event.text;
+        else if (event.text !== '') blocks.push({ type, content: event.text, citations: [] });
         break;
       }
       case 'tool-start':
@@ -283,8 +336,21 @@ export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: R
         if (last?.type === 'tool_use') last.content += event.json;
         break;
       }
+      case 'server-tool': {
+        const { step } = event;
+        const last = blocks.at(-1);
+        if (step.type === 'call') {
+          const whole = { ...callBlock(step.call), input: step.call.input };
+          blocks.push({ type: 'whole', whole, content: '' });
+        } else if (step.type === 'outcome' && server) {
+          blocks.push({ type: 'whole', whole: server.result(step), content: '' });
+        } else if (step.type === 'citation' && last?.type === 'text') {
+          const citation = server?.citation(step);
+          if (citation) last.citations?.push(citation);
+        }
+        break;
+      }
       case 'tool-end':
-      case 'server-tool':
       case 'prompt-logprobs':
       case 'compacting':
         break;
@@ -307,20 +373,22 @@ export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: R
     ...blocks.map(encodeBlock),
   ];
   if (content.length === 0 && !facts.warmUp) content.push({ type: 'text', text: '' });
-  const steps = iterations(finish.usage, start, facts);
+  const steps = { ...iterations(finish.usage, start, facts), ...server?.usage() };
   const message = encodeMessage(facts, content, encodeEnd(finish, start, facts), finish.usage, steps);
   const shortfall: Shortfall = start ?? {};
   return { message, shortfall, warnings };
 }
 
 /** A call that was cut off has the beginning of its arguments; the reason of the end shows that it was cut. */
-function encodeBlock({ type, call, content }: FoldedBlock): object {
+function encodeBlock({ type, call, content, whole = {}, citations = [] }: FoldedBlock): object {
   switch (type) {
     case 'thinking':
       return { type, thinking: content, signature: '' };
     case 'text':
-      return { type, text: content };
-    case 'tool_use':
+      return { type, text: content, ...(citations.length > 0 && { citations }) };
+    case 'whole':
+      return whole;
+    default:
       return { type, ...call, input: partialObject(content) };
   }
 }

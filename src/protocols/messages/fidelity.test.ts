@@ -41,7 +41,44 @@ const schema = { type: 'object', properties: {} };
 const format = { type: 'json_schema', schema };
 const low = { reasoning: { effort: 'low' }, controls: { reasoning: { type: 'share', share: 0.25 } } };
 
+const search = { type: 'web_search_20250305', name: 'web_search' };
+const fetching = { type: 'web_fetch_20250910', name: 'web_fetch' };
+const searched = {
+  role: 'assistant',
+  content: [
+    { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'cats' } },
+    {
+      type: 'web_search_tool_result',
+      tool_use_id: 's',
+      content: [{ type: 'web_search_result', url: 'https://a.example/', title: 'A', encrypted_content: '' }],
+    },
+  ],
+};
+
 const proofs: Readonly<Record<string, Proof>> = {
+  'messages[].content[]: server_tool_use and results': {
+    send: { messages: [user, searched, user] },
+    asks: conversation(
+      { role: 'user' },
+      { role: 'assistant', toolCalls: [{ name: 'web_search' }] },
+      { role: 'tool', toolName: 'web_search', ...words(/^\[1\] A\nhttps:/) },
+      { role: 'user' },
+    ),
+  },
+  'tools[]: web_search_*': {
+    send: { tools: [{ ...search, max_uses: 2, allowed_domains: ['a.example'], user_location: { city: 'Rome' } }] },
+    asks: request({ hosted: { search: { maxUses: 2, allowedDomains: ['a.example'], location: 'Rome' } } }),
+    refuses: [
+      { tools: [{ ...search, allowed_domains: ['a'], blocked_domains: ['b'] }] },
+      { tools: [{ ...search, max_uses: 0 }] },
+      { tools: [search, { name: 'web_search', input_schema: {} }] },
+    ],
+  },
+  'tools[]: web_fetch_*': {
+    send: { tools: [{ ...fetching, max_content_tokens: 100, blocked_domains: ['a.example'] }] },
+    asks: request({ hosted: { fetch: { maxContentTokens: 100, blockedDomains: ['a.example'] } } }),
+    refuses: [{ tools: [{ ...fetching, max_content_tokens: 'x' }] }],
+  },
   model: { send: { model: 'anything' }, same: true },
   messages: {
     send: { messages: [user, { role: 'user', content: 'there' }] },

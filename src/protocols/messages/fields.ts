@@ -1,5 +1,6 @@
 import { asControls, readGenkey } from '../controls/table.ts';
 import * as f from '../fields.ts';
+import { citationNote, searchNote } from '../hosted-tools.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
 import { readContextManagement } from './context-management.ts';
 import { blockKinds } from './conversation.ts';
@@ -44,7 +45,11 @@ const promptFields = {
     ),
     'messages[].content[]: thinking': f.aside('honoured', 'For templates that use it; the signature is not checked.'),
     'messages[].content[]: redacted_thinking': f.ignored('Encrypted by another server.'),
-    'messages[].content[]: other kinds': f.ignored('x-parley-ignored has their paths (server tools, containers, …).'),
+    'messages[].content[]: server_tool_use and results': f.aside(
+      'honoured',
+      'Calls and results of this server become part of the prompt again. Of the search results of other servers only titles and addresses can be read.',
+    ),
+    'messages[].content[]: other kinds': f.ignored('x-parley-ignored has their paths (code execution, containers, …).'),
   }),
   system: f.approximated(
     f.described({ anyOf: [f.textSchema, f.objectsSchema] }, f.anyValue),
@@ -52,8 +57,18 @@ const promptFields = {
   ),
   tools: f.approximated(
     f.orElse(f.described(f.objectsSchema, f.readList), []),
-    `Custom tools, and bash, text_editor and memory with a description of the server. Tools that only the original service runs are ignored (x-parley-ignored). strict makes no difference (calls follow the schema if the call format of the model allows it); defer_loading, input_examples, allowed_callers and eager_input_streaming have no effect: every tool is offered from the start. ${loosenedNote}`,
+    `Custom tools, and bash, text_editor and memory with a description of the server. web_search and web_fetch of any date are run by the server, see below. Other tools that only the original service runs are ignored (x-parley-ignored). strict makes no difference (calls follow the schema if the call format of the model allows it); defer_loading, input_examples, allowed_callers and eager_input_streaming have no effect: every tool is offered from the start. ${loosenedNote}`,
   ),
+  ...f.places({
+    'tools[]: web_search_*': f.aside(
+      'approximated',
+      `${searchNote} max_uses, allowed_domains or blocked_domains (with subdomains and paths) and user_location are read; response_inclusion has no effect. An error is a result with its error_code. ${citationNote} A text block ends with its citation.`,
+    ),
+    'tools[]: web_fetch_*': f.aside(
+      'approximated',
+      'With --websearch. Pages on the public internet, text only, 3 MB, 30 seconds; every redirect is checked. The address must be in the conversation, in a result or in a fetched page (url_not_in_prior_context). max_uses, domain lists, max_content_tokens (about 3 characters each) and citations (quotes, as char_location) are read; url_sources and use_cache have no effect.',
+    ),
+  }),
   tool_choice: f.honoured(f.optionalObject, 'auto, any, tool and none, with disable_parallel_tool_use.'),
   thinking: f.approximated(
     f.optionalObject,

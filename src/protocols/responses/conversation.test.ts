@@ -3,8 +3,9 @@ import { type Message, text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { StoredItem } from '../../store/responses.ts';
+import { sealText } from '../sealed-text.ts';
 import { blind, sighted } from '../testing/attachments.ts';
-import { readConversation, sealReasoning } from './conversation.ts';
+import { readConversation } from './conversation.ts';
 import { readInput } from './decode.ts';
 import type { OfferedTool } from './tools.ts';
 
@@ -119,7 +120,7 @@ test.each<[string, unknown, Message[]]>([
     'readConversation: reasoning from content, summary or encrypted_content',
     [
       { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'raw' }], encrypted_content: null },
-      { type: 'reasoning', summary: [], content: null, encrypted_content: sealReasoning('déjà vu') },
+      { type: 'reasoning', summary: [], content: null, encrypted_content: sealText('déjà vu') },
       { type: 'reasoning', summary: [], content: null, encrypted_content: 'sealReasoning by somebody else' },
       { role: 'assistant', content: 'Hi' },
     ],

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../http/body.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { isAbsent, isObject, optionalText, readAt, readText, wrong } from '../fields.ts';
 import { type Attachments, dataUrlKind } from '../media.ts';
+import { unsealText } from '../sealed-text.ts';
 import { customArguments, knownName, type OfferedTool } from './tools.ts';
 
 /** An item of the request, and its path for error messages. */
@@ -107,21 +108,7 @@ function reasoningText(item: StoredItem, at: string, attachments: Attachments): 
     readContent(item[field], `${at}.${field}`, attachments)
       .map((part) => wordsOf([part]))
       .join('\n\n');
-  return (
-    parts('content') || parts('summary') || unsealReasoning(readAt(item, 'encrypted_content', at, optionalText) ?? '')
-  );
-}
-
-/** Marks reasoning of this server; what other servers encrypted cannot be read. */
-const seal = 'parley1.';
-
-/** `encrypted_content`, which clients send back unchanged. It is not secret: the summary has the same text. */
-export function sealReasoning(thinking: string): string {
-  return seal + Buffer.from(thinking).toString('base64');
-}
-
-function unsealReasoning(content: string): string {
-  return content.startsWith(seal) ? Buffer.from(content.slice(seal.length), 'base64').toString('utf8') : '';
+  return parts('content') || parts('summary') || unsealText(readAt(item, 'encrypted_content', at, optionalText) ?? '');
 }
 
 type PartReader = (part: JsonObject, at: string, attachments: Attachments) => Content;

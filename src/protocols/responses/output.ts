@@ -3,7 +3,7 @@ import { tryParseJson } from '../../core/json.ts';
 import { namedFrame } from '../../http/sse.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { alignedLogprobs } from '../logprob-alignment.ts';
-import { sealReasoning } from './conversation.ts';
+import { sealText } from '../sealed-text.ts';
 import { customInput, type OfferedTool } from './tools.ts';
 
 /** The object that clients get; the keys that the request decides are not listed here. */
@@ -159,7 +159,7 @@ export class OutputItems {
   #closed({ kind, first, content, logprobs }: OpenItem, status: string): StoredItem {
     switch (kind) {
       case 'reasoning': {
-        const seal = this.#parts.withEncryptedReasoning ? { encrypted_content: sealReasoning(content) } : {};
+        const seal = this.#parts.withEncryptedReasoning ? { encrypted_content: sealText(content) } : {};
         return { ...first, summary: [{ type: 'summary_text', text: content }], ...seal };
       }
       case 'message':

@@ -1,0 +1,41 @@
+import type { HostedTools, WebToolLimits } from '../chat/server-tools/hosted.ts';
+import type { JsonObject } from '../http/body.ts';
+import * as f from './fields.ts';
+
+const readDomains = f.optional(f.listOf(f.readName));
+const maxDomains = 100;
+
+/** `allowed_domains` and `blocked_domains`, of which only one may be given. */
+export function domainLists(sent: JsonObject, field: string): Pick<WebToolLimits, 'allowedDomains' | 'blockedDomains'> {
+  const allowed = f.readAt(sent, 'allowed_domains', field, readDomains);
+  const blocked = f.readAt(sent, 'blocked_domains', field, readDomains);
+  if (allowed && blocked) throw f.wrong(`${field}.blocked_domains`, 'absent where allowed_domains is given');
+  if ((allowed ?? blocked ?? []).length > maxDomains) throw f.wrong(field, `at most ${maxDomains} domains`);
+  return { ...(allowed && { allowedDomains: allowed }), ...(blocked && { blockedDomains: blocked }) };
+}
+
+/** Where the user is, in words. */
+export function userLocation(
+  sent: JsonObject | undefined,
+  field: string,
+): Pick<NonNullable<HostedTools['search']>, 'location'> {
+  if (!sent) return {};
+  const parts = ['city', 'region', 'country', 'timezone'].flatMap((name) => {
+    const part = f.readAt(sent, name, field, f.optionalText)?.slice(0, 100).trim();
+    return part ? [part] : [];
+  });
+  return parts.length > 0 ? { location: parts.join(', ') } : {};
+}
+
+/** How much of each page the model reads. */
+export function contextSizeOf(size: 'low' | 'medium' | 'high' | undefined) {
+  return size === 'low' ? { passageCharacters: 300 } : {};
+}
+
+export const readContextSize = f.optional(f.word('low', 'medium', 'high'));
+
+/** Said of web search in every dialect that has it. */
+export const searchNote =
+  'Run by this server with --websearch, and refused without it. The model calls it as often as it needs to, for up to 8 rounds (--mcpserverloop N changes that).';
+export const citationNote =
+  'Citations are what the reply itself shows: the number of a page in brackets, its address, or at least 20 characters between quotation marks that stand word for word in the page.';

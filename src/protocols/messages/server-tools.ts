@@ -1,0 +1,191 @@
+import type { HostedTools, WebToolLimits } from '../../chat/server-tools/hosted.ts';
+import { outcomeText, sourcesOf } from '../../chat/server-tools/web-tools.ts';
+import type {
+  ServerCall,
+  ServerOutcome,
+  ServerToolErrorCode,
+  ServerToolStep,
+  Source,
+} from '../../core/server-tools.ts';
+import type { JsonObject } from '../../http/body.ts';
+import * as f from '../fields.ts';
+import { domainLists, userLocation } from '../hosted-tools.ts';
+import { sealText, unsealText } from '../sealed-text.ts';
+
+const readUses = f.optional(f.wholeBetween(1, 1000));
+const readTokens = f.optional(f.wholeBetween(1, 2 ** 31 - 1));
+
+/** A tool that the server runs; undefined for any other. Types end with a date. */
+export function readServerTool(tool: JsonObject, type: string, field: string): Partial<HostedTools> | undefined {
+  const limits = (): WebToolLimits => {
+    const maxUses = f.readAt(tool, 'max_uses', field, readUses);
+    return { field: `${field} (${type})`, ...domainLists(tool, field), ...(maxUses !== undefined && { maxUses }) };
+  };
+  if (type.startsWith('web_search_')) {
+    const place = f.readAt(tool, 'user_location', field, f.optionalObject);
+    return { search: { ...limits(), ...userLocation(place, `${field}.user_location`) } };
+  }
+  if (!type.startsWith('web_fetch_')) return undefined;
+  const tokens = f.readAt(tool, 'max_content_tokens', field, readTokens);
+  return { fetch: { ...limits(), ...(tokens !== undefined && { maxContentTokens: tokens }) } };
+}
+
+/** Whether a web fetch tool asks for citations of its documents. */
+export function wantsDocumentCitations(tools: readonly unknown[]): boolean {
+  return tools.some((tool) => {
+    if (!f.isObject(tool) || typeof tool.type !== 'string' || !tool.type.startsWith('web_fetch_')) return false;
+    return f.isObject(tool.citations) && tool.citations.enabled === true;
+  });
+}
+
+const callTypes: ReadonlySet<string> = new Set(['server_tool_use', 'mcp_tool_use']);
+const resultTypes: ReadonlySet<string> = new Set([
+  'web_search_tool_result',
+  'web_fetch_tool_result',
+  'mcp_tool_result',
+]);
+const names: ReadonlySet<unknown> = new Set(['web_search', 'web_fetch']);
+
+/** A call that this server or another one ran. Calls of its other tools (code execution, …) are not read. */
+export function isServerCall(type: string, { name }: JsonObject): boolean {
+  return type === 'server_tool_use' ? names.has(name) : callTypes.has(type);
+}
+
+export function isServerResult(type: string): boolean {
+  return resultTypes.has(type);
+}
+
+/** The result as the model reads it; its pages are added to `sources`. */
+export function serverResultText(type: string, fields: JsonObject, field: string, sources: Source[]): string {
+  const outcome = readOutcome(type, fields.content, `${field}.content`, fields.is_error === true);
+  const number = sources.length + 1;
+  sources.push(...sourcesOf(outcome));
+  return outcomeText(outcome, number);
+}
+
+function readOutcome(type: string, content: unknown, field: string, isError: boolean): ServerOutcome {
+  if (type === 'mcp_tool_result') return { type: 'result', text: mcpText(content, field), failed: isError };
+  if (f.isObject(content) && typeof content.error_code === 'string') {
+    return { type: 'error', code: content.error_code as ServerToolErrorCode, reason: '' };
+  }
+  if (type === 'web_search_tool_result') {
+    const sources = f.readList(content, field).map((entry, index): Source => {
+      const page = f.readObject(entry, `${field}[${index}]`);
+      const text = f.readAt(page, 'encrypted_content', field, f.optionalText) ?? '';
+      return { ...named(page, field), text: unsealText(text) };
+    });
+    return { type: 'sources', sources };
+  }
+  const result = f.readObject(content, field);
+  const document = f.readAt(result, 'content', field, f.readObject);
+  const source = f.readAt(document, 'source', `${field}.content`, f.optionalObject) ?? {};
+  const text = f.readAt(source, 'data', `${field}.content.source`, f.optionalText) ?? '';
+  const title = f.readAt(document, 'title', `${field}.content`, f.optionalText) ?? '';
+  const isText = source.type === 'text';
+  return { type: 'page', source: { ...named(result, field), title, text: isText ? text : '' }, retrievedAt: '' };
+}
+
+function named(page: JsonObject, field: string): { readonly url: string; readonly title: string } {
+  const title = f.readAt(page, 'title', field, f.optionalText) ?? '';
+  return { url: f.readAt(page, 'url', field, f.readText), title };
+}
+
+function mcpText(content: unknown, field: string): string {
+  if (f.isAbsent(content)) return '';
+  if (typeof content === 'string') return content;
+  const texts = f.readList(content, field).map((block) => (f.isObject(block) ? block.text : ''));
+  return texts.filter((text) => typeof text === 'string').join('\n');
+}
+
+const idPrefixes = { search: 'srvtoolu_', fetch: 'srvtoolu_', mcp: 'mcptoolu_' } as const;
+
+function wireId({ kind, id }: ServerCall): string {
+  return idPrefixes[kind] + id.replace(/^call_/, '');
+}
+
+/** The block of a call without its input. */
+export function callBlock(call: ServerCall) {
+  const { kind, name, server } = call;
+  const id = wireId(call);
+  if (kind === 'mcp') return { type: 'mcp_tool_use', id, name, server_name: server ?? '' } as const;
+  return { type: 'server_tool_use', id, name } as const;
+}
+
+const errorTypes = { search: 'web_search_tool_result', fetch: 'web_fetch_tool_result' } as const;
+
+export function resultBlock(call: ServerCall, outcome: ServerOutcome, withCitations: boolean): object {
+  const id = { tool_use_id: wireId(call) };
+  if (call.kind === 'mcp' || outcome.type === 'result') {
+    const failed = outcome.type === 'error' || (outcome.type === 'result' && outcome.failed);
+    const content = [{ type: 'text', text: outcomeText(outcome, 0) }];
+    return { type: 'mcp_tool_result', ...id, is_error: failed, content };
+  }
+  const type = errorTypes[call.kind];
+  switch (outcome.type) {
+    case 'error':
+      return { type, ...id, content: { type: `${type}_error`, error_code: outcome.code } };
+    case 'sources':
+      return { type, ...id, content: outcome.sources.map(searchResult) };
+    case 'page': {
+      const { source, retrievedAt } = outcome;
+      const text = { type: 'text', media_type: 'text/plain', data: source.text };
+      const citations = withCitations ? { citations: { enabled: true } } : {};
+      const document = { type: 'document', title: source.title || null, source: text, ...citations };
+      return {
+        type,
+        ...id,
+        content: { type: 'web_fetch_result', url: source.url, retrieved_at: retrievedAt, content: document },
+      };
+    }
+  }
+}
+
+function searchResult({ url, title, text }: Source): object {
+  return { type: 'web_search_result', url, title, encrypted_content: sealText(text), page_age: null };
+}
+
+/** Of a page that is cited without a quote. */
+const maxCited = 150;
+
+/** What the server did for one reply: its blocks, citations and counts. */
+export class ServerToolBlocks {
+  #searches = 0;
+  #fetches = 0;
+  /** Of the fetched pages, in order. */
+  readonly #documents: string[] = [];
+
+  constructor(private readonly withDocumentCitations: boolean) {}
+
+  result({ call, outcome }: ServerToolStep & { type: 'outcome' }): object {
+    if (outcome.type === 'sources') this.#searches += 1;
+    if (outcome.type === 'page') {
+      this.#fetches += 1;
+      this.#documents.push(outcome.source.url);
+    }
+    return resultBlock(call, outcome, this.withDocumentCitations);
+  }
+
+  /** Undefined where the dialect has no form for it: a fetched page that is only named. */
+  citation({ source, quote, fetched }: ServerToolStep & { type: 'citation' }): object | undefined {
+    const { url, title, text } = source;
+    if (!fetched) {
+      const cited = { cited_text: quote?.text ?? text.slice(0, maxCited), encrypted_index: sealText(url) };
+      return { type: 'web_search_result_location', url, title, ...cited };
+    }
+    const index = this.#documents.indexOf(url);
+    if (!quote || index === -1 || !this.withDocumentCitations) return undefined;
+    const range = { start_char_index: quote.start, end_char_index: quote.start + quote.text.length };
+    return {
+      type: 'char_location',
+      cited_text: quote.text,
+      document_index: index,
+      document_title: title || null,
+      file_id: null,
+      ...range,
+    };
+  }
+
+  usage(): object {
+    return { server_tool_use: { web_search_requests: this.#searches, web_fetch_requests: this.#fetches } };
+  }
+}
