@@ -195,3 +195,6 @@ export const embeddingList: JsonSchema = named(
 
 /** Speech in the formats of the server. */
 export const sounds: Answer = media('audio/wav', 'audio/mpeg', 'audio/ogg', 'audio/flac', 'audio/pcm');
+
+/** A citation of the OpenAI APIs. */
+export const citedUrl = { url: text, title: text, start_index: count, end_index: count };

@@ -1,4 +1,5 @@
 import type { HostedTools, WebToolLimits } from '../chat/server-tools/hosted.ts';
+import type { Source } from '../core/server-tools.ts';
 import type { JsonObject } from '../http/body.ts';
 import * as f from './fields.ts';
 
@@ -33,6 +34,13 @@ export function contextSizeOf(size: 'low' | 'medium' | 'high' | undefined) {
 }
 
 export const readContextSize = f.optional(f.word('low', 'medium', 'high'));
+
+/** The cited part of a text, whose positions are in UTF-16 units, in the fields of the OpenAI APIs: they count characters. */
+export function urlCitation(text: string, { source, start, end }: { source: Source; start: number; end: number }) {
+  const before = Array.from(text.slice(0, start)).length;
+  const { url, title } = source;
+  return { url, title, start_index: before, end_index: before + Array.from(text.slice(start, end)).length };
+}
 
 /** Said of web search in every dialect that has it. */
 export const searchNote =

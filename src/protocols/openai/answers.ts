@@ -38,11 +38,16 @@ const running = { finish_reason: a.orNull(ending.finish_reason), 'stop_reason?':
 const called = a.object({ name: a.text, arguments: a.text });
 const chatLogprobs = a.orNull(a.object({ content: tokens, refusal: a.nothing }));
 
+const annotations = {
+  'annotations?': a.list(a.object({ type: a.words('url_citation'), url_citation: a.object(a.citedUrl) })),
+};
+
 const message = a.object({
   role: a.words('assistant'),
   content: a.orNull(a.text),
   refusal: a.nothing,
   'reasoning_content?': a.text,
+  ...annotations,
   'function_call?': called,
   'tool_calls?': a.list(a.object({ id: a.text, type: a.words('function'), function: called })),
 });
@@ -64,6 +69,7 @@ const delta = a.object({
   'role?': a.words('assistant'),
   'content?': a.text,
   'reasoning_content?': a.text,
+  ...annotations,
   'function_call?': calledPiece,
   'tool_calls?': a.list(
     a.object({ index: a.count, 'id?': a.text, 'type?': a.words('function'), function: calledPiece }),

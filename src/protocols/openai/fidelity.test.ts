@@ -112,6 +112,15 @@ const nine = { type: 'tokens', tokens: 9 };
 
 const chatProofs: Readonly<Record<string, Proof>> = {
   ...generation((controls) => request({ controls })),
+  web_search_options: {
+    send: {
+      web_search_options: {
+        search_context_size: 'low',
+        user_location: { type: 'approximate', approximate: { city: 'Rome', country: 'IT' } },
+      },
+    },
+    asks: request({ hosted: { search: { passageCharacters: 300, location: 'Rome, IT' } } }),
+  },
   messages: {
     send: { messages: [{ role: 'developer', content: 'Be brief' }, user] },
     asks: request({ conversation: { messages: [{ role: 'system' }, { role: 'user' }] } }),

@@ -5,6 +5,7 @@ import { inlineTemplate } from '../../chat/testing/inline-template.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { systemTimer } from '../../core/timers.ts';
+import type { WebSearch } from '../../core/web-search.ts';
 import type { Endpoint } from '../../http/call.ts';
 import type { HttpServerOptions } from '../../http/server.ts';
 import { serve } from '../../http/testing/world.ts';
@@ -27,6 +28,8 @@ export interface SdkOptions {
   /** Without one the tags make the prompt, and calls come by two steps. */
   readonly template?: string;
   readonly tags?: ChatTags;
+  /** The search of `--websearch`. */
+  readonly web?: WebSearch;
 }
 
 export interface SdkWorld {
@@ -46,7 +49,7 @@ export type Scripts = Script | readonly (readonly GenerationEvent[])[];
 export async function sdkWorld(
   scripts: Scripts,
   endpoints: (parts: DialectParts) => readonly Endpoint[],
-  { template, tags = chatAdapter({}).tags, ...options }: SdkOptions = {},
+  { template, tags = chatAdapter({}).tags, web, ...options }: SdkOptions = {},
 ): Promise<SdkWorld> {
   const { text, asked } = scriptedText(inTurn(scripts), options.text);
   let calls = 0;
@@ -64,6 +67,7 @@ export async function sdkWorld(
       return `call_${calls}`;
     },
     warn: () => undefined,
+    serverTools: { web, turns: 3, now: () => new Date(0), startTimer: systemTimer },
   });
   const parts = dialectParts({ text, chat, startTimer: systemTimer });
   const { port, errors } = await serve(endpoints(parts), options.server);

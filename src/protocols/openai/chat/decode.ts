@@ -4,6 +4,7 @@ import { inSlices } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { type DialectParts, reasoningControl } from '../../dialect.ts';
 import * as f from '../../fields.ts';
+import { contextSizeOf, readContextSize, userLocation } from '../../hosted-tools.ts';
 import { Attachments, withMedia } from '../../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../../output-schema.ts';
 import { readChat } from '../../read-body.ts';
@@ -47,6 +48,7 @@ export async function decodeChat(
     reasoning: { effort, separate },
     templateVariables: fields.chat_template_kwargs ?? {},
     memory: fields.memory,
+    ...decodeSearch(fields),
     controls: {
       ...controls,
       ...(promptLogprobs !== undefined && { promptLogprobs }),
@@ -67,6 +69,17 @@ export async function decodeChat(
       ignored: [...notices.ignored, ...skipped, ...(hasSpeakerNames(fields.messages) ? ['messages[].name'] : [])],
     },
   };
+}
+
+/** `{}` switches it on. */
+function decodeSearch({ web_search_options: options }: ChatFields): Pick<ChatRequest, 'hosted'> {
+  if (!options) return {};
+  const field = 'web_search_options';
+  const size = f.readAt(options, 'search_context_size', field, readContextSize);
+  const location = f.readAt(options, 'user_location', field, f.optionalObject);
+  const near = location && f.readAt(location, 'approximate', `${field}.user_location`, f.optionalObject);
+  const search = { field, ...contextSizeOf(size), ...userLocation(near, `${field}.user_location.approximate`) };
+  return { hosted: { search, sources: [], itemized: false } };
 }
 
 function alternatives({ logprobs, top_logprobs: count }: ChatFields): number | undefined {

@@ -1,6 +1,7 @@
 import { type FinishReason, type GenerationEvent, type TokenLogprob, unreachable } from '../../../core/events.ts';
 import type { Generation } from '../../../core/fold.ts';
 import { dataFrame } from '../../../http/sse.ts';
+import { urlCitation } from '../../hosted-tools.ts';
 import { tokenPieces } from '../../logprob-alignment.ts';
 import type { ChoiceWriter } from '../answer.ts';
 import {
@@ -30,6 +31,7 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
   const notes = chunkNotes(shape);
   const pieces = tokenPieces();
   let begun = false;
+  let said = '';
 
   const chunk = (delta: string, event: GenerationEvent): string =>
     `data: ${open}${delta}${close}${notes.middle(event)}}\n\n`;
@@ -56,9 +58,15 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
       }
       case 'tool-delta':
         return event.json === '' ? '' : call(event, '', `{"arguments":${JSON.stringify(event.json)}}`);
+      case 'server-tool': {
+        const { step } = event;
+        if (step.type !== 'citation') return '';
+        const end = said.length - step.back;
+        const cited = { source: step.source, start: end - step.length, end };
+        return chunk(`{"annotations":${JSON.stringify([annotation(said, cited)])}}`, event);
+      }
       case 'tool-end':
       // Only in whole replies.
-      case 'server-tool':
       case 'prompt-logprobs':
       case 'compacting':
         return '';
@@ -73,6 +81,7 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
 
   function text(event: GenerationEvent & { type: 'text-delta' }): string {
     if (event.text === '') return '';
+    said += event.text;
     const delta = `{"content":${JSON.stringify(event.text)}}`;
     if (!event.logprobs) return chunk(delta, event);
     const logprobs = JSON.stringify(encodeLogprobs(event.logprobs));
@@ -109,8 +118,12 @@ export function encodeChat(generations: readonly Generation[], { legacyCalls, re
   };
 }
 
+function annotation(text: string, cited: Generation['citations'][number]): object {
+  return { type: 'url_citation', url_citation: urlCitation(text, cited) };
+}
+
 /** Absent values have no key, as the key alone means something to some clients; `content` is always there. */
-function encodeMessage({ text, reasoning, toolCalls }: Generation, legacyCalls: boolean): object {
+function encodeMessage({ text, reasoning, toolCalls, citations }: Generation, legacyCalls: boolean): object {
   const called = toolCalls.map(({ name, json }) => ({ name, arguments: json }));
   const calls = toolCalls.map(({ id }, index) => ({ id, type: 'function', function: called[index] }));
   return {
@@ -118,6 +131,7 @@ function encodeMessage({ text, reasoning, toolCalls }: Generation, legacyCalls: 
     content: text === '' && calls.length > 0 ? null : text,
     refusal: null,
     ...(reasoning !== '' && { reasoning_content: reasoning }),
+    ...(citations.length > 0 && { annotations: citations.map((cited) => annotation(text, cited)) }),
     ...(calls.length > 0 && (legacyCalls ? { function_call: called[0] } : { tool_calls: calls })),
   };
 }

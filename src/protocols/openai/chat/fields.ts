@@ -1,4 +1,5 @@
 import * as f from '../../fields.ts';
+import { citationNote, searchNote } from '../../hosted-tools.ts';
 import { loosenedNote, silenceNote } from '../../tools.ts';
 import { unsupportedField } from '../errors.ts';
 import { afterSampling, generationFields, promptLogprobs, readReplies } from '../fields.ts';
@@ -9,6 +10,10 @@ const readChoice = f.described({ type: ['string', 'object'] }, f.anyValue);
 
 /** The fields that make the prompt: also those of an endpoint that counts its tokens. */
 const promptFields = {
+  web_search_options: f.approximated(
+    f.optionalObject,
+    `${searchNote} search_context_size (low: 300 characters of each page) and user_location are read. ${citationNote} They are in annotations; indices count Unicode characters.`,
+  ),
   messages: f.honoured(readMessages, 'Every role; a last assistant turn is continued.'),
   ...f.kindsAt('messages[].content[]', partKinds),
   ...f.places({
@@ -72,7 +77,7 @@ export const chatFields = {
   audio: f.ignored(),
   images: f.ignored('Pictures are parts of messages.'),
   ...f.each(['metadata', 'store', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_options'], f.ignored()),
-  ...f.each(['prompt_cache_retention', 'prediction', 'verbosity', 'web_search_options'], f.ignored()),
+  ...f.each(['prompt_cache_retention', 'prediction', 'verbosity'], f.ignored()),
   ...f.each(['moderation', 'reasoning_control'], f.ignored()),
 };
 
