@@ -19,7 +19,6 @@ export interface PagesParts {
 }
 
 export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPages }: PagesParts): PlainEndpoint[] {
-  const client = async (call: Call): Promise<Reply> => (await webPage(web, 'index.html', call)) ?? notBuilt;
   const file =
     (name: string) =>
     async (call: Call): Promise<Reply> =>
@@ -30,7 +29,11 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
     if (call.query.get('json') === '1') return apiDocument(call);
     return (call.query.get('plain') === '1' ? undefined : await webPage(web, 'api.html', call)) ?? list(call);
   };
-  const inspector = async (call: Call): Promise<Reply> => (await webPage(web, 'inspector.html', call)) ?? notBuilt;
+  const built =
+    (name: string) =>
+    async (call: Call): Promise<Reply> =>
+      (await webPage(web, name, call)) ?? notBuilt;
+  const client = built('index.html');
   return [
     page('/', 'The web client: chat, write, draw, listen and speak.', client),
     page('/lcpp', 'The web client, opened at its chat.', client),
@@ -40,7 +43,12 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
     page(
       '/inspector',
       'The page of the translation inspector: the last requests, and each in every dialect.',
-      inspector,
+      built('inspector.html'),
+    ),
+    page(
+      '/conversations',
+      'The page of conversations: what came from the cache in each turn, and what was computed again.',
+      built('conversations.html'),
     ),
     page('/docs', 'Another name for /api.', api),
     page('/docs/', 'The manual that comes along, such as /docs/configuration.md.', manual, { match: 'prefix' }),

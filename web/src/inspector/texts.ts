@@ -5,6 +5,7 @@ export const texts = {
     tabTitle: (path: string) => `${path} · Parley Inspector`,
     skip: 'Skip to content',
     client: 'Chat',
+    conversations: 'Conversations',
     api: 'API',
     requests: 'Requests',
     kept: (count: number, most: number) => `${count} of ${most} requests`,

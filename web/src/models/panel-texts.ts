@@ -15,6 +15,7 @@ export const texts = {
   },
   panel: {
     inspector: 'Inspector: what apps sent to this server',
+    conversations: 'Conversations: where the time of agents and apps goes',
     title: 'Models',
     running: 'On this server',
     free: (bytes: number) => `${byteSize(bytes)} of memory free`,

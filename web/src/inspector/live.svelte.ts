@@ -1,18 +1,20 @@
 import { call, read } from '../api/call.ts';
 import { Failure, sentenceOf } from '../api/failure.ts';
-import type { Detail, Listed, Replay, Summary } from './records.ts';
+import type { Reported } from './conversations.ts';
+import type { Detail, Listed, Replay } from './records.ts';
 
 const pollMs = 2000;
 
-/** What the server keeps. The list is fetched again and again while the page is visible. */
-class Requests {
-  keeps = $state<number>();
-  list = $state.raw<readonly Summary[]>([]);
-  /** Why there is no list. */
+/** What the server keeps at a path, fetched again and again while the page is visible. */
+export class LiveAnswer<Answer> {
+  answer = $state.raw<Answer>();
+  /** Why there is none. */
   problem = $state<{ readonly status: number | undefined; readonly sentence: string }>();
   live = $state(true);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #text = '';
+
+  constructor(private readonly path: string) {}
 
   start(): () => void {
     const seen = () => void (document.visibilityState === 'visible' && this.refresh());
@@ -27,13 +29,11 @@ class Requests {
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
     try {
-      const text = await (await call('api/extra/requests', { background: true })).text();
+      const text = await (await call(this.path, { background: true })).text();
       // Equal answers must not redraw the list.
       if (text !== this.#text) {
-        const { keeps, requests } = JSON.parse(text) as Listed;
+        this.answer = JSON.parse(text) as Answer;
         this.#text = text;
-        this.keeps = keeps;
-        this.list = requests;
       }
       this.problem = undefined;
     } catch (thrown) {
@@ -44,7 +44,7 @@ class Requests {
   }
 
   async clear(): Promise<void> {
-    await call('api/extra/requests', { method: 'DELETE' });
+    await call(this.path, { method: 'DELETE' });
     await this.refresh();
   }
 
@@ -61,7 +61,8 @@ class Requests {
   }
 }
 
-export const requests = new Requests();
+export const requests = new LiveAnswer<Listed>('api/extra/requests');
+export const report = new LiveAnswer<Reported>('api/extra/conversations');
 
 export function detailOf(id: string): Promise<Detail> {
   return read<Detail>(`api/extra/requests/${encodeURIComponent(id)}`, { background: true });
