@@ -57,6 +57,51 @@ const inspectedRequests = [
   ['/v1/responses', { input: [{ role: 'pilot', content: 'Hello' }] }],
 ];
 
+/** What the server says of conversations: a turn for each list of tokens (cached, computed, written). */
+const conversation = (number, client, loss, ...turns) => ({
+  ...{ number, client, key: null, model: 'Qwen3-8B-Q4_K_M', sub_agent: false, started: '2026-03-18T09:30:00Z' },
+  turns: turns.filter(([, , , task]) => !task).length,
+  side_requests: turns.filter(([, , , task]) => task).length,
+  ...{ cached_tokens: 0, computed_tokens: 0, written_tokens: 0 },
+  saved_seconds: turns.reduce((sum, [cached]) => sum + cached, 0) / 220,
+  lost_seconds: loss ? loss.seconds : 0,
+  history: turns.map(([cached, computed, written, task = null], index) => ({
+    time: `2026-03-18T09:${31 + index}:00Z`,
+    ...{ task, prompt_tokens: cached + computed, cached_tokens: cached, computed_tokens: computed },
+    ...{ written_tokens: written, first_token_ms: Math.round(computed * 4.5) + 90 },
+    loss: loss && index === turns.length - 1 ? loss : null,
+  })),
+});
+const reported = {
+  enabled: true,
+  conversations: [
+    conversation(
+      3,
+      'Open WebUI',
+      {
+        ...{ cause: 'changed', tokens: 5720, seconds: 26, at: 212 },
+        ...{ before: 'You are a helpful assistant. The current time is ', was: '09:36. Use the', is: '09:37. Use the' },
+      },
+      [0, 4100, 380],
+      [0, 640, 12, 'title'],
+      [4480, 260, 410],
+      [0, 710, 64, 'follow-ups'],
+      [5150, 120, 690],
+      [212, 5930, 350],
+    ),
+    conversation(
+      2,
+      'Claude Code',
+      undefined,
+      [0, 10_900, 220],
+      [11_120, 840, 310],
+      [12_270, 420, 95],
+      [12_780, 1530, 402],
+    ),
+    conversation(1, 'Codex', undefined, [0, 9800, 190], [9990, 610, 240]),
+  ],
+};
+
 /** What the server says of a model on the hub, which is not asked. */
 const hubModel = {
   id: 'Qwen/Qwen3-8B-GGUF',
@@ -197,6 +242,21 @@ const scenes = {
     if (page.viewportSize().width <= 900) await link.click();
     await page.getByRole('tab', { name: 'Prompt' }).click();
     await page.locator('mark').first().waitFor();
+  },
+  /** Of the answer of a server on which agents worked for an hour. */
+  conversations: async (page, base) => {
+    await page.route(/\/api\/extra\/conversations$/, (route) => route.fulfill({ json: reported }));
+    await page.goto(`${base}/conversations#/3`);
+    await page.getByRole('region', { name: 'Computed again' }).first().waitFor();
+  },
+  'conversations-overview': async (page, base) => {
+    await page.route(/\/api\/extra\/conversations$/, (route) => route.fulfill({ json: reported }));
+    await page.goto(`${base}/conversations`);
+    await page.getByRole('heading', { name: 'What lost the most' }).waitFor();
+  },
+  'conversations-empty': async (page, base) => {
+    await page.goto(`${base}/conversations`);
+    await page.getByRole('heading', { name: 'See where the time of your agents goes' }).waitFor();
   },
   api: async (page, base) => {
     await page.goto(`${base}/api`);

@@ -154,3 +154,10 @@ test('endpoint: a key sees and forgets its own, an administrator all; secrets of
   await ask(1, 'anna');
   expect((await ask(0, 'root', ['admin'])).conversations.map(({ key }) => key)).toEqual(['ben']);
 });
+
+test('endpoint: says that the report is off', async () => {
+  const access = { enabled: false, password: undefined };
+  const [list] = conversationEndpoints({ report: undefined, access, hasKeys: false, secrets: [] });
+  const reply = (await list?.handle({ headers: {} } as never, {})) as { readonly body: string };
+  expect(JSON.parse(reply.body)).toEqual({ enabled: false, conversations: [] });
+});

@@ -53,6 +53,7 @@ export const texts = {
     turn: (number: number) => `Turn ${number}`,
     tokens: 'Tokens',
     firstToken: 'First token',
+    after: (time: string) => `first token ${time}`,
     part: (cached: number, computed: number, written: number) =>
       `${count(cached)} cached, ${count(computed)} computed, ${count(written)} written`,
     parts: { cached: 'cached', lost: 'computed again', computed: 'computed', written: 'written' },
@@ -95,10 +96,13 @@ export const texts = {
         'Other conversations took its place. Allow more of them with --smartcache or --parallelrequests, keep them on the disk with --diskcache, or close programs that need memory.',
     } satisfies Record<Cause | 'clock', string>,
   },
+  /** A dash for none. */
   seconds: (seconds: number) =>
-    seconds < 10
-      ? `${seconds.toFixed(1)} s`
-      : seconds < 90
-        ? `${Math.round(seconds)} s`
-        : `${(seconds / 60).toFixed(1)} min`,
+    seconds === 0
+      ? '–'
+      : seconds < 10
+        ? `${seconds.toFixed(1)} s`
+        : seconds < 90
+          ? `${Math.round(seconds)} s`
+          : `${(seconds / 60).toFixed(1)} min`,
 } as const;
