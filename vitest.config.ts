@@ -103,7 +103,7 @@ export default defineConfig({
         test: {
           name: 'live',
           include: ['test/**/*.test.ts'],
-          exclude: [...serverless, ...hangs, ...alone, 'test/release/**'],
+          exclude: [...serverless, ...hangs, ...alone, 'test/release/**', 'test/agents/**'],
           globalSetup: 'test/live-setup.ts',
           sequence: { groupOrder: 2 },
           // Their servers compute with one thread each, and some of them wait for a clock: one more than two cores keep busy.
@@ -148,6 +148,15 @@ export default defineConfig({
           disableConsoleIntercept: true,
           ...common,
           testTimeout: 2 * 3_600_000,
+        },
+      },
+      {
+        // `npm run test:agents`: downloads a gigabyte the first time.
+        test: {
+          name: 'agents',
+          include: ['test/agents/**/*.test.ts'],
+          maxWorkers: 1,
+          ...common,
         },
       },
       {

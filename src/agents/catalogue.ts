@@ -62,7 +62,13 @@ export const agents: Readonly<Record<string, Agent>> = {
     api: 'Chat completions',
     tested: '1.18.18',
     promptTokens: 8000,
-    start: (server) => ({ environment: { OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeSettings(server)) } }),
+    start: (server) => ({
+      environment: {
+        OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeSettings(server)),
+        // Otherwise it waits for the list of all models of other providers.
+        OPENCODE_DISABLE_MODELS_FETCH: '1',
+      },
+    }),
     config: jsonConfig((system) => xdgConfig(system, 'opencode', 'opencode.json'), opencodeSettings),
   },
   qwen: {
