@@ -52,7 +52,11 @@ beforeAll(async () => {
   symlinkSync(join(outside, 'secret.gguf'), join(folder, 'escape.gguf'));
 });
 
-const server = (flags: readonly string[]) => startUntrained(['--admindir', folder, '--contextsize', '1024', ...flags]);
+/** Room for a reply that no machine ends before the test does. */
+const context = 32_768;
+const endless = { prompt: 'Once', max_length: 32_000, ban_eos_token: true };
+const server = (flags: readonly string[]) =>
+  startUntrained(['--admindir', folder, '--contextsize', String(context), ...flags]);
 
 async function reload(client: NativeClient, filename: unknown, more: object = {}): Promise<boolean> {
   const answer = await client.post('/api/admin/reload_config', { filename, ...more });
@@ -204,8 +208,7 @@ describe('--routermode --maxmodels 2', () => {
     const client = nativeClient(live.base);
     await client.generate({ prompt: 'Once', max_length: 1, model: 'plain' });
     const path = '/api/extra/generate/stream';
-    const long = { prompt: 'Once', max_length: 900, ban_eos_token: true };
-    const stream = openRequest(live.base, path, { ...long, model: 'parley-mini' });
+    const stream = openRequest(live.base, path, { ...endless, model: 'parley-mini' });
     await stream.begun;
     // The long one still runs: this one did not wait for it.
     const beside = await client.generate({ prompt: 'Once', max_length: 3, ban_eos_token: true, model: 'plain' });
@@ -255,14 +258,13 @@ describe('--admin', () => {
     expect((await client.post('/api/v1/generate', { prompt: 'Once' })).text).toContain('No text model is loaded');
     expect(live.worker()).toBeUndefined();
     await swapped(live, client, 'initial_model');
-    expect(await contextOf(client)).toBe(1024);
+    expect(await contextOf(client)).toBe(context);
     expect((await client.generate({ prompt: 'Once', max_length: 16, ...hello })).text).not.toBe('');
   });
 
   /** A stream that runs as long as a test needs it. */
   async function longStream() {
-    const long = { prompt: 'Once', max_length: 900, ban_eos_token: true };
-    const stream = openRequest(live.base, '/api/extra/generate/stream', long);
+    const stream = openRequest(live.base, '/api/extra/generate/stream', endless);
     await stream.begun;
     return stream;
   }
@@ -326,7 +328,7 @@ describe('--admin', () => {
     running.hangUp();
     expect(await reply.text()).toMatch(/^data: {"error":{"message":"strange could not be loaded/m);
     expect((await whole).completion_tokens).toBeGreaterThan(0);
-    expect(await contextOf(client)).toBe(1024);
+    expect(await contextOf(client)).toBe(context);
   });
 
   test('unload: a running stream finishes', async () => {
@@ -398,7 +400,7 @@ describe('--admin', () => {
     expect(await reload(client, 'strange.gguf')).toBe(true);
     await live.says('Going back to parley-mini');
     expect((await client.generate({ prompt: 'Once', max_length: 2 })).completion_tokens).toBeGreaterThan(0);
-    expect(await contextOf(client)).toBe(1024);
+    expect(await contextOf(client)).toBe(context);
   });
 
   test('many swaps leak no processes, files or memory', async () => {

@@ -1,5 +1,6 @@
 import type OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
+import { untrainedServers } from '../live/server.ts';
 import { askChat, askMessage, askOllama, askResponse, bothWays } from './ask.ts';
 import { type LiveClients, liveClients } from './live-clients.ts';
 import { weatherQuestion } from './questions.ts';
@@ -126,7 +127,7 @@ describe.each([
   { kind: 'by two steps', flags: twoStepFlags },
   { kind: 'by the template', flags: [] },
 ])('schemas of tools $kind', ({ flags }) => {
-  const live = liveClients(flags);
+  const live = liveClients(flags, {}, untrainedServers());
 
   describe.each(dialects)('$dialect', ({ ask, cut }) => {
     describe.each(bothWays)('$way', ({ stream }) => {

@@ -53,7 +53,7 @@ class Compiler {
   readonly #nexts: number[] = [];
   readonly #forks: number[][] = [];
   readonly #sets: Characters[] = [];
-  readonly #setNumbers = new Map<string | number, number>();
+  readonly #setNumbers = new Map<Characters | string | number, number>();
   /** The current rule, for error messages. */
   #rule: Rule | undefined;
 
@@ -112,7 +112,11 @@ class Compiler {
     let after = next;
     for (let index = codes.length - 1; index >= from; index -= 1) {
       const code = codes[index] as number;
-      after = this.#add(operation.set, this.#setNumber([[code, code]], code), after);
+      after = this.#add(
+        operation.set,
+        this.#numberOf(code, () => this.#sets.push([[code, code]]) - 1),
+        after,
+      );
     }
     return after;
   }
@@ -172,11 +176,17 @@ class Compiler {
     return number;
   }
 
-  #setNumber(set: Characters, key: string | number = set.join(' ')): number {
+  /** Equal sets have one number. Most are the same object, because a grammar repeats few classes. */
+  #setNumber(set: Characters): number {
+    return this.#numberOf(set, () => this.#numberOf(set.join(' '), () => this.#sets.push(set) - 1));
+  }
+
+  #numberOf(key: Characters | string | number, add: () => number): number {
     const known = this.#setNumbers.get(key);
     if (known !== undefined) return known;
-    this.#setNumbers.set(key, this.#sets.length);
-    return this.#sets.push(set) - 1;
+    const number = add();
+    this.#setNumbers.set(key, number);
+    return number;
   }
 
   #ruleNumber({ name, place }: Expression & { type: 'rule' }): number {

@@ -49,6 +49,8 @@ export function* parseGbnf(source: string): Sliced<ReadonlyMap<string, Rule>> {
 
 class GbnfParser {
   #at = 0;
+  /** By their text: a grammar of thousands of rules has few different ones. */
+  readonly #classes = new Map<string, Expression>();
 
   constructor(private readonly source: string) {}
 
@@ -153,7 +155,12 @@ class GbnfParser {
       ranges.push([from, to]);
     }
     if (ranges.length === 0 && !negated) throw new GbnfError(this.source, place, 'there is a class without characters');
-    return { type: 'set', set: negated ? complement(union(ranges)) : union(ranges) };
+    const written = this.source.slice(place, this.#at);
+    const known = this.#classes.get(written);
+    if (known) return known;
+    const expression = { type: 'set', set: negated ? complement(union(ranges)) : union(ranges) } as const;
+    this.#classes.set(written, expression);
+    return expression;
   }
 
   #token(): Expression {

@@ -16,6 +16,8 @@ export interface TestRepository {
 interface HubFaults {
   /** Ends the connection of the first downloads after so many bytes. */
   readonly breakAfter?: readonly number[];
+  /** Resolves when the client has so many bytes of the file: before that the connection is not ended. */
+  readonly arrived?: (bytes: number) => Promise<void>;
   /** Answers that come first: `[status, headers]`. */
   readonly first?: [number, Readonly<Record<string, string>>][];
   /** The same for the addresses of files. */
@@ -80,7 +82,10 @@ export async function openHub(repositories: Readonly<Record<string, TestReposito
     if (stalled !== undefined) return void response.write(bytes.subarray(start, start + stalled));
     const broken = breaks.shift();
     if (broken === undefined) return void response.end(bytes.subarray(start, end + 1));
-    response.write(bytes.subarray(start, start + broken), () => response.destroy());
+    response.write(bytes.subarray(start, start + broken), async () => {
+      await faults.arrived?.(start + broken);
+      response.destroy();
+    });
   });
 
   const hub = await listening((request, response) => {
