@@ -13,6 +13,12 @@ const read = /^(?:PARLEY_(?!TEST_|DIST$|CHROMIUM$)|KCPP_|HF_|OLLAMA_|LLAMA_|XDG_
 for (const name of Object.keys(process.env)) {
   if (read.test(name)) delete process.env[name];
 }
+/**
+ * Certificates that this machine adds. Node reads them whenever a program starts, which takes longer than all else of its start, and no
+ * server of a test asks a host of the internet. Tests that do name them.
+ */
+if (process.env.NODE_EXTRA_CA_CERTS) process.env.PARLEY_TEST_CERTIFICATES = process.env.NODE_EXTRA_CA_CERTS;
+delete process.env.NODE_EXTRA_CA_CERTS;
 /** An empty one for each process of tests. */
 const home = join(tmpdir(), `parley-test-home-${process.pid}`);
 if (!existsSync(home)) {

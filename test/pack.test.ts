@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { liveServers } from './live/server.ts';
 import { servesEverything } from './live/serves-everything.ts';
+import { npmEnvironment } from './npm-environment.ts';
 
 // What people get who install the packed program. `overrides` hold for this repository alone, and not for them.
 
@@ -17,9 +18,9 @@ interface Locked {
   readonly hasInstallScript?: boolean;
 }
 
-const run = promisify(execFile);
 const project = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'parley-pack-'));
+const npm = (words: readonly string[], cwd: string) => promisify(execFile)('npm', words, { cwd, env: npmEnvironment });
 const startServer = liveServers();
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -35,14 +36,14 @@ let tarball: string | undefined;
 beforeAll(async () => {
   if (!(await registryAnswers())) return;
   // The build is there already; making it anew would take it away from under other tests.
-  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: project });
+  await npm(['pack', '--ignore-scripts', '--pack-destination', folder], project);
   const name = readdirSync(folder).find((each) => /^parley-\d.*\.tgz$/.test(each));
   tarball = name && join(folder, name);
 });
 
 async function registryAnswers(): Promise<boolean> {
   try {
-    const { stdout } = await run('npm', ['config', 'get', 'registry'], { cwd: project });
+    const { stdout } = await npm(['config', 'get', 'registry'], project);
     return (await fetch(new URL('koffi', stdout.trim()), { signal: AbortSignal.timeout(10_000) })).ok;
   } catch {
     return false;
@@ -53,7 +54,7 @@ async function registryAnswers(): Promise<boolean> {
 async function installed(file: string, ...flags: string[]): Promise<string> {
   const home = mkdtempSync(join(folder, 'empty-'));
   writeFileSync(join(home, 'package.json'), '{"private": true}');
-  await run('npm', ['install', '--no-fund', '--no-audit', '--prefer-offline', ...flags, file], { cwd: home });
+  await npm(['install', '--no-fund', '--no-audit', '--prefer-offline', ...flags, file], home);
   return home;
 }
 
@@ -103,7 +104,7 @@ describe('an install of the packed program', () => {
         home = await installed(file, '--ignore-scripts');
       },
     ],
-    ['with install scripts', () => run('npm', ['rebuild'], { cwd: home })],
+    ['with install scripts', () => npm(['rebuild'], home)],
   ])(
     '%s: starts, and serves text, speech, transcription, embeddings and images',
     { timeout: 600_000 },

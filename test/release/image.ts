@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { npmEnvironment } from '../npm-environment.ts';
 import { type BareRoot, downloads, type Inside, type MakeBareRoot } from './bare-root.ts';
 import { dockerIgnores, readDockerfile, readWords, type Stage, type Step } from './dockerfile.ts';
 
@@ -94,7 +95,8 @@ async function nodeImage(name: string, makeRoot: MakeBareRoot): Promise<Image> {
 /** Downloads a package of npm unless it is there, and unpacks it, or a folder of it. */
 async function unpack(specifier: string, target: string, part: string): Promise<void> {
   const folder = join(downloads, specifier);
-  if (!existsSync(folder)) await execute('npm', ['pack', '--pack-destination', newFolder(folder), specifier]);
+  if (!existsSync(folder))
+    await execute('npm', ['pack', '--pack-destination', newFolder(folder), specifier], { env: npmEnvironment });
   const [archive = ''] = readdirSync(folder);
   // A folder of the package keeps its own name.
   const strip = String(part.split('/').length - (part === 'package' ? 0 : 1));

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { npmEnvironment } from '../npm-environment.ts';
 
 /** Where the pack for pictures and sound is kept between runs; git does not see it. */
 export const packs = fileURLToPath(new URL('../../.cache/packs', import.meta.url));
@@ -18,6 +19,7 @@ export async function ensurePack(): Promise<string | undefined> {
   const windows = process.platform === 'win32';
   const npm = spawn(windows ? 'npm.cmd' : 'npm', words, {
     cwd: packs,
+    env: npmEnvironment,
     shell: windows,
     stdio: ['ignore', 'ignore', 'pipe'],
     timeout: 600_000,
