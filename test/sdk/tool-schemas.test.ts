@@ -21,7 +21,7 @@ const lengthy: Schema = {
   properties: { city: { const: 'a long name and '.repeat(20) } },
   required: ['city'],
 };
-/** Every keyword here is one that no grammar can follow. */
+/** Keywords that no grammar can follow. Names that they would allow have no room, so that the call ends whatever the model says. */
 const demanding: Schema = {
   type: 'object',
   properties: {
@@ -29,6 +29,7 @@ const demanding: Schema = {
     days: { type: 'number', multipleOf: 0.5, minimum: 0 },
   },
   required: ['city', 'days'],
+  maxProperties: 2,
   patternProperties: { '^x-': {} },
   if: { required: ['city'] },
   additionalProperties: false,
