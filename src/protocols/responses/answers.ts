@@ -9,6 +9,7 @@ const summary = a.object({ type: a.words('summary_text'), text: a.text });
 const part = a.object({ type: a.words('output_text'), text: a.text, annotations: a.list(a.anything), logprobs });
 
 const call = { id: a.text, status, call_id: a.text, name: a.text, 'namespace?': a.text };
+const compaction = a.object({ id: a.text, type: a.words('compaction'), encrypted_content: a.text });
 const item = a.named(
   'OutputItem',
   a.either(
@@ -21,6 +22,7 @@ const item = a.named(
     a.object({ id: a.text, type: a.words('message'), status, role: a.words('assistant'), content: a.list(part) }),
     a.object({ ...call, type: a.words('function_call'), arguments: a.text }),
     a.object({ ...call, type: a.words('custom_tool_call'), input: a.text }),
+    compaction,
   ),
 );
 
@@ -95,6 +97,7 @@ const events = a.either(
   event({ ...place, delta: a.text }, 'response.function_call_arguments.delta', 'response.custom_tool_call_input.delta'),
   event({ ...place, name: a.text, arguments: a.text }, 'response.function_call_arguments.done'),
   event({ ...place, input: a.text }, 'response.custom_tool_call_input.done'),
+  event(place, 'response.compaction.compacting'),
 );
 
 const wholeOrStream = a.oneOf(a.json(response), a.events(events));
@@ -105,6 +108,15 @@ export const responsesAnswers: a.DialectAnswers = {
     'POST /v1/responses': wholeOrStream,
     'POST /v1/responses/input_tokens': a.json(
       a.object({ object: a.words('response.input_tokens'), input_tokens: a.count }),
+    ),
+    'POST /v1/responses/compact': a.json(
+      a.object({
+        id: a.text,
+        object: a.words('response.compaction'),
+        created_at: a.count,
+        output: a.list(a.either(a.open({ id: a.text, type: a.words('message') }), compaction)),
+        usage,
+      }),
     ),
     'GET /v1/responses/{id}': wholeOrStream,
     'DELETE /v1/responses/{id}': a.json(a.object({ id: a.text, object: a.words('response'), deleted: a.words(true) })),
@@ -121,6 +133,7 @@ export const responsesAnswers: a.DialectAnswers = {
   },
   examples: {
     'POST /v1/responses': { input: 'Name three colours.', max_output_tokens: 60, stream: true },
+    'POST /v1/responses/compact': { input: 'Name three colours.' },
     'POST /v1/responses/input_tokens': { input: 'Name three colours.' },
   },
 };

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { joinUserTurns, summaryMessage } from '../../chat/compaction-plan.ts';
 import { type Content, joinContent, type Message, type ToolCallRecord, text, wordsOf } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Sliced } from '../../core/slices.ts';
@@ -7,6 +8,7 @@ import type { StoredItem } from '../../store/responses.ts';
 import { isAbsent, isObject, optionalText, readAt, readText, wrong } from '../fields.ts';
 import { type Attachments, dataUrlKind } from '../media.ts';
 import { unsealText } from '../sealed-text.ts';
+import { readCompactionItem } from './compaction.ts';
 import { customArguments, knownName, type OfferedTool } from './tools.ts';
 
 /** An item of the request, and its path for error messages. */
@@ -32,6 +34,8 @@ export function* readConversation(
   const skipped: string[] = [];
   const toolNames = new Map<string, string>();
   let turn: Turn | undefined;
+  /** The number of messages up to a summary. */
+  let summarised = 0;
 
   const assistant = (): Turn => {
     turn ??= { reasoning: [], contents: [], calls: [] };
@@ -79,12 +83,20 @@ export function* readConversation(
         add({ role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) });
         break;
       }
+      case 'compaction': {
+        const { summary } = readCompactionItem(item, at);
+        if (summary === null) break;
+        add(summaryMessage(summary));
+        summarised = messages.length;
+        break;
+      }
       default:
         skipped.push(`${at} (${item.type})`);
     }
   }
   if (turn) messages.push(turnMessage(turn));
-  return { messages, skipped };
+  if (summarised === 0) return { messages, skipped };
+  return { messages: joinUserTurns(messages.slice(0, summarised), messages.slice(summarised)), skipped };
 }
 
 function turnMessage({ reasoning, contents, calls }: Turn): Message {

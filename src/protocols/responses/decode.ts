@@ -1,5 +1,5 @@
 import { text } from '../../chat/messages.ts';
-import type { ChatRequest, OutputFormat } from '../../chat/request.ts';
+import type { ChatRequest, CompactionRequest, OutputFormat } from '../../chat/request.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
@@ -10,6 +10,7 @@ import * as f from '../fields.ts';
 import { Attachments } from '../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
 import { type ReadBody, readChat } from '../read-body.ts';
+import { withoutCompacted } from './compaction.ts';
 import { type InputItem, readConversation } from './conversation.ts';
 import { type CreateFields, createFields } from './fields.ts';
 import { chooseTools, readTools } from './tools.ts';
@@ -32,7 +33,9 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
   const { offered, choice, echo: toolChoice } = chooseTools(fields, toolbox.offered);
   const attachments = new Attachments(parts.text.state(), { addresses: true });
   const earlier = context.map((item): InputItem => ({ item, at: 'previous_response_id' }));
-  const { messages, skipped } = yield* readConversation([...earlier, ...sent.items], offered, attachments);
+  const items = withoutCompacted([...earlier, ...sent.items]);
+  const { messages, skipped } = yield* readConversation(items, offered, attachments);
+  const compaction = decodeCompaction(fields, sent.compactsNow);
   if (messages.length === 0) throw f.wrong('input', 'a string or items that say something');
 
   const { instructions, reasoning, include } = fields;
@@ -55,6 +58,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
     templateVariables: fields.chat_template_kwargs ?? {},
     memory: fields.memory,
     controls: { ...controls, reasoning: budget ?? controls.reasoning },
+    ...(compaction && { compaction }),
   };
   /** Before generation. Typed clients and validators of this dialect need every key. */
   const response = {
@@ -114,6 +118,11 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
       ]),
     },
   };
+}
+
+function decodeCompaction({ context_management: threshold }: CreateFields, now = false): CompactionRequest | undefined {
+  if (now) return { trigger: 0, pause: true };
+  return threshold === undefined ? undefined : { trigger: threshold, pause: false };
 }
 
 function previousResponse(id: unknown, store: OwnResponses) {
@@ -178,13 +187,19 @@ const idPrefixes = new Map([
   ['custom_tool_call', 'ctc_'],
   ['custom_tool_call_output', 'ctco_'],
   ['reasoning', 'rs_'],
+  ['compaction', 'cmp_'],
 ]);
 
 /** The input in its long form: a text is a user message, and every item has a type and an id. */
 export function* readInput(
   { input }: Pick<CreateFields, 'input'>,
   { newId, storedItem }: Pick<DecodeParts, 'newId'> & { readonly storedItem: OwnResponses['item'] },
-): Sliced<{ readonly items: readonly InputItem[]; readonly missing: readonly string[] }> {
+): Sliced<{
+  readonly items: readonly InputItem[];
+  readonly missing: readonly string[];
+  /** The last item asks for a compaction. */
+  readonly compactsNow?: boolean;
+}> {
   if (typeof input === 'string') {
     const content = [{ type: 'input_text', text: input }];
     const item = { id: newId('msg_'), type: 'message', status: 'completed', role: 'user', content };
@@ -196,6 +211,10 @@ export function* readInput(
   const items: InputItem[] = [];
   for (const [index, value] of input.entries()) {
     const at = `input[${index}]`;
+    if (f.isObject(value) && value.type === 'compaction_trigger') {
+      if (index < input.length - 1) throw f.wrong(at, 'the last item, as it is a compaction_trigger');
+      return { items, missing, compactsNow: true };
+    }
     const sent = longForm(value, at, newId);
     const item = sent.type === 'item_reference' ? storedItem(f.readAt(sent, 'id', at, f.readText)) : sent;
     if (item) items.push({ item, at });

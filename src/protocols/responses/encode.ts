@@ -14,8 +14,11 @@ export interface Session {
   readonly now: () => number;
   /** Stores the finished response if requested, and returns it as the client gets it. */
   readonly keep: (response: ResponseObject) => ResponseObject;
+  /** The request asks for a summary. */
+  readonly compacts?: boolean;
 }
 
+type StartEvent = Extract<GenerationEvent, { readonly type: 'start' }>;
 type LastEvent = Extract<GenerationEvent, { readonly type: 'finish' | 'error' }>;
 
 /** Agents end a stream without events for some minutes, and do not count comments. */
@@ -49,7 +52,11 @@ export async function* encodeStream(
         yield frames.status(begun);
       }
       switch (event.type) {
-        case 'start':
+        case 'start': {
+          const text = frames.changes(compactedBy(event, session, output));
+          if (text !== '') yield text;
+          break;
+        }
         case 'warning':
           break;
         case 'finish':
@@ -77,6 +84,7 @@ export async function encodeWhole(events: AsyncIterable<GenerationEvent>, sessio
     switch (event.type) {
       case 'start':
         shortfall = event;
+        compactedBy(event, session, output);
         started?.();
         break;
       case 'warning':
@@ -91,6 +99,11 @@ export async function encodeWhole(events: AsyncIterable<GenerationEvent>, sessio
     }
   }
   throw brokenOff();
+}
+
+/** The summary, if the request asked for one. */
+function compactedBy({ compaction }: StartEvent, { compacts }: Session, output: OutputItems) {
+  return compacts && compaction?.summary !== undefined ? output.compacted(compaction.summary) : [];
 }
 
 export function unfinished({ response }: Session, status: 'queued' | 'in_progress'): ResponseObject {
@@ -122,7 +135,7 @@ function endOf({ response, now }: Session, { reason }: LastEvent & { type: 'fini
 }
 
 /** Always all numbers: agents that count tokens cannot read an object without one. */
-function encodeUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens }: Usage): object {
+export function encodeUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens }: Usage): object {
   return {
     input_tokens: promptTokens,
     input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 },

@@ -1,4 +1,4 @@
-import type { AppError, ErrorCode } from '../../core/errors.ts';
+import { type AppError, type ErrorCode, evenCompacted } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { openaiError } from '../error-codes.ts';
@@ -31,7 +31,7 @@ export function failureObject(error: AppError): object {
 /** Programs that do not know the code look for the words "maximum context length". */
 function messageOf({ message, details }: AppError): string {
   if (!('promptTokens' in details)) return message;
-  return `The input has ${details.promptTokens} tokens, which with room for a reply is more than the maximum context length of ${details.contextSize} tokens.`;
+  return `The input has ${details.promptTokens} tokens, which with room for a reply is more than the maximum context length of ${details.contextSize} tokens${details.compacted ? `, ${evenCompacted}` : ''}.`;
 }
 
 function paramOf({ details }: AppError): string | null {

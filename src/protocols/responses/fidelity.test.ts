@@ -8,6 +8,7 @@ import { bindAll } from '../testing/bind.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { responseState } from './background.ts';
+import { sealSummary } from './compaction.ts';
 import { decode } from './decode.ts';
 import { responsesEndpoints } from './routes.ts';
 
@@ -125,6 +126,25 @@ const createProofs: Readonly<Record<string, Proof>> = {
     send: { truncation: 'auto' },
     asks: messages(words('Two'), words('Three')),
   },
+  context_management: {
+    send: { context_management: [{ type: 'compaction', compact_threshold: 9 }] },
+    asks: request({ compaction: { trigger: 9, pause: false } }),
+    refuses: [{ context_management: [{ type: 'forget' }] }, { context_management: {} }],
+  },
+  'input[]: compaction': {
+    send: {
+      input: [
+        { role: 'user', content: 'Before' },
+        { type: 'compaction', encrypted_content: sealSummary({ summary: 'We greeted.', keepsUsers: false }) },
+      ],
+    },
+    asks: messages({ role: 'user', content: [{ type: 'text', text: expect.stringContaining('We greeted.') }] }),
+    refuses: [{ input: [{ type: 'compaction', encrypted_content: 'x' }] }],
+  },
+  'input[]: compaction_trigger': {
+    send: { input: [{ role: 'user', content: 'Hi' }, { type: 'compaction_trigger' }] },
+    asks: request({ compaction: { trigger: 0, pause: true } }),
+  },
   metadata: { send: { metadata: { a: 'b' } }, tells: /"metadata":\{"a":"b"\}/ },
   background: { send: { background: true }, tells: /"background":true/, refuses: [{ background: true, store: false }] },
   prompt_cache_key: { send: { prompt_cache_key: 'x' } },
@@ -152,6 +172,16 @@ const createProofs: Readonly<Record<string, Proof>> = {
 
 const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
   'POST /v1/responses': createProofs,
+  'POST /v1/responses/compact': {
+    model: { send: { model: 'anything' }, same: true },
+    input: { send: { input: 'Other' }, asks: messages(words('Other')) },
+    instructions: { send: { instructions: 'Be brief' }, asks: messages({ role: 'system' }, words('Hi')) },
+    previous_response_id: {
+      send: { previous_response_id: 'resp_0' },
+      asks: messages(words('First'), words('Second'), words('Earlier answer'), words('Hi')),
+      refuses: [{ previous_response_id: 'resp_9' }],
+    },
+  },
   'POST /v1/responses/input_tokens': {
     '(body)': {
       send: { input: 'Other', instructions: 'Be brief' },
@@ -171,6 +201,7 @@ const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
 
 const bases: Readonly<Record<string, JsonObject>> = {
   'POST /v1/responses': { input: 'Hi' },
+  'POST /v1/responses/compact': { input: 'Hi' },
   'POST /v1/responses/input_tokens': { input: 'Hi' },
 };
 

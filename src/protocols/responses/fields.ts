@@ -2,6 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { asControls, loadedModel, readEffort, readGenkey, readStop } from '../controls/table.ts';
 import * as f from '../fields.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
+import { readContextManagement } from './compaction.ts';
 
 const optionalInteger = f.optional(f.reader<number>('an integer', Number.isInteger, { type: 'integer' }));
 const readFinite = f.reader<number>('a number', Number.isFinite, { type: 'number' });
@@ -26,6 +27,11 @@ export const createFields = {
         'Other files and file ids are refused, and so are pictures and sounds where the loaded model has no projector ' +
         'for them (--mmproj).',
     ),
+    'input[]: compaction': f.aside(
+      'honoured',
+      'A summary of this server: encrypted_content is base64, not encrypted. That of other servers, or a damaged one, is refused.',
+    ),
+    'input[]: compaction_trigger': f.aside('honoured', 'As the last item: the reply is a compaction item.'),
     'input[].output': f.aside(
       'honoured',
       'A text or parts. Pictures and sounds inside of the JSON of a tool server are shown to the model instead of ' +
@@ -83,7 +89,11 @@ export const createFields = {
   ...f.each(['user', 'prompt_cache_options', 'prompt_cache_retention'], f.ignored()),
   service_tier: f.ignored('Always "default".'),
   prompt: f.ignored('There are no stored prompts; input is needed.'),
-  ...f.each(['moderation', 'context_management', 'access_programs', 'image', 'client_metadata'], f.ignored()),
+  context_management: f.honoured(
+    f.optional(readContextManagement),
+    'compaction: above compact_threshold tokens, or if the prompt does not fit, the conversation is summarised first. The output begins with the item; it replaces everything before it but system messages.',
+  ),
+  ...f.each(['moderation', 'access_programs', 'image', 'client_metadata'], f.ignored()),
   // Fields of other dialects.
   stop: f.honoured(f.optional(readStop), 'As in chat completions.'),
   reasoning_effort: f.approximated(readEffort, 'If reasoning.effort is absent.'),
@@ -100,6 +110,13 @@ export const createFields = {
 };
 
 export type CreateFields = f.Fields<typeof createFields>;
+
+const { model, input, instructions, previous_response_id: previous } = createFields;
+
+export const compactFields = {
+  ...{ model, input, instructions, previous_response_id: previous },
+  ...f.each(['prompt_cache_key', 'prompt_cache_options', 'service_tier', 'image'], f.ignored()),
+};
 
 /** From the query, in which everything is text. */
 export const retrieveFields = {

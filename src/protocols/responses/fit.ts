@@ -11,7 +11,7 @@ export async function fitConversation(
   chat: Pick<ChatService, 'countTokens'>,
   contextSize: number,
 ): Promise<{ readonly request: ChatRequest; readonly droppedMessages: number }> {
-  if (request.controls.overflow !== 'trim') return { request, droppedMessages: 0 };
+  if (request.controls.overflow !== 'trim' || request.compaction) return { request, droppedMessages: 0 };
   const { messages } = request.conversation;
   const context = request.controls.maxContext ?? contextSize;
   const limit = context - Math.max(1, Math.min(request.controls.maxTokens, Math.floor(context * replyShare)));

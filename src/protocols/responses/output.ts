@@ -4,6 +4,7 @@ import { namedFrame } from '../../http/sse.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { alignedLogprobs } from '../logprob-alignment.ts';
 import { sealText } from '../sealed-text.ts';
+import { sealSummary } from './compaction.ts';
 import { customInput, type OfferedTool } from './tools.ts';
 
 /** The object that clients get; the keys that the request decides are not listed here. */
@@ -35,7 +36,9 @@ type ItemKind = keyof typeof itemKinds;
 type Change =
   | { readonly type: 'opened'; readonly kind: ItemKind; readonly item: StoredItem }
   | { readonly type: 'grown'; readonly delta: string; readonly logprobs: readonly object[] }
-  | { readonly type: 'closed'; readonly item: StoredItem };
+  | { readonly type: 'closed'; readonly item: StoredItem }
+  /** The item with the summary of the conversation, which has no deltas. */
+  | { readonly type: 'compacting' | 'compacted'; readonly item: StoredItem };
 
 export interface OutputParts {
   readonly newId: (prefix: string) => string;
@@ -62,6 +65,7 @@ export class OutputItems {
   /** The closed items. */
   readonly items: StoredItem[] = [];
   #open: OpenItem | undefined;
+  #compaction: StoredItem | undefined;
   readonly #spoken = alignedLogprobs();
 
   constructor(parts: OutputParts) {
@@ -72,8 +76,9 @@ export class OutputItems {
     switch (event.type) {
       case 'server-tool':
       case 'prompt-logprobs':
-      case 'compacting':
         return nothing;
+      case 'compacting':
+        return this.#compacting();
       case 'reasoning-delta':
         this.#spoken(event);
         return event.text === '' ? nothing : this.#grow('reasoning', event.text, noLogprobs);
@@ -101,6 +106,20 @@ export class OutputItems {
     const answered = this.items.some(({ type }) => type !== 'reasoning');
     if (answered || (!whole && this.items.length > 0) || reason === 'error') return closed;
     return [...closed, ...this.#begin(this.#opened('message')), ...this.#close(status)];
+  }
+
+  #compacting(): readonly Change[] {
+    const item = { id: this.#parts.newId('cmp_'), type: 'compaction', encrypted_content: '' };
+    this.#compaction = item;
+    return [{ type: 'compacting', item }];
+  }
+
+  compacted(summary: string | null): readonly Change[] {
+    const opened = this.#compaction ? nothing : this.#compacting();
+    const sealed = sealSummary({ summary, keepsUsers: false });
+    const item = { ...(this.#compaction as StoredItem), encrypted_content: sealed };
+    this.items.push(item);
+    return [...opened, { type: 'compacted', item }];
   }
 
   #grow(kind: 'reasoning' | 'message', delta: string, logprobs: readonly object[]): readonly Change[] {
@@ -220,6 +239,15 @@ export class Frames {
       }
       case 'closed':
         return this.#closed(change.item);
+      case 'compacting': {
+        const { item } = change;
+        this.#index += 1;
+        const place = { item_id: item.id, output_index: this.#index };
+        const added = this.#frame('response.output_item.added', { output_index: this.#index, item });
+        return added + this.#frame('response.compaction.compacting', place);
+      }
+      case 'compacted':
+        return this.#frame('response.output_item.done', { output_index: this.#index, item: change.item });
     }
   }
 
@@ -291,6 +319,12 @@ export async function* replay(
 }
 
 function changesOf(item: StoredItem): readonly Change[] {
+  if (item.type === 'compaction') {
+    return [
+      { type: 'compacting', item: { ...item, encrypted_content: '' } },
+      { type: 'compacted', item },
+    ];
+  }
   if (!Object.hasOwn(itemKinds, item.type)) return [];
   const kind = item.type as ItemKind;
   const { text: delta, logprobs = noLogprobs, empty } = contentOf(kind, item);

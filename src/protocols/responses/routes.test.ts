@@ -109,9 +109,9 @@ describe('responses: paths', () => {
   });
 
   test('an unknown action is 404', async () => {
-    const reply = await world().ask('POST', '/v1/responses/compact');
+    const reply = await world().ask('POST', '/v1/responses/forget');
     expect(reply.status).toBe(404);
-    expect(bodyOf(reply)).toEqual({ error: refusal('There is no POST /v1/responses/compact on this server.') });
+    expect(bodyOf(reply)).toEqual({ error: refusal('There is no POST /v1/responses/forget on this server.') });
   });
 
   test('there is no list of responses', () => {
@@ -119,9 +119,9 @@ describe('responses: paths', () => {
     expect([find('GET', '/v1/responses'), methods('/v1/responses')]).toEqual([undefined, ['POST']]);
   });
 
-  test('only create is queued', () => {
+  test('only create and compact are queued', () => {
     for (const { queued, path } of responsesEndpoints(responseState(), dialectParts())) {
-      expect([path, queued]).toEqual([path, path === '/v1/responses' || path === '/responses']);
+      expect([path, queued]).toEqual([path, /\/responses(\/compact)?$/.test(path)]);
     }
   });
 });

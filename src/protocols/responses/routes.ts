@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import { fold } from '../../core/fold.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { ownerOf } from '../../core/owner.ts';
 import { percentDecoded } from '../../core/percent-decoded.ts';
@@ -21,10 +22,11 @@ import { decodeInSlices } from '../read-body.ts';
 import { ticketFor } from '../ticket.ts';
 import { chatHeaders } from '../tools.ts';
 import type { ResponseState } from './background.ts';
+import { messagesToKeep, sealSummary } from './compaction.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
-import { encodeStream, encodeWhole, type Session } from './encode.ts';
+import { encodeStream, encodeUsage, encodeWhole, type Session } from './encode.ts';
 import { responsesFamily } from './errors.ts';
-import { countFields, createFields, inputItemsFields, retrieveFields } from './fields.ts';
+import { compactFields, countFields, createFields, inputItemsFields, retrieveFields } from './fields.ts';
 import { fitConversation } from './fit.ts';
 import { type ResponseObject, replay } from './output.ts';
 
@@ -49,6 +51,12 @@ export function responsesEndpoints(state: ResponseState, server: DialectServices
       'Count the tokens of a request.',
       (call, parts: DialectParts) => countTokens(call, { ...parts, ...ownState(call, state) }),
       { ...read('chat'), fields: countFields },
+    ),
+    row(
+      `${path}/compact`,
+      'Summarise a conversation: the output is the input of the next request.',
+      (call, parts: DialectParts) => compactConversation(call, { ...parts, ...ownState(call, state) }),
+      { queued: true, fields: compactFields },
     ),
     stored(`A stored response (${path}/{id}), or the input that it answers (${path}/{id}/input_items).`, retrieve, {
       ...read('chat'),
@@ -98,6 +106,32 @@ async function create(call: Call, parts: DialectParts & OwnState): Promise<Reply
   return json(response, 200, withShortfall(headers, shortfall));
 }
 
+/** The user messages stay as they are, and the summary follows them. */
+async function compactConversation(call: Call, parts: DecodeParts): Promise<Reply> {
+  const sent = await requestBody(call, parts);
+  const { input: asked = [], ...fields } = readFields(compactFields, sent);
+  const decoded = await decodeInSlices(decode({ ...fields, input: asked }, parts), call, parts);
+  const { response, context, input, genkey } = decoded;
+  const request = { ...decoded.request, compaction: { trigger: 0, pause: true } };
+  call.watch?.decoded?.(request);
+  const { compaction } = await fold(parts.chat.reply(request, ticketFor(call, genkey)));
+  // Only a client that is gone gets none.
+  const summary = compaction?.summary ?? null;
+  const item = {
+    id: parts.newId('cmp_'),
+    type: 'compaction',
+    encrypted_content: sealSummary({ summary, keepsUsers: true }),
+  };
+  const body = {
+    id: response.id,
+    object: 'response.compaction',
+    created_at: response.created_at,
+    output: [...messagesToKeep([...context, ...input]), item],
+    usage: encodeUsage(compaction?.usage ?? { promptTokens: 0, cachedTokens: 0, completionTokens: 0 }),
+  };
+  return json(body, 200, ignoredHeader(compactFields, sent));
+}
+
 async function countTokens(call: Call, parts: DecodeParts): Promise<Reply> {
   const { request, notices } = await decodeInSlices(decode(await requestBody(call, parts), parts), call, parts);
   refuseWithoutModel(parts.text.state());
@@ -112,6 +146,7 @@ function newSession(decoded: DecodedRequest, call: Call, { newId, now, store }: 
     response,
     output: { ...decoded, newId },
     now,
+    compacts: decoded.request.compaction !== undefined,
     keep(finished: ResponseObject): ResponseObject {
       // The client of an aborted call never learned the id.
       if (!response.store || call.signal.aborted) return finished;
