@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -182,6 +183,26 @@ describe('parley launch', () => {
     ]);
     expect(server?.sent).toEqual(['stop']);
     expect(started[0]?.words.slice(-2)).toEqual(['exec', 'hi']);
+  });
+
+  test('--remote needs no model of this machine', async () => {
+    const { run, servers } = world({ places: [] });
+    expect(await run('codex --remote http://gpu:8000')).toBe(0);
+    expect(servers[0]?.words).toEqual(expect.arrayContaining(['--nomodel', '--remote', 'http://gpu:8000']));
+  });
+
+  test('asks which model where there are several, or names them where nobody can answer', async () => {
+    const folder = mkdtempSync(join(root, 'models-'));
+    for (const name of ['a.gguf', 'b.gguf']) cpSync(join(models.folder, 'parley-mini.gguf'), join(folder, name));
+    const places = [{ ...models, folder }];
+    const asked = world({ places, answer: '2' });
+    expect(await asked.run('codex')).toBe(0);
+    expect(asked.text()).toMatch(/1 {2}a .*\n.*2 {2}b .*\nWhich model\? \[1-2\] /);
+    expect(asked.servers[0]?.words[1]).toBe(join(folder, 'b.gguf'));
+    const silent = world({ places });
+    expect([await silent.run('codex'), silent.text()]).toEqual([2, 'Name a model with --model: a, b.\n']);
+    const none = world({ places: [] });
+    expect([await none.run('codex'), none.text()]).toEqual([2, expect.stringContaining('There is no model on this')]);
   });
 
   test('an agent that a signal ends has the code of a shell, and the server stops', async () => {

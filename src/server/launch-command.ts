@@ -129,7 +129,8 @@ async function start(command: LaunchCommand, options: LaunchOptions, agent: Agen
   }
   if (running && options.portGiven)
     throw new Error(`The Parley on port ${options.port} serves ${running.models.join(', ')}, not ${options.model}.`);
-  const model = await chosenModel(command, options.model);
+  const needsModel = options.model !== undefined || !options.serverFlags.some((flag) => /^--remote\b/.test(flag));
+  const model = needsModel ? await chosenModel(command, options.model) : undefined;
   return duringServer(command, serverWords(options, model), async (url) => {
     const own = await runningServer(url, keyOf(command, options), command.fetch);
     if (!own) throw new Error(`The server at ${url} does not answer.`);
@@ -184,9 +185,10 @@ function modelLine(number: number, { name, bytes, context }: Extract<ModelFacts,
 }
 
 /** A free port, unless one was named: the server belongs to the agent. Flags of the person win. */
-function serverWords({ port, portGiven, password, serverFlags }: LaunchOptions, model: string): readonly string[] {
+function serverWords({ port, portGiven, password, serverFlags }: LaunchOptions, model?: string): readonly string[] {
   return [
-    ...['--model', model, '--port', String(portGiven ? port : 0), '--skiplauncher'],
+    ...(model === undefined ? ['--nomodel'] : ['--model', model]),
+    ...['--port', String(portGiven ? port : 0), '--skiplauncher'],
     ...['--targetcontext', String(targetContext), '--defaultgenamt', String(replyTokens)],
     ...(password === undefined ? [] : [`--password=${password}`]),
     ...serverFlags,

@@ -60,19 +60,16 @@ function person() {
     writeFileSync(join(home, file), text);
   }
   const project = mkdtempSync(join(root, 'project-'));
-  const launch = async (words: readonly string[]) => {
+  const run = async (file: string, words: readonly string[]) => {
     const environment = { PATH: path, HOME: home, USERPROFILE: home, PARLEY_HOME: join(root, 'parley'), TERM: 'dumb' };
-    const child = spawn(process.execPath, [program, 'launch', ...words], {
-      cwd: project,
-      env: environment,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = spawn(file, words, { cwd: project, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
     const code = await new Promise((resolve) => child.on('close', resolve));
     return { code, output };
   };
-  return { home, project, launch };
+  const launch = (words: readonly string[]) => run(process.execPath, [program, 'launch', ...words]);
+  return { home, project, launch, run };
 }
 
 /** Settings that a person has of each agent, as the agent itself would write them. */
@@ -156,6 +153,17 @@ describe.each(names)('%s', (name) => {
     });
     // opencode ends with 1 after an error that it has recovered from.
     expect(output).toContain('All letters are read.');
+  });
+
+  test('uses the server by itself after --config, and --restore puts its settings back', async () => {
+    server = await scriptedServer(() => 'Here I am.', 65_536);
+    const { launch, run, home } = person();
+    const config = await launch([name, '--config', '--port', String(server.port)]);
+    expect(config).toEqual({ code: 0, output: expect.stringContaining('The backup is') });
+    const { code, output } = await run(name, ways[name].ask('Where are you?'));
+    expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('Here I am.') });
+    expect((await launch([name, '--restore'])).code).toBe(0);
+    for (const [file, text] of Object.entries(settings)) expect(readFileSync(join(home, file), 'utf8')).toBe(text);
   });
 
   test('starts on a server of its own, which ends with it', async () => {
