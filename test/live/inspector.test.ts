@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { answerFault } from '../fuzz/answer.ts';
 import { fetchDocument, nameOf } from '../fuzz/document.ts';
-import { liveServers } from './server.ts';
+import { liveServers, untrainedServers } from './server.ts';
 
 const start = liveServers();
+const startUntrained = untrainedServers();
 
 interface Listed {
   readonly id: string;
@@ -23,6 +24,15 @@ interface Replay {
   readonly lost: readonly { readonly field: string }[];
   readonly streamed: { readonly status: number; readonly text: string };
   readonly whole: { readonly status: number; readonly text: string };
+}
+
+interface Reported {
+  readonly history: readonly {
+    readonly task: string | null;
+    readonly cached_tokens: number;
+    readonly computed_tokens: number;
+    readonly loss: { readonly cause: string; readonly before: string } | null;
+  }[];
 }
 
 const secrets = { password: 'marked-password-1', adminpassword: 'marked-admin-2', sent: 'sk-marked-key-3' };
@@ -119,4 +129,40 @@ test('inspector: every request is shown, and replayed in its own dialect with th
   expect((await call('/api/extra/requests/req_none')).status).toBe(404);
   for (const secret of Object.values(secrets)) expect(everything.some((one) => one.includes(secret))).toBe(false);
   expect(everything.some((one) => one.includes('[redacted]'))).toBe(true);
+});
+
+test('conversations: each turn of a long one has a line on the console, and side requests do not end it', async () => {
+  const { base, says } = await startUntrained(['--ctx-size', '4096']);
+  const headers = { 'content-type': 'application/json', 'user-agent': 'claude-cli/2.1.325 (external, cli)' };
+  const ask = async (messages: readonly object[], system: string): Promise<object> => {
+    const body = JSON.stringify({ messages, system, max_tokens: 4, temperature: 0 });
+    const reply = await (await fetch(`${base}/v1/messages`, { method: 'POST', headers, body })).json();
+    return { role: 'assistant', content: (reply as { content: object }).content };
+  };
+  const system = (time: string) => `It is ${time}. ${'Count the birds on the shore. '.repeat(160)}`;
+  const user = (content: string) => ({ role: 'user', content });
+  const messages: object[] = [user('How many?')];
+  messages.push(await ask(messages, system('12:30')), user('And now?'));
+  await says('Claude Code #1, turn 1: 0 of ');
+  await ask([user('<session>\nHow many?\n</session>')], 'Write a title.');
+  await says('Claude Code #1, side request (title): ');
+  messages.push(await ask(messages, system('12:30')), user('And then?'));
+  await says('Claude Code #1, turn 2: ');
+  await ask(messages, system('12:31'));
+  await says('the prompt differs at token ');
+
+  const api = await fetchDocument(base);
+  const answer = await (await fetch(`${base}/api/extra/conversations`)).text();
+  const operation = api.operations.find((one) => nameOf(one) === 'GET /api/extra/conversations');
+  if (!operation) throw new Error('it is not documented');
+  const sentAnswer = { status: 200, headers: { 'content-type': 'application/json' }, body: Buffer.from(answer) };
+  expect(answerFault(sentAnswer, operation, api)).toBeUndefined();
+  const { conversations } = JSON.parse(answer) as { conversations: readonly Reported[] };
+  expect(conversations).toMatchObject([{ client: 'Claude Code', turns: 3, side_requests: 1 }]);
+  const [first, title, second, third] = conversations[0]?.history ?? [];
+  expect([first?.cached_tokens, title?.task]).toEqual([0, 'title']);
+  // Only what is new was computed, although the title came between.
+  expect(second?.computed_tokens).toBeLessThan(64);
+  expect(third?.loss).toMatchObject({ cause: 'changed', before: expect.stringContaining('It is 12') });
+  expect(JSON.stringify(conversations)).not.toContain('How many');
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { liveServers } from '../live/server.ts';
+import { untrainedServers } from '../live/server.ts';
 import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
 
-const start = liveServers();
+const start = untrainedServers();
 const open = browserPages();
 
 const note = (words: string) => ({

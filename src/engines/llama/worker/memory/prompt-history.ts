@@ -59,9 +59,12 @@ export class PromptHistory {
 
   #closest(prompt: Int32Array): { readonly sequence: Sequence; readonly common: number } | undefined {
     let best: { readonly sequence: Sequence; readonly common: number } | undefined;
-    for (const sequence of this.#sequences) {
+    // The newest first, which is likely to be the one; another is compared only if it has the token at which this one ends.
+    for (const sequence of this.#sequences.toReversed()) {
+      const reached = best?.common ?? 0;
+      if (sequence.cached[reached] !== prompt[reached]) continue;
       const common = commonPrefix(sequence.cached, prompt);
-      if (common > 0 && common >= (best?.common ?? 0)) best = { sequence, common };
+      if (common > reached) best = { sequence, common };
     }
     return best;
   }
