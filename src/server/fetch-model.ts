@@ -7,10 +7,9 @@ import { isRemoteModel } from '../config/paths.ts';
 import { applyRules } from '../config/rules.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { mediaPackage, packageFolders } from '../engines/package-folder.ts';
-import { isPublicAddress } from '../http/address.ts';
 import { sizeOf } from '../library/download.ts';
 import { findModels } from '../library/find-models.ts';
-import { type Hub, hubOf } from '../library/hub/access.ts';
+import { hubOf } from '../library/hub/access.ts';
 import { localModel } from '../library/local-model.ts';
 import { meantModel } from '../library/model-facts.ts';
 import { localOllama } from '../library/ollama/pull-ollama.ts';
@@ -19,23 +18,15 @@ import { type PullParts, pull } from '../library/pull.ts';
 import { type PulledModel, pulledLines } from '../library/pull-model.ts';
 import { readSource, type Source } from '../library/source.ts';
 import type { HubMachine } from '../models/hub-files.ts';
-import { progressOf, type Terminal } from '../observe/terminal.ts';
+import { progressOf } from '../observe/terminal.ts';
+import { type Command, hubParts } from './command.ts';
 import { askNpm } from './npm-package.ts';
 import { chooseHere, ownMachine } from './own-machine.ts';
 import { StartError } from './start-error.ts';
 
-interface FetchOptions {
-  /** Where downloads go. */
-  readonly folder: string;
-  /** Folders of this and other programs. */
-  readonly places: readonly Place[];
-  readonly hub: Hub;
-  readonly fetch: typeof fetch;
+interface FetchOptions extends Omit<Command, 'words' | 'signal'> {
   readonly findPackage: PullParts['findPackage'];
-  readonly terminal: Terminal;
   readonly signal: AbortSignal;
-  /** Milliseconds of a clock that never goes back. */
-  readonly now: () => number;
   /** Settings that a person has chosen: they win over those that a model comes with. */
   readonly given: ReadonlySet<FlagKey>;
   /** Whether pictures and sound can be used. */
@@ -67,7 +58,7 @@ function withPreset(settings: Settings, preset: PulledModel['preset'], { given, 
 }
 
 async function fetchModel(text: string, options: FetchOptions): Promise<PulledModel> {
-  const { places, hub, fetch, findPackage, terminal, signal, now } = options;
+  const { places, hub, findPackage, terminal, now } = options;
   const name = text.replace(/^name:/, '');
   const isAnyName = name !== text;
   const source = readSource(name);
@@ -81,7 +72,7 @@ async function fetchModel(text: string, options: FetchOptions): Promise<PulledMo
   const progress = progressOf(terminal, now, name.replace(/^.*\//, '')).show;
   const choose = options.machine && chooseHere(options.machine, { terminal });
   try {
-    const parts = { fetch, progress, findPackage, allowsAddress: isPublicAddress, signal };
+    const parts = { ...hubParts(options), progress, findPackage };
     const pulled = await pull(source, { folder, hub, choose, places }, parts);
     for (const line of pulledLines(pulled)) terminal.line(line);
     return pulled;
