@@ -39,7 +39,8 @@ export function openConnection(call: SocketCall, socket: LiveSocket, parts: Real
   const sessionId = newId('sess_');
   const options = { version: versionOf(call), sessionId, conversationId: newId('conv_'), newId };
   const send = (event: ServerEvent): void => {
-    for (const message of encodeEvent(event, options)) socket.send(message);
+    const message = encodeEvent(event, options);
+    if (message !== undefined) socket.send(message);
   };
   const type = call.query.get('intent') === 'transcription' ? 'transcription' : 'realtime';
   const session = new Session({
@@ -64,7 +65,7 @@ export function openConnection(call: SocketCall, socket: LiveSocket, parts: Real
         await setImmediate();
       }
     } catch (error) {
-      send({ type: 'error', error: asAppError(error), eventId: envelope?.eventId });
+      send({ type: 'error', error: asAppError(error), about: envelope?.eventId });
     }
   });
   session.begin();

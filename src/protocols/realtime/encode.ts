@@ -1,9 +1,9 @@
 import type { AppError } from '../../core/errors.ts';
-import { type Usage, unreachable } from '../../core/events.ts';
+import type { Usage } from '../../core/events.ts';
 import { openaiError } from '../error-codes.ts';
 import type { AudioFormat } from './audio-buffer.ts';
 import type { Item, ItemPart } from './conversation.ts';
-import type { OutputPlace, ResponseEnd, ResponseState, ServerEvent } from './events.ts';
+import type { ResponseEnd, ResponseState, ServerEvent } from './events.ts';
 import type { ResponseSettings, SessionSettings, TranscriptionSettings, TurnDetection } from './settings.ts';
 
 /** `beta`: clients that send `OpenAI-Beta: realtime=v1`. Names and shapes differ. */
@@ -16,14 +16,9 @@ interface EncodeOptions {
   readonly newId: (prefix: string) => string;
 }
 
-/** The messages of an event; the versions have none for some events. */
-export function encodeEvent(event: ServerEvent, options: EncodeOptions): readonly string[] {
-  const bodies = bodiesOf(event, options);
-  return bodies.map((body) => JSON.stringify({ event_id: options.newId('event_'), ...body }));
-}
-
 /** Names of the newer version, and of the beta. */
 const betaNames: Readonly<Record<string, string>> = {
+  'conversation.item.added': 'conversation.item.created',
   'response.output_text.delta': 'response.text.delta',
   'response.output_text.done': 'response.text.done',
   'response.output_audio.delta': 'response.audio.delta',
@@ -32,105 +27,30 @@ const betaNames: Readonly<Record<string, string>> = {
   'response.output_audio_transcript.done': 'response.audio_transcript.done',
 };
 
-function bodiesOf(event: ServerEvent, options: EncodeOptions): readonly object[] {
-  const { version } = options;
-  const named = (name: string): { readonly type: string } => ({
-    type: version === 'beta' ? (betaNames[name] ?? name) : name,
-  });
-  switch (event.type) {
-    case 'session-created':
-      return [{ type: 'session.created', session: sessionBody(event.settings, options) }];
-    case 'session-updated': {
-      const session = { ...sessionBody(event.settings, options), ...ignoredBody(event.ignored) };
-      return [{ type: 'session.updated', session }];
-    }
-    case 'conversation-created':
-      return [
-        { type: 'conversation.created', conversation: { id: options.conversationId, object: 'realtime.conversation' } },
-      ];
-    case 'error':
-      return [{ type: 'error', error: { ...errorBody(event.error), event_id: event.eventId ?? null } }];
-    case 'item-added':
-    case 'item-done': {
-      const body = { previous_item_id: event.previous, item: itemBody(event.item, version) };
-      if (version === 'ga')
-        return [{ type: `conversation.item.${event.type === 'item-added' ? 'added' : 'done'}`, ...body }];
-      return event.type === 'item-added' ? [{ type: 'conversation.item.created', ...body }] : [];
-    }
-    case 'item-retrieved':
-      return [{ type: 'conversation.item.retrieved', item: itemBody(event.item, version) }];
-    case 'item-deleted':
-      return [{ type: 'conversation.item.deleted', item_id: event.itemId }];
-    case 'item-truncated': {
-      const { itemId, contentIndex, audioEndMs } = event;
-      const place = { item_id: itemId, content_index: contentIndex, audio_end_ms: audioEndMs };
-      return [{ type: 'conversation.item.truncated', ...place }];
-    }
-    case 'buffer-cleared':
-      return [{ type: 'input_audio_buffer.cleared' }];
-    case 'buffer-committed':
-      return [{ type: 'input_audio_buffer.committed', previous_item_id: event.previous, item_id: event.itemId }];
-    case 'speech-started':
-      return [{ type: 'input_audio_buffer.speech_started', audio_start_ms: event.milliseconds, item_id: event.itemId }];
-    case 'speech-stopped':
-      return [{ type: 'input_audio_buffer.speech_stopped', audio_end_ms: event.milliseconds, item_id: event.itemId }];
-    case 'transcript-delta':
-      return [{ ...transcriptionBody('delta', event), delta: event.delta }];
-    case 'transcript-done': {
-      const usage = { type: 'duration', seconds: event.seconds };
-      return [{ ...transcriptionBody('completed', event), transcript: event.transcript, usage }];
-    }
-    case 'transcript-failed':
-      return [{ ...transcriptionBody('failed', event), error: errorBody(event.error) }];
-    case 'response-created':
-    case 'response-done': {
-      const response = { ...responseBody(event.response, version), ...ignoredBody(event.ignored) };
-      return [{ type: event.type === 'response-created' ? 'response.created' : 'response.done', response }];
-    }
-    case 'output-added':
-    case 'output-done': {
-      const type = `response.output_item.${event.type === 'output-added' ? 'added' : 'done'}`;
-      const { responseId, outputIndex } = event;
-      return [{ type, response_id: responseId, output_index: outputIndex, item: itemBody(event.item, version) }];
-    }
-    case 'part-added':
-    case 'part-done': {
-      const part =
-        event.kind === 'text' ? { type: 'text', text: event.text } : { type: 'audio', transcript: event.text };
-      return [
-        {
-          type: `response.content_part.${event.type === 'part-added' ? 'added' : 'done'}`,
-          ...contentPlace(event),
-          part,
-        },
-      ];
-    }
-    case 'text-delta':
-      return [{ ...named('response.output_text.delta'), ...contentPlace(event), delta: event.delta }];
-    case 'text-done':
-      return [{ ...named('response.output_text.done'), ...contentPlace(event), text: event.text }];
-    case 'speech-text-delta':
-      return [{ ...named('response.output_audio_transcript.delta'), ...contentPlace(event), delta: event.delta }];
-    case 'speech-text-done':
-      return [{ ...named('response.output_audio_transcript.done'), ...contentPlace(event), transcript: event.text }];
-    case 'audio-delta': {
-      const { buffer, byteOffset, byteLength } = event.bytes;
-      const delta = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
-      return [{ ...named('response.output_audio.delta'), ...contentPlace(event), delta }];
-    }
-    case 'audio-done':
-      return [{ ...named('response.output_audio.done'), ...contentPlace(event) }];
-    case 'arguments-delta': {
-      const body = { call_id: event.callId, delta: event.delta };
-      return [{ type: 'response.function_call_arguments.delta', ...placeBody(event), ...body }];
-    }
-    case 'arguments-done': {
-      const body = { call_id: event.callId, name: event.name, arguments: event.json };
-      return [{ type: 'response.function_call_arguments.done', ...placeBody(event), ...body }];
-    }
-    default:
-      return unreachable(event);
-  }
+/** The message of an event; undefined for one that the version does not have. */
+export function encodeEvent(event: ServerEvent, options: EncodeOptions): string | undefined {
+  const { type } = event;
+  const isBeta = options.version === 'beta';
+  if (isBeta && type === 'conversation.item.done') return undefined;
+  const named = { ...event, type: isBeta ? (betaNames[type] ?? type) : type };
+  // What is only for the encoder is left out.
+  const own = { ignored: undefined, about: undefined };
+  return JSON.stringify({ event_id: options.newId('event_'), ...named, ...own, ...formOf(event, options) });
+}
+
+/** What the versions write in their own way. */
+function formOf(event: ServerEvent, options: EncodeOptions): object {
+  const { version, conversationId: id } = options;
+  if ('item' in event) return { item: itemBody(event.item, version) };
+  if ('session' in event) return { session: { ...sessionBody(event.session, options), ...ignoredBody(event.ignored) } };
+  if ('response' in event)
+    return { response: { ...responseBody(event.response, version), ...ignoredBody(event.ignored) } };
+  if (event.type === 'error') return { error: { ...errorBody(event.error), event_id: event.about ?? null } };
+  if ('error' in event) return { error: errorBody(event.error) };
+  if (event.type === 'conversation.created') return { conversation: { id, object: 'realtime.conversation' } };
+  if (event.type !== 'response.output_audio.delta') return {};
+  const { buffer, byteOffset, byteLength } = event.delta;
+  return { delta: Buffer.from(buffer, byteOffset, byteLength).toString('base64') };
 }
 
 function errorBody(error: AppError): object {
@@ -142,23 +62,6 @@ function errorBody(error: AppError): object {
 /** The names of fields that had no effect. */
 function ignoredBody(ignored: readonly string[]): object {
   return ignored.length > 0 ? { x_parley_ignored: ignored } : {};
-}
-
-function transcriptionBody(what: string, { itemId, contentIndex }: { itemId: string; contentIndex: number }): object {
-  return {
-    type: `conversation.item.input_audio_transcription.${what}`,
-    item_id: itemId,
-    content_index: contentIndex,
-  };
-}
-
-function placeBody({ responseId, itemId, outputIndex }: OutputPlace): object {
-  return { response_id: responseId, item_id: itemId, output_index: outputIndex };
-}
-
-/** An answer has one part. */
-function contentPlace(place: OutputPlace): object {
-  return { ...placeBody(place), content_index: 0 };
 }
 
 function itemBody(item: Item, version: ProtocolVersion): object {

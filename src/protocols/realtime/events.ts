@@ -24,68 +24,76 @@ export interface ResponseState {
 
 /** Where in a response something belongs. */
 export interface OutputPlace {
-  readonly responseId: string;
-  readonly itemId: string;
-  readonly outputIndex: number;
+  readonly response_id: string;
+  readonly item_id: string;
+  readonly output_index: number;
 }
 
-/** What the server tells a client, before it has the form of a version of the protocol. */
+/** A part of an item. */
+interface PartPlace {
+  readonly item_id: string;
+  readonly content_index: number;
+}
+
+type InPart = OutputPlace & PartPlace;
+type Transcription = 'conversation.item.input_audio_transcription';
+
+/** What the server tells a client, by the names of the newer version. Items, settings and errors get their form when they are encoded. */
 export type ServerEvent =
-  | { readonly type: 'session-created'; readonly settings: SessionSettings }
-  | { readonly type: 'session-updated'; readonly settings: SessionSettings; readonly ignored: readonly string[] }
-  | { readonly type: 'conversation-created' }
-  | { readonly type: 'error'; readonly error: AppError; readonly eventId: string | undefined }
-  | { readonly type: 'item-added' | 'item-done'; readonly item: Item; readonly previous: string | null }
-  | { readonly type: 'item-retrieved'; readonly item: Item }
-  | { readonly type: 'item-deleted'; readonly itemId: string }
   | {
-      readonly type: 'item-truncated';
-      readonly itemId: string;
-      readonly contentIndex: number;
-      readonly audioEndMs: number;
+      readonly type: 'session.created' | 'session.updated';
+      readonly session: SessionSettings;
+      readonly ignored: readonly string[];
     }
-  | { readonly type: 'buffer-cleared' }
-  | { readonly type: 'buffer-committed'; readonly itemId: string; readonly previous: string | null }
-  | { readonly type: 'speech-started' | 'speech-stopped'; readonly itemId: string; readonly milliseconds: number }
+  | { readonly type: 'conversation.created' }
+  /** `about`: the id of the client's event. */
+  | { readonly type: 'error'; readonly error: AppError; readonly about: string | undefined }
   | {
-      readonly type: 'transcript-delta';
-      readonly itemId: string;
-      readonly contentIndex: number;
-      readonly delta: string;
+      readonly type: 'conversation.item.added' | 'conversation.item.done';
+      readonly previous_item_id: string | null;
+      readonly item: Item;
     }
+  | { readonly type: 'conversation.item.retrieved'; readonly item: Item }
+  | { readonly type: 'conversation.item.deleted'; readonly item_id: string }
+  | ({ readonly type: 'conversation.item.truncated'; readonly audio_end_ms: number } & PartPlace)
+  | { readonly type: 'input_audio_buffer.cleared' }
   | {
-      readonly type: 'transcript-done';
-      readonly itemId: string;
-      readonly contentIndex: number;
-      readonly transcript: string;
-      readonly seconds: number;
+      readonly type: 'input_audio_buffer.committed';
+      readonly previous_item_id: string | null;
+      readonly item_id: string;
     }
+  | { readonly type: 'input_audio_buffer.speech_started'; readonly audio_start_ms: number; readonly item_id: string }
+  | { readonly type: 'input_audio_buffer.speech_stopped'; readonly audio_end_ms: number; readonly item_id: string }
+  | ({ readonly type: `${Transcription}.delta`; readonly delta: string } & PartPlace)
+  | ({ readonly type: `${Transcription}.completed`; readonly transcript: string; readonly usage: object } & PartPlace)
+  | ({ readonly type: `${Transcription}.failed`; readonly error: AppError } & PartPlace)
   | {
-      readonly type: 'transcript-failed';
-      readonly itemId: string;
-      readonly contentIndex: number;
-      readonly error: AppError;
-    }
-  | {
-      readonly type: 'response-created' | 'response-done';
+      readonly type: 'response.created' | 'response.done';
       readonly response: ResponseState;
       readonly ignored: readonly string[];
     }
-  | ({ readonly type: 'output-added' | 'output-done'; readonly item: Item } & OutputPlace)
   | ({
-      readonly type: 'part-added' | 'part-done';
-      readonly kind: 'text' | 'audio';
-      readonly text: string;
-    } & OutputPlace)
-  | ({ readonly type: 'text-delta' | 'speech-text-delta'; readonly delta: string } & OutputPlace)
-  | ({ readonly type: 'text-done' | 'speech-text-done'; readonly text: string } & OutputPlace)
+      readonly type: 'response.output_item.added' | 'response.output_item.done';
+      readonly item: Item;
+    } & Omit<OutputPlace, 'item_id'>)
+  | ({ readonly type: 'response.content_part.added' | 'response.content_part.done'; readonly part: object } & InPart)
+  | ({
+      readonly type: 'response.output_text.delta' | 'response.output_audio_transcript.delta';
+      readonly delta: string;
+    } & InPart)
+  | ({ readonly type: 'response.output_text.done'; readonly text: string } & InPart)
+  | ({ readonly type: 'response.output_audio_transcript.done'; readonly transcript: string } & InPart)
   /** In the output format. */
-  | ({ readonly type: 'audio-delta'; readonly bytes: Uint8Array } & OutputPlace)
-  | ({ readonly type: 'audio-done' } & OutputPlace)
-  | ({ readonly type: 'arguments-delta'; readonly callId: string; readonly delta: string } & OutputPlace)
+  | ({ readonly type: 'response.output_audio.delta'; readonly delta: Uint8Array } & InPart)
+  | ({ readonly type: 'response.output_audio.done' } & InPart)
   | ({
-      readonly type: 'arguments-done';
-      readonly callId: string;
+      readonly type: 'response.function_call_arguments.delta';
+      readonly call_id: string;
+      readonly delta: string;
+    } & OutputPlace)
+  | ({
+      readonly type: 'response.function_call_arguments.done';
+      readonly call_id: string;
       readonly name: string;
-      readonly json: string;
+      readonly arguments: string;
     } & OutputPlace);

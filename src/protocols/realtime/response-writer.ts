@@ -40,7 +40,7 @@ export class ResponseWriter {
 
   begin(): void {
     const { send, ignored } = this.parts;
-    send({ type: 'response-created', response: this.#state(), ignored });
+    send({ type: 'response.created', response: this.#state(), ignored });
   }
 
   /** Text of an answer that is not spoken. */
@@ -48,7 +48,7 @@ export class ResponseWriter {
     const open = this.#message();
     if (open?.part.type !== 'text') return;
     open.part.text += delta;
-    this.parts.send({ type: 'text-delta', ...this.#place(open.item), delta });
+    this.parts.send({ type: 'response.output_text.delta', ...this.#part(open.item), delta });
   }
 
   /** Text whose audio follows. */
@@ -57,7 +57,7 @@ export class ResponseWriter {
     if (open?.part.type !== 'audio') return;
     open.part.transcript = `${open.part.transcript ?? ''}${text}`;
     open.spoken.push({ text, milliseconds: 0 });
-    this.parts.send({ type: 'speech-text-delta', ...this.#place(open.item), delta: text });
+    this.parts.send({ type: 'response.output_audio_transcript.delta', ...this.#part(open.item), delta: text });
   }
 
   /** Audio of the last sentence. */
@@ -65,7 +65,7 @@ export class ResponseWriter {
     if (this.finished || this.#open?.kind !== 'message') return;
     const last = this.#open.spoken.at(-1);
     if (last) last.milliseconds += milliseconds;
-    this.parts.send({ type: 'audio-delta', ...this.#place(this.#open.item), bytes });
+    this.parts.send({ type: 'response.output_audio.delta', ...this.#part(this.#open.item), delta: bytes });
   }
 
   callStart(callId: string, name: string): void {
@@ -81,7 +81,12 @@ export class ResponseWriter {
     if (this.finished || this.#open?.kind !== 'call') return;
     const { item } = this.#open;
     item.arguments += delta;
-    this.parts.send({ type: 'arguments-delta', ...this.#place(item), callId: item.callId, delta });
+    this.parts.send({
+      type: 'response.function_call_arguments.delta',
+      ...this.#place(item),
+      call_id: item.callId,
+      delta,
+    });
   }
 
   callEnd(): void {
@@ -96,7 +101,7 @@ export class ResponseWriter {
     if (this.finished) return;
     this.#close(end.type === 'completed' ? 'completed' : 'incomplete');
     this.#end = end;
-    this.parts.send({ type: 'response-done', response: this.#state(), ignored: [] });
+    this.parts.send({ type: 'response.done', response: this.#state(), ignored: [] });
   }
 
   #message(): Extract<OpenItem, { kind: 'message' }> | undefined {
@@ -116,7 +121,7 @@ export class ResponseWriter {
     };
     this.#add(item);
     item.parts.push(part);
-    send({ type: 'part-added', ...this.#place(item), kind, text: '' });
+    send({ type: 'response.content_part.added', ...this.#part(item), part: partBody(part) });
     const open = { kind: 'message', item, part, spoken } as const;
     this.#open = open;
     return open;
@@ -125,8 +130,9 @@ export class ResponseWriter {
   #add(item: Item): void {
     const { conversation, send } = this.parts;
     this.#output.push(item);
-    send({ type: 'output-added', ...this.#place(item), item });
-    if (conversation) send({ type: 'item-added', item, previous: conversation.add(item) });
+    const { item_id: _, ...place } = this.#place(item);
+    send({ type: 'response.output_item.added', ...place, item });
+    if (conversation) send({ type: 'conversation.item.added', previous_item_id: conversation.add(item), item });
   }
 
   #close(status: 'completed' | 'incomplete'): void {
@@ -135,29 +141,33 @@ export class ResponseWriter {
     this.#open = undefined;
     const { send, conversation } = this.parts;
     const { item } = open;
-    const place = this.#place(item);
+    const part = this.#part(item);
+    const { item_id, content_index: _, ...place } = part;
     item.status = status;
     if (open.kind === 'call') {
-      const { callId, name, arguments: json } = open.item;
-      send({ type: 'arguments-done', ...place, callId, name, json });
+      const { callId: call_id, name, arguments: json } = open.item;
+      send({ type: 'response.function_call_arguments.done', ...place, item_id, call_id, name, arguments: json });
     } else if (open.part.type === 'text') {
-      const { text } = open.part;
-      send({ type: 'text-done', ...place, text });
-      send({ type: 'part-done', ...place, kind: 'text', text });
+      send({ type: 'response.output_text.done', ...part, text: open.part.text });
+      send({ type: 'response.content_part.done', ...part, part: partBody(open.part) });
     } else {
-      const text = open.part.transcript ?? '';
-      send({ type: 'audio-done', ...place });
-      send({ type: 'speech-text-done', ...place, text });
-      send({ type: 'part-done', ...place, kind: 'audio', text });
+      send({ type: 'response.output_audio.done', ...part });
+      send({ type: 'response.output_audio_transcript.done', ...part, transcript: open.part.transcript ?? '' });
+      send({ type: 'response.content_part.done', ...part, part: partBody(open.part) });
     }
-    send({ type: 'output-done', ...place, item });
+    send({ type: 'response.output_item.done', ...place, item });
     const items: readonly Item[] = conversation?.items ?? [];
     const index = items.indexOf(item);
-    if (index !== -1) send({ type: 'item-done', item, previous: items[index - 1]?.id ?? null });
+    if (index !== -1) send({ type: 'conversation.item.done', previous_item_id: items[index - 1]?.id ?? null, item });
   }
 
   #place(item: Item): OutputPlace {
-    return { responseId: this.parts.id, itemId: item.id, outputIndex: this.#output.indexOf(item) };
+    return { response_id: this.parts.id, item_id: item.id, output_index: this.#output.indexOf(item) };
+  }
+
+  /** An answer has one part. */
+  #part(item: Item) {
+    return { ...this.#place(item), content_index: 0 };
   }
 
   #state(): ResponseState {
@@ -172,4 +182,11 @@ export class ResponseWriter {
       usage: this.#usage,
     };
   }
+}
+
+/** Of a part of an answer. */
+function partBody(part: ItemPart): object {
+  return part.type === 'text'
+    ? { type: 'text', text: part.text }
+    : { type: 'audio', transcript: part.transcript ?? '' };
 }

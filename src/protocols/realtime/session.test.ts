@@ -65,8 +65,8 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 const question = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] };
 const lastEnd = (events: readonly ServerEvent[]) => {
-  const done = events.findLast((event) => event.type === 'response-done');
-  return done?.type === 'response-done' ? done.response.end : undefined;
+  const done = events.findLast((event) => event.type === 'response.done');
+  return done?.type === 'response.done' ? done.response.end : undefined;
 };
 
 /** Speaks a turn, and lets the ears hear these words. */
@@ -85,16 +85,25 @@ describe('turns by voice activity', () => {
     talk.append(quiet(400));
     talk.events();
     talk.append(voice(800));
-    expect(talk.types()).toEqual(['speech-started']);
+    expect(talk.types()).toEqual(['input_audio_buffer.speech_started']);
     talk.append(quiet(300));
     // The words are heard before the pause is long enough.
     expect([talk.types(), talk.heard.length]).toEqual([[], 1]);
     talk.append(quiet(400));
-    expect(talk.types()).toEqual(['speech-stopped', 'buffer-committed', 'item-added', 'item-done']);
+    expect(talk.types()).toEqual([
+      'input_audio_buffer.speech_stopped',
+      'input_audio_buffer.committed',
+      'conversation.item.added',
+      'conversation.item.done',
+    ]);
     expect(talk.heard.length).toBe(1);
     talk.heard[0]?.resolve({ transcript: 'Hello there', seconds: 1 });
     await settled();
-    expect(talk.types()).toEqual(['transcript-delta', 'transcript-done', 'response-created']);
+    expect(talk.types()).toEqual([
+      'conversation.item.input_audio_transcription.delta',
+      'conversation.item.input_audio_transcription.completed',
+      'response.created',
+    ]);
     expect(talk.jobs[0]?.items).toMatchObject([{ role: 'user', parts: [{ transcript: 'Hello there' }] }]);
   });
 
@@ -106,7 +115,11 @@ describe('turns by voice activity', () => {
     const [started = 0, stopped = 0] = talk
       .events()
       .flatMap((event) =>
-        event.type === 'speech-started' || event.type === 'speech-stopped' ? event.milliseconds : [],
+        event.type === 'input_audio_buffer.speech_started'
+          ? event.audio_start_ms
+          : event.type === 'input_audio_buffer.speech_stopped'
+            ? event.audio_end_ms
+            : [],
       );
     expect(started).toBeGreaterThanOrEqual(680);
     expect(started).toBeLessThan(800);
@@ -151,7 +164,7 @@ describe('turns by voice activity', () => {
   test('noise without words: gets no answer', async () => {
     const talk = world();
     await speak(talk, '');
-    expect(talk.types()).not.toContain('response-created');
+    expect(talk.types()).not.toContain('response.created');
   });
 
   test('the user goes on before the answer has begun: one answer to both turns', async () => {
@@ -214,7 +227,7 @@ describe('turns by voice activity', () => {
   test('a transcription session: hears, and never answers', async () => {
     const talk = world('transcription');
     await speak(talk, 'Hello');
-    expect(talk.types()).toContain('transcript-done');
+    expect(talk.types()).toContain('conversation.item.input_audio_transcription.completed');
     expect(talk.jobs.length).toBe(0);
     expect(() => talk.send({ type: 'response.create' })).toThrow('no responses');
   });
@@ -235,7 +248,12 @@ describe('audio that the client commits', () => {
     talk.send({ type: 'input_audio_buffer.commit' });
     talk.send({ type: 'response.create' });
     await settled();
-    expect(talk.types()).toEqual(['buffer-committed', 'item-added', 'item-done', 'response-created']);
+    expect(talk.types()).toEqual([
+      'input_audio_buffer.committed',
+      'conversation.item.added',
+      'conversation.item.done',
+      'response.created',
+    ]);
     expect([talk.jobs.length, talk.heard[0]?.ms]).toEqual([0, 2500]);
     talk.heard[0]?.resolve({ transcript: 'Hello', seconds: 1 });
     await settled();
@@ -249,7 +267,7 @@ describe('audio that the client commits', () => {
     for (let second = 0; second < 290; second += 10) talk.append(quiet(10_000));
     expect(() => talk.append(quiet(10_000))).toThrow('is full');
     talk.send({ type: 'input_audio_buffer.clear' });
-    expect(talk.types()).toEqual(['buffer-cleared']);
+    expect(talk.types()).toEqual(['input_audio_buffer.cleared']);
     talk.append(quiet(10_000));
   });
 });
@@ -312,7 +330,7 @@ describe('responses', () => {
     talk.jobs[0]?.writer.sentence('Aside.');
     talk.jobs[0]?.end();
     await settled();
-    expect(talk.types()).not.toContain('item-added');
+    expect(talk.types()).not.toContain('conversation.item.added');
   });
 
   test('a spoken answer: is truncated to what was heard', async () => {
@@ -324,8 +342,8 @@ describe('responses', () => {
     writer.audio(new Uint8Array(48_000), 1000);
     writer.sentence('Three four.');
     writer.audio(new Uint8Array(48_000), 1000);
-    const added = talk.events().find((event) => event.type === 'item-added');
-    const item_id = added?.type === 'item-added' ? added.item.id : '';
+    const added = talk.events().find((event) => event.type === 'conversation.item.added');
+    const item_id = added?.type === 'conversation.item.added' ? added.item.id : '';
     talk.jobs[0]?.end();
     await settled();
     talk.send({ type: 'conversation.item.truncate', item_id, content_index: 0, audio_end_ms: 1000 });
@@ -416,7 +434,7 @@ describe('events that cannot be honoured', () => {
     const talk = world();
     talk.send({ type: 'session.update', session: { instructions: 'x', tracing: 'auto', flavour: 1 } });
     expect(talk.events()).toMatchObject([
-      { type: 'session-updated', settings: { instructions: 'x' }, ignored: ['tracing', 'flavour'] },
+      { type: 'session.updated', session: { instructions: 'x' }, ignored: ['tracing', 'flavour'] },
     ]);
   });
 });
@@ -461,7 +479,7 @@ describe('audio that waits to be transcribed', () => {
     talk.append(quiet(700));
     talk.heard[0]?.reject(new Error('no ears'));
     await settled();
-    expect(talk.types()).toContain('transcript-failed');
+    expect(talk.types()).toContain('conversation.item.input_audio_transcription.failed');
     expect(talk.heard.length).toBe(1);
   });
 

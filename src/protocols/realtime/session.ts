@@ -52,6 +52,7 @@ interface SessionParts {
 
 /** What a client may send before it commits, and how long a turn may last. */
 const maxSeconds = 300;
+const transcription = 'conversation.item.input_audio_transcription';
 /** OpenAI refuses shorter audio, which cannot contain a word. */
 const minMs = 100;
 
@@ -82,8 +83,8 @@ export class Session {
   }
 
   begin(): void {
-    this.parts.send({ type: 'session-created', settings: this.#settings });
-    this.parts.send({ type: 'conversation-created' });
+    this.parts.send({ type: 'session.created', session: this.#settings, ignored: [] });
+    this.parts.send({ type: 'conversation.created' });
   }
 
   /** Throws if the event cannot be honoured; nothing has changed then. */
@@ -102,22 +103,22 @@ export class Session {
         this.#buffer.clear();
         this.#dropTurn();
         this.#voice?.activity.reset();
-        this.parts.send({ type: 'buffer-cleared' });
+        this.parts.send({ type: 'input_audio_buffer.cleared' });
         break;
       case 'create-item':
         this.#create(event.item, event.after);
         break;
       case 'delete-item':
         this.#conversation.remove(event.id);
-        this.parts.send({ type: 'item-deleted', itemId: event.id });
+        this.parts.send({ type: 'conversation.item.deleted', item_id: event.id });
         break;
       case 'retrieve-item':
-        this.parts.send({ type: 'item-retrieved', item: this.#conversation.get(event.id) });
+        this.parts.send({ type: 'conversation.item.retrieved', item: this.#conversation.get(event.id) });
         break;
       case 'truncate-item': {
-        const { id: itemId, contentIndex, audioEndMs } = event;
-        truncate(this.#conversation.get(itemId), contentIndex, audioEndMs);
-        this.parts.send({ type: 'item-truncated', itemId, contentIndex, audioEndMs });
+        const { id: item_id, contentIndex: content_index, audioEndMs: audio_end_ms } = event;
+        truncate(this.#conversation.get(item_id), content_index, audio_end_ms);
+        this.parts.send({ type: 'conversation.item.truncated', item_id, content_index, audio_end_ms });
         break;
       }
       case 'respond':
@@ -153,7 +154,7 @@ export class Session {
     const same =
       JSON.stringify([inputFormat, turnDetection]) === JSON.stringify([before.inputFormat, before.turnDetection]);
     if (!same) this.#listen();
-    this.parts.send({ type: 'session-updated', settings: this.#settings, ignored });
+    this.parts.send({ type: 'session.updated', session: this.#settings, ignored });
   }
 
   #listen(): void {
@@ -236,7 +237,8 @@ export class Session {
     const padding = ((turnDetection?.prefixPaddingMs ?? 0) * this.#rate) / 1000;
     const [itemId, from] = [this.parts.newId('item_'), Math.max(0, position - Math.round(padding))];
     this.#turn = { itemId, from, listening: this.parts.work.listen() };
-    this.parts.send({ type: 'speech-started', itemId, milliseconds: this.#milliseconds(from) });
+    const audio_start_ms = this.#milliseconds(from);
+    this.parts.send({ type: 'input_audio_buffer.speech_started', audio_start_ms, item_id: itemId });
     if (turnDetection?.interruptResponse && this.#active) this.#cancel('turn_detected');
   }
 
@@ -244,7 +246,8 @@ export class Session {
     const turn = this.#turn;
     if (!turn) return;
     this.#turn = undefined;
-    this.parts.send({ type: 'speech-stopped', itemId: turn.itemId, milliseconds: this.#milliseconds(position) });
+    const audio_end_ms = this.#milliseconds(position);
+    this.parts.send({ type: 'input_audio_buffer.speech_stopped', audio_end_ms, item_id: turn.itemId });
     const early = this.#early?.heard;
     this.#early = undefined;
     const samples = this.#buffer.slice(turn.from, position);
@@ -294,16 +297,16 @@ export class Session {
     const part: ItemPart = { type: 'audio', transcript: undefined };
     const item: MessageItem = { type: 'message', id, role: 'user', status: 'completed', parts: [part] };
     const previous = this.#conversation.add(item);
-    this.parts.send({ type: 'buffer-committed', itemId: id, previous });
+    this.parts.send({ type: 'input_audio_buffer.committed', previous_item_id: previous, item_id: id });
     this.#added(item, previous);
     this.#transcribe(item, [audio]);
     return item;
   }
 
   #added(item: Item, previous: string | null): void {
-    this.parts.send({ type: 'item-added', item, previous });
-    this.parts.send({ type: 'item-done', item, previous });
-    for (const itemId of this.#conversation.trim()) this.parts.send({ type: 'item-deleted', itemId });
+    for (const type of ['conversation.item.added', 'conversation.item.done'] as const)
+      this.parts.send({ type, previous_item_id: previous, item });
+    for (const item_id of this.#conversation.trim()) this.parts.send({ type: 'conversation.item.deleted', item_id });
   }
 
   #create(sent: NewItem, after: string | undefined): void {
@@ -362,11 +365,11 @@ export class Session {
     const { send } = this.parts;
     const { index, early, listening } = audio;
     const part = item.parts[index];
-    const place = { itemId: item.id, contentIndex: index };
+    const place = { item_id: item.id, content_index: index };
     const settings = this.#settings;
     const tells = settings.transcription !== null && item.role === 'user';
     const tell = (delta: string): void => {
-      if (tells) send({ type: 'transcript-delta', ...place, delta });
+      if (tells) send({ type: `${transcription}.delta`, ...place, delta });
     };
     try {
       // One that failed is tried again.
@@ -377,14 +380,16 @@ export class Session {
       const heard = known ?? (await listening.transcribe(file, settings, tell, this.#closed.signal));
       listening.end();
       if (part?.type === 'audio') part.transcript = heard.transcript;
-      if (tells) send({ type: 'transcript-done', ...place, ...heard });
+      const { transcript, seconds } = heard;
+      const usage = { type: 'duration', seconds };
+      if (tells) send({ type: `${transcription}.completed`, ...place, transcript, usage });
     } catch (thrown) {
       listening.end(thrown);
       if (part?.type === 'audio') part.transcript = '';
       if (this.#closed.signal.aborted) return;
       const error = asAppError(thrown);
-      if (tells) send({ type: 'transcript-failed', ...place, error });
-      else send({ type: 'error', error, eventId: undefined });
+      if (tells) send({ type: `${transcription}.failed`, ...place, error });
+      else send({ type: 'error', error, about: undefined });
     } finally {
       audio.release?.();
     }
