@@ -23,7 +23,7 @@ function* readResponses(input: unknown): Sliced<readonly Message[]> {
   let ids = 0;
   const newId = (prefix: string) => `${prefix}${++ids}`;
   const { items } = yield* readInput({ input }, { newId, storedItem: () => undefined });
-  return (yield* readConversation(items, [], blind())).messages;
+  return (yield* readConversation(items, { offered: [], attachments: blind(), sources: [] })).messages;
 }
 
 const decoders: Record<string, (messages: unknown) => Sliced<readonly Message[]>> = {

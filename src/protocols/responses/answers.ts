@@ -6,7 +6,8 @@ const logprobs = a.list(a.object({ ...tokenChoice, top_logprobs: a.list(a.object
 
 const status = a.words('in_progress', 'completed', 'incomplete');
 const summary = a.object({ type: a.words('summary_text'), text: a.text });
-const part = a.object({ type: a.words('output_text'), text: a.text, annotations: a.list(a.anything), logprobs });
+const annotation = a.object({ type: a.words('url_citation'), ...a.citedUrl });
+const part = a.object({ type: a.words('output_text'), text: a.text, annotations: a.list(annotation), logprobs });
 
 const call = { id: a.text, status, call_id: a.text, name: a.text, 'namespace?': a.text };
 const compaction = a.object({ id: a.text, type: a.words('compaction'), encrypted_content: a.text });
@@ -23,6 +24,17 @@ const item = a.named(
     a.object({ ...call, type: a.words('function_call'), arguments: a.text }),
     a.object({ ...call, type: a.words('custom_tool_call'), input: a.text }),
     compaction,
+    a.object({
+      id: a.text,
+      type: a.words('web_search_call'),
+      status: a.words('in_progress', 'completed', 'failed', 'incomplete'),
+      action: a.object({
+        type: a.words('search'),
+        query: a.text,
+        queries: a.list(a.text),
+        'sources?': a.list(a.object({ type: a.words('url'), url: a.text })),
+      }),
+    }),
   ),
 );
 
@@ -98,6 +110,8 @@ const events = a.either(
   event({ ...place, name: a.text, arguments: a.text }, 'response.function_call_arguments.done'),
   event({ ...place, input: a.text }, 'response.custom_tool_call_input.done'),
   event(place, 'response.compaction.compacting'),
+  event({ ...inMessage, annotation_index: a.count, annotation }, 'response.output_text.annotation.added'),
+  event(place, ...['in_progress', 'searching', 'completed'].map((state) => `response.web_search_call.${state}`)),
 );
 
 const wholeOrStream = a.oneOf(a.json(response), a.events(events));

@@ -18,7 +18,7 @@ function read(input: unknown, offered: readonly OfferedTool[] = [], attachments 
     return `${prefix}${ids}`;
   };
   const found = atOnce(readInput({ input }, { newId, storedItem: (id) => (id === stored.id ? stored : undefined) }));
-  return { ...found, ...atOnce(readConversation(found.items, offered, attachments)) };
+  return { ...found, ...atOnce(readConversation(found.items, { offered, attachments, sources: [] })) };
 }
 
 const user = (words: string): Message => ({ role: 'user', content: text(words) });

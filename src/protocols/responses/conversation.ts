@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { joinUserTurns, summaryMessage } from '../../chat/compaction-plan.ts';
 import { type Content, joinContent, type Message, type ToolCallRecord, text, wordsOf } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
+import type { Source } from '../../core/server-tools.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { StoredItem } from '../../store/responses.ts';
@@ -10,6 +11,7 @@ import { type Attachments, dataUrlKind } from '../media.ts';
 import { unsealText } from '../sealed-text.ts';
 import { readCompactionItem } from './compaction.ts';
 import { customArguments, knownName, type OfferedTool } from './tools.ts';
+import { readSearchCall } from './web-search.ts';
 
 /** An item of the request, and its path for error messages. */
 export interface InputItem {
@@ -24,10 +26,16 @@ interface Turn {
   readonly calls: ToolCallRecord[];
 }
 
+interface Reading {
+  readonly offered: readonly OfferedTool[];
+  readonly attachments: Attachments;
+  /** The pages of earlier searches, in order. */
+  readonly sources: Source[];
+}
+
 export function* readConversation(
   items: readonly InputItem[],
-  offered: readonly OfferedTool[],
-  attachments: Attachments,
+  { offered, attachments, sources }: Reading,
 ): Sliced<{ readonly messages: readonly Message[]; readonly skipped: readonly string[] }> {
   const messages: Message[] = [];
   // Items of unknown types, by place and type.
@@ -88,6 +96,17 @@ export function* readConversation(
         if (summary === null) break;
         add(summaryMessage(summary));
         summarised = messages.length;
+        break;
+      }
+      case 'web_search_call': {
+        const search = readSearchCall(item, at, sources);
+        if (!search) {
+          skipped.push(`${at} (${item.type})`);
+          break;
+        }
+        const { id } = item;
+        assistant().calls.push({ id, name: 'web_search', json: search.json });
+        add({ role: 'tool', content: text(search.result), callId: id, toolName: 'web_search' });
         break;
       }
       default:

@@ -143,8 +143,10 @@ describe('decode: tools', () => {
     expect(response.tools).toEqual([look, { ...bare, description: null, parameters: null, strict: true }]);
   });
 
-  test('built-in tools are skipped and named', () => {
-    const { request: chat, response, notices } = decoded({ tools: [{ type: 'web_search' }, bare, { type: 'mcp' }] });
+  test('built-in tools, and a search without access to the web, are skipped and named', () => {
+    const search = { type: 'web_search', external_web_access: false };
+    const { request: chat, response, notices } = decoded({ tools: [search, bare, { type: 'mcp' }] });
+    expect(chat.hosted).toBeUndefined();
     expect(chat.conversation.tools.map(({ name }) => name)).toEqual(['wait']);
     expect([response.tools.length, notices.ignored]).toEqual([1, ['tools (web_search)', 'tools (mcp)']]);
   });

@@ -1,6 +1,7 @@
 import { text } from '../../chat/messages.ts';
 import type { ChatRequest, CompactionRequest, OutputFormat } from '../../chat/request.ts';
 import type { GenerationControls } from '../../core/request.ts';
+import type { Source } from '../../core/server-tools.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { OwnResponses, StoredItem } from '../../store/responses.ts';
@@ -14,6 +15,7 @@ import { withoutCompacted } from './compaction.ts';
 import { type InputItem, readConversation } from './conversation.ts';
 import { type CreateFields, createFields } from './fields.ts';
 import { chooseTools, readTools } from './tools.ts';
+import { hostedSearch } from './web-search.ts';
 
 export interface DecodeParts extends DialectParts {
   /** Of the client that sends the request. */
@@ -30,11 +32,13 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
   const context = previous ? [...previous.context, ...previous.input, ...previous.output] : [];
   const sent = yield* readInput(fields, { newId: parts.newId, storedItem: (id) => parts.store.item(id) });
   const toolbox = readTools(fields);
-  const { offered, choice, echo: toolChoice } = chooseTools(fields, toolbox.offered);
+  const { offered, choice, echo: toolChoice, searches } = chooseTools(fields, toolbox.offered, toolbox.searches);
+  const search = searches ? hostedSearch(fields.tools, fields.max_tool_calls) : undefined;
+  const sources: Source[] = [];
   const attachments = new Attachments(parts.text.state(), { addresses: true });
   const earlier = context.map((item): InputItem => ({ item, at: 'previous_response_id' }));
   const items = withoutCompacted([...earlier, ...sent.items]);
-  const { messages, skipped } = yield* readConversation(items, offered, attachments);
+  const { messages, skipped } = yield* readConversation(items, { offered, attachments, sources });
   const compaction = decodeCompaction(fields, sent.compactsNow);
   if (messages.length === 0) throw f.wrong('input', 'a string or items that say something');
 
@@ -57,6 +61,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
     reasoning: { effort, separate: fields.encapsulate_thinking },
     templateVariables: fields.chat_template_kwargs ?? {},
     memory: fields.memory,
+    ...(search && { hosted: { search, sources, itemized: true } }),
     controls: { ...controls, reasoning: budget ?? controls.reasoning },
     ...(compaction && { compaction }),
   };
@@ -106,6 +111,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
     stream: fields.stream,
     genkey: fields.genkey,
     withLogprobs,
+    withSearchSources: include.includes('web_search_call.action.sources'),
     withEncryptedReasoning: include.includes('reasoning.encrypted_content'),
     notices: {
       ...notices,

@@ -45,7 +45,14 @@ function session(output: Partial<OutputParts> = {}, own: Partial<ResponseObject>
   const { newId } = dialectParts();
   return {
     response: { ...response, ...own },
-    output: { newId, offered: [], withLogprobs: false, withEncryptedReasoning: false, ...output },
+    output: {
+      newId,
+      offered: [],
+      withLogprobs: false,
+      withEncryptedReasoning: false,
+      withSearchSources: true,
+      ...output,
+    },
     now: () => 1_700_000_003_900,
     keep: (response) => response,
   };

@@ -115,7 +115,26 @@ const createProofs: Readonly<Record<string, Proof>> = {
     asks: request({ toolChoice: { type: expect.not.stringMatching('auto') } }),
   },
   parallel_tool_calls: { send: { parallel_tool_calls: false }, asks: request({ parallelToolCalls: false }) },
-  max_tool_calls: { send: { max_tool_calls: 3 } },
+  'tools[]: web_search': {
+    send: {
+      tools: [
+        {
+          type: 'web_search_preview',
+          filters: { allowed_domains: ['a.example'] },
+          search_context_size: 'low',
+          user_location: { type: 'approximate', country: 'IT' },
+        },
+      ],
+    },
+    asks: request({
+      hosted: { search: { allowedDomains: ['a.example'], passageCharacters: 300, location: 'IT' }, itemized: true },
+    }),
+  },
+  max_tool_calls: {
+    beside: { tools: [{ type: 'web_search' }] },
+    send: { max_tool_calls: 3 },
+    asks: request({ hosted: { search: { maxUses: 3 } } }),
+  },
   'text.format': { send: { text: { format } }, asks: request({ output: { type: 'schema', schema } }) },
   'text.verbosity': { send: { text: { verbosity: 'low' } } },
   'reasoning.effort': { send: { reasoning }, asks: request(low) },

@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { asControls, loadedModel, readEffort, readGenkey, readStop } from '../controls/table.ts';
 import * as f from '../fields.ts';
+import { citationNote, searchNote } from '../hosted-tools.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
 import { readContextManagement } from './compaction.ts';
 
@@ -16,7 +17,7 @@ export const createFields = {
   model: loadedModel,
   input: f.approximated(
     f.described({ anyOf: [f.textSchema, f.objectsSchema] }, f.anyValue),
-    'Text, or messages, function calls and results, custom tool calls and results, reasoning and item references. ' +
+    'Text, or messages, function calls and results, custom tool calls and results, web searches, reasoning and item references. ' +
       'Other items, and references to items that are not stored, are ignored (x-parley-ignored).',
   ),
   ...f.places({
@@ -57,14 +58,20 @@ export const createFields = {
   tools: f.approximated(
     f.orElse(f.described(f.objectsSchema, f.readList), []),
     'Functions, custom tools (their grammar is in the prompt, and not enforced) and namespaces of both. ' +
-      `Built-in tools such as web_search are ignored (x-parley-ignored). ${loosenedNote}`,
+      `Built-in tools other than web_search are ignored (x-parley-ignored). ${loosenedNote}`,
   ),
+  ...f.places({
+    'tools[]: web_search': f.aside(
+      'approximated',
+      `Also web_search_preview. ${searchNote} filters, search_context_size (low: 300 characters of each page) and user_location are read. With external_web_access: false it is ignored. ${citationNote} Indices count Unicode characters.`,
+    ),
+  }),
   tool_choice: f.approximated(
     f.described({ type: ['string', 'object'] }, f.anyValue),
-    'Words, a function or custom tool, and allowed_tools; a built-in tool cannot be forced and is refused.',
+    'Words, a function, custom tool or web_search, and allowed_tools; another built-in tool cannot be forced and is refused.',
   ),
   parallel_tool_calls: f.honoured(f.orElse(f.readFlag, true)),
-  max_tool_calls: f.returnedField(optionalInteger, 'Only for built-in tools; returned.'),
+  max_tool_calls: f.honoured(optionalInteger, 'The most web searches of a reply; returned.'),
   text: f.group({
     format: f.honoured(f.optionalObject, 'Enforced by a grammar, with strict or without.'),
     verbosity: f.returnedField(f.optionalText, 'Returned.'),
@@ -76,7 +83,7 @@ export const createFields = {
   }),
   include: f.approximated(
     f.orElse(readIncludes, []),
-    'message.output_text.logprobs and reasoning.encrypted_content (base64, not encrypted); others are ignored.',
+    'message.output_text.logprobs, web_search_call.action.sources and reasoning.encrypted_content (base64, not encrypted); others are ignored.',
   ),
   truncation: f.honoured(
     f.optional(f.word('disabled', 'auto')),

@@ -1,11 +1,14 @@
 import { type FinishReason, type GenerationEvent, type TokenLogprob, unreachable } from '../../core/events.ts';
 import { tryParseJson } from '../../core/json.ts';
+import type { ServerCall, ServerOutcome, ServerToolStep } from '../../core/server-tools.ts';
 import { namedFrame } from '../../http/sse.ts';
 import type { StoredItem } from '../../store/responses.ts';
+import { urlCitation } from '../hosted-tools.ts';
 import { alignedLogprobs } from '../logprob-alignment.ts';
 import { sealText } from '../sealed-text.ts';
 import { sealSummary } from './compaction.ts';
 import { customInput, type OfferedTool } from './tools.ts';
+import { finishedSearch, searchItem } from './web-search.ts';
 
 /** The object that clients get; the keys that the request decides are not listed here. */
 export interface ResponseObject extends Readonly<Record<string, unknown>> {
@@ -28,6 +31,7 @@ const itemKinds = {
   },
   function_call: { text: 'response.function_call_arguments', place: {}, part: undefined },
   custom_tool_call: { text: 'response.custom_tool_call_input', place: {}, part: undefined },
+  web_search_call: { text: 'response.web_search_call', place: {}, part: undefined },
 };
 
 type ItemKind = keyof typeof itemKinds;
@@ -36,6 +40,7 @@ type ItemKind = keyof typeof itemKinds;
 type Change =
   | { readonly type: 'opened'; readonly kind: ItemKind; readonly item: StoredItem }
   | { readonly type: 'grown'; readonly delta: string; readonly logprobs: readonly object[] }
+  | { readonly type: 'annotated'; readonly index: number; readonly annotation: object }
   | { readonly type: 'closed'; readonly item: StoredItem }
   /** The item with the summary of the conversation, which has no deltas. */
   | { readonly type: 'compacting' | 'compacted'; readonly item: StoredItem };
@@ -45,6 +50,7 @@ export interface OutputParts {
   readonly offered: readonly OfferedTool[];
   readonly withLogprobs: boolean;
   readonly withEncryptedReasoning: boolean;
+  readonly withSearchSources: boolean;
 }
 
 interface OpenItem {
@@ -52,6 +58,8 @@ interface OpenItem {
   readonly first: StoredItem;
   content: string;
   readonly logprobs: object[];
+  readonly annotations: object[];
+  outcome?: ServerOutcome;
 }
 
 type GenerationPart = Exclude<GenerationEvent, { readonly type: 'start' | 'finish' | 'error' | 'warning' }>;
@@ -67,6 +75,8 @@ export class OutputItems {
   #open: OpenItem | undefined;
   #compaction: StoredItem | undefined;
   readonly #spoken = alignedLogprobs();
+  /** Searches that run at the same time: their items come one after the other. */
+  readonly #searches: ServerCall[] = [];
 
   constructor(parts: OutputParts) {
     this.#parts = parts;
@@ -75,6 +85,7 @@ export class OutputItems {
   read(event: GenerationPart): readonly Change[] {
     switch (event.type) {
       case 'server-tool':
+        return this.#serverTool(event.step);
       case 'prompt-logprobs':
         return nothing;
       case 'compacting':
@@ -103,7 +114,7 @@ export class OutputItems {
     const whole = reason === 'stop' || reason === 'tool-calls';
     const status = whole ? 'completed' : 'incomplete';
     const closed = this.#close(status);
-    const answered = this.items.some(({ type }) => type !== 'reasoning');
+    const answered = this.items.some(({ type }) => type !== 'reasoning' && type !== 'web_search_call');
     if (answered || (!whole && this.items.length > 0) || reason === 'error') return closed;
     return [...closed, ...this.#begin(this.#opened('message')), ...this.#close(status)];
   }
@@ -120,6 +131,35 @@ export class OutputItems {
     const item = { ...(this.#compaction as StoredItem), encrypted_content: sealed };
     this.items.push(item);
     return [...opened, { type: 'compacted', item }];
+  }
+
+  #serverTool(step: ServerToolStep): readonly Change[] {
+    switch (step.type) {
+      case 'call':
+        this.#searches.push(step.call);
+        return this.#searches.length === 1 ? this.#beginSearch() : nothing;
+      case 'outcome': {
+        if (this.#open?.kind === 'web_search_call') this.#open.outcome = step.outcome;
+        this.#searches.shift();
+        return [...this.#close('completed'), ...this.#beginSearch()];
+      }
+      case 'citation': {
+        if (this.#open?.kind !== 'message') return nothing;
+        const { content, annotations } = this.#open;
+        const end = content.length - step.back;
+        const cited = urlCitation(content, { source: step.source, start: end - step.length, end });
+        const annotation = { type: 'url_citation', ...cited };
+        annotations.push(annotation);
+        return [{ type: 'annotated', index: annotations.length - 1, annotation }];
+      }
+      default:
+        return nothing;
+    }
+  }
+
+  #beginSearch(): readonly Change[] {
+    const [call] = this.#searches;
+    return call ? this.#begin(openItem(searchItem(this.#parts.newId('ws_'), call))) : nothing;
   }
 
   #grow(kind: 'reasoning' | 'message', delta: string, logprobs: readonly object[]): readonly Change[] {
@@ -175,24 +215,28 @@ export class OutputItems {
     });
   }
 
-  #closed({ kind, first, content, logprobs }: OpenItem, status: string): StoredItem {
+  #closed({ kind, first, content, logprobs, annotations, outcome }: OpenItem, status: string): StoredItem {
     switch (kind) {
       case 'reasoning': {
         const seal = this.#parts.withEncryptedReasoning ? { encrypted_content: sealText(content) } : {};
         return { ...first, summary: [{ type: 'summary_text', text: content }], ...seal };
       }
       case 'message':
-        return { ...first, status, content: [{ type: 'output_text', text: content, annotations: [], logprobs }] };
+        return { ...first, status, content: [{ type: 'output_text', text: content, annotations, logprobs }] };
       case 'function_call':
         return { ...first, status, arguments: content };
       case 'custom_tool_call':
         return { ...first, status, input: customInput(content) ?? content };
+      case 'web_search_call':
+        return outcome
+          ? finishedSearch(first, outcome, this.#parts.withSearchSources)
+          : { ...first, status: 'incomplete' };
     }
   }
 }
 
 function openItem(first: StoredItem & { readonly type: ItemKind }): OpenItem {
-  return { kind: first.type, first, content: '', logprobs: [] };
+  return { kind: first.type, first, content: '', logprobs: [], annotations: [] };
 }
 
 function encodeLogprob(token: TokenLogprob): object {
@@ -237,6 +281,10 @@ export class Frames {
         const text = `${this.#beforeDelta}${JSON.stringify(delta)}${this.#afterDelta}${figures}`;
         return `${text},"sequence_number":${number}}\n\n`;
       }
+      case 'annotated': {
+        const { index, annotation } = change;
+        return this.#placed(`${itemKinds.message.text}.annotation.added`, { annotation_index: index, annotation });
+      }
       case 'closed':
         return this.#closed(change.item);
       case 'compacting': {
@@ -260,15 +308,23 @@ export class Frames {
     this.#beforeDelta = `event: ${name}\ndata: ${JSON.stringify({ type: name, ...this.#place }).slice(0, -1)},"delta":`;
     this.#afterDelta = kind === 'message' ? ',"logprobs":' : '';
     const added = this.#frame('response.output_item.added', { output_index: this.#index, item });
+    if (kind === 'web_search_call') {
+      return added + this.#placed(`${text}.in_progress`, {}) + this.#placed(`${text}.searching`, {});
+    }
     return part ? added + this.#placed(`${part.name}.added`, { part: part.empty }) : added;
   }
 
   #closed(item: StoredItem): string {
     const { text: name, part } = itemKinds[this.#kind];
     const { done, part: closed } = contentOf(this.#kind, item);
+    const closing = this.#frame.bind(this, 'response.output_item.done');
+    if (this.#kind === 'web_search_call') {
+      const completed = item.status === 'completed' ? this.#placed(`${name}.completed`, {}) : '';
+      return completed + closing({ output_index: this.#index, item });
+    }
     const whole =
       this.#placed(`${name}.done`, done) + (part ? this.#placed(`${part.name}.done`, { part: closed }) : '');
-    return whole + this.#frame('response.output_item.done', { output_index: this.#index, item });
+    return whole + closing({ output_index: this.#index, item });
   }
 
   #placed(name: string, fields: object): string {
@@ -302,6 +358,8 @@ function contentOf(kind: ItemKind, item: StoredItem) {
       const { input } = item;
       return { done: { input }, text: String(input), empty: { ...item, status, input: '' } };
     }
+    case 'web_search_call':
+      return { done: {}, text: '', empty: { ...item, status } };
   }
 }
 

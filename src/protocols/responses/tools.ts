@@ -6,6 +6,7 @@ import type { JsonObject } from '../../http/body.ts';
 import * as f from '../fields.ts';
 import { checkToolNames, freeText, noParameters } from '../tools.ts';
 import type { CreateFields } from './fields.ts';
+import { isSearchType, readSearchTool } from './web-search.ts';
 
 /** A tool that is offered to the model, and how its calls are sent to the client. */
 export interface OfferedTool {
@@ -28,11 +29,13 @@ export function readTools({ tools }: Pick<CreateFields, 'tools'>) {
     names.push(known);
     offered.set(known, { kind, name, namespace, tool: { ...tool, name: known } });
   }
-  checkToolNames(names, 'tools');
+  const searches = tools.filter((tool) => f.isObject(tool) && readSearchTool(tool, 'tools'));
+  checkToolNames([...names, ...(searches.length > 0 ? ['web_search'] : [])], 'tools');
   return {
     offered: [...offered.values()],
-    /** The function tools as the response object shows them. */
-    echo: sent.flatMap(({ echo }) => echo ?? []),
+    /** The function and search tools as the response object shows them. */
+    echo: [...sent.flatMap(({ echo }) => echo ?? []), ...searches.map((tool) => tool as object)],
+    searches: searches.length > 0,
     /** Types of tools that this server does not have. Agents always send them, so they are not an error. */
     skipped: [...skipped],
   };
@@ -41,6 +44,7 @@ export function readTools({ tools }: Pick<CreateFields, 'tools'>) {
 function readTool(sent: unknown, at: string, namespace: string | undefined, skipped: Set<string>): readonly SentTool[] {
   if (!f.isObject(sent)) throw f.wrong(at, 'an object');
   const { type } = sent;
+  if (readSearchTool(sent, at)) return [];
   if (type !== 'function' && type !== 'custom' && type !== 'namespace') {
     skipped.add(f.readAt(sent, 'type', at, f.readText));
     return [];
@@ -91,24 +95,37 @@ const readMode = f.word('auto', 'none', 'required');
 export function chooseTools(
   { tool_choice: wanted }: Pick<CreateFields, 'tool_choice'>,
   offered: readonly OfferedTool[],
-): { readonly offered: readonly OfferedTool[]; readonly choice: ToolChoice; readonly echo: unknown } {
+  searches: boolean,
+): {
+  readonly offered: readonly OfferedTool[];
+  readonly choice: ToolChoice;
+  readonly echo: unknown;
+  readonly searches?: boolean;
+} {
   const path = 'tool_choice';
-  if (f.isAbsent(wanted)) return { offered, choice: { type: 'auto' }, echo: 'auto' };
+  if (f.isAbsent(wanted)) return { offered, choice: { type: 'auto' }, echo: 'auto', searches };
   if (typeof wanted === 'string') {
     const type = readMode(wanted, path);
-    return { offered, choice: { type }, echo: type };
+    return { offered, choice: { type }, echo: type, searches };
   }
   if (!f.isObject(wanted)) throw f.wrong(path, 'a string or an object');
   if (wanted.type === 'allowed_tools') {
     const type = f.readAt(wanted, 'mode', path, f.optional(readMode)) ?? 'auto';
     const left = allowed(wanted, offered);
     // A request that allows none of its tools is not the same as one without tools.
-    return { offered: left, choice: { type: left.length === 0 && type === 'auto' ? 'none' : type }, echo: wanted };
+    const named = f.readAt(wanted, 'tools', path, f.optionalList) ?? [];
+    const allowsSearch = searches && named.some((tool) => f.isObject(tool) && isSearchType(tool.type));
+    const isEmpty = left.length === 0 && !allowsSearch;
+    const choice = { type: isEmpty && type === 'auto' ? ('none' as const) : type };
+    return { offered: left, choice, echo: wanted, searches: allowsSearch };
   }
   if (wanted.type === 'function' || wanted.type === 'custom') {
-    return { offered, choice: { type: 'named', name: knownName(offered, wanted, path) }, echo: wanted };
+    return { offered, choice: { type: 'named', name: knownName(offered, wanted, path) }, echo: wanted, searches };
   }
-  const instead = 'this server has no built-in tools, so that only a function or a custom tool can be forced';
+  if (searches && isSearchType(wanted.type)) {
+    return { offered, choice: { type: 'named', name: 'web_search' }, echo: wanted, searches };
+  }
+  const instead = 'only a function, a custom tool or a web search of the request can be forced';
   throw new AppError('unsupported', { feature: path, instead });
 }
 

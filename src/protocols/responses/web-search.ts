@@ -1,0 +1,66 @@
+import type { HostedTools } from '../../chat/server-tools/hosted.ts';
+import { outcomeText, sourcesOf } from '../../chat/server-tools/web-tools.ts';
+import type { ServerCall, ServerOutcome, Source } from '../../core/server-tools.ts';
+import type { JsonObject } from '../../http/body.ts';
+import type { StoredItem } from '../../store/responses.ts';
+import * as f from '../fields.ts';
+import { contextSizeOf, domainLists, readContextSize, userLocation } from '../hosted-tools.ts';
+
+/** `web_search` and its earlier names. */
+export function isSearchType(type: unknown): boolean {
+  return typeof type === 'string' && /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/.test(type);
+}
+
+/** Undefined for another tool, and for a search without access to the web: agents send that by default. */
+export function readSearchTool(sent: JsonObject, at: string): HostedTools['search'] | undefined {
+  if (!isSearchType(sent.type) || f.readAt(sent, 'external_web_access', at, f.optionalFlag) === false) return undefined;
+  const filters = f.readAt(sent, 'filters', at, f.optionalObject) ?? {};
+  const location = f.readAt(sent, 'user_location', at, f.optionalObject);
+  return {
+    field: `${at} (${String(sent.type)})`,
+    ...domainLists(filters, `${at}.filters`),
+    ...contextSizeOf(f.readAt(sent, 'search_context_size', at, readContextSize)),
+    ...userLocation(location, `${at}.user_location`),
+  };
+}
+
+/** The search tool of a request, with the limit of its calls. */
+export function hostedSearch(tools: readonly unknown[], maxToolCalls: number | undefined): HostedTools['search'] {
+  for (const [index, tool] of tools.entries()) {
+    const search = f.isObject(tool) ? readSearchTool(tool, `tools[${index}]`) : undefined;
+    if (search) return { ...search, ...(maxToolCalls !== undefined && { maxUses: Math.max(0, maxToolCalls) }) };
+  }
+  return undefined;
+}
+
+const readUrls = f.optional(f.listOf(f.readObject));
+
+/** A search that comes back: its query, and the result as far as the item has it. Undefined for an item without a query. */
+export function readSearchCall({ action, status }: StoredItem, at: string, sources: Source[]) {
+  if (!f.isObject(action)) return undefined;
+  const [first] = Array.isArray(action.queries) ? action.queries : [];
+  const query: unknown = action.query ?? first;
+  if (typeof query !== 'string') return undefined;
+  const pages = (f.readAt(action, 'sources', `${at}.action`, readUrls) ?? []).map(({ url }): Source => {
+    return { url: String(url), title: '', text: '' };
+  });
+  const number = sources.length + 1;
+  sources.push(...pages);
+  const failed: ServerOutcome = { type: 'error', code: 'unavailable', reason: '' };
+  const outcome: ServerOutcome = status === 'failed' ? failed : { type: 'sources', sources: pages };
+  const isKept = pages.length > 0 || status === 'failed';
+  const result = isKept ? outcomeText(outcome, number) : 'The results are not part of the conversation any more.';
+  return { json: JSON.stringify({ query }), result };
+}
+
+/** The item of a search that runs. */
+export function searchItem(id: string, { input }: ServerCall): StoredItem & { readonly type: 'web_search_call' } {
+  const query = String(input.query ?? '');
+  return { id, type: 'web_search_call', status: 'in_progress', action: { type: 'search', query, queries: [query] } };
+}
+
+export function finishedSearch(item: StoredItem, outcome: ServerOutcome, withSources: boolean): StoredItem {
+  const urls = sourcesOf(outcome).map(({ url }) => ({ type: 'url', url }));
+  const action = { ...(item.action as object), ...(withSources && { sources: urls }) };
+  return { ...item, status: outcome.type === 'error' ? 'failed' : 'completed', action };
+}
