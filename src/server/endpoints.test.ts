@@ -7,10 +7,12 @@ import { builtApp } from './testing/built-app.ts';
 
 const source = fileURLToPath(new URL('..', import.meta.url));
 
-/** Product files, but for the client of other servers, which have the same paths. */
+/** Product files, but for the clients of other servers, which have the same paths. */
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .map((name) => name.replaceAll('\\', '/'))
-  .filter((name) => name.endsWith('.ts') && !/\.test\.ts$|\/testing\/|^engines\/remote\//.test(name));
+  .filter(
+    (name) => name.endsWith('.ts') && !/\.test\.ts$|\/testing\/|^engines\/remote\/|^agents\/running-server/.test(name),
+  );
 
 test('endpoints: a path is named in one file, and in the file with the schemas of its answers', async () => {
   const { endpoints, modelEndpoints } = await builtApp();

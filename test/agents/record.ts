@@ -12,7 +12,7 @@ interface RecordedRequest {
   readonly unchanged?: readonly string[];
 }
 
-const recordings = new URL('../fixtures/agents/', import.meta.url);
+const recordings = new URL('./recordings/', import.meta.url);
 
 /** The requests of an agent in one session, as `PARLEY_TEST_RECORD=1 npm run test:agents` wrote them. */
 export function recordedRequests(agent: string): readonly Omit<RecordedRequest, 'unchanged'>[] {
