@@ -14,5 +14,11 @@ const paths = process.argv.slice(2);
 const projects = ['unit', 'engines', 'native', 'live', 'hangs', 'alone'].map((name) => `--project=${name}`);
 console.log('\n== Tests');
 const vitest = fileURLToPath(new URL('node_modules/vitest/vitest.mjs', root));
-const { status } = spawnSync(process.execPath, [vitest, 'run', ...projects, ...paths], { cwd: root, stdio: 'inherit' });
+// Node reads these certificates in each process of tests. Those that need them have them by the other name (test/npm-environment.ts).
+const { NODE_EXTRA_CA_CERTS: certificates, ...environment } = process.env;
+const { status } = spawnSync(process.execPath, [vitest, 'run', ...projects, ...paths], {
+  cwd: root,
+  env: { ...environment, ...(certificates && { PARLEY_TEST_CERTIFICATES: certificates }) },
+  stdio: 'inherit',
+});
 process.exit(status ?? 1);

@@ -43,8 +43,8 @@ beforeAll(async () => {
 
 async function registryAnswers(): Promise<boolean> {
   try {
-    const { stdout } = await npm(['config', 'get', 'registry'], project);
-    return (await fetch(new URL('koffi', stdout.trim()), { signal: AbortSignal.timeout(10_000) })).ok;
+    await npm(['view', 'koffi', 'name', '--fetch-timeout=10000', '--fetch-retries=0'], project);
+    return true;
   } catch {
     return false;
   }
