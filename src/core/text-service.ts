@@ -93,6 +93,8 @@ export interface Performance {
   readonly threads?: ThreadUse | undefined;
   /** Snapshots in memory; missing where there are none. */
   readonly snapshots?: SnapshotFigures | undefined;
+  /** Missing where sequences share no cells. */
+  readonly pool?: PoolFigures | undefined;
 }
 
 /** A queue slot for several generations in a row, without other requests in between. */
@@ -189,6 +191,7 @@ export interface TextEngine {
   threads?(): ThreadUse | undefined;
   /** Snapshots in memory. */
   snapshots?(): SnapshotFigures | undefined;
+  cellPool?(): PoolFigures | undefined;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
   /** Each token by itself, special ones included. */
   pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]>;
@@ -221,6 +224,8 @@ export interface StatesReport {
 /** State of the prompt cache, and recent misses. */
 export interface CacheReport {
   readonly slots: readonly SlotFigures[];
+  /** Only where the slots share their cells. */
+  readonly pool?: PoolFigures;
   readonly memory: SnapshotFigures | null;
   readonly disk: SnapshotFigures | null;
   /** The newest last. */
@@ -233,6 +238,9 @@ interface SlotFigures {
   /** Only for models whose memory cannot be cut at any token. */
   readonly checkpoints?: { readonly count: number; readonly bytes: number };
 }
+
+/** The cells that sequences share: those in use, all of them, and how many prompts wait for some. */
+export type PoolFigures = Readonly<Record<'cells' | 'capacity' | 'waiting', number>>;
 
 export interface SnapshotFigures {
   readonly snapshots: number;

@@ -197,7 +197,12 @@ export function fitOf(
   const contextSize = trainedContext > 0 ? contextSizeFor(options, trainedContext) : options.contextSize;
   const needBytes = memoryNeed(shape, contextSize, options.sequences);
   const { sequences } = options;
-  const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, { ...usualMemory, contextSize, sequences });
+  const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, {
+    ...usualMemory,
+    contextSize,
+    sequences,
+    shared: sequences > 1,
+  });
   const layers = layersThatFit({
     modelBytes: weightBytes - (shape.hostBytes ?? 0),
     cacheBytes,

@@ -4,7 +4,7 @@ import { byteSize } from '../core/readable.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
 import { besideModel, cardNeed } from '../engines/llama/card-placement.ts';
 import type { LlamaObserver } from '../engines/llama/host.ts';
-import { expectedContextSize, type ModelFile, memoryNeed } from '../engines/llama/load-options.ts';
+import { expectedContextSize, type ModelFile, memoryNeed, sharesCells } from '../engines/llama/load-options.ts';
 import { noTextEngine } from '../engines/none.ts';
 import { contextFact, LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
@@ -76,7 +76,13 @@ export async function prepareModel(config: ModelConfig, terminal: Terminal): Pro
     spec: {
       name,
       kind: 'text',
-      need: async () => (options ? memoryNeed(options.shape, contextSize, options.sequences, options) : 0),
+      need: async () =>
+        options
+          ? memoryNeed(options.shape, contextSize, options.sequences, {
+              ...options,
+              shared: sharesCells(options, false),
+            })
+          : 0,
       ...(options && { cardNeed: async () => cardNeed(options, await besideModel(options)) }),
       make: () => {
         const engine = make(known !== undefined);
@@ -109,7 +115,11 @@ function consoleObserver(
         actual: model.contextSize,
       });
       const kept = model.snapshotBytes > 0 ? [`up to ${byteSize(model.snapshotBytes)} for earlier chats`] : [];
-      log.done([model.description, context, place, `CPU build ${model.cpuVariant}`, ...kept]);
+      const shared =
+        model.pool === undefined
+          ? []
+          : [`KV cache of ${model.pool} tokens for ${settings.parallelrequests} requests together`];
+      log.done([model.description, context, ...shared, place, `CPU build ${model.cpuVariant}`, ...kept]);
       for (const note of model.notes) terminal.line(note);
       if (format.adapter.consoleLine) terminal.line(format.adapter.consoleLine);
     },

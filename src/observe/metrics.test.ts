@@ -122,6 +122,19 @@ test('metrics: has the snapshots in memory and their limit', async () => {
   );
 });
 
+test('metrics: has the cells of a shared KV cache and who waits for some', async () => {
+  const { performance, lines } = world();
+  expect((await lines()).filter((line) => line.startsWith('parley_kv_pool'))).toEqual([]);
+  performance.pool = { cells: 300, capacity: 1000, waiting: 1 };
+  expect(await lines()).toEqual(
+    expect.arrayContaining([
+      'parley_kv_pool_cells{kind="used"} 300',
+      'parley_kv_pool_cells{kind="limit"} 1000',
+      'parley_kv_pool_waiting 1',
+    ]),
+  );
+});
+
 test('metrics: with several models, each has its threads after a generation', async () => {
   const { metrics, performance, lines } = world([{ name: 'mini', state: 'ready' }]);
   performance.threads = { decode: 1, prefill: 2, changes: 3 };

@@ -3,7 +3,14 @@ import type { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { Performance, SnapshotFigures, StepTimes, TextService, ThreadUse } from '../core/text-service.ts';
+import type {
+  Performance,
+  PoolFigures,
+  SnapshotFigures,
+  StepTimes,
+  TextService,
+  ThreadUse,
+} from '../core/text-service.ts';
 import { countExchange, exchangeMetrics } from './exchange-metrics.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
 import {
@@ -91,13 +98,14 @@ export function createMetrics(parts: MetricsParts) {
     exchange: (record: ExchangeRecord) => countExchange(all.exchanges, record),
     /** The Prometheus text of this moment, with its content type; the queue is that of the given model. */
     async exposition(text: Pick<TextService, 'performance' | 'state'>) {
-      const { waiting, estimateSeconds, uptimeSeconds, steps, threads, snapshots } = text.performance();
+      const { waiting, estimateSeconds, uptimeSeconds, steps, threads, snapshots, pool } = text.performance();
       for (const count of counts.values()) count.update();
       // With several models, each has its figures after its last generation.
       if (!parts.models) {
         setSteps(all.own, {}, steps);
         setThreads(all.own, {}, threads);
         setSnapshots(all.own, {}, snapshots);
+        setPool(all.own, {}, pool);
       }
       all.llama.deferred.set({}, waiting);
       all.own.estimate.set({}, estimateSeconds);
@@ -190,6 +198,7 @@ class ModelCount {
     setSteps(own, labels, performance.steps);
     setThreads(own, labels, performance.threads);
     setSnapshots(own, labels, performance.snapshots);
+    setPool(own, labels, performance.pool);
     own.requests.inc({ ...labels, outcome: event.reason });
     own.promptDuration.observe(labels, (timings.initMs + timings.promptMs) / 1000);
     own.duration.observe(labels, (timings.initMs + timings.promptMs + timings.generationMs) / 1000);
@@ -217,6 +226,13 @@ function setSnapshots({ snapshots, snapshotBytes }: OwnMetrics, labels: Labels, 
   snapshots.set(labels, figures.snapshots);
   snapshotBytes.set({ ...labels, kind: 'used' }, figures.bytes);
   snapshotBytes.set({ ...labels, kind: 'limit' }, figures.limitBytes ?? 0);
+}
+
+function setPool({ poolCells, poolWaiting }: OwnMetrics, labels: Labels, figures?: PoolFigures): void {
+  if (!figures) return;
+  poolCells.set({ ...labels, kind: 'used' }, figures.cells);
+  poolCells.set({ ...labels, kind: 'limit' }, figures.capacity);
+  poolWaiting.set(labels, figures.waiting);
 }
 
 function perSecond(tokens: number, milliseconds: number): number {
@@ -317,6 +333,11 @@ function ownMetrics({ counter, gauge, seconds }: Make, { startedAt, version }: S
     threadChanges: counter('parley_thread_changes_total', 'How often the number of threads was changed.'),
     snapshots: gauge('parley_snapshots', 'Chats in memory that other requests replaced in the cache (--smartcache).'),
     snapshotBytes: gauge('parley_snapshot_bytes', 'Memory that these take (used), and may take now (limit).'),
+    poolCells: gauge(
+      'parley_kv_pool_cells',
+      'Cells of the KV cache that parallel requests share (--kvpool): used, and all (limit).',
+    ),
+    poolWaiting: gauge('parley_kv_pool_waiting', 'Requests that wait for room in this cache.'),
     modelReady: gauge('parley_model_ready', '1 when the text model is loaded.'),
     cardMemory: gauge(
       'parley_gpu_memory_bytes',

@@ -286,7 +286,13 @@ export function textService({
       const { waiting, running } = queue;
       const report = log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
       const engine = source.peek();
-      return { ...report, steps: engine?.steps?.(), threads: engine?.threads?.(), snapshots: engine?.snapshots?.() };
+      return {
+        ...report,
+        steps: engine?.steps?.(),
+        threads: engine?.threads?.(),
+        snapshots: engine?.snapshots?.(),
+        pool: engine?.cellPool?.(),
+      };
     },
     cacheReport: async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport,
     states: () => source.peek()?.states,

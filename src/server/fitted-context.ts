@@ -2,7 +2,7 @@ import { flagOf } from '../config/flags.ts';
 import type { Running } from '../config/load.ts';
 import { besideModel } from '../engines/llama/card-placement.ts';
 import { type ContextShares, defaultShares, largestContext } from '../engines/llama/largest-context.ts';
-import type { ModelFile } from '../engines/llama/load-options.ts';
+import { type ModelFile, sharesCells } from '../engines/llama/load-options.ts';
 import type { FreeMemory } from '../engines/llama/model-fit.ts';
 import { textLoadOptions } from '../models/text-engine.ts';
 
@@ -49,12 +49,14 @@ export async function fittedContext(
   const cacheBytesPerToken = file.shape.cacheBytesPerToken + (draft?.cacheBytesPerToken ?? 0);
   const shape = { ...file.shape, cacheBytesPerToken };
   const free = { freeBytes: mainBytes, cardBytes, besideBytes: projectorBytes + (draft?.sizeBytes ?? 0) };
+  // The sequences of a draft model share no cells.
+  const shared = draft === undefined && sharesCells(options, cards.length > 0);
   const { max } = flagOf('contextsize') as { readonly max: number };
   const fitting = (limit: number, shares?: ContextShares) =>
     // Cards without room would count as none.
     cards.length > 0 && cardBytes === 0
       ? contextSize
-      : largestContext(shape, { ...options, sequences }, free, limit, shares);
+      : largestContext(shape, { ...options, sequences, shared }, free, limit, shares);
   const usual = fitting(max, settings.routermode ? routerShares : defaultShares);
   const size = Math.max(usual, fitting(settings.targetcontext, agentShares));
   const trained = size < trainedContext ? `; it was trained for ${trainedContext}` : '';

@@ -38,6 +38,8 @@ export function ownMachine(
     options: {
       ...usualMemory,
       sequences: Math.max(1, settings.parallelrequests),
+      shared: settings.parallelrequests > 1 && !settings.usecpu && settings.kvpool !== 0,
+      cellPool: settings.kvpool,
       cacheType: settings.quantkv,
       flashAttention: !settings.noflashattention,
       fullSlidingWindow: settings.noswa || settings.deterministic,

@@ -121,6 +121,11 @@ describe('modelMemory: within 10 % of what llama.cpp allocates', () => {
   test.each<[string, Partial<Settings>, Partial<MemoryOptions>]>([
     ['a long context', { contextsize: 32_768 }, { contextSize: 32_768 }],
     ['four sequences', { parallelrequests: 4 }, { sequences: 4 }],
+    [
+      'a pool for four sequences',
+      { parallelrequests: 4, kvpool: 16_384 },
+      { sequences: 4, shared: true, cellPool: 16_384 },
+    ],
     ['a quantised cache', { quantkv: 'q8_0' }, { cacheType: 'q8_0' }],
     ['no flash attention', { noflashattention: true }, { flashAttention: false }],
     ['no windows', { noswa: true }, { fullSlidingWindow: true }],

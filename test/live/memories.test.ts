@@ -158,6 +158,21 @@ describe.each([
     expect(again.cached).toBe(again.all - 1);
   });
 
+  test('shared cells: parallel requests give the same texts as alone, also if they have to wait for cells', async () => {
+    // Two of these prompts fit into 2048 cells, and not three.
+    const { base, stop } = await start([...flags, '--parallelrequests', '3', '--batchall', '--kvpool', '2048']);
+    const prompts = [10, 11, 12].map((seed) => nonsense(seed, 900));
+    const replies = await Promise.all(prompts.map((prompt) => complete(base, prompt)));
+    for (const [index, prompt] of prompts.entries()) {
+      const alone = await complete(fresh.base, prompt);
+      expectSameText(replies[index] as Reply, alone);
+      expectSameText(await complete(base, edited(prompt, 20)), await complete(fresh.base, edited(prompt, 20)));
+    }
+    const { pool } = (await (await fetch(`${base}/api/extra/cache`)).json()) as { pool: { capacity: number } };
+    expect(pool).toMatchObject({ capacity: 2048, waiting: 0 });
+    await stop();
+  });
+
   test('snapshots: restores prompts from memory, and from disk after a restart', async () => {
     // Guesses that are nearly always wrong must change nothing either.
     const kept = [...flags, '--smartcache', '--diskcache', join(folder, `${name}-disk`), '--draftngram', '1'];
@@ -199,4 +214,20 @@ test('--noswa: a snapshot of a sliding window is used only for a text that conti
   expectClose(back, whole);
   expect(back.cached).toBeGreaterThan(390);
   await Promise.all([fresh.stop(), keeping.stop()]);
+});
+
+test('--kvpool: replies that outgrow the shared cells are parked and give the same texts as alone', async () => {
+  const flags = ['--model', embeddedModel, '--contextsize', '256'];
+  const [fresh, sharing] = await Promise.all([
+    start([...flags, '--nofastforward']),
+    start([...flags, '--parallelrequests', '4', '--batchall', '--kvpool', '256', '--smartcache', '0']),
+  ]);
+  const long = { max_tokens: 120, ignore_eos: true };
+  const prompts = [31, 32, 33, 34].map((seed) => nonsense(seed, 30));
+  const replies = await Promise.all(prompts.map((prompt) => complete(sharing.base, prompt, long)));
+  for (const [index, prompt] of prompts.entries()) {
+    expect(replies[index]?.tokens).toHaveLength(120);
+    expectSameText(replies[index] as Reply, await complete(fresh.base, prompt, long));
+  }
+  await Promise.all([fresh.stop(), sharing.stop()]);
 });

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { type CardNeed, namedCards } from '../../core/card-memory.ts';
-import { expectedContextSize, type LoadOptions, readModelFile } from './load-options.ts';
+import { expectedContextSize, type LoadOptions, readModelFile, sharesCells } from './load-options.ts';
 import { type ModelShape, modelMemory } from './model-shape.ts';
 
 type SizedOptions = Pick<
@@ -17,6 +17,8 @@ type SizedOptions = Pick<
   | 'cacheType'
   | 'flashAttention'
   | 'fullSlidingWindow'
+  | 'cellPool'
+  | 'loadMode'
 >;
 
 /** Files that are loaded with the model: a projector by its size, a draft model by its shape. */
@@ -40,13 +42,17 @@ const nothingBeside: BesideModel = { projectorBytes: 0, draft: undefined };
 
 /**
  * The GPU memory of a model. Weights and cache are divided by layers; the rest is needed with the first layer: compute buffers, the
- * projector, the draft model. Every sequence has a context of its own.
+ * projector, the draft model, whose sequences share no cells.
  */
 export function placedBytes(options: SizedOptions, beside: BesideModel = nothingBeside) {
   const { shape, guidance, offloadCache } = options;
   const sizes = { ...options, contextSize: expectedContextSize(options) };
   const sequences = options.sequences + (guidance ? 1 : 0);
-  const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, { ...sizes, sequences });
+  const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, {
+    ...sizes,
+    sequences,
+    shared: sharesCells(options, true),
+  });
   const draft = beside.draft && modelMemory(beside.draft, { ...sizes, cacheType: 'f16' });
   const draftBytes = draft ? draft.weightBytes + draft.computeBytes + (offloadCache ? draft.cacheBytes : 0) : 0;
   return {

@@ -36,6 +36,7 @@ const model: LoadedModel = {
   cards: [],
   cpuVariant: 'x64',
   snapshotBytes: 0,
+  pool: undefined,
   inputs: { image: true, audio: false },
   notes: [],
 };

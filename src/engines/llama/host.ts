@@ -6,6 +6,7 @@ import {
   type CacheReport,
   emptyCacheReport,
   type GenerationSink,
+  type PoolFigures,
   type RunningGeneration,
   type SavedStates,
   type SnapshotFigures,
@@ -48,6 +49,7 @@ export class LlamaHost extends EngineHost implements TextEngine {
   #steps: StepTimes = { steps: 0, rows: 0, computeMs: 0, sampleMs: 0, totalMs: 0 };
   #threads: ThreadUse | undefined;
   #snapshots: SnapshotFigures | undefined;
+  #pool: PoolFigures | undefined;
   /** Layers on GPUs, as reported by the running worker. */
   #gpuLayers: number | undefined;
   #cards: readonly CardUse[] = [];
@@ -67,6 +69,7 @@ export class LlamaHost extends EngineHost implements TextEngine {
       opening: () => {
         this.#gpuLayers = undefined;
         this.#snapshots = undefined;
+        this.#pool = undefined;
         return { type: 'load', options: this.options };
       },
       loaded: (model) => this.#loaded(model),
@@ -146,6 +149,10 @@ export class LlamaHost extends EngineHost implements TextEngine {
     return this.process.state().type === 'ready' ? this.#snapshots : undefined;
   }
 
+  cellPool(): PoolFigures | undefined {
+    return this.process.state().type === 'ready' ? this.#pool : undefined;
+  }
+
   /** Gives back memory that snapshots hold, up to so many bytes. */
   async release(bytes: number): Promise<void> {
     if (!this.snapshots()?.bytes) return;
@@ -197,6 +204,7 @@ export class LlamaHost extends EngineHost implements TextEngine {
         return;
       case 'step-times':
         this.#steps = added(this.#steps, message.times);
+        this.#pool = message.pool;
         return;
       case 'threads': {
         const { decode, prefill } = message;

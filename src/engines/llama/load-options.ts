@@ -70,6 +70,9 @@ export function loadOptions(settings: Settings, facts: ModelFacts) {
     // Shifted keys are rounded once more.
     contextShift: !settings.noshift && !settings.deterministic,
     reusePrompt: !settings.nofastforward,
+    /** Cells that all sequences share; 0 for none, -1 for the default. */
+    cellPool:
+      settings.parallelrequests > 1 && !settings.deterministic && !settings.enableguidance ? settings.kvpool : 0,
     addBos: !settings.nobostoken,
     /** The text depends on its request only, not on other requests or on the cache. */
     deterministic: settings.deterministic,
@@ -199,6 +202,8 @@ export interface LoadedModel extends Omit<TextModel, 'name' | 'path' | 'layers'>
   readonly cpuVariant: string;
   /** The most that snapshots of replaced chats may take of the main memory; 0 for none. */
   readonly snapshotBytes: number;
+  /** The cells that all sequences share; undefined if each has its own. */
+  readonly pool: number | undefined;
   readonly notes: readonly string[];
 }
 
@@ -217,6 +222,15 @@ export function expectedContextSize(
   const overridden = options.metadataOverrides.find((one) => one.key === key)?.value;
   const trained = options.trainedContextOverride || Number(overridden ?? options.shape.trainedContext);
   return trained > 0 ? contextSizeFor(options, trained) : options.contextSize;
+}
+
+/** Whether the sequences of a context share their cells: by default where cells take memory before they are written. */
+export function sharesCells(
+  { cellPool, loadMode }: Pick<LoadOptions, 'cellPool' | 'loadMode'>,
+  onGpu: boolean,
+  platform = process.platform,
+): boolean {
+  return cellPool > 0 || (cellPool < 0 && (onGpu || platform !== 'linux' || loadMode.includes('mlock')));
 }
 
 /** Memory of library and process besides what is allocated for the model. */

@@ -1,7 +1,7 @@
 import type { PlainError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest, PromptProgress } from '../../core/request.ts';
-import type { SnapshotFigures, StepTimes, ThreadUse } from '../../core/text-service.ts';
+import type { PoolFigures, SnapshotFigures, StepTimes, ThreadUse } from '../../core/text-service.ts';
 import type { LoadMessage } from '../host/engine-process.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 
@@ -39,8 +39,8 @@ export type TextMessage =
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
   | { readonly type: 'refused'; readonly id: number; readonly error: PlainError }
   | { readonly type: 'step'; readonly pieces: readonly Piece[] }
-  /** Times of the steps since the last such message; about once a second. */
-  | { readonly type: 'step-times'; readonly times: StepTimes };
+  /** Times of the steps since the last such message, and the pool at this moment; about once a second. */
+  | { readonly type: 'step-times'; readonly times: StepTimes; readonly pool?: PoolFigures };
 
 /** An event of a generation, with the generation's id and errors as plain data. */
 export type Piece = { readonly id: number } & (

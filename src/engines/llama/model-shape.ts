@@ -48,6 +48,9 @@ export interface MemoryOptions {
   readonly cacheType: CacheType;
   readonly flashAttention: boolean;
   readonly fullSlidingWindow: boolean;
+  /** All sequences share one pool of cells (see `poolCells`), of this size if it is above 0. */
+  readonly shared?: boolean;
+  readonly cellPool?: number;
 }
 
 /** Those of a server without flags. */
@@ -75,20 +78,34 @@ const cellStep = 256;
 const maxLayers = 512;
 const padded = (tokens: number) => Math.ceil(tokens / cellStep) * cellStep;
 
+/** What each sequence of a pool has besides one of full length: enough for a side task or a sub-agent. */
+const sideTokens = 4096;
+
+/** The cells that sequences share: by default one conversation of full length beside shorter ones, not a context for each. */
+export function poolCells({ contextSize, sequences, cellPool = -1 }: PoolOptions): number {
+  const size = cellPool > 0 ? cellPool : contextSize + (sequences - 1) * Math.min(contextSize, sideTokens);
+  return padded(Math.max(contextSize, size));
+}
+
+type PoolOptions = Pick<MemoryOptions, 'contextSize' | 'sequences' | 'cellPool'>;
+
+/** Of one buffer: that of a sequence, or the pool of all. */
 function cellsOf({ window }: Pick<ModelShape, 'window'>, options: MemoryOptions) {
-  const whole = padded(options.contextSize);
+  const { contextSize, shared = false } = options;
+  const whole = shared ? poolCells(options) : padded(contextSize);
   if (!window) return { whole, windowed: 0 };
-  const batch = Math.min(options.microBatchSize, options.contextSize);
-  return { whole, windowed: options.fullSlidingWindow ? whole : padded(Math.min(whole, window.tokens + batch)) };
+  const batch = Math.min(options.microBatchSize, contextSize);
+  const windows = window.tokens * (shared ? options.sequences : 1);
+  return { whole, windowed: options.fullSlidingWindow ? whole : padded(Math.min(whole, windows + batch)) };
 }
 
 /** Without flash attention only keys are quantised. */
 function cacheBytes(shape: ModelMemoryShape, options: MemoryOptions): number {
-  const { cacheType, flashAttention, sequences } = options;
+  const { cacheType, flashAttention, sequences, shared } = options;
   const { whole, windowed } = cellsOf(shape, options);
   const share = flashAttention ? cacheShares[cacheType] : (cacheShares[cacheType] + 1) / 2;
   const cells = shape.cacheBytesPerToken * whole + (shape.window?.bytesPerToken ?? 0) * windowed;
-  return sequences * (cells * share + (shape.stateBytes ?? 0));
+  return (shared ? 1 : sequences) * cells * share + sequences * (shape.stateBytes ?? 0);
 }
 
 /** The larger of two phases: the output, and a layer, which also needs the attention mask of the whole context. */

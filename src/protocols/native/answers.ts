@@ -113,6 +113,7 @@ const cache = a.object({
   slots: a.list(
     a.object({ tokens: a.count, busy: a.flag, 'checkpoints?': a.object({ count: a.count, bytes: a.count }) }),
   ),
+  'pool?': a.object({ cells: a.count, capacity: a.count, waiting: a.count }),
   memory: snapshots,
   disk: snapshots,
   misses: a.list(

@@ -182,9 +182,10 @@ export const cacheEndpoint = row(
   read('text'),
 );
 
-function cacheBody({ slots, memory, disk, misses }: CacheReport): object {
+function cacheBody({ slots, pool, memory, disk, misses }: CacheReport): object {
   return {
     slots,
+    ...(pool && { pool }),
     memory: memory && figures(memory),
     disk: disk && figures(disk),
     misses: misses.map(({ time, partedAt, promptTokens, reusedTokens, before, kept, wanted }) => ({

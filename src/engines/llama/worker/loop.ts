@@ -3,6 +3,7 @@ import { AppError, asAppError, plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
 import { type Batch, type BegunStep, batchOf, decide, nextChunk, type Step } from './decide.ts';
 import type { Generation } from './generation.ts';
+import type { CellPool } from './memory/cell-pool.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
 import type { SamplerPool } from './sampler-threads/sampler-pool.ts';
@@ -24,6 +25,8 @@ export interface LoopOptions {
   readonly onGpu?: boolean;
   /** The compute threads use all cores, so the server has none of its own. */
   readonly sharesCores?: boolean;
+  /** Where sequences share their cells. */
+  readonly pool?: Pick<CellPool, 'admit' | 'fits' | 'relieve' | 'figures'> | undefined;
   readonly samplers?: () => Pick<SamplerPool, 'go'> | undefined;
   /** Missing where the number of threads is fixed. */
   readonly threads?: Pick<StepThreads, 'before' | 'after' | 'needsWatch' | 'watch'> | undefined;
@@ -31,38 +34,43 @@ export interface LoopOptions {
 
 /** The loop of the worker: fills a batch with the next tokens of every generation, computes it, and lets each sample. */
 export class BatchLoop {
+  /** Oldest first. */
   readonly #active = new Set<Generation>();
+  /** Active generations that have given up their cells, oldest first. */
+  readonly #parked = new Set<Generation>();
   /** Events that are not sent yet. */
   #pieces: Piece[] = [];
   #sentAt = 0;
   readonly #clock: StepClock;
   readonly #between: (() => Promise<void>)[] = [];
   readonly #beforeBatch: (() => void)[] = [];
-  #running = false;
+  #isRunning = false;
   #chunk: number = batching.firstChunk;
   #prefills = 0;
 
   constructor(private readonly options: LoopOptions) {
-    this.#clock = new StepClock((times) => options.send({ type: 'step-times', times }), options.now);
+    this.#clock = new StepClock((times) => {
+      options.send({ type: 'step-times', times, ...(options.pool && { pool: options.pool.figures }) });
+    }, options.now);
   }
 
   add(generation: Generation): void {
     this.#active.add(generation);
-    if (!this.#running) void this.#run();
+    if (!this.#isRunning) void this.#run();
   }
 
   /** Runs work that must not overlap with a batch: between two steps, one at a time. */
   between<Result>(work: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#between.push(() => work().then(resolve, reject));
-      if (!this.#running) void this.#run();
+      if (!this.#isRunning) void this.#run();
     });
   }
 
   /** Runs short work that must not overlap with a batch: all of it before the next one. */
   beforeNextBatch(work: () => void): void {
     this.#beforeBatch.push(work);
-    if (!this.#running) void this.#run();
+    if (!this.#isRunning) void this.#run();
   }
 
   abort(id: number): void {
@@ -75,7 +83,7 @@ export class BatchLoop {
   }
 
   async #run(): Promise<void> {
-    this.#running = true;
+    this.#isRunning = true;
     while (this.#active.size + this.#between.length + this.#beforeBatch.length > 0) {
       const work = this.#between.shift();
       if (work) {
@@ -84,6 +92,7 @@ export class BatchLoop {
       }
       // Right before the batch: the library copies sequences with it, and nothing may change them until then.
       for (const begin of this.#beforeBatch.splice(0)) begin();
+      this.#resume();
       // The caller may add more in the same turn.
       await undefined;
       const startedAt = this.options.now();
@@ -95,8 +104,9 @@ export class BatchLoop {
         await nextTurn();
       }
       this.#clock.ended(startedAt, last);
+      this.#resume();
     }
-    this.#running = false;
+    this.#isRunning = false;
   }
 
   #flush(): void {
@@ -127,11 +137,34 @@ export class BatchLoop {
     await this.#prefill(decode.length > 0);
   }
 
+  /** Takes up parked generations for which there is room, or one if no other runs; then new prompts. */
+  #resume(): void {
+    const { pool } = this.options;
+    for (const generation of this.#parked) {
+      const fits = pool?.fits(generation.slot);
+      if (!fits && this.#parked.size < this.#active.size) return;
+      this.#parked.delete(generation);
+      generation.slot.resume();
+    }
+    pool?.admit();
+  }
+
+  get #running(): Generation[] {
+    return [...this.#active].filter((generation) => !generation.aborted && !this.#parked.has(generation));
+  }
+
   #decide(begun?: BegunStep): Step<Generation> {
     const { context, slots, isolated = false, onGpu = false } = this.options;
-    const running = [...this.#active].filter(({ aborted }) => !aborted);
     const { batchCapacity } = context;
-    const state = { running, slots, batchCapacity, isolated, onGpu, chunk: this.#chunk, prefills: this.#prefills };
+    const state = {
+      running: this.#running,
+      slots,
+      batchCapacity,
+      isolated,
+      onGpu,
+      chunk: this.#chunk,
+      prefills: this.#prefills,
+    };
     return decide(begun ? { ...state, begun } : state);
   }
 
@@ -155,7 +188,7 @@ export class BatchLoop {
     this.#flush();
     if (prompt.atMedium) {
       const result = await prompt.computeMedium().catch((): DecodeResult => 'failed');
-      this.#after(prompt, result);
+      this.#afterAll([prompt], result);
       return;
     }
     const startedAt = now();
@@ -169,7 +202,7 @@ export class BatchLoop {
 
   /** Computes one batch; returns its number of tokens. */
   async #compute({ rows, padding }: Batch<Generation>): Promise<number> {
-    const { context, now, threads } = this.options;
+    const { context, now, threads, pool } = this.options;
     const generations = rows.map(({ generation }) => generation);
     const isPrefill = generations[0]?.inPrefill === true;
     context.clearBatch();
@@ -190,8 +223,9 @@ export class BatchLoop {
     threads?.after(result);
     const computedAt = now();
     if (result === 'ok') this.#sample(generations);
-    else if (isPrefill && generations.length > 1 && result !== 'aborted') await this.#prefillSeparately(generations);
-    else for (const generation of generations) this.#after(generation, result);
+    else if (isPrefill && generations.length > 1 && (result === 'failed' || (result === 'no-room' && !pool)))
+      await this.#prefillSeparately(generations);
+    else this.#afterAll(generations, result);
     this.#clock.computed(size, startedAt, computedAt);
     return size;
   }
@@ -236,6 +270,15 @@ export class BatchLoop {
     for (const generation of elsewhere) this.#after(generation, 'ok');
   }
 
+  /** After a batch that was not computed. Without cells it is computed again as soon as others have given up theirs. */
+  #afterAll(generations: readonly Generation[], result: DecodeResult): void {
+    const relief = result === 'no-room' ? this.options.pool?.relieve(this.#running) : undefined;
+    for (const generation of generations) this.#after(generation, relief ? 'aborted' : result);
+    if (!relief?.park) return;
+    relief.park.slot.park();
+    this.#parked.add(relief.park);
+  }
+
   #after(generation: Generation, result: DecodeResult): void {
     const pieces = this.#pieces;
     try {
@@ -253,6 +296,7 @@ export class BatchLoop {
       if (!generation.aborted) continue;
       generation.interrupt(this.#pieces);
       this.#active.delete(generation);
+      this.#parked.delete(generation);
     }
   }
 }

@@ -12,11 +12,12 @@ import { GrammarCache } from './grammar.ts';
 import { type Loaded, loadModel } from './load/model.ts';
 import { BatchLoop } from './loop.ts';
 import { portionSize } from './memory/batch-size.ts';
+import { CellPool } from './memory/cell-pool.ts';
 import { PromptHistory } from './memory/prompt-history.ts';
 import { Slot } from './memory/slot.ts';
 import { GpuBuildError } from './native/cuda-libraries.ts';
 import { NativeLoadError, readCards } from './native/weights.ts';
-import { beginGeneration, type ReadingRequests, type WorkerContext } from './prepare.ts';
+import { beginGeneration, type ReadingRequests, saveBefore, type WorkerContext } from './prepare.ts';
 import { stepThreads } from './threads/step-threads.ts';
 
 /** The worker process: loads one model and serves it until its channel closes. */
@@ -85,8 +86,9 @@ async function receive(message: ToWorker): Promise<void> {
   }
 }
 
-function cacheReport({ slots, snapshots, history }: WorkerContext): CacheReport {
+function cacheReport({ slots, pool, snapshots, history }: WorkerContext): CacheReport {
   return {
+    ...(pool && { pool: pool.figures }),
     slots: slots.map(({ computed, busy, checkpoints }) => ({
       tokens: computed,
       busy,
@@ -124,9 +126,14 @@ async function serve(loaded: Loaded, availableBefore: number) {
   const portion = portionSize(options, context.batchCapacity);
   const limits = { count: 8, bytes: Math.max(checkpointMemory.total / options.sequences, checkpointMemory.minPerSlot) };
   const newSlot = (sequence: number) => new Slot(context, sequence, contextSize, limits, portion);
+  const slots = Array.from({ length: options.sequences }, (_, sequence) => newSlot(sequence));
+  const save = (slot: Slot) => saveBefore(worker, slot, undefined);
+  const wake = () => loop.beforeNextBatch(() => {});
+  const pool = context.pool === undefined ? undefined : new CellPool({ slots, capacity: context.pool, save, wake });
   const worker: WorkerContext = {
     loaded,
-    slots: Array.from({ length: options.sequences }, (_, sequence) => newSlot(sequence)),
+    slots,
+    pool,
     negative: options.guidance ? newSlot(options.sequences) : undefined,
     now,
     grammars: new GrammarCache(loaded.vocabulary),
@@ -142,7 +149,8 @@ async function serve(loaded: Loaded, availableBefore: number) {
   };
   const loop = new BatchLoop({
     context,
-    slots: context.memory === 'plain' ? worker.slots : [],
+    // In a pool all sequences are computed in one pass.
+    slots: context.memory === 'plain' && !pool ? slots : [],
     send,
     now,
     isolated: options.deterministic,
@@ -150,15 +158,17 @@ async function serve(loaded: Loaded, availableBefore: number) {
     sharesCores: options.threads >= availableParallelism(),
     samplers: () => worker.samplers,
     threads: stepThreads(loaded, send, now),
+    pool,
   });
   worker.snapshots = await openSnapshotCache(loaded, {
-    slots: worker.slots,
+    slots,
+    pool,
     exclusively: (work) => loop.between(work),
     send,
     view: { availableBefore, available: freeMemory },
     now,
   });
-  const states = new SavedStateSlots(worker.slots, options.savedStates, now, worker.snapshots);
+  const states = new SavedStateSlots(slots, options.savedStates, now, worker.snapshots, pool);
   const reading: ReadingRequests = new Map();
   return { worker, loop, states, reading };
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Grammar, Medium } from '../../../core/request.ts';
 import type { Piece } from '../messages.ts';
 import type { Projector } from './media/projector.ts';
+import type { Slot } from './memory/slot.ts';
 import { withFamilyPrefix } from './prepare.ts';
 import { chunk, readImage } from './testing/media.ts';
 import { evenly, nextLetter, workerWorld } from './testing/worker-world.ts';
@@ -408,4 +409,62 @@ test.each([
 test.each([undefined, '', '{{ messages }}'])('withFamilyPrefix: no change for other models (%j)', (other) => {
   const texts = { prompt: '[gMASK]<sop>x', memory: 'm' };
   expect(withFamilyPrefix(other, texts)).toEqual(texts);
+});
+
+describe('a pool of cells', () => {
+  const finished = (world: ReturnType<typeof workerWorld>, ids: readonly number[]) =>
+    ids.map((id) => world.pieces(id).at(-1)?.type);
+  const letters = (from: string, count: number) =>
+    Array.from({ length: count }, (_, index) => String.fromCharCode(Math.min(127, from.charCodeAt(0) + index))).join(
+      '',
+    );
+
+  test('generations that outgrow it are parked and go on, each with its own text, and little is computed twice', async () => {
+    const world = workerWorld({ sequences: 3, contextSize: 600, pool: 620 });
+    const prompts = ['a', 'b', 'c'].map((letter) => letter.repeat(40));
+    await Promise.all(prompts.map((prompt, id) => world.begin(id, prompt, { maxTokens: 300, freshPrompt: true })));
+    for (let turn = 0; turn < 40; turn += 1) await world.settled();
+    expect(finished(world, [0, 1, 2])).toEqual(['finish', 'finish', 'finish']);
+    expect([0, 1, 2].map(world.text)).toEqual(['b', 'c', 'd'].map((letter) => letters(letter, 300)));
+    const needed = 3 * (40 + 300);
+    expect(world.rows()).toBeLessThan(needed + 20);
+  });
+
+  test('a prompt waits until running ones leave it room, and cached chats are saved and evicted first', async () => {
+    const saved: Slot[] = [];
+    const snapshots = { beforeOverwrite: (slot: Slot) => void saved.push(slot), restoreFor: async () => undefined };
+    const computed = { computed: () => undefined, ended: async () => undefined };
+    const world = workerWorld({ sequences: 2, contextSize: 600, pool: 900, snapshots: { ...snapshots, ...computed } });
+    await world.begin(1, 'a'.repeat(500));
+    await world.settled();
+    const evicted = saved.length;
+    await world.begin(2, 'z'.repeat(300));
+    await world.settled();
+    expect(finished(world, [1, 2])).toEqual(['finish', 'finish']);
+    expect(saved.slice(evicted)).toContain(world.slots[0]);
+    expect(world.slots.filter(({ cached }) => cached[0] === 'a'.charCodeAt(0))).toEqual([]);
+  });
+
+  test('a request that is aborted while it waits leaves the queue', async () => {
+    const world = workerWorld({ sequences: 3, contextSize: 600, pool: 700, logits: evenly });
+    void world.begin(1, 'a'.repeat(400), { maxTokens: 100 });
+    void world.begin(2, 'b'.repeat(400), { maxTokens: 100 });
+    void world.begin(3, 'c'.repeat(100), { maxTokens: 2 });
+    await Promise.resolve();
+    world.abort(2);
+    for (let turn = 0; turn < 20; turn += 1) await world.settled();
+    expect(world.pieces(2).at(-1)).toMatchObject({ type: 'finish', cause: 'aborted' });
+    expect(finished(world, [1, 3])).toEqual(['finish', 'finish']);
+  });
+
+  test('a parked generation can be aborted', async () => {
+    const world = workerWorld({ sequences: 2, contextSize: 600, pool: 620, logits: evenly });
+    void world.begin(1, 'a'.repeat(40), { maxTokens: 400, freshPrompt: true });
+    void world.begin(2, 'b'.repeat(40), { maxTokens: 400, freshPrompt: true });
+    for (let turn = 0; turn < 10; turn += 1) await world.settled();
+    world.abort(2);
+    for (let turn = 0; turn < 20; turn += 1) await world.settled();
+    expect(finished(world, [1, 2])).toEqual(['finish', 'finish']);
+    expect(world.slots.map(({ busy }) => busy)).toEqual([false, false]);
+  });
 });

@@ -22,6 +22,7 @@ import {
   type ReadMedium,
 } from './media/media-prompt.ts';
 import { readMedia } from './media/projector.ts';
+import type { CellNeed, CellPool } from './memory/cell-pool.ts';
 import type { PromptHistory } from './memory/prompt-history.ts';
 import { PromptScores } from './memory/prompt-scores.ts';
 import type { Slot } from './memory/slot.ts';
@@ -45,6 +46,8 @@ export interface WorkerContext {
   /** The last DRY breakers: computing them reads the whole vocabulary. */
   breakers: { readonly strings: string; readonly tokens: DryBreakers } | undefined;
   reasoning: ReasoningSetup | undefined | 'unknown';
+  /** Where sequences share their cells. */
+  readonly pool: CellPool | undefined;
   /** Set once its stores are open. */
   snapshots: SnapshotCache | undefined;
   /** Started with the second concurrent request, if sampling on several threads pays off. */
@@ -70,6 +73,7 @@ export async function beginGeneration({ worker, loop, reading, send }: BeginDeps
   const pieces: Piece[] = [];
   /** It was aborted, has failed, or runs. */
   let over = false;
+  let leavePool = () => {};
   const leave = (last: readonly Piece[]): void => {
     if (over) return;
     over = true;
@@ -86,10 +90,12 @@ export async function beginGeneration({ worker, loop, reading, send }: BeginDeps
     if (!media) return;
     const planned = await planGeneration(worker, message, media, pieces);
     if (request.grammar && !over) await inSlices(worker.grammars.prepare(request.grammar));
+    if (worker.pool && !over) leavePool = await worker.pool.enter(() => (over ? undefined : cellNeed(worker, planned)));
     // If the cache fails, the prompt is computed.
     const served = media.length === 0 && reuses(worker, request);
     if (served && !over) await worker.snapshots?.restoreFor(planned.plan.tokens).catch(() => undefined);
     loop.beforeNextBatch(() => {
+      leavePool();
       if (over) return;
       try {
         const generation = startGeneration(worker, planned);
@@ -100,8 +106,17 @@ export async function beginGeneration({ worker, loop, reading, send }: BeginDeps
       }
     });
   } catch (error) {
+    leavePool();
     leave([...pieces, errorPiece(id, error)]);
   }
+}
+
+/** What the prompt takes of the pool. */
+function cellNeed({ slots, loaded }: WorkerContext, { plan }: Planned): CellNeed<Slot> {
+  const isControl = (token: number) => loaded.vocabulary.isControl(token);
+  const choice = chooseSlot(slots, { prompt: plan.tokens, canCopy: true, isControl });
+  const copied = choice?.copyFrom && loaded.context.memory === 'plain' ? choice.reusable : 0;
+  return { cells: plan.tokens.length - copied, replaces: choice?.slot, copies: choice?.copyFrom };
 }
 
 /** A request whose prompt is known in tokens; it has no slot yet. */
@@ -284,20 +299,26 @@ function shiftAndReuse(slot: Slot, { shift, keep }: ReturnType<typeof planReuse>
 }
 
 /** Takes the best slot for the prompt, and copies the prefix of another slot if that shares more. */
-function takeSlot({ slots, loaded, now, snapshots }: WorkerContext, { plan }: Planned, reused: boolean): Slot {
+function takeSlot(worker: WorkerContext, { plan }: Planned, reused: boolean): Slot {
+  const { slots, loaded, now } = worker;
   const isControl = (token: number) => loaded.vocabulary.isControl(token);
   const { tokens: prompt } = plan;
   const choice = chooseSlot(slots, { prompt, canCopy: reused, isControl });
   if (!choice) throw new AppError('engine-failed', { capability: 'text', reason: 'all of its sequences are at work' });
   const { slot, copyFrom } = choice;
-  try {
-    snapshots?.beforeOverwrite(slot, reused && !copyFrom ? prompt : undefined);
-  } catch {
-    // Without memory for a copy, what is overwritten is computed again when it returns.
-  }
+  saveBefore(worker, slot, reused && !copyFrom ? prompt : undefined);
   if (copyFrom) slot.copyFrom(copyFrom, commonPrefix(copyFrom.cached, prompt));
   slot.take(now());
   return slot;
+}
+
+/** Saves a slot before a prompt or something else overwrites it. */
+export function saveBefore({ snapshots }: WorkerContext, slot: Slot, prompt: Int32Array | undefined): void {
+  try {
+    snapshots?.beforeOverwrite(slot, prompt);
+  } catch {
+    // Without memory for a copy, what is overwritten is computed again when it returns.
+  }
 }
 
 async function negativePrompt({ loaded, negative }: WorkerContext, { guidance }: GenerationRequest) {

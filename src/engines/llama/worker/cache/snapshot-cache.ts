@@ -4,6 +4,7 @@ import type { CacheReport, SnapshotFigures, StateFigures, StatesReport } from '.
 import type { FromWorker, StatesAction } from '../../messages.ts';
 import type { Loaded } from '../load/model.ts';
 import type { Exclusively } from '../media/projector.ts';
+import type { CellPool } from '../memory/cell-pool.ts';
 import { CopyCosts, maxStateBytes, minStateBytes, stateBound } from '../memory/kept-states.ts';
 import type { Slot } from '../memory/slot.ts';
 import { chooseSlot, type IsControl, relationOf } from '../memory/slot-choice.ts';
@@ -26,6 +27,8 @@ import { MemoryStore } from './memory-store.ts';
 
 interface SnapshotCacheDeps {
   readonly slots: readonly Slot[];
+  /** Where sequences share their cells. */
+  readonly pool?: Pick<CellPool, 'makeRoomFor'> | undefined;
   /** Snapshots of evicted chats. */
   readonly memory: MemoryStore | undefined;
   /** Snapshots of long sequences; they survive a restart. */
@@ -90,6 +93,7 @@ export class SnapshotCache {
   }
 
   #restore(slot: Slot, snapshot: Snapshot): void {
+    this.deps.pool?.makeRoomFor(slot, snapshot.tokens.length);
     const begunAt = this.deps.now();
     slot.restore(snapshot);
     // The next request to restore something takes another slot.
@@ -273,7 +277,7 @@ const maxSnapshots = 32;
 /** The cache by the options; undefined if they have none. */
 export async function openSnapshotCache(
   loaded: Loaded,
-  { slots, exclusively, send, view, now }: SnapshotCacheParts,
+  { slots, pool, exclusively, send, view, now }: SnapshotCacheParts,
 ): Promise<SnapshotCache | undefined> {
   const { native, options, context, info, vocabulary } = loaded;
   const { smartCache, diskCache, reusePrompt } = options;
@@ -295,11 +299,12 @@ export async function openSnapshotCache(
   if (memory) changed(memory.figures);
   const canRewind = context.memory === 'plain' && context.savesAll;
   const isControl = (token: number) => vocabulary.isControl(token);
-  return new SnapshotCache({ slots, memory, disk, canRewind, isControl, exclusively, now });
+  return new SnapshotCache({ slots, pool, memory, disk, canRewind, isControl, exclusively, now });
 }
 
 interface SnapshotCacheParts {
   readonly slots: readonly Slot[];
+  readonly pool: SnapshotCacheDeps['pool'];
   readonly exclusively: Exclusively;
   readonly send: (message: FromWorker) => void;
   readonly view: MemoryView;
@@ -307,10 +312,11 @@ interface SnapshotCacheParts {
 }
 
 /** How many bytes snapshots may take now: a part of what the model leaves free, less what other programs took since. */
-function freeForStates({ options, contextSize, info }: Loaded, { availableBefore, available }: MemoryView) {
+function freeForStates({ options, context, contextSize, info }: Loaded, { availableBefore, available }: MemoryView) {
   const { sizeBytes, cacheBytesPerToken } = options.shape;
   const onProcessor = 1 - Math.min(1, info.gpuLayers / (info.layers + 1));
-  const contextBytes = cacheBytesPerToken * contextSize * options.sequences * (options.offloadCache ? onProcessor : 1);
+  const cells = context.pool ?? contextSize * options.sequences;
+  const contextBytes = cacheBytesPerToken * cells * (options.offloadCache ? onProcessor : 1);
   const memory = { availableBytes: availableBefore, weightBytes: sizeBytes * onProcessor, contextBytes };
   const bound = stateBound(memory);
   const expected = available() - contextBytes;
@@ -328,6 +334,7 @@ export class SavedStateSlots {
     count: number,
     private readonly now: () => number,
     private readonly snapshots?: Pick<SnapshotCache, 'beforeOverwrite'>,
+    private readonly pool?: SnapshotCacheDeps['pool'],
   ) {
     this.#states = new Array<Snapshot | undefined>(count).fill(undefined);
   }
@@ -362,6 +369,7 @@ export class SavedStateSlots {
     const request = { prompt: snapshot.tokens, canCopy: false, isControl: () => false };
     const slot = chooseSlot(this.slots, request)?.slot;
     if (slot) this.snapshots?.beforeOverwrite(slot, undefined);
+    if (slot) this.pool?.makeRoomFor(slot, snapshot.tokens.length);
     if (!slot?.restore(snapshot)) return null;
     slot.usedAt = this.now();
     return stateFigures(snapshot);

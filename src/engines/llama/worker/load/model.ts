@@ -5,7 +5,8 @@ import type { Watch } from '../../../host/heartbeat.ts';
 import { besideModel, layersThatFit, placedBytes } from '../../card-placement.ts';
 import { installedBuilds } from '../../gpu-builds.ts';
 import { howToGetCuda, nvidiaCards, unusedCard } from '../../graphics-cards.ts';
-import { cacheTypes, contextSizeFor, type LoadedModel, type LoadOptions } from '../../load-options.ts';
+import { cacheTypes, contextSizeFor, type LoadedModel, type LoadOptions, sharesCells } from '../../load-options.ts';
+import { poolCells } from '../../model-shape.ts';
 import { openDraft } from '../draft.ts';
 import { openProjector } from '../media/projector.ts';
 import { steadyNotes } from '../memory/batch-size.ts';
@@ -60,7 +61,8 @@ export async function loadModel(
   const trainedContext = options.trainedContextOverride || native.modelTrainedContext(model);
   const contextSize = contextSizeFor(options, trainedContext);
   const vocabulary = new Vocabulary(native, native.modelVocabulary(model), options);
-  const params = modelContextParams(native, model, options, { contextSize, trainedContext }, notes);
+  const pool = poolFor(native, model, options, contextSize, memory !== undefined);
+  const params = modelContextParams(native, model, options, { contextSize, trainedContext, pool }, notes);
   const width = native.modelInputWidth(model);
   const projector = await openProjector(engine.media, { options, model, gpus, width, contextSize, params });
   if (projector === null) throw new NativeLoadError();
@@ -91,6 +93,7 @@ export async function loadModel(
     cards: cardUse(before, readCards(native, gpus)),
     cpuVariant: engine.cpuVariant,
     snapshotBytes: 0,
+    pool,
     inputs: projector?.inputs ?? { image: false, audio: false },
     notes,
   };
@@ -150,7 +153,25 @@ export function existingLayers(requested: number, { shape }: Pick<LoadOptions, '
   return shape.layers > 0 ? Math.min(requested, shape.layers + 1) : requested;
 }
 
-type Sizes = Readonly<Record<'contextSize' | 'trainedContext', number>>;
+/** The cells that all sequences share; undefined if each has its own. Without unwritten cells in memory, its own cost nothing. */
+function poolFor(
+  native: Native,
+  model: Pointer,
+  options: LoadOptions,
+  contextSize: number,
+  unwrittenIsFree: boolean,
+): number | undefined {
+  if (!sharesCells(options, !unwrittenIsFree)) return undefined;
+  const architecture = metadata(native, model, 'general.architecture');
+  const original = Number(metadata(native, model, `${architecture}.rope.scaling.original_context_length`));
+  const pool = poolCells({ ...options, contextSize });
+  // Beyond its original length, the library takes other RoPE factors for the whole context.
+  return original >= contextSize ? Math.min(pool, original) : pool;
+}
+
+interface Sizes extends Readonly<Record<'contextSize' | 'trainedContext', number>> {
+  readonly pool: number | undefined;
+}
 
 function modelContextParams(native: Native, model: Pointer, options: LoadOptions, sizes: Sizes, notes: string[]) {
   const sequences = options.sequences + (options.guidance ? 1 : 0);
@@ -160,7 +181,7 @@ function modelContextParams(native: Native, model: Pointer, options: LoadOptions
     notes.push('Without flash attention only the keys of the cache are quantised, not the values.');
   }
   return {
-    ...contextParams(native, options, sizes.contextSize, sequences),
+    ...contextParams(native, options, sizes.contextSize, sequences, sizes.pool),
     // One for the last token of each sequence, and one for each drafted token after it.
     n_outputs_max_per_seq: 1 + (options.draft?.amount ?? 0),
     type_k: type,

@@ -20,6 +20,8 @@ export class Context {
   readonly memory: MemoryKind;
   /** Whether a saved state has every cell; with a window it has only those that the next token attends to, even with `swa_full`. */
   readonly savesAll: boolean;
+  /** The cells that all sequences share; undefined if each has its own. */
+  readonly pool: number | undefined;
   /** How many tokens of a prompt it can rewind without a checkpoint, even after a reply of that length. */
   readonly spare: number;
   readonly #window: number;
@@ -57,9 +59,11 @@ export class Context {
     this.savesAll = window === 0;
     // A recurrent state holds one position: that of the last token.
     this.#window = isState ? 2 : window;
-    // The library allocates one more micro-batch of cells for a window.
-    this.spare = { plain: params.n_ctx, window: params.n_ubatch >> 1, state: 0 }[this.memory];
-    this.canShift = this.memory === 'plain' && native.memoryCanShift(this.#memory);
+    this.pool = params.kv_unified ? params.n_ctx : undefined;
+    // The library allocates one more micro-batch of cells for a window, or for all windows of a pool.
+    this.spare = { plain: params.n_ctx, window: params.kv_unified ? 0 : params.n_ubatch >> 1, state: 0 }[this.memory];
+    // In a pool, moving a cell would move it for every sequence that shares it.
+    this.canShift = this.memory === 'plain' && !params.kv_unified && native.memoryCanShift(this.#memory);
     // The library lowers n_batch to n_ctx, and more tokens than that in a batch abort the process.
     this.batchCapacity = Math.min(params.n_batch, params.n_ctx);
     this.#batch = native.batchNew(this.batchCapacity, 0, 1);
@@ -196,13 +200,19 @@ function decodeResult(code: number): DecodeResult {
   return code === 2 ? 'aborted' : 'failed';
 }
 
-/** Parameters that all contexts share. */
-export function contextParams(native: Native, options: LoadOptions, contextSize: number, sequences: number) {
+/** Parameters that all contexts share. With a `pool` the sequences share so many cells, otherwise each has its own. */
+export function contextParams(
+  native: Native,
+  options: LoadOptions,
+  contextSize: number,
+  sequences: number,
+  pool?: number,
+) {
   // Each sequence must be able to add a token to a batch.
   const batchSize = Math.min(Math.max(options.batchSize, sequences), contextSize);
   return {
     ...native.contextDefaults(),
-    n_ctx: contextSize * sequences,
+    n_ctx: pool ?? contextSize * sequences,
     n_batch: batchSize,
     n_ubatch: Math.min(options.microBatchSize, batchSize),
     n_seq_max: sequences,
@@ -211,7 +221,6 @@ export function contextParams(native: Native, options: LoadOptions, contextSize:
     flash_attn_type: options.flashAttention ? -1 : 0,
     offload_kqv: options.offloadCache,
     no_perf: true,
-    // Separate cells for each sequence: neither its text nor its speed depends on other requests.
-    kv_unified: false,
+    kv_unified: pool !== undefined,
   };
 }

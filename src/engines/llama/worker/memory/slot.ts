@@ -1,7 +1,7 @@
 import type { MediumSpan } from '../media/media-prompt.ts';
 import { borderUpTo, portionOf, steadyPortion } from './batch-size.ts';
 import type { Context, DecodeResult } from './context.ts';
-import { type CacheLimits, Checkpoints, checkpointCuts, type Snapshot } from './snapshot.ts';
+import { type CacheLimits, type Checkpoint, Checkpoints, checkpointCuts, type Snapshot } from './snapshot.ts';
 
 /** Tokens between two checkpoints of a reply: the most that a rewind into the reply computes again. */
 const replyCheckpointInterval = 256;
@@ -39,6 +39,12 @@ export class Slot {
   #inPortions = 0;
   /** Where tokens were last removed from its middle. */
   #shiftedAt: number | undefined;
+  /** Length of a copied prefix: in a pool, its cells are those of the other sequence. */
+  #copied = 0;
+  /** What it had in the cache before `park`. */
+  #parked:
+    | { readonly computed: number; readonly state: Uint8Array | undefined; readonly checkpoints: readonly Checkpoint[] }
+    | undefined;
 
   constructor(
     readonly context: Context,
@@ -59,6 +65,11 @@ export class Slot {
 
   get remaining(): number {
     return this.length - this.computed;
+  }
+
+  /** The cells of a pool that are its own, with those that its prompt is going to take. */
+  get cells(): number {
+    return this.#parked ? 0 : Math.max(this.computed, this.busy ? this.length : 0) - this.#copied;
   }
 
   /** The tokens that a later prompt may share. */
@@ -105,6 +116,36 @@ export class Slot {
     this.#inPortions = other.#inPortions;
     this.length = count;
     this.forgetFrom(count);
+    if (this.context.memory === 'plain') this.#copied = this.computed;
+  }
+
+  /** Gives up all of its cells. */
+  clear(): void {
+    this.forgetFrom(0);
+    this.length = 0;
+  }
+
+  /** Gives up its cells while a generation runs, until `resume`. */
+  park(): void {
+    const { computed } = this;
+    // Libraries differ in what they save of media.
+    const state = this.#media.length === 0 && computed > 0 ? this.#state() : undefined;
+    const checkpoints = this.#checkpoints.all;
+    this.forgetFrom(0);
+    this.#parked = { computed, state, checkpoints };
+  }
+
+  /** Takes cells again. What could not be saved or does not fit is computed again. */
+  resume(): void {
+    const parked = this.#parked;
+    this.#parked = undefined;
+    if (!parked?.state) return;
+    if (!this.context.restore(this.sequence, parked.state, 'whole')) {
+      this.context.forget(this.sequence, 0);
+      return;
+    }
+    this.computed = parked.computed;
+    this.#checkpoints.replace(parked.checkpoints);
   }
 
   /** The library delays a copy to the next batch, which would overwrite a restored checkpoint; with those it is copied at once. */
@@ -297,6 +338,7 @@ export class Slot {
   finish(now = this.usedAt): void {
     if (this.portion !== undefined) this.forgetFrom(this.#reusable(this.computed));
     this.length = this.computed;
+    this.#parked = undefined;
     this.busy = false;
     this.usedAt = now;
   }
@@ -305,6 +347,7 @@ export class Slot {
   forgetFrom(index: number): void {
     if (index > this.computed) throw new Error('the cache holds less than was claimed');
     this.#rewindMemory(index);
+    this.#copied = Math.min(this.#copied, this.computed);
     if (this.computed <= (this.#shiftedAt ?? -1)) this.#shiftedAt = undefined;
     // A portion without its end does not count.
     if (this.computed < this.#inPortions) this.#inPortions = this.#border(this.computed);

@@ -6,10 +6,11 @@ import { GrammarCache } from '../grammar.ts';
 import type { Loaded } from '../load/model.ts';
 import { BatchLoop } from '../loop.ts';
 import type { Projector } from '../media/projector.ts';
+import { CellPool } from '../memory/cell-pool.ts';
 import type { Context } from '../memory/context.ts';
 import { PromptHistory } from '../memory/prompt-history.ts';
 import { Slot } from '../memory/slot.ts';
-import { beginGeneration, type ReadingRequests, type WorkerContext } from '../prepare.ts';
+import { beginGeneration, type ReadingRequests, saveBefore, type WorkerContext } from '../prepare.ts';
 import type { Vocabulary } from '../text/vocabulary.ts';
 
 const size = 128;
@@ -23,6 +24,8 @@ export interface WorldOptions {
   readonly addsBos?: boolean;
   readonly projector?: Projector;
   readonly snapshots?: Partial<SnapshotCache>;
+  /** The cells that all sequences share. */
+  readonly pool?: number;
   /** The next token after each token; by default a letter after the last one. */
   readonly logits?: (token: number) => Float32Array;
 }
@@ -40,7 +43,7 @@ export function workerWorld(options: WorldOptions = {}) {
   const vocabulary = letters(options.addsBos ?? false, async (text) => {
     if (aside.held) await new Promise<void>((go) => tokenizing.push({ text, go }));
   });
-  const context = listContext(options.logits ?? nextLetter);
+  const context = listContext(options.logits ?? nextLetter, options.pool);
   const loaded = {
     vocabulary,
     context,
@@ -53,10 +56,14 @@ export function workerWorld(options: WorldOptions = {}) {
   const slots = Array.from({ length: sequences }, (_, sequence) => new Slot(context, sequence, contextSize));
   let time = 0;
   const now = () => ++time;
+  const save = (slot: Slot) => saveBefore(worker, slot, undefined);
+  const wake = () => loop.beforeNextBatch(() => {});
+  const pool = options.pool === undefined ? undefined : new CellPool({ slots, capacity: options.pool, save, wake });
   const worker: WorkerContext = {
     loaded,
     slots,
     negative: undefined,
+    pool,
     now,
     grammars: new GrammarCache(vocabulary),
     breakers: undefined,
@@ -70,7 +77,7 @@ export function workerWorld(options: WorldOptions = {}) {
     }),
   };
   const send = (message: FromWorker) => void messages.push(message);
-  const loop = new BatchLoop({ context, slots, send, now, samplers: () => worker.samplers });
+  const loop = new BatchLoop({ context, slots: pool ? [] : slots, send, now, samplers: () => worker.samplers, pool });
 
   /** As the worker does it: a request that is being read is stopped there, any other one in the loop. */
   function abort(id: number): void {
@@ -91,6 +98,9 @@ export function workerWorld(options: WorldOptions = {}) {
         { worker, loop, reading, send },
         { type: 'generate', id, request: plainRequest(prompt, 4, { overflow: 'refuse', ...changes }), seed },
       ),
+    /** Rows of all batches, with those that found no cells. */
+    rows: (): number =>
+      messages.reduce((sum, message) => sum + (message.type === 'step-times' ? message.times.rows : 0), 0),
     /** All messages of one request. */
     pieces: (id: number): readonly Piece[] =>
       messages.flatMap((message) => (message.type === 'step' ? message.pieces.filter((piece) => piece.id === id) : [])),
@@ -154,10 +164,19 @@ export function evenly(): Float32Array {
   return logits;
 }
 
-function listContext(logits: (token: number) => Float32Array): Context {
+/** Counts the cells of each sequence. Throws if a token does not follow the one before it. */
+function listContext(logits: (token: number) => Float32Array, pool = Number.POSITIVE_INFINITY): Context {
   let batch: number[] = [];
+  let rows: { readonly sequence: number; readonly position: number }[] = [];
   let computed: readonly number[] = [];
+  const cells = new Map<number, number>();
   const decodeNow = () => {
+    const used = [...cells.values()].reduce((sum, count) => sum + count, 0);
+    if (used + rows.length > pool) return 'no-room' as const;
+    for (const { sequence, position } of rows) {
+      if (position !== (cells.get(sequence) ?? 0)) throw new Error('a token does not follow the one before it');
+      cells.set(sequence, position + 1);
+    }
     computed = batch;
     return 'ok' as const;
   };
@@ -169,18 +188,32 @@ function listContext(logits: (token: number) => Float32Array): Context {
     get size() {
       return batch.length;
     },
-    add: (token: number) => batch.push(token) - 1,
+    add: (token: number, position: number, sequence: number) => {
+      rows.push({ sequence, position });
+      return batch.push(token) - 1;
+    },
     clearBatch: () => {
       batch = [];
+      rows = [];
     },
     decodeNow,
     decode: async () => decodeNow(),
     abortDecode: () => undefined,
     logits: (row: number) => logits(computed[row] ?? 0),
     reaches: () => true,
-    forget: () => true,
-    copy: () => undefined,
-    state: () => new Uint8Array(1),
-    restore: () => true,
+    forget: (sequence: number, from: number) => {
+      cells.set(sequence, Math.min(from, cells.get(sequence) ?? 0));
+      return true;
+    },
+    copy: (from: number, to: number) => void cells.set(to, cells.get(from) ?? 0),
+    stateBytes: () => 1,
+    state: (sequence: number) => new Uint8Array(Int32Array.of(cells.get(sequence) ?? 0).buffer),
+    restore: (sequence: number, state: Uint8Array) => {
+      const [count = 0] = new Int32Array(state.buffer);
+      const others = [...cells].reduce((sum, [other, used]) => sum + (other === sequence ? 0 : used), 0);
+      if (others + count > pool) return false;
+      cells.set(sequence, count);
+      return true;
+    },
   } as unknown as Context;
 }
