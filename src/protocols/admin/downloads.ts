@@ -1,9 +1,10 @@
-import type { DownloadStatus, ModelDownloads } from '../../core/model-downloads.ts';
+import type { ModelDownloads } from '../../core/model-downloads.ts';
 import type { ModelLibrary, ModelsView } from '../../core/models-view.ts';
 import { json, type Reply } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
 import { bodyOf, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { honoured, readFields, readName } from '../fields.ts';
+import { snakeCase } from '../snake-case.ts';
 import { type AdminAccess, adminReadRow, adminRow, allowed, changeReply } from './access.ts';
 
 interface DownloadServices {
@@ -62,7 +63,7 @@ export function downloadEndpoints({ access, library }: DownloadServices): PlainE
       'The downloads of models: those of now, and the unfinished ones.',
       async (call) => {
         const { downloads } = await allowed(library, access, call)();
-        return json({ downloads: (await downloads.list()).map(downloadEntry) });
+        return json({ downloads: snakeCase(await downloads.list()) });
       },
     ),
     changing(
@@ -97,16 +98,4 @@ async function loadedFiles(
   const now = text.state();
   const own = now.type === 'ready' && text.loaded?.() !== false ? [now.model.path] : [];
   return [...listed.map(({ path, known }) => path ?? known?.path), ...own].filter((path) => path !== undefined);
-}
-
-function downloadEntry({ model, state, doneBytes, totalBytes, bytesPerSecond, reason, path }: DownloadStatus) {
-  return {
-    model,
-    state,
-    done_bytes: doneBytes,
-    total_bytes: totalBytes ?? null,
-    bytes_per_second: bytesPerSecond,
-    reason: reason ?? null,
-    path: path ?? null,
-  };
 }

@@ -1,7 +1,8 @@
 import { AppError } from '../../core/errors.ts';
-import { type HubFiles, hubOrders, type ModelLibrary, type Recommendations } from '../../core/models-view.ts';
+import { hubOrders, type ModelLibrary, type Recommendations } from '../../core/models-view.ts';
 import { type Call, json } from '../../http/call.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
+import { snakeCase } from '../snake-case.ts';
 import { type AdminAccess, adminReadRow, allowed } from './access.ts';
 
 export interface HubServices {
@@ -40,29 +41,16 @@ export function hubEndpoints({ access, library, recommended }: HubServices): Pla
         if (!files)
           throw new AppError('invalid-field', { field: 'model', expected: 'owner/name of a model on the hub' });
         try {
-          return json(filesReply(await files));
+          return json(snakeCase(await files));
         } catch (error) {
           return json({ success: false, error: `The files cannot be listed: ${(error as Error).message}.` }, 502);
         }
       },
     ),
     adminReadRow('/api/admin/recommended', 'Models that are recommended for this computer.', async (call: Call) => {
-      const { date, memoryBytes, models } = await allowed(library && recommended, access, call)();
-      return json({ date, memory_bytes: memoryBytes, models });
+      return json(snakeCase(await allowed(library && recommended, access, call)()));
     }),
   ];
-}
-
-function filesReply({ trainedContext, files, ...rest }: HubFiles) {
-  return {
-    ...rest,
-    trained_context: trainedContext,
-    files: files.map(({ memoryBytes, cardLayers, ...file }) => ({
-      ...file,
-      memory_bytes: memoryBytes,
-      card_layers: cardLayers,
-    })),
-  };
 }
 
 /** Models on a page of a search. */

@@ -1,7 +1,8 @@
-import type { PackInstalls, PackStatus } from '../../core/pack-installs.ts';
+import type { PackInstalls } from '../../core/pack-installs.ts';
 import { json } from '../../http/call.ts';
 import { bodyOf, type PlainEndpoint } from '../endpoint.ts';
 import { honoured, readFields, readName } from '../fields.ts';
+import { snakeCase } from '../snake-case.ts';
 import { type AdminAccess, adminReadRow, adminRow, allowed, changeReply } from './access.ts';
 
 interface PackServices {
@@ -32,7 +33,7 @@ export function packEndpoints({ access, packs }: PackServices): PlainEndpoint[] 
     );
   return [
     adminReadRow('/api/admin/packs', 'The optional engines: what each brings, and which are installed.', async (call) =>
-      json({ packs: (await (await allowed(packs, access, call)()).list()).map(packEntry) }),
+      json({ packs: snakeCase(await (await allowed(packs, access, call)()).list()) }),
     ),
     changing(
       '/api/admin/packs/add',
@@ -41,13 +42,4 @@ export function packEndpoints({ access, packs }: PackServices): PlainEndpoint[] 
     ),
     changing('/api/admin/packs/remove', 'Delete a pack, or end its installation.', (own, name) => own.remove(name)),
   ];
-}
-
-function packEntry({ name, brings, licence, bytes, state, inUse, job }: PackStatus) {
-  return {
-    ...{ name, brings, licence, bytes, state, in_use: inUse },
-    job: job
-      ? { state: job.state, done_bytes: job.doneBytes, total_bytes: job.totalBytes, reason: job.reason ?? null }
-      : null,
-  };
 }

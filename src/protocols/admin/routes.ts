@@ -7,6 +7,7 @@ import { type Call, type ClientKey, json } from '../../http/call.ts';
 import { adminRead } from '../access.ts';
 import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
 import { aside, textSchema, withSchema } from '../fields.ts';
+import { snakeCase } from '../snake-case.ts';
 import { ticketFor } from '../ticket.ts';
 import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
 import { loadSettingsEndpoints } from './load-settings.ts';
@@ -148,20 +149,10 @@ function daysOf({ query }: Call): number {
 }
 
 /** Seconds of sound with one decimal. */
-function shownUsage(usage: DayUsage): object {
-  const { day, client, requests, promptTokens, completionTokens, images, audioSecondsIn, audioSecondsOut } = usage;
+function shownUsage({ day, client, ...counts }: DayUsage): object {
   const [type, ...name] = client.split(' ');
-  return {
-    day,
-    type,
-    name: name.join(' '),
-    requests,
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    images,
-    audio_seconds_in: Number(audioSecondsIn.toFixed(1)),
-    audio_seconds_out: Number(audioSecondsOut.toFixed(1)),
-  };
+  const rounded = Object.entries(counts).map(([count, value]) => [count, Number(value.toFixed(1))]);
+  return { day, type, name: name.join(' '), ...(snakeCase(Object.fromEntries(rounded)) as object) };
 }
 
 function day(time: number | undefined): string | null {

@@ -7,6 +7,7 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { information, read } from '../access.ts';
 import { type DialectParts, modalities } from '../dialect.ts';
 import { atPaths, type EndpointShape, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
+import { snakeCase } from '../snake-case.ts';
 import { nativeFamily } from './errors.ts';
 
 /** The level of this API that clients test feature by feature; not the version of this program. */
@@ -188,15 +189,7 @@ function cacheBody({ slots, pool, memory, disk, misses }: CacheReport): object {
     ...(pool && { pool }),
     memory: memory && figures(memory),
     disk: disk && figures(disk),
-    misses: misses.map(({ time, partedAt, promptTokens, reusedTokens, before, kept, wanted }) => ({
-      time: new Date(time).toISOString(),
-      parted_at: partedAt,
-      prompt_tokens: promptTokens,
-      reused_tokens: reusedTokens,
-      before,
-      kept,
-      wanted,
-    })),
+    misses: snakeCase(misses.map(({ time, ...miss }) => ({ time: new Date(time).toISOString(), ...miss }))),
   };
 }
 
