@@ -15,7 +15,7 @@ import { answerGrammar, callableTools, replyGrammar } from './reply-grammar.ts';
 import { type ChatRequest, refusesThinking, refuseUnknownTool } from './request.ts';
 import { type ServerTools, withServerTools } from './server-tools/offer.ts';
 import { CallBuffer, chooseTool, forcedCallRequests, forcedCalls, type Render } from './tool-steps.ts';
-import { loosenedText, loosenedTools } from './tools/call-grammar.ts';
+import { callMarkers, loosenedText, loosenedTools } from './tools/call-grammar.ts';
 import { type ToolReader, toolFormatOf } from './tools/formats.ts';
 
 /** Bounds the console output of clients that invent tool names. */
@@ -158,20 +158,25 @@ export function chatService(parts: ChatParts): ChatService {
       const renderSpecial =
         controls.renderSpecial || (needsSpecial(format?.name, parts.templateText) ? 'inner' : false);
       const shown = { media: conversation.media, prompt, memory, stop, trimStop: true, renderSpecial } as const;
-      const generation: GenerationRequest = { ...controls, ...shown, grammar, reasoning };
+      const listed = request.toolChoice.type === 'none' && request.toolChoice.listed && by === 'template';
+      const markers = listed ? callMarkers(toolFormatOf(parts.templateText).name) : [];
+      const bannedStrings = [...controls.bannedStrings, ...markers];
+      const generation: GenerationRequest = { ...controls, ...shown, bannedStrings, grammar, reasoning };
       const whole = async () => reservation.generate(generation);
       const calls = new CallBuffer();
-      const events = offered.length > 0 && by === 'adapter' ? firstThatFits([whole, withoutListing]) : await whole();
+      const isDroppable = listed || (offered.length > 0 && by === 'adapter');
+      const events = isDroppable ? firstThatFits([whole, withoutListing]) : await whole();
       for await (const event of events) {
         if (mode && event.type === 'error' && event.error.code === 'context-overflow') return false;
         for (const made of reader.read(event)) (mode ? calls.push(made) : [made]).forEach(sink);
       }
       return true;
 
-      /** The list of tools only helps an answer in words, so that it is dropped if it does not fit. */
+      /** The list of tools does not matter for an answer in words, so that it is dropped if it does not fit. */
       async function withoutListing() {
-        const bare = await render({ ...request, toolChoice: { type: 'none' } }, signal, byFlags);
-        return reservation.generate({ ...generation, memory: bare.memory });
+        const use = listed ? parts.templateUse : byFlags;
+        const bare = await render({ ...request, toolChoice: { type: 'none' } }, signal, use);
+        return reservation.generate({ ...generation, prompt: bare.prompt, memory: bare.memory });
       }
     }
   }

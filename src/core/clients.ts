@@ -49,7 +49,7 @@ const clients = {
   browser: { name: 'Browser', agent: /^Mozilla\//, library: true },
 } as const satisfies Record<string, ClientRow>;
 
-type ClientId = keyof typeof clients;
+export type ClientId = keyof typeof clients;
 
 export interface KnownClient {
   /** Undefined for a program that is not in the table. */

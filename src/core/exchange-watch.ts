@@ -49,6 +49,8 @@ export interface ExchangeWatch {
   modelSelected?(name: string): void;
   /** What the dialect made of the body: the neutral request, or a list of them for several texts. */
   decoded?(request: unknown): void;
+  /** The conversation was changed before its prompt was made; `changes` are sentences. */
+  rearranged?(changes: readonly string[]): void;
   /** A job of this kind is admitted to the queue. Once for each job. */
   queued?(kind: string): void;
   /** Its turn came after this many milliseconds in the queue. Once for each job. */

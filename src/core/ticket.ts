@@ -1,3 +1,4 @@
+import type { ClientId } from './clients.ts';
 import type { ExchangeWatch } from './exchange-watch.ts';
 import type { PromptProgress, QueueStatus } from './request.ts';
 
@@ -6,6 +7,8 @@ export interface Ticket {
   readonly genkey: string;
   /** For fairness between clients; not chosen by the client. */
   readonly client: string;
+  /** The program that sent it, if its headers tell. */
+  readonly program?: ClientId | undefined;
   /** For fairness within a client; by default the genkey. */
   readonly part?: string;
   /** Share of the turns of its client; 1 by default. */

@@ -55,7 +55,7 @@ const detail = a.object({
     body: a.object({ type: a.text, bytes: a.count, text: a.orNull(a.text), 'cut?': a.text }),
   }),
   neutral: a.anything,
-  warnings: a.list(a.object({ source: a.words('field', 'header', 'event'), text: a.text })),
+  warnings: a.list(a.object({ source: a.words('field', 'header', 'prompt', 'event'), text: a.text })),
   generations: a.list(generation),
   replies: a.list(a.list(a.open({ at_ms: time, type: a.text }))),
   'events_cut?': a.text,

@@ -83,6 +83,8 @@ export class RequestRecord implements ExchangeWatch {
   /** Undefined before it is decoded, if it was too large, and for engines that are not for text. */
   neutral: NeutralRequest | undefined;
   shownNeutral: unknown;
+  /** What was changed in the conversation, in sentences. */
+  changes: readonly string[] = [];
   readonly generations: RecordedGeneration[] = [];
   readonly replies: TimedEvents[] = [];
   eventsCut = false;
@@ -126,6 +128,10 @@ export class RequestRecord implements ExchangeWatch {
 
   modelSelected(name: string): void {
     this.model = name;
+  }
+
+  rearranged(changes: readonly string[]): void {
+    this.changes = changes;
   }
 
   decoded(request: unknown): void {

@@ -245,6 +245,12 @@ describe('record', () => {
     ]);
   });
 
+  test('what was moved in the conversation is named', () => {
+    const { watch, record } = recorded();
+    watch.rearranged?.(['A line was left out.']);
+    expect(detailOf(record, []).warnings).toEqual([{ source: 'prompt', text: 'A line was left out.' }]);
+  });
+
   test.each([
     [400, 'sent', 'refused'],
     [503, 'sent', 'failed'],

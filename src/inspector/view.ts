@@ -152,7 +152,7 @@ function sentText({ sent, replyHeaders }: RequestRecord): { readonly text: strin
 }
 
 interface Warning {
-  readonly source: 'field' | 'header' | 'event';
+  readonly source: 'field' | 'header' | 'prompt' | 'event';
   readonly text: string;
 }
 
@@ -171,6 +171,7 @@ function warningsOf(record: RequestRecord, endpoints: readonly EndpointShape[]):
     const word = words[handling];
     if (word) found.push({ source: 'field', text: `${field}: ${word}${note ? `. ${note}` : ''}` });
   }
+  for (const text of record.changes) found.push({ source: 'prompt', text });
   const events = [...record.replies, ...record.generations].flatMap(({ events }) => events);
   for (const event of events) {
     if (event.type === 'warning') found.push({ source: 'event', text: event.text });

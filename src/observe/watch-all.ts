@@ -22,6 +22,7 @@ function together(watches: readonly ExchangeWatch[]): ExchangeWatch {
     traceparent: watches.find(({ traceparent }) => traceparent !== undefined)?.traceparent,
     modelSelected: (name) => each((watch) => watch.modelSelected?.(name)),
     decoded: (request) => each((watch) => watch.decoded?.(request)),
+    rearranged: (changes) => each((watch) => watch.rearranged?.(changes)),
     queued: (kind) => each((watch) => watch.queued?.(kind)),
     dequeued: (waitedMs) => each((watch) => watch.dequeued?.(waitedMs)),
     engineReady: (...facts) => each((watch) => watch.engineReady?.(...facts)),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { abortCause } from '../core/abort-cause.ts';
 import { readOn } from '../core/channel.ts';
 import { clientName } from '../core/client-name.ts';
+import { knownClient } from '../core/clients.ts';
 import type { PromptProgress, QueueStatus } from '../core/request.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { Call } from '../http/call.ts';
@@ -50,6 +51,7 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
   return {
     genkey,
     client: clientOf(call),
+    program: knownClient({ headers: call.headers }).id,
     part: partName(call, genkey),
     weight: call.key?.weight ?? 1,
     signal: call.signal,

@@ -4,6 +4,7 @@ import type { Message } from '../chat/messages.ts';
 import { type InstructText, replacePlaceholders } from '../chat/placeholders.ts';
 import type { ServerTools } from '../chat/server-tools/offer.ts';
 import { type ChatService, chatService } from '../chat/service.ts';
+import { withSharedPrefixes } from '../chat/shared-prefix.ts';
 import type { Settings } from '../config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
 import type { TextService } from '../core/text-service.ts';
@@ -63,7 +64,8 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     observer: together([services.observer, services.metrics.watch(name, () => text), slots, ...speed]),
   });
   services.slots.set(text, slots);
-  const chat = { ...modelChat(parts, services, text), templateText: format.templateText };
+  const exact = modelChat(parts, services, text);
+  const chat = { ...(settings.exactprompts ? exact : withSharedPrefixes(exact)), templateText: format.templateText };
   const observer = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
   const taskServices = createTaskServices(parts.taskSources ?? {}, { requestQueue, observer, drawings });
   const image = requestDefaults(settings);
@@ -125,7 +127,7 @@ function modelChat(
     templateUse: format.templateUse,
     systemPrompt: settings.systemprompt,
     serverVariables: settings.jinja_kwargs ?? {},
-    now: () => new Date(),
+    now: () => (settings.exactprompts ? new Date() : startOfHour(new Date())),
     newCallId: () => randomId('call_'),
     warn,
     serverTools,
@@ -135,4 +137,10 @@ function modelChat(
   function ran(name: string, failed: boolean): void {
     warn(`The tool ${printable(name)} ${failed ? 'failed' : 'ran'} for a chat.`);
   }
+}
+
+/** A template that shows the time has a new prompt every hour, not every minute. */
+function startOfHour(time: Date): Date {
+  time.setMinutes(0, 0, 0);
+  return time;
 }

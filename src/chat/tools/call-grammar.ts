@@ -41,6 +41,12 @@ export function* callGrammar(format: string, { before, tools, parallel, answer }
   };
 }
 
+/** Texts that begin a call and nothing else. */
+export function callMarkers(format: string): readonly string[] {
+  const triggers = callShapes[format]?.triggers ?? [];
+  return triggers.flatMap((trigger) => (trigger.type === 'word' && /^[<[]/.test(trigger.text) ? [trigger.text] : []));
+}
+
 function argumentsRule(index: number): string {
   return `arguments-${index}`;
 }

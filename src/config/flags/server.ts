@@ -277,6 +277,9 @@ export const parleyFlags = flagTable({
   contextoverflow: choice(['refuse', 'trim', 'compact'], { label: 'Context overflow', tab: 'Context' }).help(
     'What the chat APIs do with a prompt that does not fit: return an error (refuse), drop its beginning (trim), or shorten the conversation (compact): old tool results are removed first, then the model summarises the middle; the system prompt, the first message and the last turns stay.',
   ),
+  exactprompts: toggle({ label: 'Exact prompts', tab: 'Context' }).help(
+    'Leave the texts of known coding agents as they are. By default, lines that differ between conversations and mean nothing to the model are left out, and others are put behind the texts that conversations have in common, so that these are found in the cache.',
+  ),
   batchall: toggle({ label: 'Batch all requests', tab: 'Context' }).help(
     'With --parallelrequests, batch requests with any sampler, not only simple ones.',
   ),

@@ -83,11 +83,8 @@ function lastSummary(messages: readonly unknown[]): { readonly message: number; 
   return undefined;
 }
 
-/** A first line of coding agents. It changes with each request, so that the prompt would never be found in the cache. */
-const billing = /^x-anthropic-billing-header:[^\n]*\n?/;
-
 function systemTexts(blocks: readonly Block[], reading: Reading): string[] {
-  return blocks.map((block) => blockText(block, reading).replace(billing, '')).filter((part) => part !== '');
+  return blocks.map((block) => blockText(block, reading)).filter((part) => part !== '');
 }
 
 /** Many templates reject or lose a later system message: it becomes part of the user's turn, between tags. */

@@ -37,7 +37,7 @@ test.each<[string, JsonObject, string[]]>([
   [
     'the billing line of a coding agent',
     { system: [text('x-anthropic-billing-header: cc_version=2.1; cch=a1b2c;'), text('Be brief.')] },
-    ['system: Be brief.', 'user: Hi'],
+    ['system: x-anthropic-billing-header: cc_version=2.1; cch=a1b2c;\nBe brief.', 'user: Hi'],
   ],
   ['an empty system prompt', { system: '' }, ['user: Hi']],
   [

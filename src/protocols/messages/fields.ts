@@ -53,7 +53,7 @@ const promptFields = {
   }),
   system: f.approximated(
     f.described({ anyOf: [f.textSchema, f.objectsSchema] }, f.anyValue),
-    'A text or text blocks. The billing line of coding agents is dropped.',
+    'A text or text blocks. The billing line of Claude Code is left out, except with --exactprompts.',
   ),
   tools: f.approximated(
     f.orElse(f.described(f.objectsSchema, f.readList), []),

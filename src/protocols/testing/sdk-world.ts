@@ -1,5 +1,6 @@
 import { type ChatTags, chatAdapter } from '../../chat/adapters/adapter.ts';
 import { chatService } from '../../chat/service.ts';
+import { withSharedPrefixes } from '../../chat/shared-prefix.ts';
 import { compileTemplate } from '../../chat/template.ts';
 import { inlineTemplate } from '../../chat/testing/inline-template.ts';
 import type { GenerationEvent } from '../../core/events.ts';
@@ -30,6 +31,7 @@ export interface SdkOptions {
   readonly tags?: ChatTags;
   /** The search of `--websearch`. */
   readonly web?: WebSearch;
+  readonly exactPrompts?: boolean;
 }
 
 export interface SdkWorld {
@@ -49,7 +51,7 @@ export type Scripts = Script | readonly (readonly GenerationEvent[])[];
 export async function sdkWorld(
   scripts: Scripts,
   endpoints: (parts: DialectParts) => readonly Endpoint[],
-  { template, tags = chatAdapter({}).tags, web, ...options }: SdkOptions = {},
+  { template, tags = chatAdapter({}).tags, web, exactPrompts, ...options }: SdkOptions = {},
 ): Promise<SdkWorld> {
   const { text, asked } = scriptedText(inTurn(scripts), options.text);
   let calls = 0;
@@ -69,7 +71,7 @@ export async function sdkWorld(
     warn: () => undefined,
     serverTools: { web, turns: 3, now: () => new Date(0), startTimer: systemTimer },
   });
-  const parts = dialectParts({ text, chat, startTimer: systemTimer });
+  const parts = dialectParts({ text, chat: exactPrompts ? chat : withSharedPrefixes(chat), startTimer: systemTimer });
   const { port, errors } = await serve(endpoints(parts), options.server);
   return { base: `http://127.0.0.1:${port}`, asked, errors };
 }
