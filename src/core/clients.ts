@@ -91,13 +91,11 @@ const sideTasks: Readonly<Record<SideTask, Pick<ClientRow, 'system' | 'asks'>>> 
   },
   title: {
     system: /^You are a title generator/,
-    asks: /^(<session>|### Task:\s+Generate a concise[^\n]{0,20} title|Write a title for this conversation)/,
+    asks: /^(<session>|### Task:\s+[^\n]{0,40}\btitle\b|Write a title for this conversation)/,
   },
-  tags: { asks: /^### Task:\s+Generate [^\n]{0,20} tags/ },
-  'follow-ups': { asks: /^### Task:\s+Suggest [^\n]{0,20} follow-up/ },
-  search: {
-    asks: /^(### Task:\s+Analyze the chat history to determine the necessity|Perform a web search for the query:)/,
-  },
+  tags: { asks: /^### Task:\s+[^\n]{0,40}\btags\b/ },
+  'follow-ups': { asks: /^### Task:\s+[^\n]{0,40}\bfollow-up/ },
+  search: { asks: /^(### Task:\s+[^\n]{0,100}\bsearch quer|Perform a web search for the query:)/ },
   emoji: { asks: /^Your task is to reflect the speaker's likely facial expression/ },
 };
 

@@ -97,6 +97,14 @@ describe('origin', () => {
     expect(miss?.partedAt).toBe(21);
   });
 
+  test('another conversation whose system prompt differs in a line is no edit', () => {
+    const history = newHistory();
+    const rest = [...range(30, 400), end];
+    history.look(tokens([begin, ...range(0, 20), 7], rest, turn(range(500, 540)), opening), 0);
+    const { origin } = history.look(tokens([begin, ...range(0, 20), 8], rest, turn(range(700, 740)), opening), 0);
+    expect(origin.previous).toMatchObject({ common: 21, relation: 'other' });
+  });
+
   test('side requests between two turns do not take a sequence away', () => {
     const history = newHistory();
     const first = [...system, ...turn(range(500, 540))];

@@ -1,6 +1,7 @@
 import type { CacheMiss, PromptOrigin } from '../../../../core/events.ts';
+import { slots as policy } from '../scheduling.ts';
 import { type CachedSequence, type IsControl, relationOf } from './slot-choice.ts';
-import { commonPrefix } from './snapshot.ts';
+import { commonPrefix, longestContinuation } from './snapshot.ts';
 
 /** Tokens before and after a difference that are reported: about a line of text. */
 const excerptTokens = 12;
@@ -47,7 +48,9 @@ export class PromptHistory {
     const { common } = best;
     const miss = this.#miss(cached, prompt, common, relation, reusedTokens);
     const sequence = this.#keepPrompt(relation === 'continues' ? number : ++this.#lastNumber, prompt);
-    const previous = { sequence: number, common, promptTokens: promptLength, tokens: cached.length, relation };
+    const isOther = relation === 'edits' && !repeatsEnd(best.sequence, prompt, common);
+    const counts = { common, promptTokens: promptLength, tokens: cached.length };
+    const previous = { sequence: number, ...counts, relation: isOther ? ('other' as const) : relation };
     return { origin: { sequence, previous }, ...(miss && { miss }) };
   }
 
@@ -121,4 +124,13 @@ function relationTo(sequence: CachedSequence, prompt: Int32Array, common: number
   if (isOpening) return 'continues';
   const relation = relationOf(sequence, prompt, common, isControl);
   return relation === 'continues' ? 'branches' : relation;
+}
+
+/** Whether the last message is still there: another conversation repeats the system prompt at most. */
+function repeatsEnd({ cached, promptLength }: CachedSequence, prompt: Int32Array, common: number): boolean {
+  const end = cached.subarray(
+    Math.max(common, promptLength - maxOpening - policy.minPassage),
+    promptLength - maxOpening,
+  );
+  return longestContinuation(prompt.subarray(common), end).length === end.length;
 }
