@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { AppError, evenCompacted } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { write } from '../access.ts';
@@ -48,7 +48,7 @@ export function errorObject(error: AppError): object {
 function sentence({ message, details }: AppError): string {
   if (!('promptTokens' in details)) return message;
   const what = 'field' in details ? details.field : 'prompt';
-  return `This model's maximum context length is ${details.contextSize} tokens, and the ${what} came to ${details.promptTokens}; a reply needs room too. Please reduce the length of the ${what}.`;
+  return `This model's maximum context length is ${details.contextSize} tokens, and the ${what} came to ${details.promptTokens}${details.compacted ? `, ${evenCompacted}` : ''}; a reply needs room too. Please reduce the length of the ${what}.`;
 }
 
 /** Adds the field that the prompt was made from to the error of a full context: only the endpoint knows it. */
