@@ -107,6 +107,7 @@ describe('placeOf', () => {
       'mine',
       'turn',
     ],
+    ['a request of a session to a remote backend', asked(undefined, 'a'), { ...none, ofSession: mine }, 'mine', 'turn'],
     ['a first request', asked(), none, undefined, 'turn'],
   ] as const)('%s', (_, request, candidates, name, as) => {
     const place = placeOf(request, candidates);

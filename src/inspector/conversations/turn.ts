@@ -97,9 +97,10 @@ export function placeOf<Conversation extends Known>(
   }
   if (task) return { conversation: ofSession ?? latest, as: 'turn' };
   if (!ofSession) return { conversation: undefined, as: 'turn' };
+  // A remote backend does not say what it has seen before: the header is all that there is.
   return {
     conversation: ofSession,
-    as: ofSession.firstPromptTokens === 0 || common >= promptTokens / 2 ? 'turn' : 'side',
+    as: !origin || ofSession.firstPromptTokens === 0 || common >= promptTokens / 2 ? 'turn' : 'side',
   };
 }
 
