@@ -31,6 +31,7 @@ const commandNames: readonly CommandName[] = [
   'pack',
   'launch',
   'keys',
+  'mcp',
   'doctor',
   'licenses',
 ];

@@ -13,6 +13,7 @@ import { UsageLog } from '../src/keys/usage-log.ts';
 import { download, readSha256 } from '../src/library/download.ts';
 import { readFacts } from '../src/packs/built.ts';
 import { checkPackage } from '../src/packs/manifest.ts';
+import { loginFile } from '../src/server/tool-servers.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
 import { SharedStory } from '../src/store/shared-story.ts';
 import { LastModel, SavedDownloads } from '../src/store/state-files.ts';
@@ -108,6 +109,13 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
       { day: '2026-11-18', client: 'key phone', ...noUsage, requests: 2, promptTokens: 30, completionTokens: 12 },
       { day: '2026-11-17', client: 'address 192.0.2.1', ...noUsage, requests: 1, images: 1, audioSecondsOut: 1.5 },
     ]);
+  },
+  'mcp-logins.json': async (path) => {
+    const logins = loginFile(path);
+    expect(await logins.get('https://mcp.example.com/mcp', 'https://login.example.com')).toEqual({
+      client: { client_id: 'client-1' },
+      tokens: { access_token: 'token-1', token_type: 'Bearer', refresh_token: 'refresh-1' },
+    });
   },
   'snapshot.parley-cache': async (path) => {
     const cache = mkdtempSync(join(folder, 'cache-'));

@@ -38,7 +38,7 @@ export const ownFolders = {
   config: {
     kind: 'config',
     name: '',
-    content: 'Config files: `--config NAME` finds them, and the launcher offers them.',
+    content: 'Config files: `--config NAME` finds them, and the launcher offers them; logins of MCP servers.',
   },
   cache: {
     kind: 'cache',

@@ -19,7 +19,19 @@ export type ServerConfig =
       readonly headers: Readonly<Record<string, string>>;
       /** The older transport with two endpoints only; otherwise it is tried when the newer one fails. */
       readonly sse: boolean;
+      readonly oauth?: OAuthConfig;
     };
+
+/** How this program is known to the authorization server; without it, it registers itself at the login. */
+export interface OAuthConfig {
+  /** Without a person: this program logs in itself. */
+  readonly grant?: 'client_credentials';
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly scope?: string;
+  /** The only authorization server that may see the secret. */
+  readonly issuer?: string;
+}
 
 /** What its messages must not repeat: headers, variables and what looks like a key in arguments and in the address. */
 export function secretsOf(config: ServerConfig): readonly string[] {
@@ -27,7 +39,14 @@ export function secretsOf(config: ServerConfig): readonly string[] {
   const { username, password, searchParams } = new URL(config.url);
   const headers = Object.values(config.headers);
   const tokens = headers.map((value) => value.replace(/^\w+ +/, ''));
-  return [...headers, ...tokens, ...[username, password].map(percentDecoded), ...searchParams.values()];
+  const secret = config.oauth?.clientSecret;
+  return [
+    ...(secret === undefined ? [] : [secret]),
+    ...headers,
+    ...tokens,
+    ...[username, password].map(percentDecoded),
+    ...searchParams.values(),
+  ];
 }
 
 const secretName = /^-.*(?:key|token|secret|password|auth)/i;
@@ -85,7 +104,19 @@ function address(name: string, entry: Entry, at: string, { environment }: ReadOp
     // The message of the library repeats the value, which may be a token.
     throw new ConfigError(`${at}.headers cannot be sent: a name or a value has characters that headers cannot have`);
   }
-  return { type: 'address', name, url, headers, sse: entry.type === 'sse' };
+  const oauth = oauthOf(entry.oauth, `${at}.oauth`, environment);
+  return { type: 'address', name, url, headers, sse: entry.type === 'sse', ...(oauth && { oauth }) };
+}
+
+function oauthOf(value: unknown, at: string, environment: Environment): OAuthConfig | undefined {
+  const { grant, clientId, clientSecret, scope, issuer } = textsByName(value, at, environment);
+  if (grant !== undefined && grant !== 'client_credentials') {
+    throw new ConfigError(`${at}.grant must be "client_credentials", or absent for a login in a browser`);
+  }
+  if (grant && (!clientId || !clientSecret)) throw new ConfigError(`${at} must have clientId and clientSecret`);
+  const given = { grant, clientId, clientSecret, scope, issuer };
+  const entries = Object.entries(given).filter(([, text]) => text !== undefined && text !== '');
+  return entries.length > 0 ? (Object.fromEntries(entries) as OAuthConfig) : undefined;
 }
 
 function command(name: string, entry: Entry, at: string, options: ReadOptions): ServerConfig {

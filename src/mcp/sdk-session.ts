@@ -6,13 +6,17 @@ import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } fro
 import type { ServerConfig } from './config.ts';
 import { type OpenSession, type Session, type SessionEvents, SessionLost } from './connection.ts';
 import type { Guard } from './guard.ts';
+import type { LoginFile } from './logins.ts';
 import { MessageReader, maxMessageBytes } from './message-reader.ts';
+import { type AddressConfig, loginHint, storedLogin } from './oauth.ts';
 
 interface SdkParts {
   readonly product: { readonly name: string; readonly version: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Kills a server process that outlives its session or this process. */
   readonly guard: Guard;
+  /** Of `parley mcp login`. */
+  readonly logins?: LoginFile | undefined;
 }
 
 /** Sessions of the official MCP client library, which is imported with the first one. */
@@ -84,15 +88,22 @@ async function openCommand(
 }
 
 async function openAddress(
-  { url, headers, sse }: ServerConfig & { type: 'address' },
+  config: AddressConfig,
   events: SessionEvents,
   signal: AbortSignal,
-  { product }: SdkParts,
+  parts: SdkParts,
 ): Promise<Session> {
+  const { url, headers, sse } = config;
+  const { product } = parts;
   const { SSEClientTransport, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const named = new Headers(headers);
   if (!named.has('user-agent')) named.set('user-agent', `${product.name}/${product.version}`);
-  const options = { requestInit: { headers: named }, fetch: limitedFetch(maxMessageBytes) };
+  const authProvider = await authorization(config, parts);
+  const options = {
+    requestInit: { headers: named },
+    fetch: limitedFetch(maxMessageBytes),
+    ...(authProvider && { authProvider }),
+  };
   const older = () => connect(new SSEClientTransport(new URL(url), options), events, signal, product, 'it hung up');
   if (sse) return older();
   try {
@@ -108,13 +119,39 @@ async function openAddress(
     };
   } catch (error) {
     const { refused, reason } = lossOf(error);
-    const failure = new Error(reason, { cause: error });
+    const failure = new Error(loginReason(error, config) ?? reason, { cause: error });
     if (!refused || signal.aborted) throw failure;
     // A server with the older HTTP+SSE transport rejects the handshake; if that fails too, the first reason is reported.
     return older().catch(() => {
       throw failure;
     });
   }
+}
+
+async function authorization(config: AddressConfig, { logins, product }: SdkParts) {
+  const { url, oauth = {} } = config;
+  const { grant, clientId = '', clientSecret = '', scope, issuer } = oauth;
+  if (grant === 'client_credentials') {
+    const { ClientCredentialsProvider } = await import('@modelcontextprotocol/client');
+    return new ClientCredentialsProvider({
+      ...{ clientId, clientSecret, clientName: product.name },
+      ...(scope !== undefined && { scope }),
+      ...(issuer !== undefined && { expectedIssuer: issuer }),
+    });
+  }
+  if (!logins || !(await logins.latestTokens(url))) return undefined;
+  return storedLogin({ config, logins, product: product.name });
+}
+
+/** The reason of a failure that a login can remove. */
+function loginReason(error: unknown, { name, headers, oauth }: AddressConfig): string | undefined {
+  const { status, data, code, message } = fields(error);
+  const isUnauthorized = (status ?? fields(data).status) === 401 || (error as Error)?.name === 'UnauthorizedError';
+  if (oauth?.grant) {
+    const isRefused = isUnauthorized || (typeof code === 'string' && code.startsWith('invalid_'));
+    return isRefused ? `its login was refused (${message}): check "oauth" in the file` : undefined;
+  }
+  return isUnauthorized && !new Headers(headers).has('authorization') ? loginHint(name) : undefined;
 }
 
 async function connect(

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
+import { readProduct } from '../core/product.ts';
 import { hubOf } from '../library/hub/access.ts';
 import { knownPlaces } from '../library/places.ts';
 import { streamOutput, Terminal } from '../observe/terminal.ts';
@@ -65,6 +66,17 @@ const commands = {
     const { keysCommand } = await import('./keys-command.ts');
     const file = join(ownFolder('config'), 'keys.json');
     return keysCommand({ words, defaultFile: file, terminal: ownTerminal(), now: Date.now });
+  },
+  mcp: async ({ words, stops }: CommandParts) => {
+    const { mcpCommand } = await import('./mcp-command.ts');
+    const { openBrowser } = await import('./open-browser.ts');
+    const stop = new AbortController();
+    stops.handle(() => stop.abort(new Error('The login was stopped.')));
+    return mcpCommand({
+      ...{ words, terminal: ownTerminal(), product: readProduct(), environment: process.env, signal: stop.signal },
+      defaultFile: join(ownFolder('config'), 'mcp.json'),
+      open: (url) => openBrowser(url, () => undefined),
+    });
   },
   doctor: async ({ words, output }: CommandParts) => {
     const { doctorCommand } = await import('./report-commands.ts');

@@ -7,6 +7,7 @@ import { withFileLock } from '../core/file-lock.ts';
 import { systemTimer } from '../core/timers.ts';
 import type { ToolServerEditor } from '../core/tool-servers.ts';
 import { type ReadOptions, readServers, type ServerConfig } from '../mcp/config.ts';
+import { LoginFile } from '../mcp/logins.ts';
 import type { ToolServerPool } from '../mcp/pool.ts';
 import { printable } from '../observe/printable.ts';
 import { Repeats } from '../observe/repeats.ts';
@@ -27,8 +28,10 @@ function readOptions(path: string, { environment }: Pick<ToolServerParts, 'envir
   return { environment, folder: resolve(dirname(path)), resolve };
 }
 
+type FileParts = Pick<ToolServerParts, 'environment'> & { readonly settings: Pick<Settings, 'mcpfile' | 'admin'> };
+
 /** The servers of `--mcpfile`. Throws a clear sentence if the file cannot be used. */
-export function namedServers(parts: ToolServerParts): readonly ServerConfig[] {
+export function namedServers(parts: FileParts): readonly ServerConfig[] {
   const { mcpfile } = parts.settings;
   const path = serverFile(parts.settings);
   if (path === '' || (mcpfile === '' && !existsSync(path))) return [];
@@ -39,6 +42,33 @@ export function namedServers(parts: ToolServerParts): readonly ServerConfig[] {
   }
 }
 
+/** The tokens of `parley mcp login`. */
+export function loginFile(path = join(ownFolder('config'), 'mcp-logins.json')): LoginFile {
+  return new LoginFile({ read: () => textOf(path), write: secretly(path), exclusively: locked(path) });
+}
+
+function textOf(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+}
+
+/** Only this account can read the file: it may hold tokens. */
+function secretly(path: string) {
+  return async (text: string): Promise<void> => {
+    await writeFile(`${path}.new`, text, { mode: 0o600 });
+    await rename(`${path}.new`, path);
+  };
+}
+
+function locked(path: string) {
+  return async (change: () => Promise<void>): Promise<void> => {
+    await mkdir(dirname(path), { recursive: true });
+    await withFileLock(path, change);
+  };
+}
+
 /** Adds and removes servers in the file and in the pool. */
 export async function toolServerEditor(pool: ToolServerPool, parts: ToolServerParts): Promise<ToolServerEditor> {
   const { serverFileEditor } = await import('../mcp/server-file.ts');
@@ -46,20 +76,9 @@ export async function toolServerEditor(pool: ToolServerPool, parts: ToolServerPa
   return serverFileEditor({
     path,
     options: readOptions(path, parts),
-    read: () =>
-      readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return undefined;
-        throw error;
-      }),
-    exclusively: async (change) => {
-      await mkdir(dirname(path), { recursive: true });
-      await withFileLock(path, change);
-    },
-    write: async (text) => {
-      // Headers may hold tokens.
-      await writeFile(`${path}.new`, text, { mode: 0o600 });
-      await rename(`${path}.new`, path);
-    },
+    read: () => textOf(path),
+    exclusively: locked(path),
+    write: secretly(path),
     add: pool.add,
     remove: pool.remove,
   });
@@ -78,7 +97,7 @@ export async function connectToolServers(
   // Limited, because a faulty tool server must not fill the log.
   const repeats = new Repeats({ say, lines: 20 });
   return toolServerPool(configs, {
-    open: sdkSessions({ product, environment, guard: processGuard() }),
+    open: sdkSessions({ product, environment, guard: processGuard(), logins: loginFile() }),
     startTimer: systemTimer,
     now: () => performance.now(),
     callMs: settings.mcptimeout * 1000,
