@@ -1,8 +1,6 @@
 import { wavHeader } from '../../audio/encode.ts';
 import { decodeG711, g711Rate } from '../../audio/g711.ts';
-
-export const audioFormats = ['pcm16', 'g711_ulaw', 'g711_alaw'] as const;
-export type AudioFormat = (typeof audioFormats)[number];
+import type { AudioFormat } from './settings.ts';
 
 export const pcmRate = 24_000;
 

@@ -1,10 +1,15 @@
 import type { AppError } from '../../core/errors.ts';
 import type { Usage } from '../../core/events.ts';
 import { openaiError } from '../error-codes.ts';
-import type { AudioFormat } from './audio-buffer.ts';
 import type { Item, ItemPart } from './conversation.ts';
 import type { ResponseEnd, ResponseState, ServerEvent } from './events.ts';
-import type { ResponseSettings, SessionSettings, TranscriptionSettings, TurnDetection } from './settings.ts';
+import type {
+  AudioFormat,
+  ResponseSettings,
+  SessionSettings,
+  TranscriptionSettings,
+  TurnDetection,
+} from './settings.ts';
 
 /** `beta`: clients that send `OpenAI-Beta: realtime=v1`. Names and shapes differ. */
 export type ProtocolVersion = 'ga' | 'beta';

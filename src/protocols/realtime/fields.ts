@@ -5,8 +5,13 @@ import { languageCode } from '../../core/languages.ts';
 import * as f from '../fields.ts';
 import { paces, readVoiceName, spokenNotes } from '../spoken-text.ts';
 import { checkToolNames, noParameters } from '../tools.ts';
-import { type AudioFormat, audioFormats } from './audio-buffer.ts';
-import { defaultTurnDetection, type TranscriptionSettings, type TurnDetection } from './settings.ts';
+import {
+  type AudioFormat,
+  audioFormats,
+  defaultTurnDetection,
+  type TranscriptionSettings,
+  type TurnDetection,
+} from './settings.ts';
 
 /** Null has a meaning of its own where it switches something off; left out, nothing changes. */
 function nullable<Value>(read: f.Read<Value>): f.Read<Value | null | undefined> {

@@ -12,12 +12,12 @@ import type { SocketWork } from '../../http/web-socket.ts';
 import { limitTokens, readControls } from '../controls/decode.ts';
 import { type DialectModel, dialectControls, reasoningControl } from '../dialect.ts';
 import { chooseVoice, speechOf } from '../spoken-text.ts';
-import { type AudioFormat, pcmRate } from './audio-buffer.ts';
+import { pcmRate } from './audio-buffer.ts';
 import { messagesOf, withoutOldest } from './conversation.ts';
 import type { ResponseEnd } from './events.ts';
 import { isSpeakable, SentenceStream, type SplitSentences } from './sentence-stream.ts';
 import type { ResponseJob } from './session.ts';
-import type { ResponseSettings } from './settings.ts';
+import type { AudioFormat, ResponseSettings } from './settings.ts';
 
 interface RespondParts {
   readonly context: DialectModel;

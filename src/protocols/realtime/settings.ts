@@ -1,6 +1,8 @@
 import type { Tool } from '../../chat/messages.ts';
 import type { ToolChoice } from '../../chat/request.ts';
-import type { AudioFormat } from './audio-buffer.ts';
+
+export const audioFormats = ['pcm16', 'g711_ulaw', 'g711_alaw'] as const;
+export type AudioFormat = (typeof audioFormats)[number];
 
 /** When a turn of the user begins and ends. */
 export interface TurnDetection {
