@@ -7,7 +7,6 @@ import type { Reservation, TextService } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { CompactionAborted, type CompactionStore, compact, forgetful } from './compaction.ts';
 import type { ChatRequest } from './request.ts';
-import { answerWithTools } from './server-tools/loop.ts';
 import { type ServerTools, serverToolsFor } from './server-tools/offer.ts';
 
 type Emit = (event: GenerationEvent) => void;
@@ -40,8 +39,9 @@ export function repliesBy(
   const signal = AbortSignal.any([ticket.signal, stop.signal]);
   const serverTools = serverToolsFor(request, all);
   const reservation = text.reserve({ ...ticket, signal }, sharingTraits(request, serverTools !== undefined));
-  const answerOne = (one: ChatRequest, emit: Emit, room: () => Promise<void> | undefined): Promise<void> => {
+  const answerOne = async (one: ChatRequest, emit: Emit, room: () => Promise<void> | undefined): Promise<void> => {
     if (!serverTools) return answer(one, reservation, signal, emit, room);
+    const { answerWithTools } = await import('./server-tools/loop.ts');
     const state = text.state();
     return answerWithTools(one, {
       ...serverTools,
