@@ -203,7 +203,7 @@ export function simulate(trace: Trace, machine: Machine, off: readonly (keyof Sw
       slot.usedAt = now;
       prefilled += request.prompt.length - slot.computed;
       const { turns } = trace.chats[request.chat] as Chat;
-      const blockRows = machine.onGpu ? 1 : drafts.rowsPerKernel;
+      const blockRows = drafts.rowsPerKernel[machine.name === 'arm64' ? 'arm64' : 'other'];
       const draft = trace.draft > 0 ? firstDraft(trace.draft, blockRows, rejected, on) : undefined;
       running.push(new Simulated(slot, request, (turns[request.turn] as Turn).reply, draft));
     }

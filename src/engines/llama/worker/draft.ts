@@ -208,7 +208,7 @@ export function drafter(
   // A batch of several tokens rounds differently from single tokens.
   if (deterministic) return undefined;
   if (!draft || context.memory === 'state' || (draft.pattern <= 0 && !draftModel)) return undefined;
-  const blockRows = info.gpuLayers > 0 ? 1 : drafts.rowsPerKernel;
+  const blockRows = drafts.rowsPerKernel[info.gpuLayers === 0 && process.arch === 'arm64' ? 'arm64' : 'other'];
   let state = firstDraft(draft.amount, blockRows, draftRecord.rejectedInARow);
   return {
     get state() {

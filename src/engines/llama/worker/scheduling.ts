@@ -71,8 +71,8 @@ export const slots = {
 } as const;
 
 export const drafts = {
-  /** CPU matrix kernels compute this many rows of a batch at once; the remaining rows are computed one by one. */
-  rowsPerKernel: 4,
+  /** Matrix kernels of ARM processors compute this many rows of a batch at once, and the remaining rows one by one; others any number. */
+  rowsPerKernel: { arm64: 4, other: 1 },
   /** With several sequences, drafts of fewer tokens per sequence hardly ever pay off. */
   minTokensPerSequence: 2,
   /** The longest pause between drafts, in steps: by then the reply may have become predictable. */
