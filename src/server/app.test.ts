@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
 import { noTemplate } from '../chat/prompt.ts';
+import { chatRequest } from '../chat/testing/scripted-text.ts';
 import { defaultSettings, type Settings } from '../config/flags.ts';
 import { asAppError } from '../core/errors.ts';
 import type { TextState } from '../core/text-service.ts';
@@ -462,4 +463,30 @@ describe('model names', () => {
     const { data, models } = JSON.parse(text);
     expect([data.map(({ id }: { id: string }) => id), models]).toEqual([['koboldcpp/protected-model'], []]);
   });
+});
+
+test('templates: the time of day is that of the full hour, so that prompts do not change by the minute', async () => {
+  const app = await appOf(none, {});
+  const shown = async (exactprompts: boolean) => {
+    let now = new Date(0);
+    const { chat } = app.contextOf({
+      settings: { ...defaultSettings, exactprompts },
+      source: fixedTextSource(noTextEngine(4096)),
+      format: {
+        adapter: await chatMl(),
+        templateText: '',
+        template: async () => async (input) => {
+          now = input.now;
+          return { prompt: '', warnings: [] };
+        },
+        templateUse: { chats: true, tools: false, shownTools: false },
+      },
+    });
+    await chat.render(chatRequest('Hi'));
+    return now;
+  };
+  const before = new Date();
+  const [hour, exact] = [await shown(false), await shown(true)];
+  expect([hour.getMinutes(), hour.getSeconds(), hour.getMilliseconds()]).toEqual([0, 0, 0]);
+  expect(exact.getTime()).toBeGreaterThanOrEqual(before.getTime());
 });
