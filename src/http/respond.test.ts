@@ -11,7 +11,7 @@ describe('corsHeaders', () => {
         '*, Accept, Content-Type, Content-Length, Cache-Control, Accept-Encoding, X-CSRF-Token, Client-Agent, X-Fields, Content-Type, Authorization, X-Requested-With, X-HTTP-Method-Override, apikey, genkey',
       'access-control-allow-private-network': 'true',
       'access-control-expose-headers':
-        'x-request-id, request-id, retry-after, x-parley-ignored, x-parley-dropped-tokens, x-parley-warnings, ' +
+        'x-request-id, request-id, retry-after, x-parley-ignored, x-parley-dropped-tokens, x-parley-compacted, x-parley-warnings, ' +
         'x-parley-resumable',
       vary: 'Origin',
     });
