@@ -18,8 +18,6 @@ export interface ServerCall {
   /** The JSON that the model wrote, and its value if that is an object. */
   readonly json: string;
   readonly input: Fields;
-  /** The request for approval that this call fulfils. */
-  readonly approvalId?: string;
 }
 
 /** The codes of the Messages API. */
@@ -43,20 +41,10 @@ export type ServerOutcome =
   | { readonly type: 'result'; readonly text: string; readonly failed: boolean }
   | { readonly type: 'error'; readonly code: ServerToolErrorCode; readonly reason: string };
 
-/** A tool of an MCP server, as it is listed to the client. */
-interface ListedTool {
-  readonly name: string;
-  readonly description?: string;
-  readonly inputSchema: Fields;
-}
-
 /** What the server did for a reply, in the order of its text. */
 export type ServerToolStep =
-  | { readonly type: 'listed'; readonly server: string; readonly tools: readonly ListedTool[] }
   | { readonly type: 'call'; readonly call: ServerCall }
   | { readonly type: 'outcome'; readonly call: ServerCall; readonly outcome: ServerOutcome }
-  /** The client has to approve the call: the reply ends here. */
-  | { readonly type: 'approval'; readonly call: ServerCall }
   /** `length` UTF-16 units of the text cite a source; `back` more follow them in the text so far. */
   | {
       readonly type: 'citation';

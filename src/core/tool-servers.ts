@@ -64,6 +64,9 @@ export interface ToolServerEditor {
 export interface ToolServers {
   readonly catalog?: ToolServerCatalog;
 
+  /** The server with this address, or `mcpfile:` and this name, with its own names of tools. */
+  readonly at?: (url: string) => ToolServers | undefined;
+
   /** The known tools; waits only for servers that were never tried. */
   list(signal?: AbortSignal): Promise<readonly ServedTool[]>;
   /** Throws a `ToolCallError` if there is no result. */

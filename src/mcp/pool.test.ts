@@ -47,6 +47,23 @@ describe('toolServerPool', () => {
     expect(servers.of('b')[0]?.calls[0]?.call.name).toBe('echo');
   });
 
+  test('a single server is found by its name or address, with its own names of tools', async () => {
+    const { servers, pool } = world('a', 'b');
+    const both = pool();
+    const one = both.at?.('mcpfile:b');
+    expect(names((await one?.list()) ?? [])).toEqual(['echo']);
+    const [session] = servers.of('b');
+    if (session) session.answer = async () => ({ from: 'b' });
+    expect(await one?.call({ name: 'echo' }, { signal: patient })).toEqual({ from: 'b' });
+    await both.add({ type: 'address', name: 'c', url: 'https://c.example/mcp', headers: {}, sse: false });
+    expect(both.at?.('https://c.example/mcp')).toBeDefined();
+    expect([both.at?.('mcpfile:d'), both.at?.('https://c.example/'), both.at?.('')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
   test('list waits once for a server that hangs in initialize', async () => {
     const { servers, pool, time } = world('hangs', 'there');
     servers.onOpen = ({ name }) => (name === 'hangs' ? new Promise(() => {}) : Promise.resolve());

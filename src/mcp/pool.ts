@@ -63,6 +63,20 @@ export function toolServerPool(
       if (!found || !server) throw new ToolCallError(toolCallCodes.unknownTool, 'Tool not found');
       return server.call({ ...call, name: found.ownName }, options);
     },
+    at(url) {
+      const one = connections.find(({ name, config }) =>
+        url.startsWith('mcpfile:') ? url === `mcpfile:${name}` : config.type === 'address' && config.url === url,
+      );
+      return (
+        one && {
+          list: async (signal) => {
+            await unlessAborted(settled, signal);
+            return one.tools;
+          },
+          call: (call, options) => one.call(call, options),
+        }
+      );
+    },
     catalog: catalogOf(() => connections, names),
     async add(config) {
       await remove(config.name);

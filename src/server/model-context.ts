@@ -110,6 +110,7 @@ function modelChat(
   const { mcpserverloop } = settings;
   const serverTools: ServerTools = {
     servers: mcpserverloop > 0 ? tools : undefined,
+    serverAt: tools?.at,
     web: clients?.search,
     turns: mcpserverloop || defaultTurns,
     now: () => new Date(),

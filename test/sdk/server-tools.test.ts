@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { expect, onTestFinished, test } from 'vitest';
+import { echoTool, playedTools, textResult } from '../../src/core/testing/tool-servers.ts';
 import { messagesEndpoints } from '../../src/protocols/messages/routes.ts';
 import { openaiEndpoints } from '../../src/protocols/openai/routes.ts';
 import { responseState } from '../../src/protocols/responses/background.ts';
@@ -86,6 +87,46 @@ test('Anthropic SDK: web_search of a whole and of a streamed message', async () 
     await anthropic.beta.messages.create({ ...next, messages: [...next.messages, ...messages] } as never);
     expect(asked[2]?.request.prompt).toContain('[2] dogs\nhttp://dogs.invalid/\nAll about dogs');
   }
+});
+
+test('Anthropic SDK: mcp_servers of the file run on the server, and others are refused', async () => {
+  const { servers, calls } = playedTools(
+    async ({ arguments: given }) => textResult(`echo: ${String(given?.message)}`),
+    [echoTool, { ...echoTool, name: 'hidden' }],
+  );
+  const echo = '<tool_call>\n{"name": "echo", "arguments": {"message": "hi"}}\n</tool_call>';
+  const { base, asked } = await sdkWorld(
+    [said(echo), said('It said hi.'), said('Again.')],
+    (parts) => bindAll(messagesEndpoints(parts), parts),
+    { template: chatmlWithTools, serverAt: (url) => (url === 'https://tools.example/mcp' ? servers : undefined) },
+  );
+  const client = new Anthropic({ baseURL: base, apiKey: 'secret', maxRetries: 0 });
+  const body = (url: string) => ({
+    ...{ model: 'any', max_tokens: 100, messages },
+    mcp_servers: [{ type: 'url' as const, name: 'tools', url }],
+    tools: [
+      {
+        type: 'mcp_toolset' as const,
+        mcp_server_name: 'tools',
+        default_config: { enabled: false },
+        configs: { echo: { enabled: true } },
+      },
+    ],
+    betas: ['mcp-client-2025-11-20'],
+  });
+  const own = body('https://tools.example/mcp');
+  const message = await client.beta.messages.stream(own).finalMessage();
+  expect(message.content).toMatchObject([
+    { type: 'mcp_tool_use', name: 'echo', server_name: 'tools', input: { message: 'hi' } },
+    { type: 'mcp_tool_result', is_error: false, content: [{ type: 'text', text: 'echo: hi' }] },
+    { type: 'text', text: 'It said hi.' },
+  ]);
+  expect(calls).toEqual([{ name: 'echo', arguments: { message: 'hi' } }]);
+  expect(asked[0]?.request.prompt).not.toContain('hidden');
+  const history = [...messages, { role: 'assistant', content: message.content }, ...messages];
+  await client.beta.messages.create({ ...own, messages: history } as never);
+  expect(asked[2]?.request.prompt).toContain('echo: hi');
+  await expect(client.beta.messages.create(body('http://169.254.169.254/mcp'))).rejects.toThrow(/--mcpfile/);
 });
 
 test('OpenAI SDK: web_search of a whole and of a streamed response', async () => {

@@ -1,4 +1,4 @@
-import type { ServerCall, Source } from '../../core/server-tools.ts';
+import type { Source } from '../../core/server-tools.ts';
 
 /** Tools that a client asks the server to run for one request. */
 export interface HostedTools {
@@ -10,8 +10,6 @@ export interface HostedTools {
   };
   readonly fetch?: WebToolLimits & { readonly maxContentTokens?: number };
   readonly mcp?: readonly HostedServer[];
-  /** Calls that the client has approved, whose results are missing at the end of the conversation. */
-  readonly approved?: readonly ServerCall[];
   /** The pages that results in the conversation have, in order. */
   readonly sources: readonly Source[];
   /** Whether the dialect shows each call as an item of the reply; otherwise an empty line separates the texts around it. */
@@ -28,12 +26,9 @@ export interface WebToolLimits {
 
 /** An MCP server that a client names. */
 export interface HostedServer {
+  /** Its path in the request, for errors. */
   readonly field: string;
   readonly name: string;
   readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
   readonly offers: (tool: string) => boolean;
-  readonly needsApproval: (tool: string) => boolean;
-  /** Whether the reply reports the list of its tools. */
-  readonly listed: boolean;
 }

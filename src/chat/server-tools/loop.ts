@@ -4,13 +4,13 @@ import type { ToolCall } from '../../core/fold.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import type { Medium } from '../../core/request.ts';
 import type { ServerCall, ServerOutcome, ServerToolStep } from '../../core/server-tools.ts';
-import { type ServedResult, ToolCallError } from '../../core/tool-servers.ts';
+import type { ServedResult } from '../../core/tool-servers.ts';
 import { type Step, withEarlier } from '../generation-steps.ts';
 import { type Conversation, type Message, text, wordsOf } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
 import { CitationFinder, type NumberedSource } from './citations.ts';
 import { Notes } from './notes.ts';
-import { type Offer, offerTools, type ServerTools } from './offer.ts';
+import { callServed, failure, type Offer, offerTools, type ServerTools } from './offer.ts';
 import { resultContent } from './result-content.ts';
 import { failed, type HostedTool, outcomeText, sourcesOf } from './web-tools.ts';
 
@@ -35,12 +35,8 @@ const mostCharacters = 32_000;
 export async function answerWithTools(request: ChatRequest, parts: LoopParts): Promise<void> {
   const { stopped } = parts;
   const offer = await offerTools(request, parts, parts.contextSize, stopped);
-  try {
-    if (offer.isEmpty) await parts.answer(request, parts.emit);
-    else await new Loop(request, parts, offer).run();
-  } finally {
-    offer.close();
-  }
+  if (offer.isEmpty) await parts.answer(request, parts.emit);
+  else await new Loop(request, parts, offer).run();
 }
 
 class Loop {
@@ -70,12 +66,6 @@ class Loop {
 
   async run(): Promise<void> {
     const { parts, offer, request } = this;
-    const first: ServerToolStep[] = [...offer.listed];
-    const { approved = [] } = request.hosted ?? {};
-    if (approved.length > 0) {
-      const results = await this.#runHosted(approved, (step) => first.push(step));
-      this.#conversation = withResults(this.#conversation, results);
-    }
     for (let number = 0; ; number += 1) {
       const isLast = number >= parts.turns;
       const tools = isLast ? offer.client : offer.tools;
@@ -86,7 +76,6 @@ class Loop {
       await parts.answer({ ...request, conversation, toolChoice }, (event) => {
         // The reply has one start event, whatever the number of turns.
         if (event.type !== 'start' || number === 0) turn.take(event);
-        if (event.type === 'start') for (const step of first.splice(0)) this.#report(step);
       });
       const { finish } = turn;
       if (turn.failed || !finish) return;
@@ -97,12 +86,11 @@ class Loop {
       if (turn.calls.length === 0) return this.#finish(finish);
       if (turn.text !== '' && request.output.type === 'text' && !request.hosted?.itemized) this.#separator = '\n\n';
       if (turn.reasoning !== '') this.#notes.mark('\n');
-      const { results, waits } = await this.#runAll(turn.calls);
+      const results = await this.#runAll(turn.calls);
       if (stoppedBy(parts.stopped)) return this.#emit({ type: 'error', error: parts.stopped.reason });
       if (parts.stopped.aborted) return this.#finish({ ...finish, reason: 'aborted', cause: 'aborted' });
       // The calls of the client end the reply, as they always do.
       if (turn.clientCalls > 0) return this.#finish(finish);
-      if (waits) return this.#finish({ ...finish, reason: 'stop' });
       this.#earlier.push(finish);
       this.#conversation = withResults(this.#conversation, [{ message: turn.message, media: [] }, ...results]);
     }
@@ -125,39 +113,28 @@ class Loop {
   }
 
   /** Runs all calls of one turn in parallel; the results are in the order of the calls. */
-  async #runAll(calls: readonly ToolCall[]): Promise<{ results: readonly Answered[]; waits: boolean }> {
+  async #runAll(calls: readonly ToolCall[]): Promise<readonly Answered[]> {
     this.parts.rest();
     const hosted = calls.flatMap((call) => {
       const tool = this.offer.hosted.get(call.name);
       return tool ? [serverCall(call, tool)] : [];
     });
-    const isWaiting = (call: ServerCall) => this.#toolOf(call)?.needsApproval === true;
-    const waiting = hosted.filter(isWaiting);
     const others = calls.filter(({ name }) => !this.offer.hosted.has(name));
     const [own, served] = await Promise.all([
-      this.#runHosted(
-        hosted.filter((call) => !isWaiting(call)),
-        (step) => this.#report(step),
-        calls.length,
-      ),
+      this.#runHosted(hosted, calls.length),
       this.#runServed(others, calls.length),
     ]);
-    for (const call of waiting) this.#report({ type: 'approval', call });
     const byId = new Map([...own, ...served].map((each) => [each.message.callId, each]));
-    return { results: calls.flatMap(({ id }) => byId.get(id) ?? []), waits: waiting.length > 0 };
+    return calls.flatMap(({ id }) => byId.get(id) ?? []);
   }
 
   #toolOf({ name, server }: ServerCall): HostedTool | undefined {
     return [...this.offer.hosted.values()].find((tool) => tool.name === name && tool.server === server);
   }
 
-  async #runHosted(
-    calls: readonly ServerCall[],
-    report: (step: ServerToolStep) => void,
-    shares = calls.length,
-  ): Promise<readonly Answered[]> {
+  async #runHosted(calls: readonly ServerCall[], shares: number): Promise<readonly Answered[]> {
     const options = { signal: this.parts.stopped, characters: this.#characters(shares) };
-    for (const call of calls) report({ type: 'call', call });
+    for (const call of calls) this.#report({ type: 'call', call });
     const outcomes = await Promise.all(
       calls.map(async (call): Promise<ServerOutcome> => {
         const tool = this.#toolOf(call);
@@ -175,7 +152,7 @@ class Loop {
       }
       if (outcome.type === 'error') this.parts.ran?.(`${call.name} (${outcome.reason})`, true);
       else this.parts.ran?.(call.name, outcome.type === 'result' && outcome.failed);
-      if (!this.parts.stopped.aborted) report({ type: 'outcome', call, outcome });
+      if (!this.parts.stopped.aborted) this.#report({ type: 'outcome', call, outcome });
       const content = text(outcomeText(outcome, number));
       const toolName = this.#toolOf(call)?.tool.name ?? call.name;
       return { message: { role: 'tool', content, callId: call.id, toolName }, media: [] };
@@ -235,19 +212,10 @@ function serverCall({ id, json }: ToolCall, tool: HostedTool): ServerCall {
   };
 }
 
-/** Errors are results too: the model can report them, or try something else. */
 async function runServed({ name, json }: ToolCall, { servers, stopped }: LoopParts): Promise<ServedResult> {
   const given = tryParseJson(json.trim() === '' ? '{}' : json);
   if (!isObject(given)) return failure('its arguments are no JSON object.');
-  try {
-    return (await servers?.call({ name, arguments: { ...given } }, { signal: stopped })) ?? {};
-  } catch (error) {
-    return failure(error instanceof ToolCallError ? `${error.message} (${error.code})` : String(error));
-  }
-}
-
-function failure(reason: string): ServedResult {
-  return { isError: true, content: [{ type: 'text', text: reason }] };
+  return servers ? callServed(servers, { name, arguments: { ...given } }, stopped) : {};
 }
 
 function withResults(conversation: Conversation, results: readonly Answered[]): Conversation {

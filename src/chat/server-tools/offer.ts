@@ -1,16 +1,25 @@
 import { AppError } from '../../core/errors.ts';
-import type { ServerToolStep } from '../../core/server-tools.ts';
-import type { ServedTool, ToolServers } from '../../core/tool-servers.ts';
+import {
+  type ServedCall,
+  type ServedResult,
+  type ServedTool,
+  ToolCallError,
+  type ToolServers,
+} from '../../core/tool-servers.ts';
 import type { WebSearch } from '../../core/web-search.ts';
 import { type Tool, wordsOf } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
 import { KnownAddresses } from './domains.ts';
+import type { HostedServer } from './hosted.ts';
+import { resultContent } from './result-content.ts';
 import { fetchTool, type HostedTool, searchTool } from './web-tools.ts';
 
 /** What the server can run for a chat itself. */
 export interface ServerTools {
   /** Offered to requests without tools of their own (`--mcpserverloop`). */
   readonly servers?: ToolServers | undefined;
+  /** The MCP server with this address that requests may name, with its own names of tools. */
+  readonly serverAt?: ((url: string) => ToolServers | undefined) | undefined;
   /** With `--websearch`. */
   readonly web?: WebSearch | undefined;
   /** How many rounds of calls the model may make before it has to answer. */
@@ -34,11 +43,8 @@ export interface Offer {
   /** Of `found` tools of MCP servers. */
   readonly leftOut: number;
   readonly found: number;
-  /** Reported at the beginning of the reply. */
-  readonly listed: readonly ServerToolStep[];
   /** The addresses of the conversation, except what the model wrote. */
   readonly known: KnownAddresses;
-  close(): void;
 }
 
 /** The tools that apply to a request; undefined if it runs without. Refuses hosted tools that this server does not have. */
@@ -48,6 +54,11 @@ export function serverToolsFor(request: ChatRequest, all: ServerTools | undefine
   if (missing) {
     const instead = 'this server does not search the web; start it with --websearch, or leave the tool out';
     throw new AppError('unsupported', { feature: missing.field, instead });
+  }
+  const stranger = hosted?.mcp?.find(({ url }) => !all?.serverAt?.(url));
+  if (stranger) {
+    const instead = 'only servers of --mcpfile can be used, by their url or as mcpfile:NAME; ask who runs this server';
+    throw new AppError('unsupported', { feature: `The MCP server of ${stranger.field}`, instead });
   }
   const servers = wantsServers(request) ? all?.servers : undefined;
   return all && (hosted || servers) ? { ...all, servers } : undefined;
@@ -70,13 +81,12 @@ export async function withServerTools(
   const serverTools = serverToolsFor(request, all);
   if (!serverTools) return request;
   const offer = await offerTools(request, serverTools, contextSize, signal);
-  offer.close();
   return { ...request, conversation: { ...request.conversation, tools: offer.tools } };
 }
 
 export async function offerTools(
   { conversation, hosted }: ChatRequest,
-  { servers, web, now }: ServerTools,
+  { servers, serverAt, web, now }: ServerTools,
   contextSize: number,
   signal?: AbortSignal,
 ): Promise<Offer> {
@@ -89,11 +99,21 @@ export async function offerTools(
   const own: HostedTool[] = [];
   if (hosted?.search && web) own.push(searchTool(hosted.search, web));
   if (hosted?.fetch && web) own.push(fetchTool(hosted.fetch, web, { known, now }));
-  const served = servers ? (await servers.list(signal)).map(chatTool) : [];
+  const taken = new Set([...client, ...own.map(({ tool }) => tool)].map(({ name }) => name));
+  const named: HostedTool[] = [];
+  for (const server of hosted?.mcp ?? []) {
+    const found = serverAt?.(server.url);
+    if (found) named.push(...(await namedTools(server, found, taken, signal)));
+  }
+  const served = [
+    ...named.map(({ tool }) => tool),
+    ...(servers ? (await servers.list(signal)).map(chatTool).filter(({ name }) => !taken.has(name)) : []),
+  ];
   const fit = fitting(served, contextSize);
+  own.push(...named.filter(({ tool }) => fit.includes(tool)));
   const offered = new Set([...own.map(({ tool }) => tool), ...served].map(({ name }) => name));
   return {
-    tools: [...client, ...own.map(({ tool }) => tool), ...fit],
+    tools: [...client, ...own.filter(({ kind }) => kind !== 'mcp').map(({ tool }) => tool), ...fit],
     client,
     // Also a name that the model invented, which the client refuses.
     isClients: (name) => client.length > 0 && !offered.has(name),
@@ -101,10 +121,58 @@ export async function offerTools(
     isEmpty: own.length + fit.length === 0,
     leftOut: served.length - fit.length,
     found: served.length,
-    listed: [],
     known,
-    close: () => undefined,
   };
+}
+
+/** The tools of an MCP server that the request names. One whose name is taken gets that of the server in front. */
+async function namedTools(
+  { field, name: label, offers }: HostedServer,
+  servers: ToolServers,
+  taken: Set<string>,
+  signal?: AbortSignal,
+): Promise<readonly HostedTool[]> {
+  const listed = await servers.list(signal);
+  if (listed.length === 0) {
+    const instead = 'it is not connected, or has no tools; the console of the server says why';
+    throw new AppError('unsupported', { feature: `The MCP server of ${field}`, instead });
+  }
+  return listed
+    .filter(({ name }) => offers(name))
+    .map((tool) => {
+      const name = taken.has(tool.name) ? `${label}_${tool.name}`.slice(0, longestName) : tool.name;
+      taken.add(name);
+      return {
+        tool: { ...chatTool(tool), name },
+        kind: 'mcp',
+        name: tool.name,
+        server: label,
+        run: async ({ input }, { signal: stopped, characters }) => {
+          const limits = { characters, inputs: { image: false, audio: false }, media: 0 };
+          const result = await callServed(servers, { name: tool.name, arguments: { ...input } }, stopped);
+          return {
+            type: 'result',
+            text: wordsOf(resultContent(result, limits).content),
+            failed: result.isError === true,
+          };
+        },
+      };
+    });
+}
+
+const longestName = 64;
+
+/** Errors are results too: the model can report them, or try something else. */
+export async function callServed(servers: ToolServers, call: ServedCall, signal: AbortSignal): Promise<ServedResult> {
+  try {
+    return await servers.call(call, { signal });
+  } catch (error) {
+    return failure(error instanceof ToolCallError ? `${error.message} (${error.code})` : String(error));
+  }
+}
+
+export function failure(reason: string): ServedResult {
+  return { isError: true, content: [{ type: 'text', text: reason }] };
 }
 
 /** Of JSON, a low estimate. */

@@ -75,6 +75,13 @@ const fetchResult = a.object({
 
 /** Calls that the server ran, and their results. */
 const serverBlocks = [
+  a.object({ type: a.words('mcp_tool_use'), id: a.text, name: a.text, server_name: a.text, input: a.anyObject }),
+  a.object({
+    type: a.words('mcp_tool_result'),
+    tool_use_id: a.text,
+    is_error: a.flag,
+    content: a.list(a.object({ type: a.words('text'), text: a.text })),
+  }),
   a.object({
     type: a.words('server_tool_use'),
     id: a.text,

@@ -14,7 +14,7 @@ import { checkToolNames } from '../tools.ts';
 import { decodeConversation } from './conversation.ts';
 import type { ReplyFacts } from './encode.ts';
 import { type CreateFields, type countFields, createFields } from './fields.ts';
-import { readServerTool, wantsDocumentCitations } from './server-tools.ts';
+import { readMcpServers, readServerTool, wantsDocumentCitations } from './server-tools.ts';
 
 /** `table`: the fields of the endpoint; those of a count have no length and no delivery. */
 export function* decode(
@@ -32,7 +32,9 @@ export function* decode(
   const compaction = decodeCompaction(fields);
   const sources: Source[] = [];
   const messages = yield* decodeConversation(fields, { ignore, attachments, sources });
-  const { tools, hosted } = decodeTools(fields, ignore);
+  const { tools, web } = decodeTools(fields, ignore);
+  const mcp = readMcpServers(fields, ignore);
+  const hosted = web || mcp.length > 0 ? { ...web, ...(mcp.length > 0 && { mcp }) } : undefined;
   const request: ChatRequest = {
     ...decodeToolChoice(fields),
     conversation: {
@@ -126,22 +128,23 @@ function decodeOutput(
 }
 
 function decodeTools({ tools: entries }: CreateFields, ignore: (field: string) => void) {
-  let hosted: Partial<HostedTools> | undefined;
+  let web: Partial<HostedTools> | undefined;
   const hostedNames: string[] = [];
   const tools = entries.flatMap((entry, index) => {
     const field = `tools[${index}]`;
     const own = f.isObject(entry) && typeof entry.type === 'string' && readServerTool(entry, entry.type, field);
     if (own) {
-      hosted = { ...hosted, ...own };
+      web = { ...web, ...own };
       hostedNames.push(own.search ? 'web_search' : 'web_fetch');
       return [];
     }
+    if (f.isObject(entry) && entry.type === 'mcp_toolset') return [];
     const tool = decodeTool(entry, field);
     if (!tool) ignore(field);
     return tool ?? [];
   });
   checkToolNames([...hostedNames, ...tools.map(({ name }) => name)], 'tools');
-  return { tools, hosted: hosted as Partial<HostedTools> | undefined };
+  return { tools, web: web as Partial<HostedTools> | undefined };
 }
 
 /** Undefined for a tool that only the original service can run (code execution). */

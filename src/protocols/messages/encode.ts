@@ -179,10 +179,6 @@ class Blocks {
         const delta = `"delta":{"type":"citations_delta","citation":${JSON.stringify(citation)}}`;
         return frame('content_block_delta', `"index":${this.#index},${delta}`);
       }
-      // This dialect has no blocks for them.
-      case 'listed':
-      case 'approval':
-        return '';
     }
   }
 

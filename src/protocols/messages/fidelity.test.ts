@@ -65,6 +65,17 @@ const proofs: Readonly<Record<string, Proof>> = {
       { role: 'user' },
     ),
   },
+  mcp_servers: {
+    send: {
+      mcp_servers: [{ type: 'url', name: 'x', url: 'mcpfile:x' }],
+      tools: [{ type: 'mcp_toolset', mcp_server_name: 'x' }],
+    },
+    asks: request({ hosted: { mcp: [{ name: 'x', url: 'mcpfile:x' }] } }),
+    refuses: [
+      { mcp_servers: [{ type: 'url', name: 'x' }] },
+      { tools: [{ type: 'mcp_toolset', mcp_server_name: 'y' }] },
+    ],
+  },
   'tools[]: web_search_*': {
     send: { tools: [{ ...search, max_uses: 2, allowed_domains: ['a.example'], user_location: { city: 'Rome' } }] },
     asks: request({ hosted: { search: { maxUses: 2, allowedDomains: ['a.example'], location: 'Rome' } } }),

@@ -47,7 +47,7 @@ const promptFields = {
     'messages[].content[]: redacted_thinking': f.ignored('Encrypted by another server.'),
     'messages[].content[]: server_tool_use and results': f.aside(
       'honoured',
-      'Calls and results of this server become part of the prompt again. Of the search results of other servers only titles and addresses can be read.',
+      'Also mcp_tool_use. Calls and results of this server become part of the prompt again. Of the search results of other servers only titles and addresses can be read.',
     ),
     'messages[].content[]: other kinds': f.ignored('x-parley-ignored has their paths (code execution, containers, …).'),
   }),
@@ -58,6 +58,10 @@ const promptFields = {
   tools: f.approximated(
     f.orElse(f.described(f.objectsSchema, f.readList), []),
     `Custom tools, and bash, text_editor and memory with a description of the server. web_search and web_fetch of any date are run by the server, see below. Other tools that only the original service runs are ignored (x-parley-ignored). strict makes no difference (calls follow the schema if the call format of the model allows it); defer_loading, input_examples, allowed_callers and eager_input_streaming have no effect: every tool is offered from the start. ${loosenedNote}`,
+  ),
+  mcp_servers: f.approximated(
+    f.orElse(f.listOf(f.readObject), []),
+    'Servers of --mcpfile only: url is that of the file, or mcpfile:NAME; others are refused. Their tools run on the server without confirmation. tool_configuration, or a mcp_toolset in tools, chooses the tools. authorization_token is not sent (x-parley-ignored): what the file says is.',
   ),
   ...f.places({
     'tools[]: web_search_*': f.aside(
@@ -102,7 +106,7 @@ const promptFields = {
       'Also if the prompt does not fit before it reaches the trigger. The block ends with the last message of the user, unless that is long. content is null if the summary failed and the conversation fits without it. Not in token counts.',
     ),
   }),
-  ...f.each(['mcp_servers', 'speed', 'user_profile_id', 'workspace_id', 'betas'], f.ignored()),
+  ...f.each(['speed', 'user_profile_id', 'workspace_id', 'betas'], f.ignored()),
 };
 
 export const createFields = {

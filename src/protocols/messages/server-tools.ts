@@ -1,4 +1,4 @@
-import type { HostedTools, WebToolLimits } from '../../chat/server-tools/hosted.ts';
+import type { HostedServer, HostedTools, WebToolLimits } from '../../chat/server-tools/hosted.ts';
 import { outcomeText, sourcesOf } from '../../chat/server-tools/web-tools.ts';
 import type {
   ServerCall,
@@ -28,6 +28,44 @@ export function readServerTool(tool: JsonObject, type: string, field: string): P
   if (!type.startsWith('web_fetch_')) return undefined;
   const tokens = f.readAt(tool, 'max_content_tokens', field, readTokens);
   return { fetch: { ...limits(), ...(tokens !== undefined && { maxContentTokens: tokens }) } };
+}
+
+/** The MCP servers that a request names. The choice of their tools is in the server, or in a toolset among the tools. */
+export function readMcpServers(
+  { mcp_servers: servers, tools }: { readonly mcp_servers: readonly JsonObject[]; readonly tools: readonly unknown[] },
+  ignore: (field: string) => void,
+): readonly HostedServer[] {
+  const toolsets = tools.flatMap((tool, index) => {
+    if (!f.isObject(tool) || tool.type !== 'mcp_toolset') return [];
+    const field = `tools[${index}]`;
+    return [{ tool, field, name: f.readAt(tool, 'mcp_server_name', field, f.readName) }];
+  });
+  const read = servers.map((server, index): HostedServer => {
+    const field = `mcp_servers[${index}]`;
+    const name = f.readAt(server, 'name', field, f.readName);
+    if (!f.isAbsent(server.authorization_token)) ignore(`${field}.authorization_token`);
+    const toolset = toolsets.find((each) => each.name === name);
+    const offers = toolset ? offeredBy(toolset.tool, toolset.field) : offeredByServer(server, field);
+    return { field: `${field} (${name})`, name, url: f.readAt(server, 'url', field, f.readName), offers };
+  });
+  const stray = toolsets.find(({ name }) => !read.some((server) => server.name === name));
+  if (stray) throw f.wrong(`${stray.field}.mcp_server_name`, 'the name of one of mcp_servers');
+  return read;
+}
+
+function offeredBy(toolset: JsonObject, field: string): HostedServer['offers'] {
+  const usual = f.readAt(toolset, 'default_config', field, f.optionalObject)?.enabled !== false;
+  const configs = f.readAt(toolset, 'configs', field, f.optionalObject) ?? {};
+  return (name) => {
+    const own = Object.hasOwn(configs, name) ? configs[name] : undefined;
+    return f.isObject(own) && typeof own.enabled === 'boolean' ? own.enabled : usual;
+  };
+}
+
+function offeredByServer(server: JsonObject, field: string): HostedServer['offers'] {
+  const choice = f.readAt(server, 'tool_configuration', field, f.optionalObject) ?? {};
+  const allowed = f.readAt(choice, 'allowed_tools', `${field}.tool_configuration`, f.optionalList);
+  return (name) => choice.enabled !== false && (allowed === undefined || allowed.includes(name));
 }
 
 /** Whether a web fetch tool asks for citations of its documents. */

@@ -6,6 +6,7 @@ import { inlineTemplate } from '../../chat/testing/inline-template.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { systemTimer } from '../../core/timers.ts';
+import type { ToolServers } from '../../core/tool-servers.ts';
 import type { WebSearch } from '../../core/web-search.ts';
 import type { Endpoint } from '../../http/call.ts';
 import type { HttpServerOptions } from '../../http/server.ts';
@@ -31,6 +32,8 @@ export interface SdkOptions {
   readonly tags?: ChatTags;
   /** The search of `--websearch`. */
   readonly web?: WebSearch;
+  /** The servers of `--mcpfile`. */
+  readonly serverAt?: (url: string) => ToolServers | undefined;
   readonly exactPrompts?: boolean;
 }
 
@@ -51,7 +54,7 @@ export type Scripts = Script | readonly (readonly GenerationEvent[])[];
 export async function sdkWorld(
   scripts: Scripts,
   endpoints: (parts: DialectParts) => readonly Endpoint[],
-  { template, tags = chatAdapter({}).tags, web, exactPrompts, ...options }: SdkOptions = {},
+  { template, tags = chatAdapter({}).tags, web, serverAt, exactPrompts, ...options }: SdkOptions = {},
 ): Promise<SdkWorld> {
   const { text, asked } = scriptedText(inTurn(scripts), options.text);
   let calls = 0;
@@ -69,7 +72,7 @@ export async function sdkWorld(
       return `call_${calls}`;
     },
     warn: () => undefined,
-    serverTools: { web, turns: 3, now: () => new Date(0), startTimer: systemTimer },
+    serverTools: { web, serverAt, turns: 3, now: () => new Date(0), startTimer: systemTimer },
   });
   const parts = dialectParts({ text, chat: exactPrompts ? chat : withSharedPrefixes(chat), startTimer: systemTimer });
   const { port, errors } = await serve(endpoints(parts), options.server);
