@@ -38,10 +38,14 @@ const targetShare = 0.6;
 const maxAttempts = 3;
 const maxChunks = 64;
 
-/** The conversation as the model gets it: shortened if the client or `--contextoverflow compact` asks for it. */
+/** Whether the client or `--contextoverflow compact` asks for it. */
+export function mayBeCompacted({ compaction, controls }: ChatRequest): boolean {
+  return compaction !== undefined || controls.overflow === 'compact';
+}
+
+/** The conversation as the model gets it: shortened if necessary. */
 export async function compact(request: ChatRequest, parts: CompactionParts): Promise<Compacted> {
-  const { compaction, controls } = request;
-  if (!compaction && controls.overflow !== 'compact') return { request };
+  const { compaction } = request;
   const run = new CompactionRun(request, parts);
   return compaction ? run.summariseAll(compaction) : run.fit();
 }

@@ -5,7 +5,7 @@ import { fold } from '../core/fold.ts';
 import { withReplySeed } from '../core/sampling-fields.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
-import { CompactionAborted, type CompactionStore, compact, forgetful } from './compaction.ts';
+import { CompactionAborted, type CompactionStore, compact, forgetful, mayBeCompacted } from './compaction.ts';
 import type { ChatRequest } from './request.ts';
 import { type ServerTools, serverToolsFor } from './server-tools/offer.ts';
 
@@ -85,11 +85,13 @@ export function repliesBy(
         watch?.replyEvent?.(index, event);
         channel.push(event);
       };
+      const seeded = (made: ChatRequest) => ({ ...made, controls: withReplySeed(made.controls, index) });
       const reply = async (): Promise<void> => {
+        if (!mayBeCompacted(request)) return answerOne(seeded(request), emit, () => channel.room());
         // All replies to one request have the same prompt.
         shortened ??= compacted(() => emit({ type: 'compacting' }));
         const { request: made, compaction } = await shortened;
-        const one = { ...made, controls: withReplySeed(made.controls, index) };
+        const one = seeded(made);
         if (!compaction) return answerOne(one, emit, () => channel.room());
         if (request.compaction?.pause) return onlySummary(one, compaction, emit);
         await answerOne(one, withReport(compaction, emit, request.compaction === undefined), () => channel.room());
