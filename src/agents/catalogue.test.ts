@@ -2,7 +2,13 @@ import { describe, expect, test } from 'vitest';
 import type { Agent } from './agent.ts';
 import { agents } from './catalogue.ts';
 
-const server = { url: 'http://127.0.0.1:5001', model: 'qwen3-8b', contextSize: 65_536, key: 'secret' };
+const server = {
+  url: 'http://127.0.0.1:5001',
+  model: 'qwen3-8b',
+  contextSize: 65_536,
+  webSearch: false,
+  key: 'secret',
+};
 const start = (name: string, own: Partial<typeof server> = {}) =>
   (agents[name] as Agent).start({ ...server, ...own }, '/tmp/session');
 const linux = { home: '/home/ann', platform: 'linux', environment: {} };
@@ -38,6 +44,8 @@ test('Codex: settings are arguments, and the key is in the environment only', ()
     ]),
   );
   expect(words.join(' ')).not.toContain('secret');
+  expect(words).toContain('web_search="disabled"');
+  expect(start('codex', { webSearch: true }).arguments).toContain('web_search="live"');
   expect(environment).toEqual({ PARLEY_AGENT_KEY: 'secret' });
 });
 

@@ -182,13 +182,15 @@ function claudeVariables({ url, model, contextSize, key }: AgentServer) {
 /** The variable from which Codex takes the key of the server. */
 const codexKey = 'PARLEY_AGENT_KEY';
 
-function codexSettings({ model, contextSize }: AgentServer) {
+function codexSettings({ model, contextSize, webSearch }: AgentServer) {
   return {
     model,
     model_provider: 'parley',
     model_context_window: contextSize,
     model_auto_compact_token_limit: compactTokens(contextSize),
     check_for_update_on_startup: false,
+    // With full access it offers a live search by itself.
+    web_search: webSearch ? 'live' : 'disabled',
   };
 }
 

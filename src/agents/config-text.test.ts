@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { jsonConfig, withTomlEntries } from './config-text.ts';
 
-const server = { url: 'http://127.0.0.1:1', model: 'm', contextSize: 65_536, key: 'k' };
+const server = { url: 'http://127.0.0.1:1', model: 'm', contextSize: 65_536, webSearch: false, key: 'k' };
 
 describe('jsonConfig', () => {
   const config = jsonConfig(

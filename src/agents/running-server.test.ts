@@ -21,6 +21,7 @@ test('runningServer: models by name and the context', async () => {
     url,
     models: ['a', 'b'],
     contextSize: 5,
+    webSearch: false,
   });
 });
 

@@ -6,6 +6,7 @@ export interface RunningServer {
   /** Names of its text models, the default one first. */
   readonly models: readonly string[];
   readonly contextSize: number;
+  readonly webSearch: boolean;
 }
 
 const timeoutMs = 5000;
@@ -34,5 +35,6 @@ export async function runningServer(
   const models = entries.flatMap((entry) =>
     isObject(entry) && typeof entry.id === 'string' ? [entry.id.replace(ownPrefix, '')] : [],
   );
-  return { url, models, contextSize: isObject(context) && typeof context.value === 'number' ? context.value : 0 };
+  const contextSize = isObject(context) && typeof context.value === 'number' ? context.value : 0;
+  return { url, models, contextSize, webSearch: version.body.websearch === true };
 }

@@ -148,11 +148,11 @@ function keyOf({ system: { environment } }: LaunchCommand, { password }: LaunchO
 }
 
 function agentServer(command: LaunchCommand, options: LaunchOptions, running: RunningServer): AgentServer {
-  const { url, models, contextSize } = running;
+  const { url, models, contextSize, webSearch } = running;
   const [first = 'local'] = models;
   // Names are ignored where there is one model, and Claude Code takes names of this form for larger models.
   const fallback = models.length < 2 && /^claude/i.test(first) ? 'local' : first;
-  return { url, contextSize, model: options.model ?? fallback, key: keyOf(command, options) ?? noKey };
+  return { url, contextSize, webSearch, model: options.model ?? fallback, key: keyOf(command, options) ?? noKey };
 }
 
 /** Without a question where there is one model, or where nobody can answer. */
@@ -253,10 +253,10 @@ async function runAgent(command: LaunchCommand, options: LaunchOptions, run: Age
   const { terminal, signals, system, spawn = spawnProcess } = command;
   const { agent, program, server } = run;
   checkContext(agent, server);
-  const folder = await mkdtemp(join(tmpdir(), 'parley-agent-'));
+  const files = Object.entries(agent.files?.(server) ?? {});
+  const folder = files.length > 0 ? await mkdtemp(join(tmpdir(), 'parley-agent-')) : '';
   try {
-    for (const [name, text] of Object.entries(agent.files?.(server) ?? {}))
-      await writeFile(join(folder, name), text, { mode: 0o600 });
+    for (const [name, text] of files) await writeFile(join(folder, name), text, { mode: 0o600 });
     const start = agent.start(server, folder);
     terminal.line(`Starting ${agent.title} with ${server.model}, context ${server.contextSize}.`);
     const child = spawn(program.path, [...program.arguments, ...(start.arguments ?? []), ...options.agentArguments], {
@@ -265,7 +265,7 @@ async function runAgent(command: LaunchCommand, options: LaunchOptions, run: Age
     });
     return await exitCode(child, signals);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    if (folder !== '') await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -60,8 +60,16 @@ function person() {
     writeFileSync(join(home, file), text);
   }
   const project = mkdtempSync(join(root, 'project-'));
+  const temporary = mkdtempSync(join(root, 'temporary-'));
   const run = async (file: string, words: readonly string[]) => {
-    const environment = { PATH: path, HOME: home, USERPROFILE: home, PARLEY_HOME: join(root, 'parley'), TERM: 'dumb' };
+    const environment = {
+      PATH: path,
+      HOME: home,
+      USERPROFILE: home,
+      PARLEY_HOME: join(root, 'parley'),
+      TERM: 'dumb',
+      TMPDIR: temporary,
+    };
     const child = spawn(file, words, { cwd: project, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
@@ -69,7 +77,7 @@ function person() {
     return { code, output };
   };
   const launch = (words: readonly string[]) => run(process.execPath, [program, 'launch', ...words]);
-  return { home, project, launch, run };
+  return { home, project, temporary, launch, run };
 }
 
 /** Settings that a person has of each agent, as the agent itself would write them. */
@@ -91,7 +99,7 @@ interface Question {
 
 async function ask(name: InstalledAgent, { script, contextSize = 65_536, letters = '', recorded }: Question) {
   server = await scriptedServer(script, contextSize);
-  const { launch, home, project } = person();
+  const { launch, home, project, temporary } = person();
   writeFileSync(join(project, 'letters.txt'), letters);
   const { prompts, errors } = server;
   const own = [
@@ -104,7 +112,7 @@ async function ask(name: InstalledAgent, { script, contextSize = 65_536, letters
   if (recorded) proxy?.write(recorded);
   await proxy?.close();
   expect(errors).toEqual([]);
-  return { ...result, home, prompts, port };
+  return { ...result, home, temporary, prompts, port };
 }
 
 const summary = '<analysis>-</analysis>\n<summary>SUMMARY-OF-WORK letters were read.</summary>';
@@ -112,7 +120,7 @@ const isSummarised = (prompt: string) => prompt.includes('SUMMARY-OF-WORK');
 
 describe.each(names)('%s', (name) => {
   test('calls a tool and reads its result; no settings change, and no address stays', async () => {
-    const { code, output, prompts, home, port } = await ask(name, {
+    const { code, output, prompts, home, temporary, port } = await ask(name, {
       script: (prompt) =>
         prompt.includes('the answer is 42') ? 'Forty-two.' : ways[name].run('echo the answer is $((6 * 7))'),
     });
@@ -120,7 +128,7 @@ describe.each(names)('%s', (name) => {
     expect(prompts.some((prompt) => prompt.includes('Read the letters.'))).toBe(true);
     for (const [file, text] of Object.entries(settings)) expect(readFileSync(join(home, file), 'utf8')).toBe(text);
     expect(filesWith(`127.0.0.1:${port}`, home)).toEqual([]);
-    expect(readdirSync(tmpdir()).filter((file) => file.startsWith('parley-agent-'))).toEqual([]);
+    expect(readdirSync(temporary).filter((file) => file.startsWith('parley-agent-'))).toEqual([]);
   });
 
   test('summarises a long session by the usage that it was told, and goes on', async () => {
@@ -137,7 +145,8 @@ describe.each(names)('%s', (name) => {
       },
     });
     expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('All letters are read.') });
-    expect(prompts.filter(isCompaction)).toHaveLength(1);
+    // The server tries the request of Codex with its tools first, to use the cached prompt.
+    expect([1, 2]).toContain(prompts.filter(isCompaction).length);
   });
 
   // Codex goes by its usage only: it shows the error and ends.
