@@ -241,7 +241,9 @@ export const chatFlags = flagTable({
   mcpfile: file({ label: 'MCP servers', tab: 'Loaded Files', scope: 'server', ending: '.json' }).help(
     'JSON file of the MCP servers to connect to, in the format of desktop apps: mcpServers, each with a command or a url. Their tools are served at POST /mcp. The extension .json may be omitted.',
   ),
-  websearch: toggle({ label: 'Web search', scope: 'server' }).help('Let clients search the web through this server.'),
+  websearch: toggle({ label: 'Web search', scope: 'server' }).help(
+    'Let clients search the web through this server, and models for requests with web_search tools.',
+  ),
   preloadstory: text('FILE', '', { label: 'Preloaded story', tab: 'Loaded Files', holds: 'json-file' }).help(
     'Saved story that the web client opens with: a file, or the JSON itself.',
   ),
