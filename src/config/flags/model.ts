@@ -173,7 +173,7 @@ export const generationFlags = flagTable({
     'Process up to this many text requests together (continuous batching); 0 and 1 process one at a time. Turns off context shift.',
   ),
   kvpool: integer('TOKENS', -1, { label: 'Shared KV cache', tab: 'Context', min: -1 }).help(
-    'With --parallelrequests, share a KV cache of this many tokens between all requests, instead of --contextsize for each. Requests that find no room wait. 0 shares nothing. -1 shares --contextsize and up to 4096 more for each further request where an unused cache takes memory, as on GPUs, and nothing elsewhere. Never shared with --deterministic or --enableguidance.',
+    'With --parallelrequests, share a KV cache of this many tokens between all requests, instead of --contextsize for each. Requests that find no room wait. 0 shares nothing. -1 shares nothing where there is room for --contextsize for each request (an unused cache takes no memory on Linux without a GPU), and --contextsize and up to 4096 more for each further request elsewhere. Never shared with --deterministic or --enableguidance.',
   ),
   draftmodel: file({ label: 'Draft model', also: ['--model-draft', '-md'], tab: 'Loaded Files' }).help(
     'Small model for speculative decoding, with the vocabulary of the text model. The generated text stays the same. With --draftngram, it drafts where the lookup finds nothing.',

@@ -1,7 +1,14 @@
 import { assert, integer, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defaultSettings, type Settings } from '../../config/flags.ts';
-import { cardNeed, type Fit, layersThatFit, placedBytes, placementProblem } from './card-placement.ts';
+import {
+  cardNeed,
+  type Fit,
+  hasRoomForOwnCells,
+  layersThatFit,
+  placedBytes,
+  placementProblem,
+} from './card-placement.ts';
 import { loadOptions } from './load-options.ts';
 
 const gigabyte = 2 ** 30;
@@ -53,6 +60,21 @@ describe('placedBytes', () => {
     const draft = { sizeBytes: gigabyte, cacheBytesPerToken: 1000 };
     const { fixedBytes } = placedBytes(options({ parallelrequests: 2 }), { projectorBytes: 77, draft });
     expect(fixedBytes).toBe(512 * 2 ** 20 + 77 + gigabyte + 2 * 4096 * 1000);
+  });
+});
+
+describe('hasRoomForOwnCells', () => {
+  // The weights take 6 GB, the buffers half a gigabyte, and four contexts 2 GB.
+  const cards = (gigabytes: number) => ({ freeBytes: [gigabytes * gigabyte], marginBytes: 0, split: [] });
+  const shared = { parallelrequests: 4, kvpool: -1 };
+
+  test.each([
+    ['if they take at most half of what is left beside the model', shared, 10.6, true],
+    ['not if they take more than half', shared, 10.4, false],
+    ['not beside other models', { ...shared, routermode: true }, 40, false],
+    ['not if a flag asks for a pool', { parallelrequests: 4, kvpool: 9000 }, 40, false],
+  ])('%s', (_, settings, gigabytes, expected) => {
+    expect(hasRoomForOwnCells(options(settings), cards(gigabytes))).toBe(expected);
   });
 });
 

@@ -83,6 +83,23 @@ export function layersThatFit(fit: Fit): number {
   return Math.max(0, Math.min(layers + 1, Number.isNaN(fitting) ? 0 : fitting));
 }
 
+type Cards = Pick<Fit, 'freeBytes' | 'marginBytes' | 'split'>;
+
+/**
+ * Whether each sequence can have cells of its own on these GPUs, which are faster than shared ones: if the whole model fits with
+ * them, and they take at most half of the memory beside it.
+ */
+export function hasRoomForOwnCells(
+  options: SizedOptions & Pick<LoadOptions, 'sharesCards'>,
+  cards: Cards,
+  beside?: BesideModel,
+): boolean {
+  if (options.cellPool >= 0 || options.sharesCards) return false;
+  const { layers } = options.shape;
+  const { cacheBytes, ...bytes } = placedBytes({ ...options, cellPool: 0 }, beside);
+  return layersThatFit({ ...bytes, cacheBytes: 2 * cacheBytes, layers, ...cards }) === layers + 1;
+}
+
 /** With explicit shares, the GPU that is full first limits all of them. */
 function usableBytes({ freeBytes, marginBytes, split }: Fit): number {
   const usable = freeBytes.map((free) => Math.max(0, free - marginBytes));

@@ -70,6 +70,8 @@ export function loadOptions(settings: Settings, facts: ModelFacts) {
     // Shifted keys are rounded once more.
     contextShift: !settings.noshift && !settings.deterministic,
     reusePrompt: !settings.nofastforward,
+    /** Whether other models are loaded beside this one, so that it takes no memory that it can do without. */
+    sharesCards: settings.routermode,
     /** Cells that all sequences share; 0 for none, -1 for the default. */
     cellPool:
       settings.parallelrequests > 1 && !settings.deterministic && !settings.enableguidance ? settings.kvpool : 0,

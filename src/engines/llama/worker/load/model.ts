@@ -2,7 +2,7 @@ import type { CardMemory } from '../../../../core/card-memory.ts';
 import { systemOf } from '../../../../packs/catalogue.ts';
 import { hasCudaCompiler } from '../../../../packs/toolkit.ts';
 import type { Watch } from '../../../host/heartbeat.ts';
-import { besideModel, layersThatFit, placedBytes } from '../../card-placement.ts';
+import { besideModel, hasRoomForOwnCells, layersThatFit, placedBytes } from '../../card-placement.ts';
 import { installedBuilds } from '../../gpu-builds.ts';
 import { howToGetCuda, nvidiaCards, unusedCard } from '../../graphics-cards.ts';
 import { cacheTypes, contextSizeFor, type LoadedModel, type LoadOptions, sharesCells } from '../../load-options.ts';
@@ -28,17 +28,18 @@ export type Loaded = Awaited<ReturnType<typeof loadModel>>;
 
 /** Calls `placed` with the number of layers on GPUs before the weights are read. */
 export async function loadModel(
-  options: LoadOptions,
+  requested: LoadOptions,
   progress: (fraction: number) => void,
   watch?: Watch,
   placed: (gpuLayers: number) => void = () => {},
 ) {
-  const opened = openEngine(options);
+  const opened = openEngine(requested);
   const engine = watch ? watchedEngine(opened, watch, () => performance.now()) : opened;
   const { native } = engine;
   const notes: string[] = [];
-  const gpus = gpuDevices(native, options);
+  const gpus = gpuDevices(native, requested);
   const before = readCards(native, gpus);
+  const options = await withCells(requested, before);
   const gpuLayers = gpus.length === 0 ? 0 : existingLayers(await chooseLayers(options, before), options);
   placed(gpuLayers);
   if (gpus.length === 0 && gpuFlag(options)) {
@@ -139,13 +140,24 @@ function reclaimableMemory(native: Native, { loadMode }: LoadOptions): ProcessMe
 
 async function chooseLayers(options: LoadOptions, cards: readonly CardMemory[]): Promise<number> {
   if (options.gpuLayers !== 'auto') return options.gpuLayers;
-  return layersThatFit({
-    ...placedBytes(options, await besideModel(options)),
-    layers: options.shape.layers,
+  const bytes = placedBytes(options, await besideModel(options));
+  return layersThatFit({ ...bytes, layers: options.shape.layers, ...roomOn(cards, options) });
+}
+
+/** With cells of its own for each sequence if the cards have room for them and for all layers. */
+async function withCells(options: LoadOptions, cards: readonly CardMemory[]): Promise<LoadOptions> {
+  const { gpuLayers, shape } = options;
+  if (cards.length === 0 || (gpuLayers !== 'auto' && gpuLayers <= shape.layers)) return options;
+  const own = hasRoomForOwnCells(options, roomOn(cards, options), await besideModel(options));
+  return own ? { ...options, cellPool: 0 } : options;
+}
+
+function roomOn(cards: readonly CardMemory[], { memoryMarginMegabytes, tensorSplit }: LoadOptions) {
+  return {
     freeBytes: cards.map(({ freeBytes }) => freeBytes),
-    marginBytes: options.memoryMarginMegabytes * 2 ** 20,
-    split: options.tensorSplit,
-  });
+    marginBytes: memoryMarginMegabytes * 2 ** 20,
+    split: tensorSplit,
+  };
 }
 
 /** `--gpulayers 999` means all of them: a share of 999 would be all of them too. */
