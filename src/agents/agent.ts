@@ -7,7 +7,7 @@ export interface AgentServer {
   readonly url: string;
   readonly model: string;
   readonly contextSize: number;
-  /** Whether it searches the web (`--websearch`); a request with that tool is refused otherwise. */
+  /** Whether it searches the web (`--websearch`). */
   readonly webSearch: boolean;
   /** What the agent sends as its API key. A server without a password ignores it. */
   readonly key: string;

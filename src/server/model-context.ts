@@ -79,6 +79,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     contextSize: text.contextSize(),
     overflow: settings.contextoverflow,
     guidance: settings.enableguidance,
+    searchesWeb: services.clients?.search !== undefined,
     adapter: adapter.defaults,
     schemaToGrammar,
   });

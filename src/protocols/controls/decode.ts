@@ -28,6 +28,8 @@ export interface ControlParts {
   readonly overflow: Overflow;
   /** Whether a second, negative prompt may steer the text. */
   readonly guidance: boolean;
+  /** With `--websearch`. */
+  readonly searchesWeb?: boolean;
   readonly adapter: AdapterDefaults & { readonly maxTokens?: number };
   /** Throws when the schema cannot be expressed. */
   readonly schemaToGrammar: (schema: unknown) => string;

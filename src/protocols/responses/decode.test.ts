@@ -151,6 +151,20 @@ describe('decode: tools', () => {
     expect([response.tools.length, notices.ignored]).toEqual([1, ['tools (web_search)', 'tools (mcp)']]);
   });
 
+  test('on a server without a search, one that is offered beside functions is left out and named', () => {
+    const offer = { tools: [{ type: 'web_search' }, bare] };
+    const { request: chat, notices } = decoded(offer);
+    expect([chat.hosted, notices.ignored]).toEqual([undefined, ['tools (web_search)']]);
+    // The chat refuses these.
+    for (const body of [{ tools: [{ type: 'web_search' }] }, { ...offer, tool_choice: { type: 'web_search' } }]) {
+      expect(decoded(body).request.hosted).toHaveProperty('search');
+    }
+    const parts = dialectParts();
+    const searching = { ...parts, controlParts: () => ({ ...parts.controlParts(), searchesWeb: true }) };
+    const store = new ResponseStore().of('');
+    expect(atOnce(decode({ input: 'Hi', ...offer }, { ...searching, store })).request.hosted).toHaveProperty('search');
+  });
+
   test('members of a namespace get a prefix only if their name is taken', () => {
     const space = { type: 'namespace', name: 'sky', tools: [bare, { ...bare, name: 'rain' }] };
     const { request: chat, offered, response } = decoded({ tools: [bare, space] });

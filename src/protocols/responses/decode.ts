@@ -33,7 +33,9 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
   const sent = yield* readInput(fields, { newId: parts.newId, storedItem: (id) => parts.store.item(id) });
   const toolbox = readTools(fields);
   const { offered, choice, echo: toolChoice, searches } = chooseTools(fields, toolbox.offered, toolbox.searches);
-  const search = searches ? hostedSearch(fields.tools, fields.max_tool_calls) : undefined;
+  // Agents always offer a search beside their own tools, and work without it.
+  const leftOut = searches && !read.limits.searchesWeb && offered.length > 0 && choice.type !== 'named';
+  const search = searches && !leftOut ? hostedSearch(fields.tools, fields.max_tool_calls) : undefined;
   const sources: Source[] = [];
   const attachments = new Attachments(parts.text.state(), { addresses: true });
   const earlier = context.map((item): InputItem => ({ item, at: 'previous_response_id' }));
@@ -118,7 +120,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
       // Names of types come from the client.
       ignored: headerEntries([
         ...notices.ignored,
-        ...toolbox.skipped.map((kind) => `tools (${kind})`),
+        ...[...toolbox.skipped, ...(leftOut ? ['web_search'] : [])].map((kind) => `tools (${kind})`),
         ...sent.missing.map((at) => `${at} (item_reference)`),
         ...skipped.filter((place) => place.startsWith('input')),
       ]),

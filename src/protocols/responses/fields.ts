@@ -63,7 +63,7 @@ export const createFields = {
   ...f.places({
     'tools[]: web_search': f.aside(
       'approximated',
-      `Also web_search_preview. ${searchNote} filters, search_context_size (low: 300 characters of each page) and user_location are read. With external_web_access: false it is ignored. ${citationNote} Indices count Unicode characters.`,
+      `Also web_search_preview. ${searchNote} filters, search_context_size (low: 300 characters of each page) and user_location are read. With external_web_access: false, and beside functions on a server without --websearch, it is ignored (x-parley-ignored). ${citationNote} Indices count Unicode characters.`,
     ),
   }),
   tool_choice: f.approximated(
