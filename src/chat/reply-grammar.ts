@@ -3,7 +3,7 @@ import type { Sliced } from '../core/slices.ts';
 import { composeGrammar, schemaToGrammar } from '../grammar/convert.ts';
 import { literal } from '../grammar/gbnf.ts';
 import { openedThinking, type ThinkingTags, thinkingTags } from './reasoning.ts';
-import type { ChatRequest, OutputFormat } from './request.ts';
+import { allowsSeveralCalls, type ChatRequest, type OutputFormat } from './request.ts';
 import { callGrammar } from './tools/call-grammar.ts';
 
 /** The grammar of the reply. One of the request takes precedence. `unspeakable`: it would need calls in a format without grammar. */
@@ -22,7 +22,7 @@ export function* replyGrammar(
   const lazy = !forced && answer === undefined;
   const grammar = yield* callGrammar(format, {
     tools: callableTools(request),
-    parallel: request.parallelToolCalls,
+    parallel: allowsSeveralCalls(request),
     before: lazy ? '' : thinkingRule(thinking),
     answer,
   });

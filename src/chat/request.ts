@@ -16,6 +16,14 @@ export type OutputFormat =
   | { readonly type: 'json' }
   | { readonly type: 'schema'; readonly schema: unknown };
 
+/** Clients that name a function expect one call of it. */
+export function allowsSeveralCalls({
+  parallelToolCalls,
+  toolChoice,
+}: Pick<ChatRequest, 'parallelToolCalls' | 'toolChoice'>): boolean {
+  return parallelToolCalls && toolChoice.type !== 'named';
+}
+
 /** Whether an answer without thinking is requested. Template variables take precedence over the effort. */
 export function refusesThinking(
   { reasoning, templateVariables }: Pick<ChatRequest, 'reasoning' | 'templateVariables'>,

@@ -227,6 +227,18 @@ describe('chatService: tools in a known format, without --jinjatools', () => {
     },
   );
 
+  test('a named tool is called once, and the model chooses how often it calls others', async () => {
+    const grammars = await Promise.all(
+      [{ type: 'required' } as const, { type: 'named', name: 'get_weather' } as const].map(async (toolChoice) => {
+        const { chat, asked } = chatWith([call('Paris')], shown);
+        await fold(chat.reply(ask({ toolChoice, parallelToolCalls: true }), ticket));
+        return asked[0]?.grammar?.gbnf ?? '';
+      }),
+    );
+    const repeats = /^root ::=.*\)\*/m;
+    expect(grammars.map((gbnf) => repeats.test(gbnf))).toEqual([true, false]);
+  });
+
   test('a call that is cut off has the arguments so far and finishes with length', async () => {
     const cut = spoken(call('Paris').slice(0, 60)).map((event) =>
       event.type === 'finish' ? { ...event, reason: 'length' as const, cause: 'limit' as const } : event,
@@ -252,6 +264,17 @@ describe('chatService: tools in a known format, without --jinjatools', () => {
     const { chat, asked } = chatWith([tooLong, no, 'It is sunny.'], shown);
     expect((await fold(chat.reply(ask(), ticket))).text).toBe('It is sunny.');
     expect(asked[2]?.memory).toContain('Available Tools');
+  });
+
+  test('a conversation that fills half of the context without its tools is refused: agents shorten it then', async () => {
+    const error = new AppError('context-overflow', { promptTokens: 5000, contextSize: 2048 });
+    const { chat, asked } = chatWith([[{ type: 'error', error }]], shown);
+    const long = {
+      ...ask(),
+      conversation: { ...chatRequest('word '.repeat(1100)).conversation, tools: ask().conversation.tools },
+    };
+    expect(await collect(chat.reply(long, ticket))).toEqual([{ type: 'error', error }]);
+    expect(asked).toHaveLength(1);
   });
 
   test('a template that does not show the tools is not used for them', async () => {

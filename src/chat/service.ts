@@ -136,7 +136,7 @@ export function chatService(parts: ChatParts): ChatService {
 
     /**
      * The reply to this prompt. With `calls-at-once` each call is sent when the reply is complete, and the result is false, without
-     * any event, if the prompt is too long or a forced call cannot be expressed: calls by themselves need shorter prompts.
+     * any event, if the tools make the prompt too long or a forced call cannot be expressed: calls by themselves need shorter prompts.
      */
     async function write(rendered: ChatPrompt, mode?: 'calls-at-once'): Promise<boolean> {
       const { by, prompt, memory, stop, warnings } = rendered;
@@ -167,10 +167,17 @@ export function chatService(parts: ChatParts): ChatService {
       const isDroppable = listed || (offered.length > 0 && by === 'adapter');
       const events = isDroppable ? firstThatFits([whole, withoutListing]) : await whole();
       for await (const event of events) {
-        if (mode && event.type === 'error' && event.error.code === 'context-overflow') return false;
+        const tooLong = event.type === 'error' && event.error.code === 'context-overflow';
+        if (mode && tooLong && !(await isLong())) return false;
         for (const made of reader.read(event)) (mode ? calls.push(made) : [made]).forEach(sink);
       }
       return true;
+
+      /** Whether the conversation is long without its tools, too: agents shorten it when it is refused. */
+      async function isLong(): Promise<boolean> {
+        const tokens = await countTokens({ ...request, toolChoice: { type: 'none' } }, signal);
+        return tokens > text.contextSize() / 2;
+      }
 
       /** The list of tools does not matter for an answer in words, so that it is dropped if it does not fit. */
       async function withoutListing() {

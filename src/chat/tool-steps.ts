@@ -6,7 +6,7 @@ import { schemaToGrammar } from '../grammar/convert.ts';
 import { firstThatFits } from './generation-steps.ts';
 import { type Conversation, type Message, type Tool, text, wordsOf } from './messages.ts';
 import { type ChatPrompt, propertyTypes } from './prompt.ts';
-import type { ChatRequest } from './request.ts';
+import { allowsSeveralCalls, type ChatRequest } from './request.ts';
 import { callEvents, callListGrammar, readCallList } from './tools/call-grammar.ts';
 
 // Calls for models whose template is not used for tools, in two short generations: a decision (is a tool needed, and which)
@@ -69,7 +69,7 @@ export function forcedCallRequests(request: ChatRequest, tool: Tool, render: Ren
       prompt,
       memory,
       sampling: { ...controls.sampling, temperature: Math.min(controls.sampling.temperature, 1) },
-      grammar: { gbnf: callListGrammar(tool, request.parallelToolCalls), retainState: false },
+      grammar: { gbnf: callListGrammar(tool, allowsSeveralCalls(request)), retainState: false },
       logprobs: undefined,
       stop: [],
     };

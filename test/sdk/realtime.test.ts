@@ -153,7 +153,6 @@ describe('OpenAIRealtimeWS', () => {
     talk.talk.send({ type: 'session.update', session: { type: 'realtime', tools } });
     talk.talk.send(say('What is the weather in Paris?'));
     const tool_choice = { type: 'function' as const, name: 'get_weather' };
-    // After its call the model may only write white space, and goes on with that.
     talk.talk.send({ type: 'response.create', response: { tool_choice, max_output_tokens: 80 } });
     const call = await talk.next('response.function_call_arguments.done');
     expect(call.name).toBe('get_weather');
