@@ -331,6 +331,7 @@ test('startup: no module awaits at its top level, which would split the program 
 test('startup: does not load what few servers need', () => {
   const late = [
     'audio/encode.ts',
+    'chat/compaction.ts',
     'chat/server-tools/loop.ts',
     'engines/speech/sherpa/voice-model.ts',
     'inspector/view.ts',

@@ -12,15 +12,13 @@ export interface CompactionStore {
   set(owner: string, key: string, messages: readonly Message[]): void;
 }
 
-/** Keeps nothing. */
-export const forgetful: CompactionStore = { get: () => undefined, set: () => undefined };
-
 export interface CompactionParts {
   readonly contextSize: number;
   readonly count: (request: ChatRequest) => Promise<number>;
   /** One generation of the model, in the turn that the request has in the queue. */
   readonly generate: (request: ChatRequest) => Promise<Generation>;
-  readonly store: CompactionStore;
+  /** What was compacted in earlier turns; missing keeps nothing. */
+  readonly store?: CompactionStore | undefined;
   readonly owner: string;
   /** Called before a summary that the client asked for. */
   readonly compacting: () => void;
@@ -37,11 +35,6 @@ const replyShare = 0.25;
 const targetShare = 0.6;
 const maxAttempts = 3;
 const maxChunks = 64;
-
-/** Whether the client or `--contextoverflow compact` asks for it. */
-export function mayBeCompacted({ compaction, controls }: ChatRequest): boolean {
-  return compaction !== undefined || controls.overflow === 'compact';
-}
 
 /** The conversation as the model gets it: shortened if necessary. */
 export async function compact(request: ChatRequest, parts: CompactionParts): Promise<Compacted> {
@@ -128,7 +121,8 @@ class CompactionRun {
       }
       const same = commonEnd(all, shorter.messages);
       const key = keysOf(body, this.request.conversation).at(body.length - same);
-      if (key !== undefined) store.set(owner, key, shorter.messages.slice(head.length, shorter.messages.length - same));
+      if (key !== undefined)
+        store?.set(owner, key, shorter.messages.slice(head.length, shorter.messages.length - same));
       return { request: made, compaction: { ...shorter.report, usage: this.#usage } };
     }
     throw last ?? new AppError('context-overflow', { promptTokens: before, contextSize: this.#context });
@@ -138,7 +132,7 @@ class CompactionRun {
   #known(body: readonly Message[]) {
     const keys = keysOf(body, this.request.conversation);
     for (let length = body.length; length > 0; length -= 1) {
-      const messages = this.parts.store.get(this.parts.owner, keys[length] ?? '');
+      const messages = this.parts.store?.get(this.parts.owner, keys[length] ?? '');
       if (messages) return { length, messages };
     }
     return undefined;
@@ -218,7 +212,7 @@ class CompactionRun {
     } = await this.parts.generate(request).catch((error: unknown) => {
       throw failed(`the model could not write a summary (${asAppError(error).message.replace(/\.$/, '')})`);
     });
-    if (reason === 'aborted') throw new CompactionAborted();
+    if (reason === 'aborted') throw new DOMException('The summary was stopped by its client.', 'AbortError');
     this.#usage = {
       promptTokens: this.#usage.promptTokens + usage.promptTokens,
       cachedTokens: this.#usage.cachedTokens + usage.cachedTokens,
@@ -247,9 +241,6 @@ class CompactionRun {
     return new AppError('context-overflow', { promptTokens, contextSize: this.#context, compacted: true });
   }
 }
-
-/** The summary was stopped by its client. */
-export class CompactionAborted extends Error {}
 
 const failed = (reason: string): AppError => new AppError('compaction-failed', { reason });
 

@@ -5,8 +5,8 @@ import { fold } from '../core/fold.ts';
 import { withReplySeed } from '../core/sampling-fields.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
-import { CompactionAborted, type CompactionStore, compact, forgetful, mayBeCompacted } from './compaction.ts';
-import type { ChatRequest } from './request.ts';
+import type { CompactionStore } from './compaction.ts';
+import { type ChatRequest, mayBeCompacted } from './request.ts';
 import { type ServerTools, serverToolsFor } from './server-tools/offer.ts';
 
 type Emit = (event: GenerationEvent) => void;
@@ -23,13 +23,12 @@ interface RepliesParts {
   ) => Promise<void>;
   readonly serverTools: ServerTools | undefined;
   readonly countTokens: (request: ChatRequest, signal?: AbortSignal) => Promise<number>;
-  /** What was compacted in earlier turns; missing keeps nothing. */
   readonly compactions?: CompactionStore | undefined;
 }
 
 /** Several replies to one request, one after the other; other requests may run between them. */
 export function repliesBy(
-  { text, answer, serverTools: all, countTokens, compactions = forgetful }: RepliesParts,
+  { text, answer, serverTools: all, countTokens, compactions }: RepliesParts,
   request: ChatRequest,
   ticket: Ticket,
   count: number,
@@ -54,8 +53,9 @@ export function repliesBy(
     });
   };
   const channels = Array.from({ length: count }, () => new Channel<GenerationEvent>(() => stop.abort()));
-  const compacted = (compacting: () => void) =>
-    compact(request, {
+  const compacted = async (compacting: () => void) => {
+    const { compact } = await import('./compaction.ts');
+    return compact(request, {
       contextSize: text.contextSize(),
       count: (each) => countTokens(each, signal),
       generate: (each) => fold(generated(each)),
@@ -63,6 +63,7 @@ export function repliesBy(
       owner: ticket.client,
       compacting,
     });
+  };
   const generated = (one: ChatRequest): AsyncIterable<GenerationEvent> => {
     const channel = new Channel<GenerationEvent>(() => undefined);
     void answer(
@@ -97,7 +98,7 @@ export function repliesBy(
         await answerOne(one, withReport(compaction, emit, request.compaction === undefined), () => channel.room());
       };
       await reply().catch((error: unknown) => {
-        const aborted = signal.aborted || error instanceof CompactionAborted;
+        const aborted = signal.aborted || (error instanceof Error && error.name === 'AbortError');
         if (begun || !aborted) return emit({ type: 'error', error: asAppError(error) });
         // Aborted while the prompt was rendered: the same end as for a request that is aborted in the queue.
         emit(emptyStart(request.controls.maxTokens, request.controls.sampling.seed));

@@ -16,6 +16,11 @@ export type OutputFormat =
   | { readonly type: 'json' }
   | { readonly type: 'schema'; readonly schema: unknown };
 
+/** Whether the client or `--contextoverflow compact` asks for it. */
+export function mayBeCompacted({ compaction, controls }: Pick<ChatRequest, 'compaction' | 'controls'>): boolean {
+  return compaction !== undefined || controls.overflow === 'compact';
+}
+
 /** Clients that name a function expect one call of it. */
 export function allowsSeveralCalls({
   parallelToolCalls,
