@@ -129,6 +129,58 @@ test('Anthropic SDK: mcp_servers of the file run on the server, and others are r
   await expect(client.beta.messages.create(body('http://169.254.169.254/mcp'))).rejects.toThrow(/--mcpfile/);
 });
 
+test('OpenAI SDK: mcp of the file runs on the server, and other servers are refused', async () => {
+  const { servers } = playedTools(
+    async ({ arguments: given }) =>
+      given?.message === 'hi' ? textResult('echo: hi') : { ...textResult('no greeting'), isError: true },
+    [echoTool, { ...echoTool, name: 'hidden' }],
+  );
+  const echo = (message: string) =>
+    `<tool_call>\n{"name": "echo", "arguments": {"message": "${message}"}}\n</tool_call>`;
+  const { base, asked } = await sdkWorld(
+    [said(echo('hi')), said('It said hi.'), said('Again.'), said(echo('go')), said('It failed.')],
+    (parts) => bindAll(responsesEndpoints(responseState(), parts), parts),
+    { template: chatmlWithTools, serverAt: (url) => (url === 'mcpfile:tools' ? servers : undefined) },
+  );
+  const client = new OpenAI({ baseURL: `${base}/v1`, apiKey: 'secret', maxRetries: 0 });
+  const body = (server_url: string) => ({
+    model: 'any',
+    input: 'Greet.',
+    tools: [
+      {
+        type: 'mcp' as const,
+        server_label: 'tools',
+        server_url,
+        require_approval: 'never' as const,
+        allowed_tools: ['echo'],
+      },
+    ],
+  });
+  const own = body('mcpfile:tools');
+  const types: string[] = [];
+  const stream = client.responses.stream(own);
+  for await (const { type } of stream) types.push(type.replace('response.', ''));
+  const { output } = await stream.finalResponse();
+  expect(output).toMatchObject([
+    { type: 'mcp_call', server_label: 'tools', name: 'echo', status: 'completed', output: 'echo: hi', error: null },
+    { type: 'message', content: [{ text: 'It said hi.' }] },
+  ]);
+  expect(types.filter((type) => type.startsWith('mcp_call'))).toEqual([
+    'mcp_call.in_progress',
+    'mcp_call_arguments.delta',
+    'mcp_call_arguments.done',
+    'mcp_call.completed',
+  ]);
+  expect(asked[0]?.request.prompt).not.toContain('hidden');
+  await client.responses.create({ ...own, input: [...output, { role: 'user', content: 'And?' }] as never });
+  expect(asked[2]?.request.prompt).toContain('echo: hi');
+  expect((await client.responses.create(own)).output[0]).toMatchObject({
+    status: 'failed',
+    error: { type: 'mcp_tool_execution_error', content: [{ text: expect.stringContaining('no greeting') }] },
+  });
+  await expect(client.responses.create(body('http://169.254.169.254/mcp'))).rejects.toThrow(/--mcpfile/);
+});
+
 test('OpenAI SDK: web_search of a whole and of a streamed response', async () => {
   const { openai } = await world();
   const body = {

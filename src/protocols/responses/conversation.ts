@@ -10,6 +10,7 @@ import { isAbsent, isObject, optionalText, readAt, readText, wrong } from '../fi
 import { type Attachments, dataUrlKind } from '../media.ts';
 import { unsealText } from '../sealed-text.ts';
 import { readCompactionItem } from './compaction.ts';
+import { readMcpCall } from './mcp-tools.ts';
 import { customArguments, knownName, type OfferedTool } from './tools.ts';
 import { readSearchCall } from './web-search.ts';
 
@@ -98,15 +99,16 @@ export function* readConversation(
         summarised = messages.length;
         break;
       }
-      case 'web_search_call': {
-        const search = readSearchCall(item, at, sources);
-        if (!search) {
+      case 'web_search_call':
+      case 'mcp_call': {
+        const ran = item.type === 'mcp_call' ? readMcpCall(item, at) : readSearchCall(item, at, sources);
+        if (!ran) {
           skipped.push(`${at} (${item.type})`);
           break;
         }
         const { id } = item;
-        assistant().calls.push({ id, name: 'web_search', json: search.json });
-        add({ role: 'tool', content: text(search.result), callId: id, toolName: 'web_search' });
+        assistant().calls.push({ id, name: ran.name, json: ran.json });
+        add({ role: 'tool', content: text(ran.result), callId: id, toolName: ran.name });
         break;
       }
       default:

@@ -145,10 +145,26 @@ describe('decode: tools', () => {
 
   test('built-in tools, and a search without access to the web, are skipped and named', () => {
     const search = { type: 'web_search', external_web_access: false };
-    const { request: chat, response, notices } = decoded({ tools: [search, bare, { type: 'mcp' }] });
+    const { request: chat, response, notices } = decoded({ tools: [search, bare, { type: 'file_search' }] });
     expect(chat.hosted).toBeUndefined();
     expect(chat.conversation.tools.map(({ name }) => name)).toEqual(['wait']);
-    expect([response.tools.length, notices.ignored]).toEqual([1, ['tools (web_search)', 'tools (mcp)']]);
+    expect([response.tools.length, notices.ignored]).toEqual([1, ['tools (web_search)', 'tools (file_search)']]);
+  });
+
+  test('MCP servers run on the server, without what their requests should carry', () => {
+    const served = {
+      type: 'mcp',
+      server_label: 'tools',
+      server_url: 'https://tools.example/mcp',
+      require_approval: 'never',
+    };
+    const sent = { ...served, allowed_tools: { tool_names: ['echo'] }, headers: { a: 'b' }, authorization: 'secret' };
+    const { request: chat, response, notices } = decoded({ tools: [sent, bare] });
+    expect(chat.hosted?.mcp).toMatchObject([{ name: 'tools', url: served.server_url, field: 'tools[0] (tools)' }]);
+    expect(['echo', 'other'].map((name) => chat.hosted?.mcp?.[0]?.offers(name))).toEqual([true, false]);
+    expect(JSON.stringify(response.tools)).not.toMatch(/secret|headers/);
+    expect(notices.ignored).toEqual(['tools[0].headers', 'tools[0].authorization']);
+    expect(decoded({ tools: [served], tool_choice: 'none' }).request.hosted).toBeUndefined();
   });
 
   test('on a server without a search, one that is offered beside functions is left out and named', () => {
@@ -264,6 +280,8 @@ test.each<[JsonObject, string]>([
   [{ tool_choice: 'any' }, 'tool_choice must be "auto" or "none" or "required".'],
   [{ tool_choice: 5 }, 'tool_choice must be a string or an object.'],
   [{ tool_choice: { type: 'function' } }, 'tool_choice.name must be a string.'],
+  [{ tools: [{ type: 'mcp', server_label: 'a' }] }, 'tools[0].server_url must be'],
+  [{ tools: [{ type: 'mcp', server_label: 'a', server_url: 'b' }] }, 'tools[0].require_approval is not possible'],
   [{ tool_choice: { type: 'web_search' } }, 'tool_choice is not possible'],
   [{ conversation: 'conv_1' }, 'conversation is not possible'],
   [{ background: true, store: false }, 'store must be true for a response in the background.'],

@@ -14,6 +14,7 @@ import { type ReadBody, readChat } from '../read-body.ts';
 import { withoutCompacted } from './compaction.ts';
 import { type InputItem, readConversation } from './conversation.ts';
 import { type CreateFields, createFields } from './fields.ts';
+import { readMcpServers } from './mcp-tools.ts';
 import { chooseTools, readTools } from './tools.ts';
 import { hostedSearch } from './web-search.ts';
 
@@ -36,6 +37,9 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
   // Agents always offer a search beside their own tools, and work without it.
   const leftOut = searches && !read.limits.searchesWeb && offered.length > 0 && choice.type !== 'named';
   const search = searches && !leftOut ? hostedSearch(fields.tools, fields.max_tool_calls) : undefined;
+  const unsent: string[] = [];
+  const mcp = choice.type === 'none' ? [] : readMcpServers(fields.tools, (field) => unsent.push(field));
+  const hosted = { ...(search && { search }), ...(mcp.length > 0 && { mcp }) };
   const sources: Source[] = [];
   const attachments = new Attachments(parts.text.state(), { addresses: true });
   const earlier = context.map((item): InputItem => ({ item, at: 'previous_response_id' }));
@@ -63,7 +67,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
     reasoning: { effort, separate: fields.encapsulate_thinking },
     templateVariables: fields.chat_template_kwargs ?? {},
     memory: fields.memory,
-    ...(search && { hosted: { search, sources, itemized: true } }),
+    ...((search || mcp.length > 0) && { hosted: { ...hosted, sources, itemized: true } }),
     controls: { ...controls, reasoning: budget ?? controls.reasoning },
     ...(compaction && { compaction }),
   };
@@ -121,6 +125,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
       ignored: headerEntries([
         ...notices.ignored,
         ...[...toolbox.skipped, ...(leftOut ? ['web_search'] : [])].map((kind) => `tools (${kind})`),
+        ...unsent,
         ...sent.missing.map((at) => `${at} (item_reference)`),
         ...skipped.filter((place) => place.startsWith('input')),
       ]),

@@ -130,6 +130,10 @@ const createProofs: Readonly<Record<string, Proof>> = {
       hosted: { search: { allowedDomains: ['a.example'], passageCharacters: 300, location: 'IT' }, itemized: true },
     }),
   },
+  'tools[]: mcp': {
+    send: { tools: [{ type: 'mcp', server_label: 'a', server_url: 'mcpfile:a', require_approval: 'never' }] },
+    asks: request({ hosted: { mcp: [{ name: 'a', url: 'mcpfile:a' }], itemized: true } }),
+  },
   max_tool_calls: {
     beside: { tools: [{ type: 'web_search' }] },
     send: { max_tool_calls: 3 },

@@ -58,12 +58,16 @@ export const createFields = {
   tools: f.approximated(
     f.orElse(f.described(f.objectsSchema, f.readList), []),
     'Functions, custom tools (their grammar is in the prompt, and not enforced) and namespaces of both. ' +
-      `Built-in tools other than web_search are ignored (x-parley-ignored). ${loosenedNote}`,
+      `Built-in tools other than web_search and mcp are ignored (x-parley-ignored). ${loosenedNote}`,
   ),
   ...f.places({
     'tools[]: web_search': f.aside(
       'approximated',
       `Also web_search_preview. ${searchNote} filters, search_context_size (low: 300 characters of each page) and user_location are read. With external_web_access: false, and beside functions on a server without --websearch, it is ignored (x-parley-ignored). ${citationNote} Indices count Unicode characters.`,
+    ),
+    'tools[]: mcp': f.aside(
+      'approximated',
+      'Servers of --mcpfile only: server_url is that of the file, or mcpfile:NAME; others are refused. require_approval must be never: calls run on the server without confirmation. allowed_tools chooses the tools. headers and authorization are not sent (x-parley-ignored): what the file says is. There are no mcp_list_tools items.',
     ),
   }),
   tool_choice: f.approximated(

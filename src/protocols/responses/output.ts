@@ -7,6 +7,7 @@ import { urlCitation } from '../hosted-tools.ts';
 import { alignedLogprobs } from '../logprob-alignment.ts';
 import { sealText } from '../sealed-text.ts';
 import { sealSummary } from './compaction.ts';
+import { finishedMcp, mcpItem } from './mcp-tools.ts';
 import { customInput, type OfferedTool } from './tools.ts';
 import { finishedSearch, searchItem } from './web-search.ts';
 
@@ -32,7 +33,11 @@ const itemKinds = {
   function_call: { text: 'response.function_call_arguments', place: {}, part: undefined },
   custom_tool_call: { text: 'response.custom_tool_call_input', place: {}, part: undefined },
   web_search_call: { text: 'response.web_search_call', place: {}, part: undefined },
+  mcp_call: { text: 'response.mcp_call_arguments', place: {}, part: undefined },
 };
+
+/** Items of what the server itself does for a reply. */
+const serverKinds: ReadonlySet<string> = new Set<ItemKind>(['web_search_call', 'mcp_call']);
 
 type ItemKind = keyof typeof itemKinds;
 
@@ -75,8 +80,8 @@ export class OutputItems {
   #open: OpenItem | undefined;
   #compaction: StoredItem | undefined;
   readonly #spoken = alignedLogprobs();
-  /** Searches that run at the same time: their items come one after the other. */
-  readonly #searches: ServerCall[] = [];
+  /** Calls that the server runs at the same time: their items come one after the other. */
+  readonly #running: ServerCall[] = [];
 
   constructor(parts: OutputParts) {
     this.#parts = parts;
@@ -114,7 +119,7 @@ export class OutputItems {
     const whole = reason === 'stop' || reason === 'tool-calls';
     const status = whole ? 'completed' : 'incomplete';
     const closed = this.#close(status);
-    const answered = this.items.some(({ type }) => type !== 'reasoning' && type !== 'web_search_call');
+    const answered = this.items.some(({ type }) => type !== 'reasoning' && !serverKinds.has(type));
     if (answered || (!whole && this.items.length > 0) || reason === 'error') return closed;
     return [...closed, ...this.#begin(this.#opened('message')), ...this.#close(status)];
   }
@@ -136,12 +141,12 @@ export class OutputItems {
   #serverTool(step: ServerToolStep): readonly Change[] {
     switch (step.type) {
       case 'call':
-        this.#searches.push(step.call);
-        return this.#searches.length === 1 ? this.#beginSearch() : nothing;
+        this.#running.push(step.call);
+        return this.#running.length === 1 ? this.#beginCall() : nothing;
       case 'outcome': {
-        if (this.#open?.kind === 'web_search_call') this.#open.outcome = step.outcome;
-        this.#searches.shift();
-        return [...this.#close('completed'), ...this.#beginSearch()];
+        if (this.#open && serverKinds.has(this.#open.kind)) this.#open.outcome = step.outcome;
+        this.#running.shift();
+        return [...this.#close('completed'), ...this.#beginCall()];
       }
       case 'citation': {
         if (this.#open?.kind !== 'message') return nothing;
@@ -157,9 +162,11 @@ export class OutputItems {
     }
   }
 
-  #beginSearch(): readonly Change[] {
-    const [call] = this.#searches;
-    return call ? this.#begin(openItem(searchItem(this.#parts.newId('ws_'), call))) : nothing;
+  #beginCall(): readonly Change[] {
+    const [call] = this.#running;
+    if (!call) return nothing;
+    if (call.kind !== 'mcp') return this.#begin(openItem(searchItem(this.#parts.newId('ws_'), call)));
+    return [...this.#begin(openItem(mcpItem(this.#parts.newId('mcp_'), call))), ...this.#arguments(call.json)];
   }
 
   #grow(kind: 'reasoning' | 'message', delta: string, logprobs: readonly object[]): readonly Change[] {
@@ -231,6 +238,10 @@ export class OutputItems {
         return outcome
           ? finishedSearch(first, outcome, this.#parts.withSearchSources)
           : { ...first, status: 'incomplete' };
+      case 'mcp_call': {
+        const called = { ...first, arguments: content };
+        return outcome ? finishedMcp(called, outcome) : { ...called, status: 'incomplete' };
+      }
     }
   }
 }
@@ -311,6 +322,7 @@ export class Frames {
     if (kind === 'web_search_call') {
       return added + this.#placed(`${text}.in_progress`, {}) + this.#placed(`${text}.searching`, {});
     }
+    if (kind === 'mcp_call') return added + this.#placed('response.mcp_call.in_progress', {});
     return part ? added + this.#placed(`${part.name}.added`, { part: part.empty }) : added;
   }
 
@@ -324,7 +336,9 @@ export class Frames {
     }
     const whole =
       this.#placed(`${name}.done`, done) + (part ? this.#placed(`${part.name}.done`, { part: closed }) : '');
-    return whole + closing({ output_index: this.#index, item });
+    const ended = ['completed', 'failed'].includes(String(item.status)) && this.#kind === 'mcp_call';
+    const outcome = ended ? this.#placed(`response.mcp_call.${item.status}`, {}) : '';
+    return whole + outcome + closing({ output_index: this.#index, item });
   }
 
   #placed(name: string, fields: object): string {
@@ -360,6 +374,11 @@ function contentOf(kind: ItemKind, item: StoredItem) {
     }
     case 'web_search_call':
       return { done: {}, text: '', empty: { ...item, status } };
+    case 'mcp_call': {
+      const { arguments: json } = item;
+      const empty = { ...item, status, arguments: '', output: null, error: null };
+      return { done: { arguments: json }, text: String(json), empty };
+    }
   }
 }
 

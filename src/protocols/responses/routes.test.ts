@@ -182,9 +182,13 @@ describe('create', () => {
   });
 
   test('the response of a disconnected client is not stored', async () => {
-    const gone = AbortSignal.abort();
-    const { ask, store } = world([startEvent(), finishEvent({ reason: 'aborted', cause: 'aborted' })]);
-    await ask('POST', '/v1/responses', { input: 'Hi' }, { signal: gone });
+    const client = new AbortController();
+    const { ask, store } = world(async function* () {
+      yield startEvent();
+      client.abort();
+      yield finishEvent({ reason: 'aborted', cause: 'aborted' });
+    });
+    await ask('POST', '/v1/responses', { input: 'Hi' }, { signal: client.signal });
     expect(store.size).toBe(0);
   });
 

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../http/body.ts';
 import * as f from '../fields.ts';
 import { checkToolNames, freeText, noParameters } from '../tools.ts';
 import type { CreateFields } from './fields.ts';
+import { mcpEcho } from './mcp-tools.ts';
 import { isSearchType, readSearchTool } from './web-search.ts';
 
 /** A tool that is offered to the model, and how its calls are sent to the client. */
@@ -33,8 +34,12 @@ export function readTools({ tools }: Pick<CreateFields, 'tools'>) {
   checkToolNames([...names, ...(searches.length > 0 ? ['web_search'] : [])], 'tools');
   return {
     offered: [...offered.values()],
-    /** The function and search tools as the response object shows them. */
-    echo: [...sent.flatMap(({ echo }) => echo ?? []), ...searches.map((tool) => tool as object)],
+    /** The tools as the response object shows them. */
+    echo: [
+      ...sent.flatMap(({ echo }) => echo ?? []),
+      ...searches.map((tool) => tool as object),
+      ...tools.flatMap(mcpEcho),
+    ],
     searches: searches.length > 0,
     /** Types of tools that this server does not have. Agents always send them, so they are not an error. */
     skipped: [...skipped],
@@ -44,7 +49,7 @@ export function readTools({ tools }: Pick<CreateFields, 'tools'>) {
 function readTool(sent: unknown, at: string, namespace: string | undefined, skipped: Set<string>): readonly SentTool[] {
   if (!f.isObject(sent)) throw f.wrong(at, 'an object');
   const { type } = sent;
-  if (readSearchTool(sent, at)) return [];
+  if (readSearchTool(sent, at) || type === 'mcp') return [];
   if (type !== 'function' && type !== 'custom' && type !== 'namespace') {
     skipped.add(f.readAt(sent, 'type', at, f.readText));
     return [];

@@ -50,7 +50,7 @@ export function readSearchCall({ action, status }: StoredItem, at: string, sourc
   const outcome: ServerOutcome = status === 'failed' ? failed : { type: 'sources', sources: pages };
   const isKept = pages.length > 0 || status === 'failed';
   const result = isKept ? outcomeText(outcome, number) : 'The results are not part of the conversation any more.';
-  return { json: JSON.stringify({ query }), result };
+  return { name: 'web_search', json: JSON.stringify({ query }), result };
 }
 
 /** The item of a search that runs. */
