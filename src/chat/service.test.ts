@@ -5,8 +5,7 @@ import { fold } from '../core/fold.ts';
 import { builtInAdapters, type ChatAdapter, type ChatTags, tagsWithoutThinking } from './adapters/adapter.ts';
 import type { ChatRequest } from './request.ts';
 import { chatService } from './service.ts';
-import { compileTemplate } from './template.ts';
-import { inlineTemplate } from './testing/inline-template.ts';
+import { untimedTemplate } from './testing/inline-template.ts';
 import { chatRequest, scriptedText, spoken, time, weather } from './testing/scripted-text.ts';
 
 const template = `{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if tools %}<tool_call>{% endif %}<|im_start|>assistant\n`;
@@ -32,8 +31,7 @@ function chatWith(
     tags: (builtInAdapters.ChatML as ChatAdapter).tags,
     tagsWithoutThinking: options.silent,
     templateText: text,
-    template: () =>
-      options.jinja || options.shown ? compileTemplate(text).then(inlineTemplate) : Promise.resolve(undefined),
+    template: () => (options.jinja || options.shown ? untimedTemplate(text) : Promise.resolve(undefined)),
     templateUse: { chats: options.jinja ?? false, tools: options.tools ?? false, shownTools: options.shown ?? false },
     systemPrompt: options.system ?? '',
     serverVariables: {},

@@ -1,6 +1,5 @@
 import { chooseAdapter, loadAdapter } from '../../src/chat/adapters/load.ts';
-import { renderAll } from '../../src/chat/lost-turns.ts';
-import { compileTemplate } from '../../src/chat/template.ts';
+import { untimedTemplate } from '../../src/chat/testing/inline-template.ts';
 import { defaultSettings, type Settings } from '../../src/config/flags.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { fixedTextSource } from '../../src/core/text-source.ts';
@@ -46,7 +45,7 @@ export async function scriptedServer(script: Script, contextSize: number, own: P
     sink.event({ type: 'error', error: new AppError('context-overflow', { promptTokens, contextSize }) });
     return { abort: () => false };
   };
-  const compiled = await compileTemplate(template);
+  const rendering = untimedTemplate(template);
   const adapter = chooseAdapter(await loadAdapter('AutoGuess', async () => undefined), template);
   const errors: unknown[] = [];
   const app = createApp({
@@ -55,7 +54,7 @@ export async function scriptedServer(script: Script, contextSize: number, own: P
     format: {
       adapter,
       templateText: template,
-      template: async () => async (input) => renderAll(compiled, input),
+      template: () => rendering,
       templateUse: { chats: false, tools: false, shownTools: true },
     },
     product: { name: 'Parley', version: '1.2.3' },

@@ -7,8 +7,7 @@ import { type ServedTool, ToolCallError, type ToolServers } from '../../core/too
 import { builtInAdapters, type ChatAdapter } from '../adapters/adapter.ts';
 import type { ChatRequest } from '../request.ts';
 import { chatService } from '../service.ts';
-import { compileTemplate } from '../template.ts';
-import { inlineTemplate } from '../testing/inline-template.ts';
+import { untimedTemplate } from '../testing/inline-template.ts';
 import { chatRequest, scriptedText, spoken, weather } from '../testing/scripted-text.ts';
 import { resultContent, shortened } from './result-content.ts';
 
@@ -38,7 +37,7 @@ function world(replies: Parameters<typeof scriptedText>[0], { servers, turns = 3
     tags: (builtInAdapters.ChatML as ChatAdapter).tags,
     tagsWithoutThinking: undefined,
     templateText: template,
-    template: async () => (twoSteps ? undefined : inlineTemplate(await compileTemplate(template))),
+    template: async () => (twoSteps ? undefined : untimedTemplate(template)),
     templateUse: { chats: true, tools: !twoSteps, shownTools: false },
     serverVariables: {},
     now: () => new Date(0),

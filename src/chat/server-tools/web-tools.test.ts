@@ -5,8 +5,7 @@ import type { ServerToolStep } from '../../core/server-tools.ts';
 import type { PageText, SearchAnswer, WebSearch } from '../../core/web-search.ts';
 import { builtInAdapters, type ChatAdapter } from '../adapters/adapter.ts';
 import { chatService } from '../service.ts';
-import { compileTemplate } from '../template.ts';
-import { inlineTemplate } from '../testing/inline-template.ts';
+import { untimedTemplate } from '../testing/inline-template.ts';
 import { chatRequest, scriptedText, weather } from '../testing/scripted-text.ts';
 import type { HostedTools } from './hosted.ts';
 
@@ -50,7 +49,7 @@ function world(replies: readonly string[], { find = { pages }, text }: Answers =
     tags: (builtInAdapters.ChatML as ChatAdapter).tags,
     tagsWithoutThinking: undefined,
     templateText: template,
-    template: async () => inlineTemplate(await compileTemplate(template)),
+    template: async () => untimedTemplate(template),
     templateUse: { chats: true, tools: true, shownTools: false },
     serverVariables: {},
     now: () => new Date(0),

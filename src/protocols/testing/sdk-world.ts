@@ -1,8 +1,7 @@
 import { type ChatTags, chatAdapter } from '../../chat/adapters/adapter.ts';
 import { chatService } from '../../chat/service.ts';
 import { withSharedPrefixes } from '../../chat/shared-prefix.ts';
-import { compileTemplate } from '../../chat/template.ts';
-import { inlineTemplate } from '../../chat/testing/inline-template.ts';
+import { untimedTemplate } from '../../chat/testing/inline-template.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { systemTimer } from '../../core/timers.ts';
@@ -63,7 +62,7 @@ export async function sdkWorld(
     tags,
     tagsWithoutThinking: undefined,
     templateText: template,
-    template: async () => (template === undefined ? undefined : compileTemplate(template).then(inlineTemplate)),
+    template: async () => (template === undefined ? undefined : untimedTemplate(template)),
     templateUse: { chats: true, tools: template !== undefined, shownTools: false },
     serverVariables: {},
     now: () => new Date(0),
