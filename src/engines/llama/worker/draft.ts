@@ -202,13 +202,14 @@ export function drafter(
   { options, context, draft: model, draftRecord, info }: DrafterDeps,
   { grammar }: Pick<GenerationRequest, 'grammar'>,
   sequence: number,
+  arch: string = process.arch,
 ): Drafter | undefined {
   const { draft, deterministic } = options;
   const draftModel = grammar ? undefined : model;
   // A batch of several tokens rounds differently from single tokens.
   if (deterministic) return undefined;
   if (!draft || context.memory === 'state' || (draft.pattern <= 0 && !draftModel)) return undefined;
-  const blockRows = drafts.rowsPerKernel[info.gpuLayers === 0 && process.arch === 'arm64' ? 'arm64' : 'other'];
+  const blockRows = drafts.rowsPerKernel[info.gpuLayers === 0 && arch === 'arm64' ? 'arm64' : 'other'];
   let state = firstDraft(draft.amount, blockRows, draftRecord.rejectedInARow);
   return {
     get state() {

@@ -75,12 +75,13 @@ test('lookupDraft: proposes at most `max` tokens, which occur in the text', () =
 });
 
 test.each([
-  [0, 3],
-  [20, 4],
-])('drafter: with %i layers on the GPU, a draft has %i of at most 4 tokens', (gpuLayers, length) => {
+  [0, 'arm64', 3],
+  [20, 'arm64', 4],
+  [0, 'x64', 4],
+])('drafter: with %i layers on the GPU (%s), a draft has %i of at most 4 tokens', (gpuLayers, arch, length) => {
   const draft = { amount: 4, pattern: 2, model: undefined };
   const draftRecord = { rejectedInARow: 0 };
   const loaded = { options: { draft, deterministic: false }, context: { memory: 'plain' as const }, draft: undefined };
-  const made = drafter({ ...loaded, draftRecord, info: { gpuLayers } }, { grammar: undefined }, 5);
+  const made = drafter({ ...loaded, draftRecord, info: { gpuLayers } }, { grammar: undefined }, 5, arch);
   expect(made && draftLength(made.state, 1)).toBe(length);
 });
