@@ -27,6 +27,16 @@ export interface AgentSizes {
   readonly scale: number;
 }
 
+/** Shows tools, calls and results, each of them where it stays from turn to turn. */
+export const agentTemplate = [
+  '{%- if tools %}<|im_start|>system\n<tools>\n{% for tool in tools %}{{ tool | tojson }}\n{% endfor %}</tools>\n',
+  'Write a call as <tool_call>{"name": ..., "arguments": ...}</tool_call>.<|im_end|>\n{% endif %}',
+  '{%- for message in messages %}<|im_start|>{{ message.role }}\n{% if message.content %}{{ message.content }}{% endif %}',
+  '{%- for call in message.tool_calls or [] %}\n<tool_call>\n{"name": {{ call.function.name | tojson }}, ',
+  '"arguments": {{ call.function.arguments | tojson }}}\n</tool_call>{% endfor %}<|im_end|>\n{% endfor %}',
+  '{%- if add_generation_prompt %}<|im_start|>assistant\n{% endif %}',
+].join('');
+
 export const replyTokens = 8;
 const model = 'bench';
 

@@ -1,4 +1,4 @@
-import { type AgentShape, agentShapes, type ClientRequest } from './agent-shapes.ts';
+import { type AgentShape, agentShapes, agentTemplate, type ClientRequest } from './agent-shapes.ts';
 import { compared } from './compare.ts';
 import { type Contender, memoryOf, startContenders } from './contender.ts';
 import { cachedModel } from './model-cache.ts';
@@ -6,16 +6,6 @@ import type { BenchOptions } from './options.ts';
 import type { Row } from './report.ts';
 import { firstTokenMs } from './serve.ts';
 import { streamText, wordsFor } from './text-stream.ts';
-
-/** Shows tools, calls and results, each of them where it stays from turn to turn. */
-export const agentTemplate = [
-  '{%- if tools %}<|im_start|>system\n<tools>\n{% for tool in tools %}{{ tool | tojson }}\n{% endfor %}</tools>\n',
-  'Write a call as <tool_call>{"name": ..., "arguments": ...}</tool_call>.<|im_end|>\n{% endif %}',
-  '{%- for message in messages %}<|im_start|>{{ message.role }}\n{% if message.content %}{{ message.content }}{% endif %}',
-  '{%- for call in message.tool_calls or [] %}\n<tool_call>\n{"name": {{ call.function.name | tojson }}, ',
-  '"arguments": {{ call.function.arguments | tojson }}}\n</tool_call>{% endfor %}<|im_end|>\n{% endfor %}',
-  '{%- if add_generation_prompt %}<|im_start|>assistant\n{% endif %}',
-].join('');
 
 interface Turn {
   readonly firstTokenMs: number;
