@@ -50,12 +50,17 @@ export function repliesBy(
       stopped: AbortSignal.any([signal, reservation.stopped]),
       inputs: state.type === 'ready' ? state.model.inputs : { image: false, audio: false },
       contextSize: text.contextSize(),
+      fit: async (turn) => {
+        const edited = turn.edit ? await turn.edit(turn, (each) => countTokens(each, signal)) : turn;
+        // A block with a summary can only be at the start of a reply.
+        return mayBeCompacted(request) ? compacted({ ...edited, compaction: undefined }) : { request: edited };
+      },
     });
   };
   const channels = Array.from({ length: count }, () => new Channel<GenerationEvent>(() => stop.abort()));
-  const compacted = async (compacting: () => void) => {
+  const compacted = async (one: ChatRequest, compacting = () => {}) => {
     const { compact } = await import('./compaction.ts');
-    return compact(request, {
+    return compact(one, {
       contextSize: text.contextSize(),
       count: (each) => countTokens(each, signal),
       generate: (each) => fold(generated(each)),
@@ -90,7 +95,7 @@ export function repliesBy(
       const reply = async (): Promise<void> => {
         if (!mayBeCompacted(request)) return answerOne(seeded(request), emit, () => channel.room());
         // All replies to one request have the same prompt.
-        shortened ??= compacted(() => emit({ type: 'compacting' }));
+        shortened ??= compacted(request, () => emit({ type: 'compacting' }));
         const { request: made, compaction } = await shortened;
         const one = seeded(made);
         if (!compaction) return answerOne(one, emit, () => channel.room());

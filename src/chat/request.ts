@@ -69,7 +69,11 @@ export interface ChatRequest {
   readonly hosted?: HostedTools;
   readonly controls: GenerationControls;
   readonly compaction?: CompactionRequest | undefined;
+  /** Clears parts of a conversation that grows while the server runs tools, as the client asked for. */
+  readonly edit?: (request: ChatRequest, count: CountTokens) => Promise<ChatRequest>;
 }
+
+type CountTokens = (request: ChatRequest) => Promise<number>;
 
 export function refuseUnknownTool({ toolChoice, conversation }: ChatRequest): void {
   if (toolChoice.type === 'named' && !conversation.tools.some(({ name }) => name === toolChoice.name)) {

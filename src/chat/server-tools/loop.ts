@@ -1,10 +1,11 @@
 import { AppError } from '../../core/errors.ts';
-import type { GenerationEvent } from '../../core/events.ts';
+import { compactionText, type GenerationEvent } from '../../core/events.ts';
 import type { ToolCall } from '../../core/fold.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import type { Medium } from '../../core/request.ts';
 import type { ServerCall, ServerOutcome, ServerToolStep } from '../../core/server-tools.ts';
 import type { ServedResult } from '../../core/tool-servers.ts';
+import type { Compacted } from '../compaction.ts';
 import { type Step, withEarlier } from '../generation-steps.ts';
 import { type Conversation, type Message, text, wordsOf } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
@@ -26,6 +27,8 @@ interface LoopParts extends ServerTools {
   /** The media that the model accepts. */
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
   readonly contextSize: number;
+  /** Shortens the conversation after each round of calls, if it has to be. */
+  readonly fit: (request: ChatRequest) => Promise<Compacted>;
 }
 
 const keepAliveMs = 10_000;
@@ -71,9 +74,9 @@ class Loop {
       const tools = isLast ? offer.client : offer.tools;
       const after = { type: isLast && tools.length === 0 ? 'none' : 'auto' } as const;
       const turn = new Turn(this.#emit, this.#separator, offer.isClients);
-      const conversation = { ...this.#conversation, tools };
       const toolChoice = number === 0 ? request.toolChoice : after;
-      await parts.answer({ ...request, conversation, toolChoice }, (event) => {
+      const grown = { ...request, conversation: { ...this.#conversation, tools }, toolChoice };
+      await parts.answer(number === 0 ? grown : await this.#fitted(grown), (event) => {
         // The reply has one start event, whatever the number of turns.
         if (event.type !== 'start' || number === 0) turn.take(event);
       });
@@ -94,6 +97,15 @@ class Loop {
       this.#earlier.push(finish);
       this.#conversation = withResults(this.#conversation, [{ message: turn.message, media: [] }, ...results]);
     }
+  }
+
+  async #fitted({ hosted, ...grown }: ChatRequest): Promise<ChatRequest> {
+    // Without `hosted`, as its tools are among those of the conversation.
+    const { request, compaction } = await this.parts.fit(grown);
+    const { messages, media } = request.conversation;
+    this.#conversation = { ...this.#conversation, messages, media };
+    if (compaction) this.#emit({ type: 'warning', code: 'compacted', text: compactionText(compaction) });
+    return { ...request, ...(hosted && { hosted }) };
   }
 
   #finish(finish: GenerationEvent & { type: 'finish' }): void {

@@ -1,14 +1,22 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
+import type { WebSearch } from '../../core/web-search.ts';
 import { bindAll } from '../testing/bind.ts';
 import { chatmlWithTools, type Scripts, said, sdkWorld } from '../testing/sdk-world.ts';
 import { messagesEndpoints } from './routes.ts';
 
 /** The model plays the scripts one after the other; each character of a prompt counts as one token, and 4096 fit. */
 async function world(...scripts: readonly (readonly unknown[])[]) {
+  const found = { title: 'A', url: 'https://a.example/', description: 'found '.repeat(50), content: '' };
+  const web: WebSearch = {
+    find: async () => ({ pages: [found] }),
+    text: async () => ({ problem: 'Not here.', cause: 'unreachable' }),
+    page: async () => ({ problem: 'Not here.' }),
+  };
   const { base, asked } = await sdkWorld(scripts as Scripts, (parts) => bindAll(messagesEndpoints(parts), parts), {
     template: chatmlWithTools,
+    web,
   });
   const client = new Anthropic({ baseURL: base, apiKey: 'secret', maxRetries: 0 });
   return { client, prompts: () => asked.map(({ request }) => request.prompt) };
@@ -138,6 +146,28 @@ describe('Anthropic SDK: compact_20260112', () => {
       message: expect.stringMatching(/prompt is too long: \d+ tokens > 4096 maximum, even after/),
     });
   });
+});
+
+test('Anthropic SDK: clear_tool_uses_20250919 also clears results of searches within the reply, and reports their sum', async () => {
+  const search = said('<tool_call>{"name": "web_search", "arguments": {"query": "cats"}}</tool_call>');
+  const { client, prompts } = await world(search, search, search, said('Cats.'));
+  const one = { type: 'tool_uses' as const, value: 1 };
+  const reply = await client.beta.messages.create({
+    ...request,
+    messages: messages.slice(-1),
+    tools: [{ type: 'web_search_20250305', name: 'web_search' }],
+    context_management: { edits: [{ type: 'clear_tool_uses_20250919', trigger: one, keep: one }] },
+  });
+  expect(prompts().map((prompt) => prompt.split('found found').length > 1)).toEqual([false, true, true, true]);
+  expect(
+    prompts()
+      .at(-1)
+      ?.match(/Old tool result cleared/g),
+  ).toHaveLength(2);
+  expect(reply.content.filter((each) => each.type === 'web_search_tool_result')).toHaveLength(3);
+  expect(reply.context_management?.applied_edits).toEqual([
+    { type: 'clear_tool_uses_20250919', cleared_tool_uses: 2, cleared_input_tokens: expect.any(Number) },
+  ]);
 });
 
 describe('Anthropic SDK: compaction', () => {

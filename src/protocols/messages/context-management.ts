@@ -128,6 +128,18 @@ export async function applyEdits(
   return { request: current, applied };
 }
 
+/** One entry for each edit: its later effects, after calls of the server's own tools, are added to it. */
+export function addEdit(applied: AppliedEdit[], later: AppliedEdit): void {
+  const index = applied.findIndex(({ type }) => type === later.type);
+  const known = applied[index];
+  if (!known) return void applied.push(later);
+  const sums = Object.entries(later).map(([name, value]) => {
+    const before = known[name];
+    return [name, typeof value === 'number' && typeof before === 'number' ? before + value : value];
+  });
+  applied[index] = Object.fromEntries(sums);
+}
+
 const toolUsesOf = (messages: readonly Message[]): number => messages.filter(({ role }) => role === 'tool').length;
 
 interface Change {

@@ -16,7 +16,7 @@ import { uncountedHeaders } from '../media.ts';
 import { decodeInSlices } from '../read-body.ts';
 import { ticketFor } from '../ticket.ts';
 import { chatHeaders } from '../tools.ts';
-import { type AppliedEdit, applyEdits, type ContextManagement } from './context-management.ts';
+import { type AppliedEdit, addEdit, applyEdits, type ContextManagement } from './context-management.ts';
 import { decode } from './decode.ts';
 import { encodeStream, foldReply, ping } from './encode.ts';
 import { messagesFamily } from './errors.ts';
@@ -83,7 +83,8 @@ async function count(call: Call, context: DialectParts): Promise<Reply> {
   refuseWithoutModel(context.text.state());
   const { request, applied } = await edited(sent, contextManagement, call, context);
   const originalTokens = await context.chat.countTokens(sent, call.signal);
-  const inputTokens = request === sent ? originalTokens : await context.chat.countTokens(request, call.signal);
+  const isSame = request.conversation === sent.conversation;
+  const inputTokens = isSame ? originalTokens : await context.chat.countTokens(request, call.signal);
   const management = applied && { context_management: { original_input_tokens: originalTokens } };
   const headers = { 'request-id': call.id, ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
   return json({ input_tokens: inputTokens, ...management }, 200, headers);
@@ -97,5 +98,12 @@ async function edited(
   { chat }: DialectParts,
 ): Promise<{ readonly request: ChatRequest; readonly applied?: readonly AppliedEdit[] }> {
   if (!management) return { request };
-  return applyEdits(request, management, (each) => chat.countTokens(each, signal));
+  const first = await applyEdits(request, management, (each) => chat.countTokens(each, signal));
+  const applied = [...first.applied];
+  const edit: ChatRequest['edit'] = async (grown, count) => {
+    const later = await applyEdits(grown, management, count);
+    for (const report of later.applied) addEdit(applied, report);
+    return later.request;
+  };
+  return { request: management.edits.length > 0 ? { ...first.request, edit } : first.request, applied };
 }
