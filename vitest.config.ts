@@ -22,7 +22,7 @@ const common = {
 
 /** Those of the engines and of their tools. */
 const engines = [
-  ...['src/engines', 'scripts/conversion', 'bench'].flatMap(testsIn),
+  ...['src/engines', 'scripts/conversion', 'scripts/engine-check', 'bench'].flatMap(testsIn),
   ...['src/chat', 'src/grammar']
     .flatMap(testsIn)
     .filter((path) => readFileSync(path, 'utf8').includes('openNativeGrammar')),

@@ -81,7 +81,7 @@ async function chooseLayers(
 }
 
 /** In the order of the enumeration of llama.cpp. */
-const poolings: readonly Pooling[] = ['none', 'mean', 'cls', 'last', 'rank'];
+export const poolings: readonly Pooling[] = ['none', 'mean', 'cls', 'last', 'rank'];
 
 /** Default of a file without a pooling type: the last token of causal models, which has seen all others. */
 export function poolingOf(said: string, causal: boolean): Pooling {

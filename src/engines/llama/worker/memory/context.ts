@@ -10,7 +10,7 @@ export type DecodeResult = 'ok' | 'no-room' | 'aborted' | 'failed';
 export type MemoryKind = 'plain' | 'window' | 'state';
 
 /** Flags of the library: the whole state of a sequence, or only the parts that cannot be rewound. */
-const stateFlags = { whole: 0, part: 1 };
+export const stateFlags = { whole: 0, part: 1 };
 export type StateKind = keyof typeof stateFlags;
 
 /** One llama.cpp context: the batch that is being filled, its KV cache, and the logits of the last decode. */

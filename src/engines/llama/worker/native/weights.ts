@@ -10,8 +10,10 @@ export class NativeLoadError extends Error {}
 type Overrides = Pick<LoadOptions, 'metadataOverrides' | 'tensorOverrides'>;
 type Placement = Pick<LoadOptions, 'mainGpu' | 'tensorSplit' | 'splitMode' | 'loadMode'>;
 
-const loadModes = { auto: -1, mmap: 1, mlock: 2, 'mmap+mlock': 3, 'direct-io': 4 } as const;
-const splitModes = { layer: 1, row: 2 } as const;
+export const loadModes = { auto: -1, mmap: 1, mlock: 2, 'mmap+mlock': 3, 'direct-io': 4 } as const;
+export const splitModes = { layer: 1, row: 2 } as const;
+/** Graphics cards, and those that share the memory of the processor. */
+export const cardTypes: Readonly<Record<string, number>> = { gpu: 1, igpu: 2 };
 
 export async function loadWeights(
   native: Native,
@@ -73,7 +75,7 @@ export function gpuDevices(
 /** Every GPU of the loaded backends. */
 export function allGpus(native: Native): readonly Pointer[] {
   const all = Array.from({ length: native.deviceCount() }, (_, index) => native.device(index));
-  return all.filter((device) => [1, 2].includes(native.deviceType(device)));
+  return all.filter((device) => Object.values(cardTypes).includes(native.deviceType(device)));
 }
 
 /** The present free and total memory of these GPUs. */
@@ -97,18 +99,19 @@ export function cardUse(before: readonly CardMemory[], after: readonly CardMemor
   }));
 }
 
-const overrideBytes = 264;
-const overrideTags = { int: 0, float: 1, bool: 2, str: 3 } as const;
+/** Where the fields of `struct { int tag; char key[128]; union of 128 bytes }` begin, and its length. */
+export const overrideLayout = { tag: 0, key: 4, value: 136, bytes: 264 } as const;
+export const overrideTags = { int: 0, float: 1, bool: 2, str: 3 } as const;
 
-/** `struct { int tag; char key[128]; union of 128 bytes }`, ended by an entry with an empty key. */
+/** A list that is ended by an entry with an empty key. */
 export function kvOverrides(list: readonly MetadataOverride[]): Uint8Array | null {
   if (list.length === 0) return null;
-  const memory = Buffer.alloc(overrideBytes * (list.length + 1));
+  const memory = Buffer.alloc(overrideLayout.bytes * (list.length + 1));
   list.forEach(({ key, type, value }, index) => {
-    const start = index * overrideBytes;
-    memory.writeInt32LE(overrideTags[type], start);
-    memory.write(key, start + 4, 127);
-    const valueOffset = start + 136;
+    const start = index * overrideLayout.bytes;
+    memory.writeInt32LE(overrideTags[type], start + overrideLayout.tag);
+    memory.write(key, start + overrideLayout.key, 127);
+    const valueOffset = start + overrideLayout.value;
     if (type === 'int') memory.writeBigInt64LE(BigInt(value), valueOffset);
     if (type === 'float') memory.writeDoubleLE(Number(value), valueOffset);
     if (type === 'bool') memory.writeUInt8(value === 'true' || value === '1' ? 1 : 0, valueOffset);

@@ -12,7 +12,7 @@ const minAsideLength = 32_768;
 /** Characters between two cuts: few enough that the special tokens in a piece cost little. */
 const pieceLength = 8192;
 /** Kinds of tokens, as the library numbers them. */
-const kinds = { unknown: 1, control: 8, userDefined: 16, stripsBefore: 128 } as const;
+export const tokenKinds = { unknown: 1, control: 8, userDefined: 16, stripsBefore: 128 } as const;
 
 /** The model's tokens and their bytes. A token can be a part of a character, so texts are decoded from bytes, not per token. */
 export class Vocabulary {
@@ -92,8 +92,8 @@ export class Vocabulary {
     const specials: SpecialText[] = [];
     for (let token = 0; token < this.size; token += 1) {
       const attributes = this.native.tokenAttributes(this.pointer, token);
-      if ((attributes & (kinds.unknown | kinds.control | kinds.userDefined)) === 0) continue;
-      specials.push({ text: this.#text(token), keepsBefore: (attributes & kinds.stripsBefore) === 0 });
+      if ((attributes & (tokenKinds.unknown | tokenKinds.control | tokenKinds.userDefined)) === 0) continue;
+      specials.push({ text: this.#text(token), keepsBefore: (attributes & tokenKinds.stripsBefore) === 0 });
     }
     return specials;
   }
