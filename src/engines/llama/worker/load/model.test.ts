@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { existingLayers, stretchedRopeBase, withSize } from './model.ts';
+import { architectureProblem, existingLayers, stretchedRopeBase, withSize } from './model.ts';
 
 test.each([
   ['llama ?B Q6_K', 41_234_567, 'llama 41M Q6_K'],
@@ -31,4 +31,13 @@ test('stretchedRopeBase: larger for twice the trained context, but far less than
   expect(base).toBeCloseTo(10_000 ** (Math.log(8192 / (2 * Math.PI)) / Math.log(4096 / (2 * Math.PI))), 6);
   expect(base).toBeGreaterThan(20_000);
   expect(base).toBeLessThan(40_000);
+});
+
+test('architectureProblem: names the architecture, the version of the library and the two ways out', () => {
+  const shape = { layers: 1, trainedContext: 0, sizeBytes: 1, cacheBytesPerToken: 1 };
+  const problem = architectureProblem({ ...shape, architecture: 'made-up' }, '0.4.0');
+  expect(problem?.message).toBe(
+    'its architecture (made-up) is not known to llama.cpp 0.4.0, which this version of Parley uses. Install a newer release of Parley, or let a program that knows it be the engine (--engine, docs/engines.md)',
+  );
+  expect(architectureProblem({ ...shape, architecture: 'llama' }, '0.4.0')).toBeUndefined();
 });

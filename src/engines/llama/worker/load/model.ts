@@ -1,4 +1,5 @@
 import type { CardMemory } from '../../../../core/card-memory.ts';
+import { isSupportedArchitecture } from '../../../../gguf/architectures.ts';
 import { systemOf } from '../../../../packs/catalogue.ts';
 import { hasCudaCompiler } from '../../../../packs/toolkit.ts';
 import type { Watch } from '../../../host/heartbeat.ts';
@@ -22,6 +23,14 @@ import type { Pointer } from '../native/structs.ts';
 import { allGpus, cardUse, gpuDevices, loadWeights, NativeLoadError, readCards } from '../native/weights.ts';
 import { fillMarks, Vocabulary } from '../text/vocabulary.ts';
 import { openEngine, watchedEngine } from './library.ts';
+
+/** Why the library refuses a model that is newer than it is; undefined if it knows its architecture. */
+export function architectureProblem({ architecture }: LoadOptions['shape'], version: string): Error | undefined {
+  if (architecture === '' || isSupportedArchitecture(architecture)) return undefined;
+  return new Error(
+    `its architecture (${architecture}) is not known to llama.cpp ${version}, which this version of Parley uses. Install a newer release of Parley, or let a program that knows it be the engine (--engine, docs/engines.md)`,
+  );
+}
 
 /** The loaded model; `contextSize` is that of one sequence. */
 export type Loaded = Awaited<ReturnType<typeof loadModel>>;
@@ -53,7 +62,11 @@ export async function loadModel(
     notes.push('With --mmproj another library is used, which has no CUDA: --usecuda has no effect.');
   }
   const memory = reclaimableMemory(native, options);
-  const model = await withCopiedLetGo(memory, () => loadWeights(native, options, gpus, gpuLayers, progress));
+  const model = await withCopiedLetGo(memory, () => loadWeights(native, options, gpus, gpuLayers, progress)).catch(
+    (error: Error) => {
+      throw error instanceof NativeLoadError ? (architectureProblem(options.shape, native.version()) ?? error) : error;
+    },
+  );
   if (!native.modelHasDecoder(model)) {
     throw new Error(
       'this is an embedding model (it has no decoder); it cannot generate text, and is used with --embeddingsmodel',
