@@ -1,3 +1,4 @@
+import { attempt } from '../core/attempt.ts';
 import { parse, tokens as tokensOf } from './template-runtime.ts';
 
 interface Tag {
@@ -79,13 +80,7 @@ function textEnd(source: string, from: number): number {
 }
 
 function isUnreadable({ text, closed }: Tag): boolean {
-  if (!closed) return true;
-  try {
-    tokensOf(text);
-    return false;
-  } catch {
-    return true;
-  }
+  return !closed || attempt(() => tokensOf(text), undefined) === undefined;
 }
 
 const isCode = ({ text }: Tag): boolean => !text.startsWith('{#');

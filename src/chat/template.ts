@@ -1,3 +1,4 @@
+import { attempt } from '../core/attempt.ts';
 import { tryParseJson } from '../core/json.ts';
 import { type Conversation, flatContent, type Message, prefillOf, type Tool, type ToolCallRecord } from './messages.ts';
 import { inlineLimits, type TemplateLimits } from './template-limits.ts';
@@ -164,12 +165,8 @@ function wireTool({ name, description, parameters }: Tool) {
 function probeContentParts(program: TemplateProgram, limits: TemplateLimits): boolean {
   const needle = 'needle-in-the-content';
   const shows = (content: unknown): boolean => {
-    try {
-      const messages = [{ role: 'user', content }];
-      return program({ messages, ...globals(new Date(0), []) }, limits).includes(needle);
-    } catch {
-      return false;
-    }
+    const messages = [{ role: 'user', content }];
+    return attempt(() => program({ messages, ...globals(new Date(0), []) }, limits).includes(needle), false);
   };
   return !shows(needle) && shows([{ type: 'text', text: needle }]);
 }
@@ -185,12 +182,8 @@ function probeReasoning(program: TemplateProgram, limits: TemplateLimits): Reaso
       { role: 'assistant', tool_calls: [call], ...turn },
       { role: 'tool', content: 'x', name: 'look', tool_call_id: call.id },
     ];
-    try {
-      const prompt = program({ messages, ...globals(new Date(0), warnings), ...keptReasoning }, limits);
-      return prompt.includes(needle) && warnings.length === 0;
-    } catch {
-      return false;
-    }
+    const variables = { messages, ...globals(new Date(0), warnings), ...keptReasoning };
+    return attempt(() => program(variables, limits).includes(needle) && warnings.length === 0, false);
   };
   const fields = reasoningFields(needle);
   if (shows({ content: '', ...fields })) return shows({ content: 'x', ...fields }) ? 'fields' : 'without-text';

@@ -1,3 +1,4 @@
+import { tryParseJson } from '../core/json.ts';
 import type { JsonObject } from './flag.ts';
 
 const maxDepth = 64;
@@ -37,11 +38,7 @@ function parseTokens(text: string): JsonObject | undefined {
   }
   // Only the outermost brace may be missing.
   if (depth > 0) tokens.push('}');
-  try {
-    return JSON.parse(tokens.filter(isNeeded).join(' '));
-  } catch {
-    return undefined;
-  }
+  return tryParseJson(tokens.filter(isNeeded).join(' ')) as JsonObject | undefined;
 }
 
 const words = new Map(Object.entries({ True: 'true', False: 'false', None: 'null' }));

@@ -4,6 +4,7 @@ import { mkdir, readdir, rename, rm, rmdir, stat, utimes, writeFile } from 'node
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { attempt } from './attempt.ts';
 import { isAlive } from './is-alive.ts';
 
 interface LockClock {
@@ -158,12 +159,5 @@ function processOf(mark: string): number {
 }
 
 /** Process ids are unique within a machine, and within a container on it. */
-const machine = createHash('sha256').update(`${hostname()} ${processNamespace()}`).digest('hex').slice(0, 8);
-
-function processNamespace(): string {
-  try {
-    return readlinkSync('/proc/self/ns/pid');
-  } catch {
-    return '';
-  }
-}
+const namespace = attempt(() => readlinkSync('/proc/self/ns/pid'), '');
+const machine = createHash('sha256').update(`${hostname()} ${namespace}`).digest('hex').slice(0, 8);

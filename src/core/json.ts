@@ -1,3 +1,5 @@
+import { attempt } from './attempt.ts';
+
 /** Whether the value is a JSON object: no array, not null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -5,11 +7,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** The value of a JSON text; undefined if the text is not valid JSON. */
 export function tryParseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(text), undefined);
 }
 
 /** Whether brackets outside of strings are nested deeper than the limit; for bytes that are not parsed yet. */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { attempt } from './attempt.ts';
 
 /** Versions of packages, by engine kind and package name. */
 export type EngineVersions = Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -31,12 +32,8 @@ function readOwn(path: string): string {
 }
 
 function commitOf(read: (path: string) => string): string | undefined {
-  try {
-    const { commit } = JSON.parse(read('../build.json')) as { commit?: unknown };
-    return typeof commit === 'string' ? commit : undefined;
-  } catch {
-    return undefined;
-  }
+  const built = attempt(() => JSON.parse(read('../build.json')) as { commit?: unknown }, undefined);
+  return typeof built?.commit === 'string' ? built.commit : undefined;
 }
 
 export const product: Product = readProduct();

@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { attempt } from './attempt.ts';
 
 /** The content of a file; empty if it cannot be read. */
 export function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
+  return attempt(() => readFileSync(path, 'utf8'), '');
 }

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, fstatSync, openSync } from 'node:fs';
 import { isatty } from 'node:tty';
+import { attempt } from '../core/attempt.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -70,22 +71,16 @@ export function ownStreams(environment: Environment): Streams {
 }
 
 function hasControllingTerminal(): boolean {
-  try {
-    closeSync(openSync('/dev/tty', 'r'));
-    return true;
-  } catch {
-    return false;
-  }
+  const terminal = attempt(() => openSync('/dev/tty', 'r'), undefined);
+  if (terminal !== undefined) closeSync(terminal);
+  return terminal !== undefined;
 }
 
 /** Whether a program reads the output. The journal, which desktops connect their applications to, does not count. */
 function isPipe({ JOURNAL_STREAM }: Environment): boolean {
-  try {
-    const output = fstatSync(1);
-    return output.isFIFO() || (output.isSocket() && JOURNAL_STREAM !== `${output.dev}:${output.ino}`);
-  } catch {
-    return false;
-  }
+  const output = attempt(() => fstatSync(1), undefined);
+  if (!output?.isSocket()) return output?.isFIFO() ?? false;
+  return JOURNAL_STREAM !== `${output.dev}:${output.ino}`;
 }
 
 /** Docker, Podman, systemd-nspawn, LXC and Kubernetes. The variable `container` decides if it is set; empty means no container. */

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { configFolder, dataFolder, ownFolder, type SystemFolders } from '../core/data-folder.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
+import { readText as readTextFile } from '../core/read-text.ts';
 import { hubHome } from './hub/access.ts';
 
 export type Layout =
@@ -25,7 +25,7 @@ export interface Place {
 type ReadText = (path: string) => string | undefined;
 
 /** Model folders of Parley and of other programs; most do not exist. */
-export function knownPlaces(system: SystemFolders, readText: ReadText = textOfFile): readonly Place[] {
+export function knownPlaces(system: SystemFolders, readText: ReadText = readTextFile): readonly Place[] {
   const { home, environment } = system;
   const data = dataFolder(system);
   const hub = environment.HF_HUB_CACHE || environment.HUGGINGFACE_HUB_CACHE || join(hubHome(system), 'hub');
@@ -79,14 +79,6 @@ function setting(path: string, name: string, readText: ReadText): string | undef
   const content = tryParseJson(readText(path) ?? '');
   const value = isObject(content) ? content[name] : undefined;
   return typeof value === 'string' && isAbsolute(value) ? value : undefined;
-}
-
-function textOfFile(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
 }
 
 /** The Ollama service on Linux has its own account. */

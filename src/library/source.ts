@@ -1,3 +1,4 @@
+import { attempt } from '../core/attempt.ts';
 import { plainFileName } from './file-name.ts';
 import { type OllamaName, readOllamaName, shortOllamaName } from './ollama/name.ts';
 import { quantizationInName } from './variants.ts';
@@ -106,9 +107,5 @@ function addressOf(text: string): Source | undefined {
 
 /** Empty for malformed percent-encoding. */
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return '';
-  }
+  return attempt(() => decodeURIComponent(text), '');
 }

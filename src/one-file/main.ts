@@ -5,6 +5,7 @@ import { getAsset, getRawAsset } from 'node:sea';
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import zlib from 'node:zlib';
+import { attempt } from '../core/attempt.ts';
 import { ownFolder } from '../core/data-folder.ts';
 import { isAlive } from '../core/is-alive.ts';
 import { type Contents, endRun, programFolder, settleFiles, UnpackError, unpackProgram } from './unpack.ts';
@@ -19,7 +20,7 @@ void start();
 async function start(): Promise<void> {
   const contents = JSON.parse(getAsset('contents', 'utf8')) as Contents;
   const [, , module = ''] = process.argv;
-  const unpacked = realpath(programFolder(folder, contents));
+  const unpacked = attempt(() => realpathSync(programFolder(folder, contents)), undefined);
   if (unpacked !== undefined && module.startsWith(unpacked + sep) && module.endsWith('.js')) {
     process.argv.splice(1, 1);
     return run(unpacked, module);
@@ -60,14 +61,6 @@ function archive(): AsyncIterable<Uint8Array> {
   );
   const { createZstdDecompress } = zlib as unknown as { readonly createZstdDecompress: typeof zlib.createGunzip };
   return pieces.pipe(createZstdDecompress());
-}
-
-function realpath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Standard output belongs to the program. */

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { attempt } from '../core/attempt.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -31,7 +32,7 @@ export function findTools(environment: Environment): Tools {
 /** On the PATH, or else in the usual folders of the CUDA toolkit, the latest version first. */
 export function findNvcc(environment: Environment, root = '/usr/local'): string | undefined {
   const homes = [environment.CUDA_HOME, environment.CUDA_PATH].filter((home) => home !== undefined && home !== '');
-  const toolkits = listed(root)
+  const toolkits = attempt(() => readdirSync(root), [])
     .filter((name) => /^cuda(-\d[\d.]*)?$/.test(name))
     .sort(laterFirst)
     .map((name) => join(root, name));
@@ -59,14 +60,6 @@ function onPath(name: string, { PATH = '' }: Environment): string | undefined {
     .find(existsSync);
 }
 
-function listed(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
 export interface Toolkit {
   readonly nvcc: string;
   readonly root: string;
@@ -91,7 +84,7 @@ function libraryFolder(root: string): string | undefined {
   const targets = join(root, 'targets');
   const folders = [
     join(root, 'lib64'),
-    ...listed(targets).map((target) => join(targets, target, 'lib')),
+    ...attempt(() => readdirSync(targets), []).map((target) => join(targets, target, 'lib')),
     join(root, 'lib'),
     join(root, 'lib', process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu'),
   ];

@@ -1,3 +1,4 @@
+import { attempt } from '../core/attempt.ts';
 import { AppError } from '../core/errors.ts';
 import { type FieldFidelity, type Handling, isSent, type JsonSchema } from '../core/fidelity.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
@@ -421,12 +422,7 @@ function isPlace(name: string): boolean {
 }
 
 function mayBeLeftOut(read: Read<unknown>): boolean {
-  try {
-    read(undefined, '');
-    return true;
-  } catch {
-    return false;
-  }
+  return attempt(() => [read(undefined, '')], undefined) !== undefined;
 }
 
 function sentence(note = ''): string {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { attempt } from '../core/attempt.ts';
 import { isPublicAddress } from '../http/address.ts';
 import type { Hub } from '../library/hub/access.ts';
 import type { HubParts } from '../library/hub/request.ts';
@@ -24,16 +25,18 @@ export function hubParts({ hub, fetch, signal }: Pick<Command, 'hub' | 'fetch' |
   return { hub, fetch, allowsAddress: isPublicAddress, ...(signal && { signal }) };
 }
 
+/** For words that are not understood. Returns the exit code. */
+export function showUsage(terminal: Pick<Terminal, 'line'>, usage: string): number {
+  terminal.line(usage);
+  return 2;
+}
+
 type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
 export const text = { type: 'string' } as const;
 export const flag = { type: 'boolean' } as const;
 
 /** The options among the words, and all others; undefined if an option is unknown or its value is missing. */
 export function readWords<const Known extends Options>(words: readonly string[], options: Known) {
-  try {
-    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
-    return { values, others: positionals };
-  } catch {
-    return undefined;
-  }
+  const read = attempt(() => parseArgs({ args: [...words], options, allowPositionals: true }), undefined);
+  return read && { values: read.values, others: read.positionals };
 }

@@ -9,7 +9,7 @@ import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import { installedEngineVersions, kindLabels, taskCounters, taskFeatures } from '../models/engine-kinds.ts';
-import { adminLevel, mayAdminister } from '../protocols/admin/access.ts';
+import { type AdminAccess, adminLevel, allowed, mayAdminister } from '../protocols/admin/access.ts';
 import { deletionEndpoint, downloadEndpoints } from '../protocols/admin/downloads.ts';
 import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
 import { modelStatusEndpoints } from '../protocols/admin/models.ts';
@@ -35,7 +35,6 @@ import { realtimeEndpoints } from '../protocols/realtime/routes.ts';
 import { responsesEndpoints } from '../protocols/responses/routes.ts';
 import { sdapiEndpoints } from '../protocols/sdapi/routes.ts';
 import { xttsEndpoints } from '../protocols/xtts/routes.ts';
-import { forAdministrators } from './access.ts';
 import { requestEndpoints } from './inspector.ts';
 import type { ModelContext } from './model-context.ts';
 import { modelFileFacts } from './model-file-facts.ts';
@@ -116,6 +115,15 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
     admin,
   );
   return endpoints;
+}
+
+/** Those that are for administrators only refuse all others before their handlers are called. */
+function forAdministrators<Context>(endpoints: readonly ModelEndpoint<Context>[], access: AdminAccess) {
+  return endpoints.map((endpoint) => {
+    if (!endpoint.adminOnly) return endpoint;
+    const handle: typeof endpoint.handle = (call, context) => allowed(endpoint.handle, access, call)(call, context);
+    return { ...endpoint, handle };
+  });
 }
 
 /** Loaded on first use: few people install packs. */

@@ -11,7 +11,7 @@ import { type RunningServer, runningServer } from '../agents/running-server.ts';
 import { defaultSettings } from '../config/flags.ts';
 import { isRemoteModel } from '../config/paths.ts';
 import type { SystemFolders } from '../core/data-folder.ts';
-import { byteSize } from '../core/readable.ts';
+import { byteSize, tableLines } from '../core/readable.ts';
 import { Launched, type LaunchedChild } from '../launcher/launched.ts';
 import { findModels } from '../library/find-models.ts';
 import { type ModelFacts, modelFacts } from '../library/model-facts.ts';
@@ -76,10 +76,8 @@ function agentLines({ system }: LaunchCommand): readonly string[] {
     const program = programOf(agent, system);
     return [name, agent.title, program ? 'installed' : 'not installed', program ? '' : agent.install];
   });
-  const heads = ['NAME', 'AGENT', 'HERE', 'INSTALL'];
-  const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-  return [...[heads, ...rows].map((row) => line(row).trimEnd()), 'parley launch NAME starts one; --help says more.'];
+  const table = tableLines([['NAME', 'AGENT', 'HERE', 'INSTALL'], ...rows]);
+  return [...table, 'parley launch NAME starts one; --help says more.'];
 }
 
 function programOf({ program }: Agent, system: SystemFolders): Program | undefined {

@@ -1,7 +1,7 @@
 import { logIn } from '../mcp/login.ts';
 import type { LoginFile } from '../mcp/logins.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { flag, readWords, text } from './command.ts';
+import { flag, readWords, showUsage, text } from './command.ts';
 import { loginFile, namedServers } from './tool-servers.ts';
 
 interface McpCommand {
@@ -29,10 +29,7 @@ export async function mcpCommand(parts: McpCommand): Promise<number> {
   const read = readWords(words, { mcpfile: text, nobrowser: flag });
   const [action = '', name, ...more] = read?.others ?? [];
   const isKnown = action === 'list' ? name === undefined : ['login', 'logout'].includes(action) && name !== undefined;
-  if (!read || !isKnown || more.length > 0) {
-    terminal.line(usage);
-    return 2;
-  }
+  if (!read || !isKnown || more.length > 0) return showUsage(terminal, usage);
   const mcpfile = read.values.mcpfile ?? defaultFile;
   const fail = (sentence: string): number => {
     terminal.line(sentence);

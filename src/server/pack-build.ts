@@ -5,7 +5,7 @@ import { progressBar, progressOf, type Terminal } from '../observe/terminal.ts';
 import { type BuildParts, buildCuda, workFolder } from '../packs/build-cuda.ts';
 import { cudaBuilt } from '../packs/built.ts';
 import { engineSource, systemOf } from '../packs/catalogue.ts';
-import { type Command, readWords, text } from './command.ts';
+import { type Command, readWords, showUsage, text } from './command.ts';
 import { askNpm } from './npm-package.ts';
 import { runProbe } from './probe.ts';
 
@@ -20,10 +20,7 @@ export interface BuildCommand
 export async function buildCommand(words: readonly string[], command: BuildCommand, usage: string): Promise<number> {
   const { terminal, folder, signal, fetch, findPackage = askNpm, system = process } = command;
   const asked = buildOptions(words);
-  if (!asked) {
-    terminal.line(usage);
-    return 2;
-  }
+  if (!asked) return showUsage(terminal, usage);
   const name = systemOf(system);
   if (!Object.hasOwn(cudaBuilt.packages, name)) {
     terminal.line(`The CUDA engine can be compiled on Linux only, not on this system (${name}).`);

@@ -6,6 +6,7 @@ import { type Pack, type PackPackage, packs, systemOf } from '../packs/catalogue
 import { type CheckParts, checkPack, type PackState, unsharedPackages } from '../packs/check.ts';
 import { installPackages, removePackage } from '../packs/install.ts';
 import type { PackageState } from '../packs/manifest.ts';
+import { showUsage } from './command.ts';
 import { askNpm } from './npm-package.ts';
 import { type BuildCommand, buildCommand } from './pack-build.ts';
 
@@ -38,10 +39,7 @@ export async function packCommand(command: PackCommand): Promise<number> {
     return 0;
   }
   const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
-  if (!action || rest.length > 0 || (name === undefined && !forAll.includes(word))) {
-    terminal.line(usage);
-    return 2;
-  }
+  if (!action || rest.length > 0 || (name === undefined && !forAll.includes(word))) return showUsage(terminal, usage);
   if (name === undefined) return eachInstalled(action, command);
   const pack = catalogue.find((one) => one.name === name);
   if (!pack) {

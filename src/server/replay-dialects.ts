@@ -1,4 +1,6 @@
-import type { EndpointPair, ReplayDialect } from '../inspector/replay.ts';
+import type { ChatRequest } from '../chat/request.ts';
+import type { GenerationRequest } from '../core/request.ts';
+import type { ReplayDialect, ReplayTarget } from '../inspector/replay.ts';
 import { decodeControls, readControls } from '../protocols/controls/decode.ts';
 import { type DialectServices, dialectControls } from '../protocols/dialect.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
@@ -20,83 +22,65 @@ import type { ModelContext } from './model-context.ts';
 
 type Context = ModelContext & DialectServices;
 type Endpoints = readonly ModelEndpoint<Context>[];
+type Encode<Request> = ReplayTarget<Context, Request>['encode'];
 
 const usual = (context: Context) => dialectControls(readControls(context.applyDefaults({})), context.controlParts());
 
 /** The endpoints of a list whose requests can be shown in other dialects, and the same by all their paths. */
-function replayed(endpoints: Endpoints, kind: 'chat' | 'text') {
+function replayed<Request>(
+  kind: 'chat' | 'text',
+  endpoints: Endpoints,
+  encode: Encode<Request>,
+  ownFields: readonly string[],
+) {
   const rows = endpoints.filter(({ replayedAs }) => replayedAs === kind);
   const whole = rows[0] as ModelEndpoint<Context>;
   // Most answer both.
-  const streamed = rows.find((row) => row !== whole && row.aliasOf === undefined) ?? whole;
-  const pair: EndpointPair<Context> = { whole, streamed };
-  return { pair, own: Object.fromEntries(rows.map(({ path }) => [path, pair])) };
+  const pair = { whole, streamed: rows.find((row) => row !== whole && row.aliasOf === undefined) ?? whole };
+  const own = Object.fromEntries(rows.map(({ path }) => [path, pair]));
+  return { own, target: { ...pair, encode, usual, ownFields } };
+}
+
+function chats(endpoints: Endpoints, encode: Encode<ChatRequest>, ownFields: readonly string[]) {
+  const { own, target } = replayed('chat', endpoints, encode, ownFields);
+  return { own, chat: target };
+}
+
+function texts(endpoints: Endpoints, encode: Encode<GenerationRequest>, ownFields: readonly string[]) {
+  const { own, target } = replayed('text', endpoints, encode, ownFields);
+  return { own, text: target };
 }
 
 /** The dialects in which the inspector shows a request. Its endpoints are their own: what they store is thrown away. */
 export function replayDialects(server: DialectServices): readonly ReplayDialect<Context>[] {
-  const chat = replayed(chatEndpoints, 'chat');
-  const completions = replayed(completionEndpoints, 'text');
-  const message = replayed(messagesEndpoints(server), 'chat');
-  const response = replayed(responsesEndpoints(responseState(), server), 'chat');
-  const ollamaChat = replayed(generationEndpoints, 'chat');
-  const ollamaGenerate = replayed(generationEndpoints, 'text');
-  const generate = replayed(generateEndpoints, 'text');
-  const completion = replayed(llamacppCompletions, 'text');
+  const { encodeChatRequest, chatOwnFields, encodeCompletionRequest, completionOwnFields } = openai;
+  const response = responsesEndpoints(responseState(), server);
+  const ollamaChats = chats(generationEndpoints, ollama.encodeChatRequest, ollama.ownFields);
+  const ollamaTexts = texts(generationEndpoints, ollama.encodeGenerateRequest, ollama.ownFields);
+  const generate = texts(generateEndpoints, native.encodeRequest, Object.keys(generateFields));
+  // A prompt that does not fit always loses its beginning here.
+  const trimming = (context: Context) =>
+    decodeControls(readControls(context.applyDefaults({})), context.controlParts());
+  const own = { ...ollamaChats.own, ...ollamaTexts.own };
   return [
-    {
-      name: 'openai',
-      title: 'OpenAI chat completions',
-      own: chat.own,
-      chat: { ...chat.pair, encode: openai.encodeChatRequest, usual, ownFields: openai.chatOwnFields },
-    },
-    {
-      name: 'responses',
-      title: 'OpenAI Responses',
-      own: response.own,
-      chat: { ...response.pair, encode: responses.encodeRequest, usual, ownFields: responses.ownFields },
-    },
+    { name: 'openai', title: 'OpenAI chat completions', ...chats(chatEndpoints, encodeChatRequest, chatOwnFields) },
+    { name: 'responses', title: 'OpenAI Responses', ...chats(response, responses.encodeRequest, responses.ownFields) },
     {
       name: 'messages',
       title: 'Anthropic Messages',
-      own: message.own,
-      chat: { ...message.pair, encode: messages.encodeRequest, usual, ownFields: messages.ownFields },
+      ...chats(messagesEndpoints(server), messages.encodeRequest, messages.ownFields),
     },
-    {
-      name: 'ollama',
-      title: 'Ollama',
-      own: { ...ollamaChat.own, ...ollamaGenerate.own },
-      chat: { ...ollamaChat.pair, encode: ollama.encodeChatRequest, usual, ownFields: ollama.ownFields },
-      text: { ...ollamaGenerate.pair, encode: ollama.encodeGenerateRequest, usual, ownFields: ollama.ownFields },
-    },
+    { name: 'ollama', title: 'Ollama', ...ollamaChats, ...ollamaTexts, own },
     {
       name: 'completions',
       title: 'OpenAI completions',
-      own: completions.own,
-      text: {
-        ...completions.pair,
-        encode: openai.encodeCompletionRequest,
-        usual,
-        ownFields: openai.completionOwnFields,
-      },
+      ...texts(completionEndpoints, encodeCompletionRequest, completionOwnFields),
     },
-    {
-      name: 'native',
-      title: 'KoboldAI (native)',
-      own: generate.own,
-      text: {
-        ...generate.pair,
-        encode: native.encodeRequest,
-        // A prompt that does not fit always loses its beginning here.
-        usual: (context) => decodeControls(readControls(context.applyDefaults({})), context.controlParts()),
-        ownFields: Object.keys(generateFields),
-      },
-    },
+    { name: 'native', title: 'KoboldAI (native)', ...generate, text: { ...generate.text, usual: trimming } },
     {
       name: 'llamacpp',
       title: 'llama.cpp server',
-      own: completion.own,
-      text: { ...completion.pair, encode: llamacpp.encodeRequest, usual, ownFields: llamacpp.ownFields },
+      ...texts(llamacppCompletions, llamacpp.encodeRequest, llamacpp.ownFields),
     },
   ];
 }

@@ -3,7 +3,7 @@ import { type Deletion, deleteModel, filesOfModel, otherOwner } from '../library
 import type { FoundFile } from '../library/find-models.ts';
 import type { Place } from '../library/places.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { type Command, flag, readWords, text } from './command.ts';
+import { type Command, flag, readWords, showUsage, text } from './command.ts';
 import { findFile } from './models-command.ts';
 
 interface RmCommand extends Pick<Command, 'words' | 'places' | 'folder' | 'terminal'> {
@@ -18,10 +18,7 @@ Models of other programs are not deleted. --yes deletes without a question.`;
 /** `parley rm`: resolves to the exit code. */
 export async function rmCommand({ words, places, folder, terminal, ask }: RmCommand): Promise<number> {
   const options = readOptions(words, folder);
-  if (!options) {
-    terminal.line(usage);
-    return 2;
-  }
+  if (!options) return showUsage(terminal, usage);
   const own: Place = { program: 'Parley', folder: options.folder, layout: 'files' };
   const file = await findFile(options.name, [own, ...places], terminal);
   if (!file) return 2;

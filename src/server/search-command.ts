@@ -2,7 +2,7 @@ import { type HubModel, hubOrders, type Recommendations } from '../core/models-v
 import { byteSize, tableLines } from '../core/readable.ts';
 import { searchHub } from '../library/hub/search.ts';
 import { printable } from '../observe/printable.ts';
-import { type Command, flag, hubParts, readWords, text } from './command.ts';
+import { type Command, flag, hubParts, readWords, showUsage, text } from './command.ts';
 
 interface SearchCommand extends Pick<Command, 'words' | 'hub' | 'terminal' | 'fetch' | 'signal'> {
   readonly recommended: () => Promise<Recommendations>;
@@ -18,10 +18,7 @@ const maxCount = 100;
 export async function searchCommand(command: SearchCommand): Promise<number> {
   const { terminal } = command;
   const options = readOptions(command.words);
-  if (!options) {
-    terminal.line(usage);
-    return 2;
-  }
+  if (!options) return showUsage(terminal, usage);
   const { count, order, json } = options;
   if (options.words === '') {
     const recommended = await command.recommended();

@@ -10,7 +10,7 @@ import { readManifest, readText } from '../library/ollama/registry.ts';
 import { readSource, type Source } from '../library/source.ts';
 import { type HubMachine, hubFiles, readHubModel } from '../models/hub-files.ts';
 import { printable, printableText } from '../observe/printable.ts';
-import { type Command, hubParts } from './command.ts';
+import { type Command, hubParts, showUsage } from './command.ts';
 import { findFile } from './models-command.ts';
 
 interface ShowCommand extends Omit<Command, 'folder' | 'now'> {
@@ -31,15 +31,13 @@ const fitWords = {
 export async function showCommand(command: ShowCommand): Promise<number> {
   const { words, places, terminal } = command;
   const [name, ...rest] = words;
-  if (name === undefined || name.startsWith('-') || rest.length > 0) {
-    terminal.line(usage);
-    return 2;
-  }
+  if (name === undefined || name.startsWith('-') || rest.length > 0) return showUsage(terminal, usage);
   const source = readSource(name);
   const isHere = /\.gguf$/i.test(name) || meantModel(await findModels(places), name).length > 0;
   try {
     if (!isHere && (source?.type === 'model' || source?.type === 'ollama')) {
-      for (const line of await remoteLines(source, command)) terminal.line(line);
+      const lines = source.type === 'model' ? hubLines(source, command) : ollamaLines(source, command);
+      for (const line of await lines) terminal.line(line);
       return 0;
     }
     const file = await findFile(name, places, terminal);
@@ -54,10 +52,6 @@ export async function showCommand(command: ShowCommand): Promise<number> {
 async function localLines({ path, program }: FoundFile): Promise<readonly string[]> {
   const rows = ggufSummary(await readGguf(path)).map((row) => row.map((cell) => printable(cell)));
   return tableLines([...rows, ['Where:', `${path}${program ? ` (${program})` : ''}`]]);
-}
-
-function remoteLines(source: Source & { type: 'model' | 'ollama' }, command: ShowCommand): Promise<readonly string[]> {
-  return source.type === 'model' ? hubLines(source, command) : ollamaLines(source, command);
 }
 
 async function hubLines(

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { attempt } from '../../core/attempt.ts';
 import { readText } from '../../core/read-text.ts';
 import { type Pack, packs } from '../../packs/catalogue.ts';
 import { gpuBuilds } from './gpu-builds.ts';
@@ -16,13 +17,7 @@ export interface GpuFiles {
 
 const ofThisMachine: GpuFiles = {
   platform: process.platform,
-  list: (folder) => {
-    try {
-      return readdirSync(folder);
-    } catch {
-      return [];
-    }
-  },
+  list: (folder) => attempt(() => readdirSync(folder), []),
   read: readText,
   exists: existsSync,
   windowsFolder: process.env.SystemRoot ?? 'C:\\Windows',

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { attempt } from '../../core/attempt.ts';
 import { engineSource } from '../../packs/catalogue.ts';
 
 /** A CUDA library that came with the system, and the base library that it is used with. */
@@ -39,7 +40,7 @@ export function systemCuda(
     const base = near
       .flatMap((one) => ['libggml-base.so.0', 'libggml-base.so'].map((name) => join(one, name)))
       .find(exists);
-    if (base !== undefined && hasIdentity(bytesOf(read, base))) return { library, base };
+    if (base !== undefined && hasIdentity(attempt(() => read(base), Buffer.of()))) return { library, base };
     const { ggml, commit } = engineSource;
     log(`${library} is not of the same llama.cpp as this engine, or does not say so (ggml ${ggml}, commit ${commit})`);
   }
@@ -56,12 +57,4 @@ function libraryFolders(arch: string, libraryPath: string): readonly string[] {
 /** Version and commit are zero-terminated strings in the library. */
 function hasIdentity(bytes: Buffer): boolean {
   return [engineSource.ggml, engineSource.commit].every((text) => bytes.includes(`\0${text}\0`, 0, 'latin1'));
-}
-
-function bytesOf(read: SystemFiles['read'], path: string): Buffer {
-  try {
-    return read(path);
-  } catch {
-    return Buffer.of();
-  }
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SystemFolders } from '../../core/data-folder.ts';
+import { readText as readTextFile } from '../../core/read-text.ts';
 
 /** The hub that the environment names, and the token for it. */
 export interface Hub {
@@ -15,7 +15,7 @@ export interface Hub {
 
 const publicHub = 'https://huggingface.co';
 
-export function hubOf(system: SystemFolders, readText = textOfFile): Hub {
+export function hubOf(system: SystemFolders, readText: (path: string) => string | undefined = readTextFile): Hub {
   const { environment } = system;
   return {
     base: (environment.HF_ENDPOINT || publicHub).replace(/\/+$/, ''),
@@ -31,7 +31,7 @@ export function hubHome({ environment, home }: SystemFolders): string {
 }
 
 /** The token that `hf auth login` has saved. */
-function savedToken(system: SystemFolders, readText: typeof textOfFile): string | undefined {
+function savedToken(system: SystemFolders, readText: (path: string) => string | undefined): string | undefined {
   const { environment } = system;
   if (isOn(environment.HF_HUB_DISABLE_IMPLICIT_TOKEN)) return undefined;
   return readText(environment.HF_TOKEN_PATH || join(hubHome(system), 'token'))?.trim() || undefined;
@@ -39,12 +39,4 @@ function savedToken(system: SystemFolders, readText: typeof textOfFile): string 
 
 function isOn(value: string | undefined): boolean {
   return /^(1|on|yes|true)$/i.test(value ?? '');
-}
-
-function textOfFile(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { attempt } from '../../core/attempt.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { pageHeaders } from '../../http/pages.ts';
 import { fileReply } from '../../http/static-files.ts';
@@ -47,13 +48,10 @@ export async function webPage(folder: string, name: string, { headers }: Call): 
 
 /** Paths of all other files of the client. Names of those in `assets` contain a hash of their content. */
 export function webFiles(folder: string): string[] {
-  try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .map((name) => name.replaceAll('\\', '/'))
-      .filter((name) => /\.\w+$/.test(name) && (name === sandboxPage || !/\.(html|gz|br)$/.test(name)));
-  } catch {
-    return [];
-  }
+  const names = attempt(() => readdirSync(folder, { recursive: true, encoding: 'utf8' }), []);
+  return names
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => /\.\w+$/.test(name) && (name === sandboxPage || !/\.(html|gz|br)$/.test(name)));
 }
 
 export async function webFile(folder: string, name: string, { headers }: Call): Promise<Reply | undefined> {

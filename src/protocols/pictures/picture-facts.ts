@@ -1,4 +1,5 @@
 import { inflateSync } from 'node:zlib';
+import { attempt } from '../../core/attempt.ts';
 
 /** Size and format of a picture, from its header alone. */
 export interface PictureFacts {
@@ -165,12 +166,8 @@ function readTiff<Value>(exif: Uint8Array, read: (tiff: Tiff) => Value): Value |
   const little = order === 'II';
   const half = (at: number) => view.getUint16(at, little);
   const whole = (at: number) => view.getUint32(at, little);
-  try {
-    const valid = (little || order === 'MM') && half(2) === 42;
-    return valid ? read({ bytes, little, half, whole }) : undefined;
-  } catch {
-    return undefined;
-  }
+  const isValid = () => (little || order === 'MM') && half(2) === 42;
+  return attempt(() => (isValid() ? read({ bytes, little, half, whole }) : undefined), undefined);
 }
 
 /** The offset of a tag of the directory at this offset. */
@@ -300,11 +297,7 @@ const textReaders = new Map<string, (data: Buffer, end: number) => string | unde
 ]);
 
 function inflated(data: Buffer): Buffer | undefined {
-  try {
-    return inflateSync(data, { maxOutputLength: longestText });
-  } catch {
-    return undefined;
-  }
+  return attempt(() => inflateSync(data, { maxOutputLength: longestText }), undefined);
 }
 
 function isKeyword(keyword: string): boolean {

@@ -1,4 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { attempt } from '../../../core/attempt.ts';
 import { inner, readFieldHead, readMessage, text, textOf, writeMessage } from '../../onnx/protobuf.ts';
 
 /** `metadata_props` of a model, and the fields of an entry. */
@@ -26,13 +27,14 @@ async function metadataOf(file: FileHandle, size: number): Promise<ReadonlyMap<s
   const found = new Map<string, string>();
   for (let at = 0; at < size; ) {
     const head = await read(file, at, headBytes);
-    const known = parsed(() => readFieldHead(head));
+    const known = attempt(() => readFieldHead(head), undefined);
     if (!known || at + known.start + known.length > size) return undefined;
     at += known.start;
     if (known.number === field.metadata && known.length <= maxEntryBytes) {
       const entry = await read(file, at, known.length);
-      const texts = parsed(() => new Map(readMessage(entry).map(({ number, value }) => [number, value])));
-      const [key, value] = [field.key, field.value].map((number) => texts?.get(number));
+      const message = attempt(() => readMessage(entry), []);
+      const texts = new Map(message.map(({ number, value }) => [number, value]));
+      const [key, value] = [field.key, field.value].map((number) => texts.get(number));
       if (key instanceof Uint8Array) found.set(textOf(key), value instanceof Uint8Array ? textOf(value) : '');
     }
     at += known.length;
@@ -43,14 +45,6 @@ async function metadataOf(file: FileHandle, size: number): Promise<ReadonlyMap<s
 async function read(file: FileHandle, at: number, length: number): Promise<Uint8Array> {
   const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, at);
   return buffer.subarray(0, bytesRead);
-}
-
-function parsed<Value>(parse: () => Value): Value | undefined {
-  try {
-    return parse();
-  } catch {
-    return undefined;
-  }
 }
 
 /** Entries for the end of a file: fields may be in any order, so that more can be appended. */
