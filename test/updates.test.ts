@@ -14,9 +14,10 @@ import { download, readSha256 } from '../src/library/download.ts';
 import { readFacts } from '../src/packs/built.ts';
 import { checkPackage } from '../src/packs/manifest.ts';
 import { loginFile } from '../src/server/tool-servers.ts';
+import { KeptSummaries } from '../src/store/kept-summaries.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
 import { SharedStory } from '../src/store/shared-story.ts';
-import { LastModel, SavedDownloads } from '../src/store/state-files.ts';
+import { LastModel, SavedDownloads, SavedSummaries } from '../src/store/state-files.ts';
 import { SyncedRecords } from '../src/store/synced-records.ts';
 import { chatsOf } from '../web/src/conversations/sharing.ts';
 
@@ -101,6 +102,13 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
   'model-5002.json': async (path) => {
     const loads = { initial_model: { contextsize: 4096, gpulayers: null } };
     expect(await new LastModel({ path, ...file }).read()).toEqual({ option: 'initial_model', loads });
+  },
+  'summaries-5001.json': async (path) => {
+    const summaries = new KeptSummaries({ file: new SavedSummaries({ path, ...file }), now: () => 1_790_000_000_000 });
+    expect(await summaries.of('story').get('key phone', 'hash')).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant' },
+    ]);
   },
   'usage.json': async (path) => {
     const usage = new UsageLog({ path, warn: never, now: () => new Date(2026, 10, 18, 12).getTime() });

@@ -18,7 +18,7 @@ const assistant = (content: string): Message => ({ role: 'assistant', content: t
 function memory(): CompactionStore & { readonly size: () => number } {
   const entries = new Map<string, readonly Message[]>();
   return {
-    get: (owner, key) => entries.get(`${owner} ${key}`),
+    get: async (owner, key) => entries.get(`${owner} ${key}`),
     set: (owner, key, messages) => void entries.set(`${owner} ${key}`, messages),
     size: () => entries.size,
   };
@@ -130,6 +130,16 @@ describe('--contextoverflow compact', () => {
     expect(summaryPrompt).toContain('They spoke of letters.');
     expect(replyPrompt).toMatch(/More letters\.[\s\S]*end <assistant> $/);
     expect(store.size()).toBe(2);
+  });
+
+  test('a larger context does not get what was shortened for a smaller one', async () => {
+    const store = memory();
+    const controls = { ...chatRequest('').controls, maxTokens: 100, overflow: 'compact' as const };
+    const smaller = { controls: { ...controls, maxContext: 600 } };
+    await world(['They spoke of letters.', 'Of letters.', 'Gamma.'], store).ask(long.slice(0, 6), smaller);
+    const { ask, prompts } = world(['Yes.'], store);
+    expect((await ask(long.slice(0, 6))).compaction).toBeUndefined();
+    expect(prompts()[0]).toContain('alpha');
   });
 
   test('other clients do not get the summary', async () => {

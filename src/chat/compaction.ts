@@ -8,7 +8,7 @@ import type { ChatRequest, CompactionRequest } from './request.ts';
 
 /** Compacted beginnings of conversations. A key is the hash of the messages that they replace. */
 export interface CompactionStore {
-  get(owner: string, key: string): readonly Message[] | undefined;
+  get(owner: string, key: string): Promise<readonly Message[] | undefined>;
   set(owner: string, key: string, messages: readonly Message[]): void;
 }
 
@@ -97,7 +97,7 @@ class CompactionRun {
     const all = this.request.conversation.messages;
     const head = all.slice(0, leadingSystem(all));
     const body = all.slice(head.length);
-    const known = this.#known(body);
+    const known = await this.#known(body);
     const current = known ? [...head, ...known.messages, ...body.slice(known.length)] : all;
     const request = this.#with(current);
     const compaction = known && { summarised: known.length, cleared: 0 };
@@ -120,7 +120,7 @@ class CompactionRun {
         continue;
       }
       const same = commonEnd(all, shorter.messages);
-      const key = keysOf(body, this.request.conversation).at(body.length - same);
+      const key = this.#keys(body).at(body.length - same);
       if (key !== undefined)
         store?.set(owner, key, shorter.messages.slice(head.length, shorter.messages.length - same));
       return { request: made, compaction: { ...shorter.report, usage: this.#usage } };
@@ -129,13 +129,20 @@ class CompactionRun {
   }
 
   /** The longest beginning of these messages that was compacted before. */
-  #known(body: readonly Message[]) {
-    const keys = keysOf(body, this.request.conversation);
+  async #known(body: readonly Message[]) {
+    const { store, owner } = this.parts;
+    if (!store) return undefined;
+    const keys = this.#keys(body);
     for (let length = body.length; length > 0; length -= 1) {
-      const messages = this.parts.store?.get(this.parts.owner, keys[length] ?? '');
+      const messages = await store.get(owner, keys[length] ?? '');
       if (messages) return { length, messages };
     }
     return undefined;
+  }
+
+  /** A hash for each beginning, by its number of messages. Another context has room for other beginnings. */
+  #keys(body: readonly Message[]): readonly string[] {
+    return keysOf(body, this.request.conversation, String(this.#context));
   }
 
   /** Undefined if nothing can be cleared or summarised. */
@@ -267,9 +274,9 @@ function leadingSystem(messages: readonly Message[]): number {
   return first < 0 ? messages.length : first;
 }
 
-/** A hash for each beginning, by its number of messages. Without thinking and ids, which clients may leave out or change. */
-function keysOf(body: readonly Message[], { media }: Conversation): readonly string[] {
-  const keys = [''];
+/** Without thinking and ids, which clients may leave out or change. */
+function keysOf(body: readonly Message[], { media }: Conversation, seed: string): readonly string[] {
+  const keys = [seed];
   for (const message of body) {
     const content = message.content.map((part) => (part.type === 'text' ? part.text : (media[part.index] ?? null)));
     const calls = message.role === 'assistant' ? message.toolCalls?.map(({ name, json }) => [name, json]) : undefined;

@@ -64,7 +64,8 @@ export function repliesBy(
       contextSize: text.contextSize(),
       count: (each) => countTokens(each, signal),
       generate: (each) => fold(generated(each)),
-      store: compactions,
+      // Clients that ask for it keep their summaries themselves.
+      store: request.controls.overflow === 'compact' ? compactions : undefined,
       owner: ticket.client,
       compacting,
     });

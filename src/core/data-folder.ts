@@ -33,7 +33,7 @@ export const ownFolders = {
     kind: 'data',
     name: 'state',
     content:
-      'The model that an administrator switched to last, for the next start; one file for each port. Unfinished downloads, likewise. The usage of clients by day (`usage.json`).',
+      'The model that an administrator switched to last, for the next start; one file for each port. Unfinished downloads, likewise. The usage of clients by day (`usage.json`). Summaries of `--contextoverflow compact` (`summaries-PORT.json`).',
   },
   config: {
     kind: 'config',

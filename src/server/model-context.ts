@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import { tagsWithoutThinking } from '../chat/adapters/adapter.ts';
-import type { Message } from '../chat/messages.ts';
 import { type InstructText, replacePlaceholders } from '../chat/placeholders.ts';
 import type { ServerTools } from '../chat/server-tools/offer.ts';
 import { type ChatService, chatService } from '../chat/service.ts';
@@ -21,7 +20,6 @@ import type { NativeParts } from '../protocols/native/routes.ts';
 import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
 import { textService } from '../queue/text.ts';
-import { OwnedCache } from '../store/owned-cache.ts';
 import type { ModelParts } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
 import type { ServerServices } from './services.ts';
@@ -103,8 +101,8 @@ const defaultTurns = 8;
 
 /** The chats of one model. */
 function modelChat(
-  { settings, format, remote }: ModelParts,
-  { tools, clients, warn }: Pick<ServerServices, 'tools' | 'clients' | 'warn'>,
+  { name = '', settings, format, remote }: ModelParts,
+  { tools, clients, warn, summaries }: Pick<ServerServices, 'tools' | 'clients' | 'warn' | 'summaries'>,
   text: TextService,
 ): ChatService {
   const { tags } = format.adapter.adapter;
@@ -118,7 +116,7 @@ function modelChat(
     startTimer: systemTimer,
     ran,
   };
-  const compactions = new OwnedCache<readonly Message[]>();
+  const compactions = summaries.of(name);
   if (remote) return remote.chat(text, { serverTools, compactions });
   return chatService({
     text,

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Message } from '../chat/messages.ts';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import type { Running } from '../config/load.ts';
@@ -33,7 +34,8 @@ import { RefusalLog, RequestLog, TaskLog } from '../observe/request-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Tracer } from '../observe/trace/tracer.ts';
 import { ownerAccess } from '../protocols/admin/owner.ts';
-import { LastModel, type ModelChoice, SavedDownloads } from '../store/state-files.ts';
+import { KeptSummaries } from '../store/kept-summaries.ts';
+import { LastModel, type ModelChoice, SavedDownloads, SavedSummaries } from '../store/state-files.ts';
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
 import type { FileLibrary } from './model-library.ts';
@@ -85,6 +87,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const clients = served ? await clientServices(settings, terminal) : {};
   const keys = served ? await keyring(settings, terminal) : undefined;
   const usage = served ? await usageLog(terminal) : undefined;
+  const summaries = keptSummaries(parts);
   const registry = createRegistry(settings, model, terminal);
   const own = modelParts(model, registry);
   const lastModel = lastModelFile(parts, model);
@@ -107,6 +110,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       clients,
       keys,
       usage,
+      summaries,
       product: parts.product,
       hasTaskModels: () => countsTaskModels(model.taskModels, registry.list()),
       // The answer is sent first.
@@ -122,6 +126,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       registry.close(),
       pictureEditor.stop(),
       usage?.save(),
+      summaries.saved(),
       tools && Promise.race([tools.pool.close(), wait(toolsClosingMs)]),
     ]);
     // The last spans are those of the requests that ended just now.
@@ -166,6 +171,14 @@ function lastModelFile(parts: RuntimeParts, { taskModels }: PreparedModel): Last
 /** Named by the port, so that two servers do not resume the same download. */
 function savedDownloads({ port }: Settings, terminal: Terminal): SavedDownloads | undefined {
   return port === 0 ? undefined : new SavedDownloads(stateFile(`downloads-${port}`, terminal));
+}
+
+/** In a file named by the port, unless nothing that people write may be kept. */
+function keptSummaries({ settings, served, quiet, terminal }: RuntimeParts): KeptSummaries<Message> {
+  const { port, noagentreport } = settings;
+  const isKept = served && port !== 0 && !quiet && !noagentreport;
+  const file = isKept ? new SavedSummaries(stateFile(`summaries-${port}`, terminal)) : undefined;
+  return new KeptSummaries({ file, now: () => Date.now() });
 }
 
 function stateFile(name: string, terminal: Terminal) {

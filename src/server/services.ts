@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
+import type { Message } from '../chat/messages.ts';
 import type { Settings } from '../config/flags.ts';
 import type { ExchangeHead, WatchExchange } from '../core/exchange-watch.ts';
 import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.ts';
@@ -29,6 +30,7 @@ import { maxQueuedRequests, Queue } from '../queue/queue.ts';
 import { RequestQueue } from '../queue/request-queue.ts';
 import type { TaskObserver } from '../queue/tasks.ts';
 import type { TextObserver } from '../queue/text.ts';
+import { KeptSummaries } from '../store/kept-summaries.ts';
 import type { ClientServices } from './client-services.ts';
 
 export interface ServiceParts {
@@ -65,6 +67,8 @@ export interface ServiceParts {
   readonly tracer?: Tracer | undefined;
   /** Decodes and encodes pictures; by default a worker process that the first picture starts. */
   readonly editor?: PictureEditor;
+  /** By default in memory only. */
+  readonly summaries?: KeptSummaries<Message> | undefined;
   readonly warn: (text: string) => void;
   readonly shutdown: () => void;
 }
@@ -93,6 +97,8 @@ export interface ServerServices extends ServiceParts {
   readonly inspected: RequestStore;
   /** Undefined with `--noagentreport`. */
   readonly conversations: ConversationReport | undefined;
+  /** Compacted beginnings of conversations (`--contextoverflow compact`). */
+  readonly summaries: KeptSummaries<Message>;
 }
 
 export function serverServices(parts: ServiceParts): ServerServices {
@@ -155,6 +161,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
     ],
     inspected,
     conversations,
+    summaries: parts.summaries ?? new KeptSummaries({ now: () => Date.now() }),
   };
 }
 

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../core/json.ts';
 import type { SavedDownload } from '../core/model-downloads.ts';
+import type { Owner } from '../core/owner.ts';
 import { AtomicFile, type AtomicFileOptions, versionedJson } from './atomic-file.ts';
 
 type Place = Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'>;
@@ -10,6 +11,7 @@ type Place = Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'>;
 interface StateForm<Content> extends Pick<AtomicFileOptions<Content>, 'empty' | 'decode' | 'encode'> {
   /** What it is to remember, for warnings. */
   readonly what: string;
+  readonly mostBytes?: number;
 }
 
 /** What the next run of a server is to know, in a file. One that cannot be used is a warning: it must not keep the server from starting. */
@@ -20,7 +22,7 @@ class StateFile<Content> {
     private readonly place: Place,
     private readonly form: StateForm<Content>,
   ) {
-    this.#file = new AtomicFile<Content>({ ...place, ...form, mostBytes: 2 ** 20 });
+    this.#file = new AtomicFile<Content>({ mostBytes: 2 ** 20, ...place, ...form });
   }
 
   read(): Promise<Content> {
@@ -93,4 +95,39 @@ function isSaved(value: unknown): value is SavedDownload {
     (total === undefined || typeof total === 'number') &&
     (reason === undefined || typeof reason === 'string')
   );
+}
+
+/** A compacted beginning of a conversation, and what it replaces by a hash. */
+export interface SavedSummary {
+  readonly owner: Owner;
+  readonly key: string;
+  /** Milliseconds since 1970. */
+  readonly usedAt: number;
+  readonly messages: readonly object[];
+}
+
+/** The summaries of `--contextoverflow compact`, the least recently used first. */
+export class SavedSummaries extends StateFile<readonly SavedSummary[]> {
+  constructor(place: Place) {
+    const form = versionedJson(summariesIn, (summaries) => ({ summaries }));
+    super(place, { what: 'Summaries of conversations', empty: [], mostBytes: 8 * 2 ** 20, ...form });
+  }
+}
+
+function summariesIn({ summaries }: Readonly<Record<string, unknown>>): readonly SavedSummary[] {
+  if (!Array.isArray(summaries) || !summaries.every(isSummary)) throw new Error('it has no list of summaries');
+  return summaries;
+}
+
+function isSummary(value: unknown): value is SavedSummary {
+  if (!isObject(value)) return false;
+  const { owner, key, usedAt, messages } = value;
+  const isNamed = typeof owner === 'string' && typeof key === 'string' && typeof usedAt === 'number';
+  return isNamed && Array.isArray(messages) && messages.every(isMessage);
+}
+
+function isMessage(value: unknown): boolean {
+  if (!isObject(value) || typeof value.role !== 'string' || !Array.isArray(value.content)) return false;
+  const calls = value.toolCalls ?? [];
+  return value.content.every(isObject) && Array.isArray(calls) && calls.every(isObject);
 }

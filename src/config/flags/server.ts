@@ -275,7 +275,7 @@ export const parleyFlags = flagTable({
     'Search page or SearXNG instance to query; %s stands for the query. Turns on --websearch.',
   ),
   contextoverflow: choice(['refuse', 'trim', 'compact'], { label: 'Context overflow', tab: 'Context' }).help(
-    'What the chat APIs do with a prompt that does not fit: return an error (refuse), drop its beginning (trim), or shorten the conversation (compact): old tool results are removed first, then the model summarises the middle; the system prompt, the first message and the last turns stay.',
+    'What the chat APIs do with a prompt that does not fit: return an error (refuse), drop its beginning (trim), or shorten the conversation (compact): old tool results are removed first, then the model summarises the middle; the system prompt, the first message and the last turns stay. Summaries are kept in the state folder for the next start, unless --quiet or --noagentreport is given.',
   ),
   exactprompts: toggle({ label: 'Exact prompts', tab: 'Context' }).help(
     'Leave the texts of known coding agents as they are. By default, lines that differ between conversations and mean nothing to the model are left out, and others are put behind the texts that conversations have in common, so that these are found in the cache.',
