@@ -1,3 +1,5 @@
+import type { ServedTool } from './tool-servers.ts';
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A page that a model was shown. Its number in the conversation, from 1, is how a model cites it. */
@@ -15,6 +17,8 @@ export interface ServerCall {
   readonly name: string;
   /** The MCP server, by the name that the client gave it. */
   readonly server?: string;
+  /** The request for approval that a person agreed to. */
+  readonly approval?: string;
   /** The JSON that the model wrote, and its value if that is an object. */
   readonly json: string;
   readonly input: Fields;
@@ -43,6 +47,10 @@ export type ServerOutcome =
 
 /** What the server did for a reply, in the order of its text. */
 export type ServerToolStep =
+  /** The tools of an MCP server, or why there are none. Before the first text. */
+  | { readonly type: 'listed'; readonly server: string; readonly tools: readonly ServedTool[]; readonly error?: string }
+  /** A call that a person has to approve first: the reply ends. */
+  | { readonly type: 'approval'; readonly call: ServerCall }
   | { readonly type: 'call'; readonly call: ServerCall }
   | { readonly type: 'outcome'; readonly call: ServerCall; readonly outcome: ServerOutcome }
   /** `length` UTF-16 units of the text cite a source; `back` more follow them in the text so far. */

@@ -162,6 +162,7 @@ test('OpenAI SDK: mcp of the file runs on the server, and other servers are refu
   for await (const { type } of stream) types.push(type.replace('response.', ''));
   const { output } = await stream.finalResponse();
   expect(output).toMatchObject([
+    { type: 'mcp_list_tools', server_label: 'tools', tools: [{ name: 'echo', input_schema: echoTool.inputSchema }] },
     { type: 'mcp_call', server_label: 'tools', name: 'echo', status: 'completed', output: 'echo: hi', error: null },
     { type: 'message', content: [{ text: 'It said hi.' }] },
   ]);
@@ -174,7 +175,7 @@ test('OpenAI SDK: mcp of the file runs on the server, and other servers are refu
   expect(asked[0]?.request.prompt).not.toContain('hidden');
   await client.responses.create({ ...own, input: [...output, { role: 'user', content: 'And?' }] as never });
   expect(asked[2]?.request.prompt).toContain('echo: hi');
-  expect((await client.responses.create(own)).output[0]).toMatchObject({
+  expect((await client.responses.create(own)).output[1]).toMatchObject({
     status: 'failed',
     error: { type: 'mcp_tool_execution_error', content: [{ text: expect.stringContaining('no greeting') }] },
   });

@@ -1,4 +1,5 @@
 import type { Source } from '../../core/server-tools.ts';
+import type { ServedTool } from '../../core/tool-servers.ts';
 
 /** Tools that a client asks the server to run for one request. */
 export interface HostedTools {
@@ -10,6 +11,8 @@ export interface HostedTools {
   };
   readonly fetch?: WebToolLimits & { readonly maxContentTokens?: number };
   readonly mcp?: readonly HostedServer[];
+  /** Run before the model answers: their results take the place of the tool messages with these ids. */
+  readonly approved?: readonly ApprovedCall[];
   /** The pages that results in the conversation have, in order. */
   readonly sources: readonly Source[];
   /** Whether the dialect shows each call as an item of the reply; otherwise an empty line separates the texts around it. */
@@ -30,5 +33,18 @@ export interface HostedServer {
   readonly field: string;
   readonly name: string;
   readonly url: string;
-  readonly offers: (tool: string) => boolean;
+  readonly offers: (tool: ServedTool) => boolean;
+  /** Whether a person has to approve a call first. */
+  readonly needsApproval?: (tool: ServedTool) => boolean;
+  /** Whether the reply shows the list of its tools. */
+  readonly isListed?: boolean;
+}
+
+export interface ApprovedCall {
+  /** Its path in the request, for errors. */
+  readonly field: string;
+  readonly id: string;
+  readonly server: string;
+  readonly name: string;
+  readonly json: string;
 }

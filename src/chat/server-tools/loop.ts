@@ -10,8 +10,9 @@ import { type Step, withEarlier } from '../generation-steps.ts';
 import { type Conversation, type Message, text, wordsOf } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
 import { CitationFinder, type NumberedSource } from './citations.ts';
+import type { ApprovedCall } from './hosted.ts';
 import { Notes } from './notes.ts';
-import { callServed, failure, type Offer, offerTools, type ServerTools } from './offer.ts';
+import { callServed, failure, ListingFailed, type Offer, offerTools, type ServerTools } from './offer.ts';
 import { resultContent } from './result-content.ts';
 import { failed, type HostedTool, outcomeText, sourcesOf } from './web-tools.ts';
 
@@ -37,8 +38,15 @@ const mostCharacters = 32_000;
 /** Runs the tools that the model calls and adds their results to the prompt, until it answers. The client sees one reply. */
 export async function answerWithTools(request: ChatRequest, parts: LoopParts): Promise<void> {
   const { stopped } = parts;
-  const offer = await offerTools(request, parts, parts.contextSize, stopped);
-  if (offer.isEmpty) await parts.answer(request, parts.emit);
+  const offer = await offerTools(request, parts, parts.contextSize, stopped).catch((error: unknown) => {
+    if (error instanceof ListingFailed && error.server.isListed) {
+      const step = { type: 'listed', server: error.server.name, tools: [], error: error.message } as const;
+      parts.emit({ type: 'server-tool', step });
+    }
+    throw error;
+  });
+  if (offer.isEmpty && offer.listings.length === 0 && !request.hosted?.approved)
+    await parts.answer(request, parts.emit);
   else await new Loop(request, parts, offer).run();
 }
 
@@ -51,6 +59,8 @@ class Loop {
   readonly #citations: CitationFinder;
   #conversation: Conversation;
   #separator = '';
+  /** What was done before the reply began, until it has. */
+  #held: ServerToolStep[] | undefined;
 
   constructor(
     private readonly request: ChatRequest,
@@ -65,10 +75,12 @@ class Loop {
     };
     this.#notes = new Notes(request, this.#emit);
     this.#conversation = request.conversation;
+    this.#held = offer.listings.map((listing) => ({ type: 'listed', ...listing }));
   }
 
   async run(): Promise<void> {
     const { parts, offer, request } = this;
+    await this.#runApproved(request.hosted?.approved ?? []);
     for (let number = 0; ; number += 1) {
       const isLast = number >= parts.turns;
       const tools = isLast ? offer.client : offer.tools;
@@ -78,7 +90,10 @@ class Loop {
       const grown = { ...request, conversation: { ...this.#conversation, tools }, toolChoice };
       await parts.answer(number === 0 ? grown : await this.#fitted(grown), (event) => {
         // The reply has one start event, whatever the number of turns.
-        if (event.type !== 'start' || number === 0) turn.take(event);
+        if (event.type === 'start' && number > 0) return;
+        if (event.type === 'error') this.#reportHeld();
+        turn.take(event);
+        if (event.type === 'start') this.#reportHeld();
       });
       const { finish } = turn;
       if (turn.failed || !finish) return;
@@ -89,11 +104,15 @@ class Loop {
       if (turn.calls.length === 0) return this.#finish(finish);
       if (turn.text !== '' && request.output.type === 'text' && !request.hosted?.itemized) this.#separator = '\n\n';
       if (turn.reasoning !== '') this.#notes.mark('\n');
-      const results = await this.#runAll(turn.calls);
+      const pending = turn.calls.filter(({ name }) => offer.hosted.get(name)?.needsApproval);
+      const results = await this.#runAll(turn.calls.filter((call) => !pending.includes(call)));
       if (stoppedBy(parts.stopped)) return this.#emit({ type: 'error', error: parts.stopped.reason });
       if (parts.stopped.aborted) return this.#finish({ ...finish, reason: 'aborted', cause: 'aborted' });
+      for (const call of pending) {
+        this.#report({ type: 'approval', call: serverCall(call, offer.hosted.get(call.name) as HostedTool) });
+      }
       // The calls of the client end the reply, as they always do.
-      if (turn.clientCalls > 0) return this.#finish(finish);
+      if (turn.clientCalls + pending.length > 0) return this.#finish(finish);
       this.#earlier.push(finish);
       this.#conversation = withResults(this.#conversation, [{ message: turn.message, media: [] }, ...results]);
     }
@@ -113,8 +132,35 @@ class Loop {
     this.#emit(withEarlier(finish, this.#earlier));
   }
 
+  /** Their results take the place of the messages that stand for them; what was summarised meanwhile is added again. */
+  async #runApproved(approved: readonly ApprovedCall[]): Promise<void> {
+    if (approved.length === 0) return;
+    this.parts.rest();
+    const calls = approved.map(({ id, server, name, json }): ServerCall => {
+      return { ...serverCall({ id, name, json }, { kind: 'mcp', name, server }), approval: id };
+    });
+    const results = await this.#runHosted(calls, calls.length);
+    this.parts.stopped.throwIfAborted();
+    for (const [index, result] of results.entries()) {
+      const { id, name, json } = approved[index] as ApprovedCall;
+      const { messages } = this.#conversation;
+      const isResult = (message: Message) => message.role === 'tool' && message.callId === id;
+      const message: Message = { role: 'assistant', content: [], toolCalls: [{ id, name, json }] };
+      this.#conversation = messages.some(isResult)
+        ? { ...this.#conversation, messages: messages.map((each) => (isResult(each) ? result.message : each)) }
+        : withResults(this.#conversation, [{ message, media: [] }, result]);
+    }
+  }
+
+  #reportHeld(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const step of held) this.#report(step);
+  }
+
   #report(step: ServerToolStep): void {
-    if (step.type !== 'citation' || this.request.hosted) this.parts.emit({ type: 'server-tool', step });
+    if (this.#held) this.#held.push(step);
+    else if (step.type !== 'citation' || this.request.hosted) this.parts.emit({ type: 'server-tool', step });
   }
 
   #warnOfLeftOut(): void {
@@ -126,6 +172,7 @@ class Loop {
 
   /** Runs all calls of one turn in parallel; the results are in the order of the calls. */
   async #runAll(calls: readonly ToolCall[]): Promise<readonly Answered[]> {
+    if (calls.length === 0) return [];
     this.parts.rest();
     const hosted = calls.flatMap((call) => {
       const tool = this.offer.hosted.get(call.name);
@@ -212,7 +259,7 @@ interface Answered {
   readonly media: readonly Medium[];
 }
 
-function serverCall({ id, json }: ToolCall, tool: HostedTool): ServerCall {
+function serverCall({ id, json }: ToolCall, tool: Pick<HostedTool, 'kind' | 'name' | 'server'>): ServerCall {
   const given = tryParseJson(json.trim() === '' ? '{}' : json);
   return {
     id,

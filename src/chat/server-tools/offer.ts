@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import type { ServerToolStep } from '../../core/server-tools.ts';
 import {
   type ServedCall,
   type ServedResult,
@@ -43,8 +44,22 @@ export interface Offer {
   /** Of `found` tools of MCP servers. */
   readonly leftOut: number;
   readonly found: number;
+  /** To be shown in the reply. */
+  readonly listings: readonly Listing[];
   /** The addresses of the conversation, except what the model wrote. */
   readonly known: KnownAddresses;
+}
+
+type Listing = Omit<ServerToolStep & { type: 'listed' }, 'type'>;
+
+/** The tools of a server cannot be listed. */
+export class ListingFailed extends AppError<'unsupported'> {
+  constructor(
+    readonly server: HostedServer,
+    reason: string,
+  ) {
+    super('unsupported', { feature: `The MCP server of ${server.field}`, instead: reason });
+  }
 }
 
 /** The tools that apply to a request; undefined if it runs without. Refuses hosted tools that this server does not have. */
@@ -59,6 +74,12 @@ export function serverToolsFor(request: ChatRequest, all: ServerTools | undefine
   if (stranger) {
     const instead = 'only servers of --mcpfile can be used, by their url or as mcpfile:NAME; ask who runs this server';
     throw new AppError('unsupported', { feature: `The MCP server of ${stranger.field}`, instead });
+  }
+  const orphan = hosted?.approved?.find(({ server }) => !hosted.mcp?.some(({ name }) => name === server));
+  // Only a summary needs no result.
+  if (orphan && !request.compaction?.pause) {
+    const expected = `the approval of a call of an MCP server in tools, and ${orphan.server} is not there`;
+    throw new AppError('invalid-field', { field: orphan.field, expected });
   }
   const servers = wantsServers(request) ? all?.servers : undefined;
   return all && (hosted || servers) ? { ...all, servers } : undefined;
@@ -101,9 +122,13 @@ export async function offerTools(
   if (hosted?.fetch && web) own.push(fetchTool(hosted.fetch, web, { known, now }));
   const taken = new Set([...client, ...own.map(({ tool }) => tool)].map(({ name }) => name));
   const named: HostedTool[] = [];
+  const listings: Listing[] = [];
   for (const server of hosted?.mcp ?? []) {
     const found = serverAt?.(server.url);
-    if (found) named.push(...(await namedTools(server, found, taken, signal)));
+    if (!found) continue;
+    const listed = await listedTools(server, found, signal);
+    if (server.isListed) listings.push({ server: server.name, tools: listed });
+    named.push(...namedTools(server, found, listed, taken));
   }
   const served = [
     ...named.map(({ tool }) => tool),
@@ -121,46 +146,59 @@ export async function offerTools(
     isEmpty: own.length + fit.length === 0,
     leftOut: served.length - fit.length,
     found: served.length,
+    listings,
     known,
   };
 }
 
-/** The tools of an MCP server that the request names. One whose name is taken gets that of the server in front. */
-async function namedTools(
-  { field, name: label, offers }: HostedServer,
-  servers: ToolServers,
-  taken: Set<string>,
-  signal?: AbortSignal,
-): Promise<readonly HostedTool[]> {
+/** The tools of an MCP server that the request names, each name once. */
+async function listedTools(server: HostedServer, servers: ToolServers, signal?: AbortSignal) {
   const listed = await servers.list(signal);
-  if (listed.length === 0) {
-    const instead = 'it is not connected, or has no tools; the console of the server says why';
-    throw new AppError('unsupported', { feature: `The MCP server of ${field}`, instead });
-  }
-  return listed
-    .filter(({ name }) => offers(name))
-    .map((tool) => {
-      const name = taken.has(tool.name) ? `${label}_${tool.name}`.slice(0, longestName) : tool.name;
-      taken.add(name);
-      return {
-        tool: { ...chatTool(tool), name },
-        kind: 'mcp',
-        name: tool.name,
-        server: label,
-        run: async ({ input }, { signal: stopped, characters }) => {
-          const limits = { characters, inputs: { image: false, audio: false }, media: 0 };
-          const result = await callServed(servers, { name: tool.name, arguments: { ...input } }, stopped);
-          return {
-            type: 'result',
-            text: wordsOf(resultContent(result, limits).content),
-            failed: result.isError === true,
-          };
-        },
-      };
-    });
+  const first = new Map(listed.toReversed().map((tool) => [tool.name, tool]));
+  if (listed.length > 0) return listed.filter((tool) => first.get(tool.name) === tool && server.offers(tool));
+  throw new ListingFailed(server, 'it is not connected, or has no tools; the console of the server says why');
+}
+
+/** One whose name is taken gets that of the server in front. */
+function namedTools(
+  { name: label, needsApproval }: HostedServer,
+  servers: ToolServers,
+  listed: readonly ServedTool[],
+  taken: Set<string>,
+): readonly HostedTool[] {
+  return listed.map((tool) => {
+    const name = freeName(label, tool.name, taken);
+    taken.add(name);
+    return {
+      tool: { ...chatTool(tool), name },
+      kind: 'mcp',
+      name: tool.name,
+      server: label,
+      needsApproval: needsApproval?.(tool) ?? false,
+      run: async ({ input }, { signal: stopped, characters }) => {
+        const limits = { characters, inputs: { image: false, audio: false }, media: 0 };
+        const result = await callServed(servers, { name: tool.name, arguments: { ...input } }, stopped);
+        return {
+          type: 'result',
+          text: wordsOf(resultContent(result, limits).content),
+          failed: result.isError === true,
+        };
+      },
+    };
+  });
 }
 
 const longestName = 64;
+
+function freeName(label: string, name: string, taken: ReadonlySet<string>): string {
+  const base = `${label.replace(/[^\w-]+/g, '_')}_${name}`;
+  let free = name;
+  for (let number = 1; taken.has(free); number += 1) {
+    const ending = number === 1 ? '' : `_${number}`;
+    free = base.slice(0, longestName - ending.length) + ending;
+  }
+  return free;
+}
 
 /** Errors are results too: the model can report them, or try something else. */
 export async function callServed(servers: ToolServers, call: ServedCall, signal: AbortSignal): Promise<ServedResult> {

@@ -12,6 +12,7 @@ export interface HostedTool {
   readonly kind: ServerCall['kind'];
   readonly name: string;
   readonly server?: string;
+  readonly needsApproval?: boolean;
   run(call: ServerCall, options: RunOptions): Promise<ServerOutcome>;
 }
 

@@ -5,21 +5,22 @@ import { onTestFinished } from 'vitest';
 interface Message {
   readonly id?: number;
   readonly method?: string;
-  readonly params?: { readonly protocolVersion?: string; readonly name?: string };
+  readonly params?: { readonly protocolVersion?: string; readonly name?: string; readonly arguments?: object };
 }
 
 export interface HttpToolServer {
   readonly url: string;
   readonly requests: IncomingMessage[];
+  readonly bodies: Message[];
   /** Ends all connections and listens no more. */
   stop(): void;
   /** Forgets all sessions. */
   forget(): void;
 }
 
-const tools = [{ name: 'echo', inputSchema: { type: 'object' } }];
+const echo = { name: 'echo', inputSchema: { type: 'object' } };
 
-function resultOf({ method, params }: Message): object | undefined {
+function resultOf({ method, params }: Message, tools: readonly object[] = [echo]): object | undefined {
   if (method === 'initialize') {
     const serverInfo = { name: 'http', version: '1' };
     return { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo };
@@ -30,13 +31,14 @@ function resultOf({ method, params }: Message): object | undefined {
 }
 
 /** A tool server with one address. It begins the answer to a call of `hang` and never ends it; `cut` ends it too early. */
-export function streamableServer(): Promise<HttpToolServer> {
+export function streamableServer(names: readonly string[] = ['echo']): Promise<HttpToolServer> {
   let session = 1;
   return listening(
     async (request, response, server) => {
       server.requests.push(request);
       if (request.method !== 'POST') return void response.writeHead(405).end();
       const message = await bodyOf(request);
+      server.bodies.push(message);
       const sent = request.headers['mcp-session-id'];
       if (message.method !== 'initialize' && sent !== String(session)) return void response.writeHead(404).end();
       if (message.id === undefined) return void response.writeHead(202).end();
@@ -46,7 +48,10 @@ export function streamableServer(): Promise<HttpToolServer> {
         if (name === 'cut') response.end();
         return;
       }
-      const result = resultOf(message);
+      const result = resultOf(
+        message,
+        names.map((name) => ({ ...echo, name })),
+      );
       response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': String(session) });
       response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...(result ? { result } : noSuchTool) }));
     },
@@ -91,6 +96,7 @@ function listening(
         return `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
       },
       requests: [],
+      bodies: [],
       forget,
       stop: () => {
         http.close();

@@ -179,6 +179,9 @@ class Blocks {
         const delta = `"delta":{"type":"citations_delta","citation":${JSON.stringify(citation)}}`;
         return frame('content_block_delta', `"index":${this.#index},${delta}`);
       }
+      case 'listed':
+      case 'approval':
+        return '';
     }
   }
 

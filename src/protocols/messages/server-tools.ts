@@ -40,9 +40,11 @@ export function readMcpServers(
     const field = `tools[${index}]`;
     return [{ tool, field, name: f.readAt(tool, 'mcp_server_name', field, f.readName) }];
   });
+  const names = new Set<string>();
   const read = servers.map((server, index): HostedServer => {
     const field = `mcp_servers[${index}]`;
     const name = f.readAt(server, 'name', field, f.readName);
+    if (names.size === names.add(name).size) throw f.wrong(`${field}.name`, 'different from the other names');
     if (!f.isAbsent(server.authorization_token)) ignore(`${field}.authorization_token`);
     const toolset = toolsets.find((each) => each.name === name);
     const offers = toolset ? offeredBy(toolset.tool, toolset.field) : offeredByServer(server, field);
@@ -56,7 +58,7 @@ export function readMcpServers(
 function offeredBy(toolset: JsonObject, field: string): HostedServer['offers'] {
   const usual = f.readAt(toolset, 'default_config', field, f.optionalObject)?.enabled !== false;
   const configs = f.readAt(toolset, 'configs', field, f.optionalObject) ?? {};
-  return (name) => {
+  return ({ name }) => {
     const own = Object.hasOwn(configs, name) ? configs[name] : undefined;
     return f.isObject(own) && typeof own.enabled === 'boolean' ? own.enabled : usual;
   };
@@ -65,7 +67,7 @@ function offeredBy(toolset: JsonObject, field: string): HostedServer['offers'] {
 function offeredByServer(server: JsonObject, field: string): HostedServer['offers'] {
   const choice = f.readAt(server, 'tool_configuration', field, f.optionalObject) ?? {};
   const allowed = f.readAt(choice, 'allowed_tools', `${field}.tool_configuration`, f.optionalList);
-  return (name) => choice.enabled !== false && (allowed === undefined || allowed.includes(name));
+  return ({ name }) => choice.enabled !== false && (allowed === undefined || allowed.includes(name));
 }
 
 /** Whether a web fetch tool asks for citations of its documents. */

@@ -46,6 +46,27 @@ const item = a.named(
       error: a.orNull(a.anyObject),
       approval_request_id: a.orNull(a.text),
     }),
+    a.object({
+      id: a.text,
+      type: a.words('mcp_list_tools'),
+      server_label: a.text,
+      tools: a.list(
+        a.object({
+          name: a.text,
+          description: a.orNull(a.text),
+          input_schema: a.anyObject,
+          annotations: a.orNull(a.anyObject),
+        }),
+      ),
+      error: a.orNull(a.text),
+    }),
+    a.object({
+      id: a.text,
+      type: a.words('mcp_approval_request'),
+      server_label: a.text,
+      name: a.text,
+      arguments: a.text,
+    }),
   ),
 );
 
@@ -125,7 +146,13 @@ const events = a.either(
   ),
   event({ ...place, name: a.text, arguments: a.text }, 'response.function_call_arguments.done'),
   event({ ...place, arguments: a.text }, 'response.mcp_call_arguments.done'),
-  event(place, ...['in_progress', 'completed', 'failed'].map((state) => `response.mcp_call.${state}`)),
+  event(
+    place,
+    ...['in_progress', 'completed', 'failed'].flatMap((state) => [
+      `response.mcp_call.${state}`,
+      `response.mcp_list_tools.${state}`,
+    ]),
+  ),
   event({ ...place, input: a.text }, 'response.custom_tool_call_input.done'),
   event(place, 'response.compaction.compacting'),
   event({ ...inMessage, annotation_index: a.count, annotation }, 'response.output_text.annotation.added'),

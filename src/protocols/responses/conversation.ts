@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { joinUserTurns, summaryMessage } from '../../chat/compaction-plan.ts';
 import { type Content, joinContent, type Message, type ToolCallRecord, text, wordsOf } from '../../chat/messages.ts';
+import type { ApprovedCall } from '../../chat/server-tools/hosted.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Source } from '../../core/server-tools.ts';
 import type { Sliced } from '../../core/slices.ts';
@@ -10,7 +11,7 @@ import { isAbsent, isObject, optionalText, readAt, readText, wrong } from '../fi
 import { type Attachments, dataUrlKind } from '../media.ts';
 import { unsealText } from '../sealed-text.ts';
 import { readCompactionItem } from './compaction.ts';
-import { readMcpCall } from './mcp-tools.ts';
+import { readApprovals, readMcpCall, readRequest } from './mcp-tools.ts';
 import { customArguments, knownName, type OfferedTool } from './tools.ts';
 import { readSearchCall } from './web-search.ts';
 
@@ -34,14 +35,25 @@ interface Reading {
   readonly sources: Source[];
 }
 
+interface ReadConversation {
+  readonly messages: readonly Message[];
+  readonly skipped: readonly string[];
+  /** The MCP servers whose tools it lists. */
+  readonly listed: ReadonlySet<string>;
+  /** Calls to run before the model answers. */
+  readonly approved: readonly ApprovedCall[];
+}
+
 export function* readConversation(
   items: readonly InputItem[],
   { offered, attachments, sources }: Reading,
-): Sliced<{ readonly messages: readonly Message[]; readonly skipped: readonly string[] }> {
+): Sliced<ReadConversation> {
   const messages: Message[] = [];
   // Items of unknown types, by place and type.
   const skipped: string[] = [];
   const toolNames = new Map<string, string>();
+  const listed = new Set<string>();
+  const { results, approved } = readApprovals(items);
   let turn: Turn | undefined;
   /** The number of messages up to a summary. */
   let summarised = 0;
@@ -60,6 +72,10 @@ export function* readConversation(
     const name = knownName(offered, item, at);
     toolNames.set(id, name);
     assistant().calls.push({ id, name, json });
+  };
+  const ranCall = (id: string, { name, json, result }: { name: string; json: string; result: string }): void => {
+    assistant().calls.push({ id, name, json });
+    add({ role: 'tool', content: text(result), callId: id, toolName: name });
   };
 
   for (const { item, at } of items) {
@@ -102,22 +118,27 @@ export function* readConversation(
       case 'web_search_call':
       case 'mcp_call': {
         const ran = item.type === 'mcp_call' ? readMcpCall(item, at) : readSearchCall(item, at, sources);
-        if (!ran) {
-          skipped.push(`${at} (${item.type})`);
-          break;
-        }
-        const { id } = item;
-        assistant().calls.push({ id, name: ran.name, json: ran.json });
-        add({ role: 'tool', content: text(ran.result), callId: id, toolName: ran.name });
+        if (ran) ranCall(item.id, ran);
+        else skipped.push(`${at} (${item.type})`);
         break;
       }
+      case 'mcp_list_tools':
+        if (typeof item.server_label === 'string' && isAbsent(item.error)) listed.add(item.server_label);
+        break;
+      case 'mcp_approval_request': {
+        const result = results.get(item.id);
+        if (result !== undefined) ranCall(item.id, { ...readRequest(item, at), result });
+        break;
+      }
+      case 'mcp_approval_response':
+        break;
       default:
         skipped.push(`${at} (${item.type})`);
     }
   }
   if (turn) messages.push(turnMessage(turn));
-  if (summarised === 0) return { messages, skipped };
-  return { messages: joinUserTurns(messages.slice(0, summarised), messages.slice(summarised)), skipped };
+  const joined = summarised === 0 ? messages : joinUserTurns(messages.slice(0, summarised), messages.slice(summarised));
+  return { messages: joined, skipped, listed, approved };
 }
 
 function turnMessage({ reasoning, contents, calls }: Turn): Message {

@@ -161,7 +161,10 @@ describe('decode: tools', () => {
     const sent = { ...served, allowed_tools: { tool_names: ['echo'] }, headers: { a: 'b' }, authorization: 'secret' };
     const { request: chat, response, notices } = decoded({ tools: [sent, bare] });
     expect(chat.hosted?.mcp).toMatchObject([{ name: 'tools', url: served.server_url, field: 'tools[0] (tools)' }]);
-    expect(['echo', 'other'].map((name) => chat.hosted?.mcp?.[0]?.offers(name))).toEqual([true, false]);
+    expect(['echo', 'other'].map((name) => chat.hosted?.mcp?.[0]?.offers({ name, inputSchema: {} }))).toEqual([
+      true,
+      false,
+    ]);
     expect(JSON.stringify(response.tools)).not.toMatch(/secret|headers/);
     expect(notices.ignored).toEqual(['tools[0].headers', 'tools[0].authorization']);
     expect(decoded({ tools: [served], tool_choice: 'none' }).request.hosted).toBeUndefined();
@@ -281,7 +284,6 @@ test.each<[JsonObject, string]>([
   [{ tool_choice: 5 }, 'tool_choice must be a string or an object.'],
   [{ tool_choice: { type: 'function' } }, 'tool_choice.name must be a string.'],
   [{ tools: [{ type: 'mcp', server_label: 'a' }] }, 'tools[0].server_url must be'],
-  [{ tools: [{ type: 'mcp', server_label: 'a', server_url: 'b' }] }, 'tools[0].require_approval is not possible'],
   [{ tool_choice: { type: 'web_search' } }, 'tool_choice is not possible'],
   [{ conversation: 'conv_1' }, 'conversation is not possible'],
   [{ background: true, store: false }, 'store must be true for a response in the background.'],

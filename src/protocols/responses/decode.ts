@@ -37,14 +37,20 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
   // Agents always offer a search beside their own tools, and work without it.
   const leftOut = searches && !read.limits.searchesWeb && offered.length > 0 && choice.type !== 'named';
   const search = searches && !leftOut ? hostedSearch(fields.tools, fields.max_tool_calls) : undefined;
-  const unsent: string[] = [];
-  const mcp = choice.type === 'none' ? [] : readMcpServers(fields.tools, (field) => unsent.push(field));
-  const hosted = { ...(search && { search }), ...(mcp.length > 0 && { mcp }) };
   const sources: Source[] = [];
   const attachments = new Attachments(parts.text.state(), { addresses: true });
   const earlier = context.map((item): InputItem => ({ item, at: 'previous_response_id' }));
   const items = withoutCompacted([...earlier, ...sent.items]);
-  const { messages, skipped } = yield* readConversation(items, { offered, attachments, sources });
+  const reading = { offered, attachments, sources };
+  const { messages, skipped, listed, approved } = yield* readConversation(items, reading);
+  const unsent: string[] = [];
+  const unused = choice.type === 'none' && approved.length === 0;
+  const mcp = unused ? [] : readMcpServers(fields.tools, listed, (field) => unsent.push(field));
+  const hosted = {
+    ...(search && { search }),
+    ...(mcp.length > 0 && { mcp }),
+    ...(approved.length > 0 && { approved }),
+  };
   const compaction = decodeCompaction(fields, sent.compactsNow);
   if (messages.length === 0) throw f.wrong('input', 'a string or items that say something');
 
@@ -67,7 +73,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
     reasoning: { effort, separate: fields.encapsulate_thinking },
     templateVariables: fields.chat_template_kwargs ?? {},
     memory: fields.memory,
-    ...((search || mcp.length > 0) && { hosted: { ...hosted, sources, itemized: true } }),
+    ...(Object.keys(hosted).length > 0 && { hosted: { ...hosted, sources, itemized: true } }),
     controls: { ...controls, reasoning: budget ?? controls.reasoning },
     ...(compaction && { compaction }),
   };
@@ -201,6 +207,7 @@ const idPrefixes = new Map([
   ['custom_tool_call_output', 'ctco_'],
   ['reasoning', 'rs_'],
   ['compaction', 'cmp_'],
+  ['mcp_approval_response', 'mcpa_'],
 ]);
 
 /** The input in its long form: a text is a user message, and every item has a type and an id. */

@@ -17,7 +17,7 @@ export const createFields = {
   model: loadedModel,
   input: f.approximated(
     f.described({ anyOf: [f.textSchema, f.objectsSchema] }, f.anyValue),
-    'Text, or messages, function calls and results, custom tool calls and results, web searches, reasoning and item references. ' +
+    'Text, or messages, function calls and results, custom tool calls and results, web searches, calls of MCP servers and their approval, reasoning and item references. ' +
       'Other items, and references to items that are not stored, are ignored (x-parley-ignored).',
   ),
   ...f.places({
@@ -67,7 +67,7 @@ export const createFields = {
     ),
     'tools[]: mcp': f.aside(
       'approximated',
-      'Servers of --mcpfile only: server_url is that of the file, or mcpfile:NAME; others are refused. require_approval must be never: calls run on the server without confirmation. allowed_tools chooses the tools. headers and authorization are not sent (x-parley-ignored): what the file says is. There are no mcp_list_tools items.',
+      'Servers of --mcpfile only: server_url is that of the file, or mcpfile:NAME; others are refused. require_approval is honoured: a call of a tool that needs approval (the default, and any tool that neither always nor never names) ends the response with an mcp_approval_request; an mcp_approval_response, with previous_response_id or with the items before it, lets the call run or tells the model that it was denied. The tools are needed in each request. allowed_tools chooses the tools, by name or by read_only. headers and authorization are not sent (x-parley-ignored): what the file says is.',
     ),
   }),
   tool_choice: f.approximated(

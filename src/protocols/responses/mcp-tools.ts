@@ -1,34 +1,73 @@
-import type { HostedServer } from '../../chat/server-tools/hosted.ts';
+import type { ApprovedCall, HostedServer } from '../../chat/server-tools/hosted.ts';
 import { outcomeText } from '../../chat/server-tools/web-tools.ts';
-import { AppError } from '../../core/errors.ts';
-import type { ServerCall, ServerOutcome } from '../../core/server-tools.ts';
+import type { ServerCall, ServerOutcome, ServerToolStep } from '../../core/server-tools.ts';
+import type { JsonObject } from '../../http/body.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import * as f from '../fields.ts';
 
-/** The MCP servers of a request, whose tools run on this server. What their requests should carry is not sent, and named. */
-export function readMcpServers(tools: readonly unknown[], ignore: (field: string) => void): readonly HostedServer[] {
+/**
+ * The MCP servers of a request, whose tools run on this server. What their requests should carry is not sent, and named. The reply
+ * shows the tools of those that no item of the conversation has `listed` yet.
+ */
+export function readMcpServers(
+  tools: readonly unknown[],
+  listed: ReadonlySet<string>,
+  ignore: (field: string) => void,
+): readonly HostedServer[] {
+  const names = new Set<string>();
   return tools.flatMap((sent, index): HostedServer[] => {
     if (!f.isObject(sent) || sent.type !== 'mcp') return [];
     const field = `tools[${index}]`;
     const name = f.readAt(sent, 'server_label', field, f.readName);
+    if (names.size === names.add(name).size) throw f.wrong(`${field}.server_label`, 'different from the other labels');
     const url = f.readAt(sent, 'server_url', field, f.readName);
-    if (sent.require_approval !== 'never') {
-      const instead = 'this server runs calls without asking; set it to "never"';
-      throw new AppError('unsupported', { feature: `${field}.require_approval`, instead });
-    }
     for (const key of ['headers', 'authorization']) if (!f.isAbsent(sent[key])) ignore(`${field}.${key}`);
     return [
-      { field: `${field} (${name})`, name, url, offers: offeredBy(sent.allowed_tools, `${field}.allowed_tools`) },
+      {
+        field: `${field} (${name})`,
+        name,
+        url,
+        offers: offeredBy(sent.allowed_tools, `${field}.allowed_tools`),
+        needsApproval: approvalRule(sent.require_approval, `${field}.require_approval`),
+        isListed: !listed.has(name),
+      },
     ];
   });
 }
 
-/** A list of names, or an object with one. Other conditions of the object cannot be checked, and offer nothing. */
-function offeredBy(sent: unknown, field: string): HostedServer['offers'] {
+type ToolRule = HostedServer['offers'];
+
+/** A list of names, or a filter. */
+function offeredBy(sent: unknown, field: string): ToolRule {
   if (f.isAbsent(sent)) return () => true;
-  const list = f.isObject(sent) ? sent.tool_names : sent;
-  const names = f.readList(list, f.isObject(sent) ? `${field}.tool_names` : field);
-  return (name) => names.includes(name);
+  if (f.isObject(sent)) return toolFilter(sent, field);
+  const names = f.readList(sent, field);
+  return ({ name }) => names.includes(name);
+}
+
+/** A tool needs approval unless the request says otherwise, also one that neither filter names. */
+function approvalRule(sent: unknown, field: string): ToolRule {
+  if (f.isAbsent(sent) || sent === 'always') return () => true;
+  if (sent === 'never') return () => false;
+  if (!f.isObject(sent)) throw f.wrong(field, '"always", "never" or an object with always and never');
+  const [always, never] = ['always', 'never'].map((key) => {
+    const filter = f.readAt(sent, key, field, f.optionalObject);
+    return filter && toolFilter(filter, `${field}.${key}`);
+  });
+  return (tool) => always?.(tool) === true || never?.(tool) !== true;
+}
+
+const optionalNames = f.optional(f.listOf(f.readText));
+
+/** `read_only` goes by what the server says of its tools. */
+function toolFilter(sent: JsonObject, field: string): ToolRule {
+  const names = f.readAt(sent, 'tool_names', field, optionalNames);
+  const readOnly = f.readAt(sent, 'read_only', field, f.optionalFlag);
+  if (!names && readOnly === undefined) throw f.wrong(field, 'an object with tool_names or read_only');
+  return ({ name, annotations }) => {
+    const isReadOnly = f.isObject(annotations) && annotations.readOnlyHint === true;
+    return names?.includes(name) !== false && (readOnly === undefined || readOnly === isReadOnly);
+  };
 }
 
 /** As the response object shows it, without credentials. */
@@ -38,9 +77,25 @@ export function mcpEcho(sent: unknown): readonly object[] {
   return [shown];
 }
 
+/** The list of the tools of a server. */
+export function listItem(id: string, { server, tools, error }: ServerToolStep & { type: 'listed' }) {
+  const listed = tools.map(({ name, description, inputSchema, annotations }) => {
+    return { name, description: description ?? null, input_schema: inputSchema, annotations: annotations ?? null };
+  });
+  return { id, type: 'mcp_list_tools', server_label: server, tools: listed, error: error ?? null } as const;
+}
+
+/** A call that a person has to approve. */
+export function approvalItem(id: string, { server, name, json }: ServerCall) {
+  return { id, type: 'mcp_approval_request', server_label: server ?? '', name, arguments: json } as const;
+}
+
 /** The item of a call that runs. */
-export function mcpItem(id: string, { server, name }: ServerCall): StoredItem & { readonly type: 'mcp_call' } {
-  const empty = { arguments: '', output: null, error: null, approval_request_id: null };
+export function mcpItem(
+  id: string,
+  { server, name, approval }: ServerCall,
+): StoredItem & { readonly type: 'mcp_call' } {
+  const empty = { arguments: '', output: null, error: null, approval_request_id: approval ?? null };
   return { id, type: 'mcp_call', status: 'in_progress', server_label: server ?? '', name, ...empty };
 }
 
@@ -58,4 +113,50 @@ export function readMcpCall(item: StoredItem, at: string) {
   const json = f.readAt(item, 'arguments', at, f.optionalText) ?? '{}';
   const output = f.readAt(item, 'output', at, f.optionalText);
   return { name, json, result: output ?? `The call failed: ${JSON.stringify(item.error ?? null)}` };
+}
+
+/** Items that are a turn of the model. */
+const modelTypes: ReadonlySet<string> = new Set(['reasoning', 'function_call', 'custom_tool_call']);
+
+/**
+ * The calls of a conversation that needed approval, by the id of the request: what the model reads in the place of the result, or
+ * undefined where the item of the call has it. A call is `approved` if nothing that the model wrote follows.
+ */
+export function readApprovals(items: readonly { readonly item: StoredItem; readonly at: string }[]) {
+  const requests = new Map<string, StoredItem>();
+  const results = new Map<string, string | undefined>();
+  let approved: ApprovedCall[] = [];
+  for (const { item, at } of items) {
+    if (item.type === 'mcp_approval_request') {
+      requests.set(item.id, item);
+      results.set(item.id, 'The call was not run: nobody approved it.');
+    } else if (item.type === 'mcp_approval_response') {
+      const id = f.readAt(item, 'approval_request_id', at, f.readText);
+      const request = requests.get(id);
+      if (!request) {
+        throw f.wrong(`${at}.approval_request_id`, 'the id of an mcp_approval_request before it in the conversation');
+      }
+      approved = approved.filter((call) => call.id !== id);
+      if (f.readAt(item, 'approve', at, f.readFlag)) {
+        results.set(id, 'The call was approved. Its result is not part of the conversation any more.');
+        approved.push({ field: at, id, ...readRequest(request, at) });
+      } else {
+        const reason = f.readAt(item, 'reason', at, f.optionalText);
+        results.set(id, `The user denied the call, and it was not run.${reason ? ` The reason: ${reason}` : ''}`);
+      }
+    } else if (item.type === 'mcp_call' && typeof item.approval_request_id === 'string') {
+      const id = item.approval_request_id;
+      if (results.has(id)) results.set(id, undefined);
+      approved = approved.filter((call) => call.id !== id);
+    } else if (modelTypes.has(item.type) || (item.type === 'message' && item.role === 'assistant')) approved = [];
+  }
+  return { results, approved };
+}
+
+export function readRequest(item: StoredItem, at: string) {
+  return {
+    server: f.readAt(item, 'server_label', at, f.readText),
+    name: f.readAt(item, 'name', at, f.readText),
+    json: f.readAt(item, 'arguments', at, f.readText),
+  };
 }

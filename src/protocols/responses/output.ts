@@ -7,7 +7,7 @@ import { urlCitation } from '../hosted-tools.ts';
 import { alignedLogprobs } from '../logprob-alignment.ts';
 import { sealText } from '../sealed-text.ts';
 import { sealSummary } from './compaction.ts';
-import { finishedMcp, mcpItem } from './mcp-tools.ts';
+import { approvalItem, finishedMcp, listItem, mcpItem } from './mcp-tools.ts';
 import { customInput, type OfferedTool } from './tools.ts';
 import { finishedSearch, searchItem } from './web-search.ts';
 
@@ -37,7 +37,9 @@ const itemKinds = {
 };
 
 /** Items of what the server itself does for a reply. */
-const serverKinds: ReadonlySet<string> = new Set<ItemKind>(['web_search_call', 'mcp_call']);
+const serverKinds: ReadonlySet<string> = new Set(['web_search_call', 'mcp_call', 'mcp_list_tools']);
+/** Items that come in one piece. */
+const wholeKinds: ReadonlySet<string> = new Set(['mcp_list_tools', 'mcp_approval_request']);
 
 type ItemKind = keyof typeof itemKinds;
 
@@ -46,7 +48,7 @@ type Change =
   | { readonly type: 'opened'; readonly kind: ItemKind; readonly item: StoredItem }
   | { readonly type: 'grown'; readonly delta: string; readonly logprobs: readonly object[] }
   | { readonly type: 'annotated'; readonly index: number; readonly annotation: object }
-  | { readonly type: 'closed'; readonly item: StoredItem }
+  | { readonly type: 'closed' | 'whole'; readonly item: StoredItem }
   /** The item with the summary of the conversation, which has no deltas. */
   | { readonly type: 'compacting' | 'compacted'; readonly item: StoredItem };
 
@@ -157,9 +159,17 @@ export class OutputItems {
         annotations.push(annotation);
         return [{ type: 'annotated', index: annotations.length - 1, annotation }];
       }
-      default:
-        return nothing;
+      case 'listed':
+        return this.#whole(listItem(this.#parts.newId('mcpl_'), step));
+      case 'approval':
+        return this.#whole(approvalItem(this.#parts.newId('mcpr_'), step.call));
     }
+  }
+
+  #whole(item: StoredItem): readonly Change[] {
+    const closed = this.#close('completed');
+    this.items.push(item);
+    return [...closed, { type: 'whole', item }];
   }
 
   #beginCall(): readonly Change[] {
@@ -298,6 +308,8 @@ export class Frames {
       }
       case 'closed':
         return this.#closed(change.item);
+      case 'whole':
+        return this.#whole(change.item);
       case 'compacting': {
         const { item } = change;
         this.#index += 1;
@@ -324,6 +336,19 @@ export class Frames {
     }
     if (kind === 'mcp_call') return added + this.#placed('response.mcp_call.in_progress', {});
     return part ? added + this.#placed(`${part.name}.added`, { part: part.empty }) : added;
+  }
+
+  #whole(item: StoredItem): string {
+    this.#index += 1;
+    this.#place = { item_id: item.id, output_index: this.#index };
+    const isList = item.type === 'mcp_list_tools';
+    const ended = isList ? ['in_progress', item.error === null ? 'completed' : 'failed'] : [];
+    const added = isList ? { ...item, tools: [], error: null } : item;
+    return (
+      this.#frame('response.output_item.added', { output_index: this.#index, item: added }) +
+      ended.map((state) => this.#placed(`response.mcp_list_tools.${state}`, {})).join('') +
+      this.#frame('response.output_item.done', { output_index: this.#index, item })
+    );
   }
 
   #closed(item: StoredItem): string {
@@ -402,6 +427,7 @@ function changesOf(item: StoredItem): readonly Change[] {
       { type: 'compacted', item },
     ];
   }
+  if (wholeKinds.has(item.type)) return [{ type: 'whole', item }];
   if (!Object.hasOwn(itemKinds, item.type)) return [];
   const kind = item.type as ItemKind;
   const { text: delta, logprobs = noLogprobs, empty } = contentOf(kind, item);
