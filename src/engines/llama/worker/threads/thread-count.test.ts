@@ -300,6 +300,34 @@ describe('ThreadCount: watched steps', () => {
     expect(done).toBeGreaterThan(fixed(machine, 2) * 0.997);
   });
 
+  /** Chunks of a long prompt, which take more than a second each. */
+  function chunks(machine: Machine, count: ThreadCount, number: number) {
+    const used: number[] = [];
+    for (let now = 0; used.length < number; ) {
+      const threads = count.next(512, now);
+      used.push(threads);
+      const elapsed = stepMs(machine, threads, now, 2500);
+      now += elapsed;
+      count.completed(elapsed, now);
+    }
+    return used;
+  }
+
+  test('the chunks of a prompt: all threads until a trial costs less than 4 %', () => {
+    const used = chunks({ cores: 2 }, new ThreadCount(2, { growing: true, watched: true }), 100);
+    expect(used.indexOf(1)).toBeGreaterThan(24);
+    expect(used.filter((threads) => threads === 1)).toHaveLength(1);
+  });
+
+  test('the chunks of a prompt after contention that has ended: all threads again, without a second trial of fewer', () => {
+    const machine = { cores: 2 };
+    const count = new ThreadCount(2, { growing: true, watched: true });
+    count.next(512, 0);
+    count.contended(1, 100, 100);
+    const used = chunks(machine, count, 20);
+    expect(used.lastIndexOf(1)).toBe(0);
+  });
+
   test('contention on the host of a virtual machine, which it cannot see: found by the step times', () => {
     const machine = { cores: 2, neighbours: () => 1 };
     const count = new ThreadCount(2, { watched: true });

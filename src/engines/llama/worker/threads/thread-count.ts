@@ -14,7 +14,7 @@ const { retryMs, watchedSteps, firstTrialMs, waitPerLoss, minWaitMs, maxWaitMs }
  */
 export class ThreadCount {
   readonly #levels: readonly number[];
-  readonly #baselineDrift: number;
+  readonly #growing: boolean;
   readonly #watched: boolean;
   readonly #retryMs: number;
   #level: number;
@@ -35,6 +35,8 @@ export class ThreadCount {
   #lastStepAt = Number.NEGATIVE_INFINITY;
   /** The clock for planning trials: step time plus a small part of the pauses, so that trials cost the same share of few steps as of many. */
   #clock = 0;
+  /** When the level was last changed. */
+  #changedAt = 0;
   /** Whether the next trial jumps, to half or to all of the threads, instead of to the next level; toggled by a failed trial. */
   #jumps = false;
   /** By width class, in milliseconds per token: the last three steps, and the baseline of undisturbed steps. */
@@ -45,13 +47,15 @@ export class ThreadCount {
 
   /**
    * `growing`: steps of one width may take longer and longer, as the chunks of a long prompt do, so the baseline follows quickly.
-   * `watched`: contention is detected while a step runs (`contended`), so fewer threads are tried less often.
+   * `watched`: contention is detected while a step runs (`contended`), so fewer threads are tried less often, and more of them sooner: a
+   * failed trial costs at most 100 ms. A prompt has few steps of seconds each: in those, fewer threads are not tried until the trial costs
+   * a small share of the time.
    */
   constructor(max: number, { growing = false, watched = false } = {}) {
     this.#levels = threadLevels(max);
     this.#level = this.#levels.length - 1;
     this.#stepLevel = this.#level;
-    this.#baselineDrift = growing ? baselineDrift.growing : baselineDrift.steady;
+    this.#growing = growing;
     this.#watched = watched;
     this.#retryMs = watched ? retryMs.watched : retryMs.unwatched;
     this.#hasTried = watched;
@@ -148,10 +152,17 @@ export class ThreadCount {
       this.#debt = 0;
       return undefined;
     }
-    if ((this.#steps[ownClass] as number) < minSteps && this.#hasTried) return undefined;
-    if (this.#level > 0 && this.#clock >= this.#down.at) return this.#lowerLevel();
+    const hasMedian = (this.#steps[ownClass] as number) >= minSteps;
+    if (!hasMedian && this.#hasTried && !this.#watched) return undefined;
+    if ((hasMedian || !this.#hasTried) && this.#isDownDue(ownClass)) return this.#lowerLevel();
     if (this.#level === top || this.#clock < this.#up.at) return undefined;
     return this.#jumps ? top : this.#level + 1;
+  }
+
+  #isDownDue(ownClass: number): boolean {
+    if (this.#level === 0 || this.#clock < this.#down.at) return false;
+    if (!this.#watched || !this.#growing) return true;
+    return this.#expectedLoss(ownClass) * waitPerLoss.first <= this.#clock - this.#changedAt;
   }
 
   #lowerLevel(): number {
@@ -160,9 +171,13 @@ export class ThreadCount {
 
   /** Time that slow steps may lose before fewer threads are tried: twice the loss of such a trial on an idle machine, more after failures. */
   #maxDebt(ownClass: number): number {
-    const loss = this.current / (this.#levels[this.#lowerLevel()] as number) - 1;
-    const step = (this.#baseline[ownClass] as number) * this.#stepWidth;
-    return 2 ** Math.min(1 + this.#down.failures, 5) * loss * step;
+    return 2 ** Math.min(1 + this.#down.failures, 5) * this.#expectedLoss(ownClass);
+  }
+
+  /** What a step with fewer threads costs on an idle machine. */
+  #expectedLoss(ownClass: number): number {
+    const share = this.current / (this.#levels[this.#lowerLevel()] as number) - 1;
+    return share * (this.#baseline[ownClass] as number) * this.#stepWidth;
   }
 
   #record(time: number): void {
@@ -186,7 +201,8 @@ export class ThreadCount {
     } else if (time < baseline) {
       this.#baseline[ownClass] = baseline + (time - baseline) * baselineGain;
     } else {
-      this.#baseline[ownClass] = baseline + (Math.min(time, baseline * slowRatio) - baseline) * this.#baselineDrift;
+      const drift = baselineDrift[this.#growing ? 'growing' : 'steady'];
+      this.#baseline[ownClass] = baseline + (Math.min(time, baseline * slowRatio) - baseline) * drift;
     }
   }
 
@@ -234,6 +250,7 @@ export class ThreadCount {
   #setLevel(level: number): void {
     const nextTrialAt = this.#clock + this.#retryMs;
     this.#level = level;
+    this.#changedAt = this.#clock;
     this.#trial = undefined;
     this.#jumps = false;
     this.#debt = 0;
