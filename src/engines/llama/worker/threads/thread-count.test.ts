@@ -294,6 +294,27 @@ describe('ThreadCount: watched steps', () => {
     expect(trials.length).toBeLessThan(12);
   });
 
+  test('contention after faster steps of a trial with more threads: tries again two seconds later', () => {
+    const count = new ThreadCount(2, { growing: true, watched: true });
+    let now = 0;
+    const step = (elapsed: number) => {
+      const threads = count.next(512, now);
+      now += elapsed;
+      count.completed(elapsed, now);
+      return threads;
+    };
+    const contended = () => {
+      const threads = count.next(512, now);
+      now += 100;
+      count.contended(1, 100, now);
+      return threads;
+    };
+    contended();
+    expect([step(2500), step(1250), step(1250)]).toEqual([1, 2, 2]);
+    expect(contended()).toBe(2);
+    expect([step(2500), step(1250)]).toEqual([1, 2]);
+  });
+
   test('an idle machine: trials cost less than 0.3 %', () => {
     const machine = { cores: 2 };
     const { done } = steps(machine, new ThreadCount(2, { watched: true }));

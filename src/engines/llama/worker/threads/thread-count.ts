@@ -128,7 +128,7 @@ export class ThreadCount {
     this.#lastStepAt = now;
     this.#clock += milliseconds;
     if (this.#trial && this.#isRaising) {
-      this.#reject(this.#trial, milliseconds);
+      this.#reject(this.#trial, Math.max(0, milliseconds - this.#trial.gain));
       return;
     }
     const level = this.#levels.findLastIndex((count) => count <= Math.max(1, free));

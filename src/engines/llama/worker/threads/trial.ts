@@ -15,8 +15,8 @@ export class Trial {
   steps = 0;
   #sum = 0;
   #last = 0;
-  /** Milliseconds saved by fewer threads. */
-  #gain = 0;
+  /** Milliseconds saved by the tried number. */
+  gain = 0;
 
   constructor(
     /** Index of the tried number in the levels. */
@@ -36,6 +36,7 @@ export class Trial {
     this.#sum += time;
     this.#last = time;
     this.isComparing = this.isDown;
+    if (!this.isDown) this.gain += (typical - time) * width;
     if (time > typical * fasterRatio) return { loss: Math.max(time - typical, typical * 0.1) * width };
     return !this.isDown && this.steps === minSteps ? 'won' : undefined;
   }
@@ -44,9 +45,9 @@ export class Trial {
   compared(time: number, width: number): Verdict {
     const saved = (time - this.#last) * width;
     this.isComparing = false;
-    this.#gain += saved;
+    this.gain += saved;
     if (this.#last > time * fasterRatio) return { loss: Math.max(-saved, 0) };
-    const isObvious = time > this.#last * verySlowRatio && this.#gain > obviousGainMs;
+    const isObvious = time > this.#last * verySlowRatio && this.gain > obviousGainMs;
     return isObvious || this.steps >= minSteps ? 'won' : undefined;
   }
 }
