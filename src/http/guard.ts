@@ -222,6 +222,8 @@ function matches(sent: string | undefined, keys: readonly Buffer[]): boolean {
   return keys.map((key) => timingSafeEqual(key, given)).includes(true);
 }
 
+export const isSameSecret = (sent: string, secret: string): boolean => matches(sent, [digest(secret)]);
+
 const digest = (text: string): Buffer => createHash('sha256').update(text.trim(), 'utf8').digest();
 
 /** The key that was sent, right or wrong, in any of the headers that clients use. */

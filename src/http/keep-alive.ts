@@ -1,4 +1,5 @@
 import type { QueueStatus } from '../core/request.ts';
+import { steps } from '../core/steps.ts';
 import type { StartTimer, Timer } from '../core/timers.ts';
 import type { Call, Reply, StatusComments } from './call.ts';
 import { commentFrame } from './sse.ts';
@@ -96,7 +97,7 @@ export async function awaitFirstEvent<Event extends WorkEvent>(
   return { events: resumed(iterator, first), first: soon?.done ? undefined : soon?.value };
 }
 
-/** The first step, then those of the iterator, without another generator around each: this is the path of every token. */
+/** The first step, then those of the iterator. */
 function resumed<Event>(iterator: AsyncIterator<Event>, first: Promise<IteratorResult<Event>>): AsyncIterable<Event> {
   let waiting: typeof first | undefined = first;
   const next = (): typeof first => {
@@ -104,11 +105,7 @@ function resumed<Event>(iterator: AsyncIterator<Event>, first: Promise<IteratorR
     waiting = undefined;
     return step;
   };
-  const close = async (): Promise<IteratorResult<Event>> => {
-    await iterator.return?.();
-    return { done: true, value: undefined };
-  };
-  return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
+  return steps(next, () => iterator.return?.());
 }
 
 /** Delay of the first status comment of a queued stream, and the least time between two. */

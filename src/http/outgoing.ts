@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { type IncomingMessage, request as plainRequest, type RequestOptions } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { boundedBytes } from '../core/bounded-bytes.ts';
 import { networkReason } from '../core/network-error.ts';
 import { type StartTimer, systemTimer } from '../core/timers.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
@@ -120,14 +121,8 @@ async function read(response: IncomingMessage, { bytes = limits.bytes }: Outgoin
   if (statusCode !== 200) throw refuse(`answers with status ${statusCode}`);
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw refuse('comes compressed');
   if (Number(headers['content-length'] ?? 0) > bytes) throw refuse(tooLarge);
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > bytes) throw refuse(tooLarge);
-    chunks.push(chunk);
-  }
-  return { type: 'fetched', bytes: Buffer.concat(chunks), contentType: headers['content-type'] };
+  const all = await boundedBytes(response, bytes, () => refuse(tooLarge));
+  return { type: 'fetched', bytes: all, contentType: headers['content-type'] };
 }
 
 function reasonOf(error: unknown): string {

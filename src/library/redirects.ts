@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises';
+import { boundedBytes } from '../core/bounded-bytes.ts';
 import { product } from '../core/product.ts';
 import { DownloadError, maxWaitMs, pauseFor, reasonOf, retryDelay } from './transfer.ts';
 
@@ -58,15 +59,9 @@ async function askOnce(url: URL, init: RequestInit, parts: RequestParts): Promis
 }
 
 /** The body of a reply. Rejects one that is longer than the limit. */
-export async function boundedBytes({ body }: Response, limit: number): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) {
-    size += piece.length;
-    if (size > limit) throw new DownloadError(`its reply is longer than ${limit} bytes, which cannot be right`);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
+export function bodyWithin({ body }: Response, limit: number): Promise<Buffer> {
+  const tooLarge = () => new DownloadError(`its reply is longer than ${limit} bytes, which cannot be right`);
+  return boundedBytes((body ?? []) as AsyncIterable<Uint8Array>, limit, tooLarge);
 }
 
 /** As `fetch`, but each address that it is redirected to is checked before it is asked. */

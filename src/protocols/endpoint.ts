@@ -71,11 +71,14 @@ export function withServices<Parts, Services>(
   }));
 }
 
+type SharedShape = Pick<EndpointShape, 'method' | 'family'> &
+  Partial<Omit<EndpointShape, 'path' | 'summary' | keyof AccessRule>>;
+
 /**
- * Builds the rows of an endpoint table: `rule` (the words of `access.ts`) and `defaults` are shared by them, `own` is what differs in a
- * row. A rule of its own replaces the shared one as a whole.
+ * Builds the rows of an endpoint table: `rule` (the words of `access.ts`) and `shared` are the same in all of them, `own` is what differs
+ * in a row. A rule of its own replaces the shared one as a whole.
  */
-export function endpointRow(rule: AccessRule, defaults: Omit<EndpointShape, 'path' | 'summary' | keyof AccessRule>) {
+export function endpointRow(rule: AccessRule, shared: SharedShape) {
   return <Context>(
     path: string,
     summary: string,
@@ -83,7 +86,7 @@ export function endpointRow(rule: AccessRule, defaults: Omit<EndpointShape, 'pat
     own: Partial<EndpointShape> = {},
   ): ModelEndpoint<Context> => {
     const access = own.access ? { ...own, access: own.access } : rule;
-    return { ...defaults, path, summary, handle, ...own, ...access };
+    return { match: 'ending', queued: false, ...shared, path, summary, handle, ...own, ...access };
   };
 }
 

@@ -60,6 +60,11 @@ function wordOf<Word extends string>(words: readonly Word[], expected: string): 
   return reader(expected, (value) => (words as readonly unknown[]).includes(value), { enum: words });
 }
 
+/** Values that are not known count as the fallback. */
+export function knownOr<Word extends string>(fallback: Word, words: readonly Word[]): Read<Word> {
+  return described({ enum: words, default: fallback }, (value) => words.find((one) => one === value) ?? fallback);
+}
+
 export function textList(expected: string): Read<readonly string[]> {
   const fits = (value: unknown) => Array.isArray(value) && value.every((entry) => typeof entry === 'string');
   return reader(expected, fits, { type: 'array', items: { type: 'string' } });

@@ -2,6 +2,7 @@ import { Channel } from '../core/channel.ts';
 import { asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
+import { steps } from '../core/steps.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
 
@@ -88,11 +89,7 @@ function numbered(events: AsyncIterator<GenerationEvent>): AsyncIterable<Indexed
     const { done, value } = await events.next();
     return done ? { done, value: undefined } : { done: false, value: [0, value] };
   };
-  const close = async (): Promise<IteratorResult<IndexedEvent>> => {
-    await events.return?.();
-    return { done: true, value: undefined };
-  };
-  return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
+  return steps(next, () => events.return?.());
 }
 
 async function readAll(iterator: AsyncIterator<GenerationEvent>, take: (event: GenerationEvent) => void) {

@@ -1,7 +1,9 @@
 import { AppError } from '../core/errors.ts';
-import type { SpeechEvent, SpeechFormat } from '../core/speech.ts';
-import type { Headers, Reply } from '../http/call.ts';
+import type { SpeechEvent, SpeechFormat, SpeechRequest } from '../core/speech.ts';
+import type { Call, Headers, Reply } from '../http/call.ts';
 import { listHeader } from './dialect.ts';
+import { type SpokenFields, speechOf, spokenText } from './spoken-text.ts';
+import { ticketFor } from './ticket.ts';
 
 const fileTypes: Readonly<Record<SpeechFormat, { readonly type: string; readonly extension?: string }>> = {
   wav: { type: 'audio/wav' },
@@ -14,8 +16,26 @@ const fileTypes: Readonly<Record<SpeechFormat, { readonly type: string; readonly
 export type SoundEvent = Exclude<SpeechEvent, { type: 'start' }>;
 
 interface BegunSpeech {
+  /** About what cannot be done. */
   readonly notes: readonly string[];
   readonly events: AsyncIterable<SoundEvent>;
+}
+
+type SpeechShape = Pick<SpeechRequest, 'speed' | 'format' | 'streamed'>;
+
+/** Speaks the text of a request. Resolves with its first sound. */
+export async function speak(
+  call: Call,
+  fields: SpokenFields,
+  parts: Parameters<typeof speechOf>[0],
+  shape: SpeechShape,
+): Promise<BegunSpeech & { readonly text: string }> {
+  const service = speechOf(parts);
+  const { spoken, notes } = await spokenText(fields, service);
+  const request: SpeechRequest = { ...spoken, ...shape };
+  call.watch?.decoded?.(request);
+  const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey ?? '')));
+  return { ...begun, notes: [...notes, ...begun.notes], text: request.text };
 }
 
 /** Waits for the first sound, so that an error before it keeps its status. */

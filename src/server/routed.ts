@@ -1,4 +1,5 @@
-import type { Endpoint, Reply } from '../http/call.ts';
+import { atEnd } from '../core/steps.ts';
+import type { Endpoint } from '../http/call.ts';
 import type { ModelRouter } from '../models/router.ts';
 import { type ModelEndpoint, modelInBody } from '../protocols/endpoint.ts';
 
@@ -33,7 +34,7 @@ export function routed<Context>(
         const repeats = () => !call.signal.aborted && (abandoned?.() ?? false);
         try {
           const reply = await handle(call, context);
-          if ('stream' in reply && queued) return { ...reply, stream: releasing(reply.stream, release) };
+          if ('stream' in reply && queued) return { ...reply, stream: atEnd(reply.stream, release) };
           release();
           if (reply.status < 400 || !repeats()) return reply;
         } catch (error) {
@@ -43,30 +44,4 @@ export function routed<Context>(
       }
     },
   }));
-}
-
-type Stream = Extract<Reply, { stream: unknown }>['stream'];
-
-/** Releases the model when the stream ends. No generator, because each streamed token costs microseconds. */
-function releasing(stream: Stream, release: () => void): Stream {
-  return {
-    [Symbol.asyncIterator]() {
-      const iterator = stream[Symbol.asyncIterator]();
-      const ended = <Value>(result: IteratorResult<Value>): IteratorResult<Value> => {
-        if (result.done) release();
-        return result;
-      };
-      return {
-        next: () =>
-          iterator.next().then(ended, (error: unknown) => {
-            release();
-            throw error;
-          }),
-        return: async (value?: unknown) => {
-          release();
-          return (await iterator.return?.(value as never)) ?? { done: true, value: undefined };
-        },
-      };
-    },
-  };
 }

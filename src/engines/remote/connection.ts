@@ -1,6 +1,7 @@
 import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { RemoteAddress } from '../../config/remote.ts';
+import { boundedBytes } from '../../core/bounded-bytes.ts';
 import { hideSecrets } from '../../core/hide-secrets.ts';
 import { tryParseJson } from '../../core/json.ts';
 import { networkReason } from '../../core/network-error.ts';
@@ -210,15 +211,7 @@ export class BackendConnection {
       return this.#failed(`it is larger than ${Math.floor(most / 2 ** 20)} MB`);
     };
     if (Number(response.headers['content-length'] ?? 0) > most) throw tooLarge();
-    const pieces: Buffer[] = [];
-    let length = 0;
-    for await (const piece of response as AsyncIterable<Buffer | string>) {
-      const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
-      length += bytes.length;
-      if (length > most) throw tooLarge();
-      pieces.push(bytes);
-    }
-    return Buffer.concat(pieces);
+    return boundedBytes(response, most, tooLarge);
   }
 
   #failed(message: string, type: FailureType = 'failed', facts: RemoteFailure['facts'] = {}): RemoteFailure {

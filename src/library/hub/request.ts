@@ -1,4 +1,4 @@
-import { askPersistently, boundedBytes, type RequestParts } from '../redirects.ts';
+import { askPersistently, bodyWithin, type RequestParts } from '../redirects.ts';
 import { DownloadError, retryDelay } from '../transfer.ts';
 import type { Hub } from './access.ts';
 
@@ -40,7 +40,7 @@ export async function askHubJson(
   try {
     if (!response.ok) throw new Error('it is redirected');
     return {
-      value: JSON.parse((await boundedBytes(response, maxJsonBytes)).toString()) as unknown,
+      value: JSON.parse((await bodyWithin(response, maxJsonBytes)).toString()) as unknown,
       next: nextCursor(response.headers.get('link')),
     };
   } catch (error) {

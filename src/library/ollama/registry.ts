@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import type { Hub } from '../hub/access.ts';
-import { askPersistently, boundedBytes, followed, isAllowed, type RequestParts } from '../redirects.ts';
+import { askPersistently, bodyWithin, followed, isAllowed, type RequestParts } from '../redirects.ts';
 import { DownloadError } from '../transfer.ts';
 import { type OllamaName, ollamaHost, shortOllamaName } from './name.ts';
 
@@ -51,13 +51,13 @@ function readLayer(layer: unknown): OllamaLayer | undefined {
 export async function readManifest(name: OllamaName, parts: RegistryParts): Promise<readonly OllamaLayer[]> {
   const path = `/v2/${name.namespace}/${name.model}/manifests/${encodeURIComponent(name.tag)}`;
   const response = await ask(name, path, { headers: { accept: manifestType } }, parts);
-  return readLayers((await boundedBytes(response, maxManifestBytes)).toString());
+  return readLayers((await bodyWithin(response, maxManifestBytes)).toString());
 }
 
 /** The content of a small layer, checked by its hash. */
 export async function readText(name: OllamaName, layer: OllamaLayer, parts: RegistryParts): Promise<string> {
   if (layer.bytes > maxTextBytes) throw new DownloadError(`its ${layer.kind} is too large to be one`);
-  const bytes = await boundedBytes(await openBlob(name, layer, parts, {}), maxTextBytes);
+  const bytes = await bodyWithin(await openBlob(name, layer, parts, {}), maxTextBytes);
   const hash = createHash('sha256').update(bytes).digest('hex');
   if (hash !== layer.sha256) throw new DownloadError(`the sha256 of its ${layer.kind} is ${hash}, not ${layer.sha256}`);
   return bytes.toString();

@@ -1,7 +1,7 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../core/errors.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
+import { isSameSecret } from '../../http/guard.ts';
 import { admin, adminRead } from '../access.ts';
 import { endpointRow } from '../endpoint.ts';
 
@@ -40,11 +40,11 @@ export function mayAdminister(access: AdminAccess, call: Pick<Call, 'headers' | 
   const { enabled, password, ownerToken } = access;
   const { headers, key } = call;
   const token = headers[ownerHeader];
-  if (ownerToken !== undefined && typeof token === 'string') return isSame(token, ownerToken);
+  if (ownerToken !== undefined && typeof token === 'string') return isSameSecret(token, ownerToken);
   if (!enabled || key) return enabled && key?.scopes.includes('admin') === true;
   if (password === undefined) return true;
   const sent = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
-  return isSame(sent, password);
+  return isSameSecret(sent, password);
 }
 
 /** What only administrators may use: refused to all others, and where the server does not have it. */
@@ -64,13 +64,4 @@ export async function changeReply(change: () => Promise<unknown>): Promise<Reply
   } catch (error) {
     return json({ success: false, error: (error as Error).message.replace(/\.?$/, '.') });
   }
-}
-
-/** In constant time: digests have one length. */
-function isSame(sent: string, secret: string): boolean {
-  return timingSafeEqual(digest(sent), digest(secret));
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text.trim(), 'utf8').digest();
 }

@@ -28,13 +28,7 @@ export function ownerAccess(settings: OwnerSettings, newToken: () => string): Ow
   return { type: 'page', token: newToken() };
 }
 
-const openRow = endpointRow(information, {
-  method: 'GET',
-  match: 'ending',
-  queued: false,
-  family: adminFamily,
-  recorded: false,
-});
+const openRow = endpointRow(information, { method: 'GET', family: adminFamily, recorded: false });
 
 /** The token, for our own page only. */
 export function ownerEndpoint(owner: OwnerAccess) {

@@ -37,10 +37,7 @@ const freeNote = 'Models are loaded and unloaded automatically.';
 export const freeFields = f.each(['unload_models', 'free_memory'], f.ignored(freeNote));
 
 const types = ['input', 'temp', 'output'] as const;
-const readType: f.Read<(typeof types)[number]> = f.described(
-  { enum: types },
-  (value) => types.find((type) => type === value) ?? 'input',
-);
+const readType = f.knownOr('input', types);
 
 const reference: f.Read<Readonly<Record<string, unknown>> | undefined> = f.optional(
   f.described({ type: ['object', 'string'] }, (value, path) =>

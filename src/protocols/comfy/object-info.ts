@@ -1,6 +1,6 @@
 import type { ImageFacts } from '../../core/image.ts';
 import { networksOf } from '../pictures/request.ts';
-import { plainSampler } from '../pictures/sampler-names.ts';
+import { comfySampler } from '../pictures/sampler-names.ts';
 
 type Input = readonly [type: string | readonly string[], options?: object];
 type Inputs = Readonly<Record<string, Input>>;
@@ -53,7 +53,7 @@ function classesOf(facts: ImageFacts | undefined, sent: readonly string[]): Read
   const lora_name: Input = [facts?.loras?.map(({ file }) => file) ?? []];
   const files: Input = [sent, { image_upload: true }];
   const sampling: Inputs = {
-    sampler_name: [(facts?.samplers ?? []).map(nodeName)],
+    sampler_name: [(facts?.samplers ?? []).map(comfySampler)],
     scheduler: [(facts?.schedulers ?? []).map(scheduleName)],
   };
   const advanced: Inputs = {
@@ -115,22 +115,6 @@ function classesOf(facts: ImageFacts | undefined, sent: readonly string[]): Read
 
 function scaleBy(initial: number): Input {
   return number('FLOAT', initial, 0.01, 8, 0.01);
-}
-
-/** The names that this tool has for some of the engines' samplers. */
-const nodeNames: Readonly<Record<string, string>> = {
-  euler_a: 'euler_ancestral',
-  dpm2: 'dpm_2',
-  'dpm++2s_a': 'dpmpp_2s_ancestral',
-  'dpm++2m': 'dpmpp_2m',
-  ddim_trailing: 'ddim',
-  euler_a_cfg_pp: 'euler_ancestral_cfg_pp',
-  euler_ge: 'gradient_estimation',
-};
-
-function nodeName(sampler: string): string {
-  const name = plainSampler(sampler);
-  return Object.hasOwn(nodeNames, name) ? (nodeNames[name] ?? name) : name;
 }
 
 function scheduleName(scheduler: string): string {

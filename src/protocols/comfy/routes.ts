@@ -24,9 +24,8 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
   const { editor, product } = server;
   const limited = atMost(maxEdits, editor);
   const storeOf = (call: Call) => ({ files: prompts.files.of(ownerOf(call)), editor: limited });
-  const row = endpointRow(legacyOpen(write('images')), {
-    ...{ method: 'POST', match: 'exact', queued: false, modelSelection: 'any-name', family: comfyFamily },
-  });
+  const shared = { method: 'POST', match: 'exact', modelSelection: 'any-name', family: comfyFamily } as const;
+  const row = endpointRow(legacyOpen(write('images')), shared);
   const post = (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own =>
     row(path, summary, handle, { ...(path.endsWith('/') && { match: 'prefix' }), ...more });
   const get = (

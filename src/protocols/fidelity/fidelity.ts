@@ -22,7 +22,7 @@ export const handlings: Readonly<Record<Handling, string>> = {
 /** The field tables of all endpoints, as decoders and documentation use them. */
 export function fidelityEndpoint(endpoints: () => readonly EndpointShape[]): PlainEndpoint {
   const summary = 'Which fields of each API are honoured, approximated, ignored or refused.';
-  const get = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family: fidelityFamily });
+  const get = endpointRow(information, { method: 'GET', family: fidelityFamily });
   return get('/api/extra/fidelity', summary, () => json({ handling: handlings, endpoints: fieldTables(endpoints()) }));
 }
 

@@ -67,12 +67,7 @@ const rerankFields = {
 };
 
 const embeddingModel = { queued: true, modelSelection: 'own-name' } as const;
-const row = endpointRow(write('embeddings'), {
-  method: 'POST',
-  match: 'ending',
-  family: llamacppFamily,
-  ...embeddingModel,
-});
+const row = endpointRow(write('embeddings'), { method: 'POST', family: llamacppFamily, ...embeddingModel });
 
 export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingParts>[] = [
   row('/embedding', 'Vectors of texts, in the form of the llama.cpp server.', answerEmbedding, {

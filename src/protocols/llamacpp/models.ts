@@ -21,7 +21,6 @@ const modelFields = {
 const row = endpointRow(adminOnly, {
   method: 'POST',
   match: 'exact',
-  queued: false,
   family: llamacppFamily,
   fields: modelFields,
   modelSelection: 'own-name',

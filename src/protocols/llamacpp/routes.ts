@@ -23,7 +23,7 @@ export interface LlamacppParts extends StatusParts, EmbeddingParts, ModelMemoryP
 /** What is the same for all models. */
 interface LlamacppServices extends StatusServices, Pick<LlamacppParts, 'memory' | 'readChat'> {}
 
-const row = endpointRow(write('admin'), { method: 'POST', match: 'exact', queued: false, family: llamacppFamily });
+const row = endpointRow(write('admin'), { method: 'POST', match: 'exact', family: llamacppFamily });
 const disabled = (): Reply => json({ error: { message: 'this feature is disabled', type: 'feature_disabled' } }, 403);
 
 /** Endpoints of the llama.cpp server that are refused, in the words that its clients know. */

@@ -29,7 +29,7 @@ export interface StatusParts extends DialectParts, StatusServices {
   readonly settings: Pick<Settings, 'lora' | 'loramult'>;
 }
 
-const row = endpointRow(information, { method: 'GET', match: 'exact', queued: false, family: llamacppFamily });
+const row = endpointRow(information, { method: 'GET', match: 'exact', family: llamacppFamily });
 
 const ofNamedModel = { modelNamed: modelInQuery, modelSelection: 'known-name' } as const;
 

@@ -27,7 +27,7 @@ const readTokens = reader<readonly number[]>(
 
 const detokenizeFields = { tokens: honoured(orElse(readTokens, [])) };
 
-const row = endpointRow(read(), { method: 'POST', match: 'ending', queued: false, family: llamacppFamily });
+const row = endpointRow(read(), { method: 'POST', family: llamacppFamily });
 
 export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
   row('/tokenize', 'The tokens of a text, with their pieces if requested.', tokenize, {

@@ -24,7 +24,7 @@ type Request = Incoming & { type: 'request' };
 
 /** One MCP server with the tools of all servers of `--mcpfile`. */
 export function mcpEndpoints(parts: McpParts): PlainEndpoint[] {
-  const row = endpointRow(write('tools'), { method: 'POST', match: 'exact', queued: false, family: mcpFamily });
+  const row = endpointRow(write('tools'), { method: 'POST', match: 'exact', family: mcpFamily });
   const summary = 'The tools of the configured tool servers, by JSON-RPC (MCP): tools, resources and prompts.';
   return [row('/mcp', summary, (call) => answer(call, parts))];
 }

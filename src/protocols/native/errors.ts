@@ -1,5 +1,5 @@
 import type { AppError } from '../../core/errors.ts';
-import { type Call, type Family, json } from '../../http/call.ts';
+import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { retryHeaders } from '../../http/error-reply.ts';
 import { bodyOf } from '../endpoint.ts';
 import { type Fields, readFields, type Table } from '../fields.ts';
@@ -27,6 +27,11 @@ export const nativeFamily: Family = {
     return json({ detail }, error.status, retryHeaders(error));
   },
 };
+
+/** A refusal in the form of the answers that have `success`. */
+export function failed(error: string, status = 400): Reply {
+  return json({ success: false, error }, status);
+}
 
 /** For endpoints that have their own reply to bad input: undefined whatever is wrong with the body. */
 export async function readInput<const Declared extends Table>(

@@ -48,7 +48,7 @@ const legacyFields = {
   top_k: generateFields.top_k,
 };
 
-const row = endpointRow(write('text'), { method: 'POST', match: 'ending', queued: true, family: nativeFamily });
+const row = endpointRow(write('text'), { method: 'POST', queued: true, family: nativeFamily });
 const replayed = { fields: generateFields, replayedAs: 'text' } as const;
 
 export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
@@ -268,14 +268,8 @@ const keyFields = { genkey: f.withSchema(f.textOrNumber, f.aside('honoured', key
 
 type TaskDeps = Pick<GenerateParts, 'text'>;
 
-const task = endpointRow(read('text'), {
-  method: 'POST',
-  match: 'ending',
-  queued: false,
-  // Clients call it again and again while they wait.
-  recorded: false,
-  family: nativeFamily,
-});
+/** Clients call it again and again while they wait. */
+const task = endpointRow(read('text'), { method: 'POST', recorded: false, family: nativeFamily });
 
 /** Look at and stop running generations. */
 export const taskEndpoints: readonly ModelEndpoint<TaskDeps>[] = [

@@ -52,7 +52,7 @@ export interface InfoParts extends InfoServices, Pick<DialectParts, 'text' | 'mo
   readonly preloadStory?: string | Uint8Array | undefined;
 }
 
-const row = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family: nativeFamily });
+const row = endpointRow(information, { method: 'GET', family: nativeFamily });
 
 type Answer = (call: Call, parts: InfoParts) => unknown;
 

@@ -21,7 +21,6 @@ type MusicContext = { readonly taskServices?: { readonly music?: MusicService } 
 export function musicEndpoints({ family, newSeed }: { readonly family: Family; readonly newSeed: () => number }) {
   const row = endpointRow(write('audio'), {
     method: 'POST',
-    match: 'ending',
     queued: true,
     modelSelection: 'any-name',
     fields: musicFields,
@@ -144,11 +143,6 @@ const readCodes: f.Read<readonly number[]> = f.described({ type: 'string' }, (va
   throw f.wrong(path, 'integers from 0 to 63999, separated by commas');
 });
 
-const readFormat: f.Read<SongFormat> = f.described(
-  { enum: songFormats },
-  (value) => songFormats.find((format) => format === value) ?? 'wav',
-);
-
 const anyText: f.Read<string> = f.described({ type: 'string' }, (value) => (typeof value === 'string' ? value : ''));
 
 function unsupported(feature: string): AppError {
@@ -193,7 +187,7 @@ const musicFields = {
   shift: f.honoured(number(3, 0), '0: default of the model. Like inference_steps, it belongs to the loaded model.'),
   stereo: f.honoured(f.orElse(f.looseFlag, true), 'false: mono with 32 kHz instead of stereo with 48 kHz.'),
   use_mp3: f.honoured(f.orElse(f.looseFlag, false)),
-  response_format: f.approximated(f.orElse(readFormat, 'wav'), 'mp3 and wav; wav for all others.'),
+  response_format: f.approximated(f.knownOr('wav', songFormats), 'mp3 and wav; wav for all others.'),
   genkey: f.honoured(readGenkey, 'The key by which the native API can stop it.'),
   codes_temperature: f.returnedField(number(1), planned),
   codes_top_p: f.returnedField(number(0.99), planned),

@@ -48,7 +48,7 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<Omit<Na
   ];
 }
 
-const row = endpointRow(write('tools'), { method: 'POST', match: 'ending', queued: false, family: nativeFamily });
+const row = endpointRow(write('tools'), { method: 'POST', family: nativeFamily });
 
 const embeddingsFields = listFields({ truncate: true });
 

@@ -1,5 +1,5 @@
 import { asAppError } from '../../core/errors.ts';
-import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
+import { speechFormats } from '../../core/speech.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { write } from '../access.ts';
@@ -16,25 +16,19 @@ import {
   transcriptionOf,
   transcriptionOptions,
 } from '../recording.ts';
-import { startedSpeech, wholeSound } from '../spoken-reply.ts';
-import { paces, speechOf, spokenFields, spokenText } from '../spoken-text.ts';
+import { speak, wholeSound } from '../spoken-reply.ts';
+import { paces, spokenFields } from '../spoken-text.ts';
 import { ticketFor } from '../ticket.ts';
 import { errorType, nativeFamily } from './errors.ts';
 
 export type SpeechParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
 
 const speechModel = { queued: true, modelSelection: 'any-name' } as const;
-const row = endpointRow(write('audio'), { method: 'POST', match: 'ending', family: nativeFamily, ...speechModel });
-
-/** Formats that are not known are WAV in this dialect. */
-const readFormat: f.Read<SpeechFormat> = f.described(
-  { enum: speechFormats },
-  (value) => speechFormats.find((format) => format === value) ?? 'wav',
-);
+const row = endpointRow(write('audio'), { method: 'POST', family: nativeFamily, ...speechModel });
 
 const nativeSpeechFields = {
   ...spokenFields,
-  response_format: f.honoured(f.orElse(readFormat, 'wav'), 'wav, mp3, opus, flac and pcm; wav for all others.'),
+  response_format: f.honoured(f.knownOr('wav', speechFormats), 'wav, mp3, opus, flac and pcm; wav for all others.'),
   use_mp3: f.honoured(f.orElse(f.looseFlag, false)),
   speed: f.honoured(f.orElse(f.looseNumber, 1), 'Moved into 0.25 to 4.'),
   model: f.ignored(),
@@ -42,23 +36,18 @@ const nativeSpeechFields = {
 };
 
 /** Sent whole: clients of this dialect decode it as one file. */
-async function speak(call: Call, parts: Pick<SpeechParts, 'taskServices'>): Promise<Reply> {
+async function answerSpeech(call: Call, parts: Pick<SpeechParts, 'taskServices'>): Promise<Reply> {
   const body = await bodyOf(call);
   const { use_mp3, response_format, speed: sent, ...fields } = f.readFields(nativeSpeechFields, body);
-  const service = speechOf(parts);
-  const { spoken, notes } = await spokenText(fields, service);
   const format = use_mp3 ? 'mp3' : response_format;
   const speed = f.clamp(sent, paces.least, paces.most);
-  const request: SpeechRequest = { ...spoken, speed, format, streamed: false };
-  call.watch?.decoded?.(request);
-  const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey)));
-  const headers = ignoredHeader(nativeSpeechFields, body);
-  return wholeSound({ ...begun, notes: [...notes, ...begun.notes] }, { format, name: 'output', headers });
+  const begun = await speak(call, fields, parts, { speed, format, streamed: false });
+  return wholeSound(begun, { format, name: 'output', headers: ignoredHeader(nativeSpeechFields, body) });
 }
 
 const transcribeFields = { ...recordingFields, ...languageFields };
 
-export const nativeSpeechEndpoint = row('/api/extra/tts', 'A text as speech: wav by default.', speak, {
+export const nativeSpeechEndpoint = row('/api/extra/tts', 'A text as speech: wav by default.', answerSpeech, {
   fields: nativeSpeechFields,
 });
 export const transcribeEndpoint = row('/api/extra/transcribe', 'Speech to text.', transcribe, {

@@ -7,7 +7,7 @@ import { read, write } from '../access.ts';
 import type { DialectParts } from '../dialect.ts';
 import { endpointRow, jsonText, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { described, honoured, isAbsent, looseFlag, optionalText, orElse, readText, textOrNumber } from '../fields.ts';
-import { nativeFamily, readInput } from './errors.ts';
+import { failed, nativeFamily, readInput } from './errors.ts';
 
 export interface StoryParts {
   /** With `--savedatafile` only. */
@@ -30,13 +30,7 @@ const saveFields = {
   data: honoured(optionalText, 'The story; an empty text erases the slot.'),
 };
 
-const row = endpointRow(write('text'), {
-  method: 'POST',
-  match: 'ending',
-  queued: false,
-  recorded: false,
-  family: nativeFamily,
-});
+const row = endpointRow(write('text'), { method: 'POST', recorded: false, family: nativeFamily });
 
 /** Stories that clients save on the server. Without `--savedatafile` the replies have the same shape. */
 export function saveSlotEndpoints({ slots, warn }: StoryParts): PlainEndpoint[] {
@@ -92,10 +86,6 @@ function notStored(error: unknown, verb: string, warn: Warn): Reply {
   const sentence = `The story could not be ${verb}: ${error instanceof Error ? error.message : String(error)}.`;
   warn(sentence);
   return failed(sentence, 500);
-}
-
-function failed(error: string, status = 400): Reply {
-  return json({ success: false, error }, status);
 }
 
 /** A number, also as text; NaN, which matches no slot, for anything else. */

@@ -13,13 +13,7 @@ export interface StreamParts {
 
 const path = '/api/extra/stream/';
 /** Checked by owner instead of scope: the client that started a stream may resume it. */
-const row = endpointRow(read(), {
-  method: 'GET',
-  match: 'prefix',
-  below: { '{id}': undefined },
-  queued: false,
-  family: nativeFamily,
-});
+const row = endpointRow(read(), { method: 'GET', match: 'prefix', below: { '{id}': undefined }, family: nativeFamily });
 
 /** Take up or stop a stream that was requested with `x-parley-resumable`. */
 export function streamEndpoints({ streams }: StreamParts): readonly PlainEndpoint[] {

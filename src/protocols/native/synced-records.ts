@@ -11,7 +11,7 @@ import {
 import { read, write } from '../access.ts';
 import { bodyOf, endpointRow, jsonText, type PlainEndpoint } from '../endpoint.ts';
 import { honoured, optionalText, orElse, readCount, readFields, readText } from '../fields.ts';
-import { nativeFamily } from './errors.ts';
+import { failed, nativeFamily } from './errors.ts';
 
 export interface SyncParts {
   /** With `--savedatafile` only. */
@@ -27,13 +27,7 @@ const saveFields = {
   data: honoured(optionalText, 'Left out: the record is deleted.'),
 };
 
-const row = endpointRow(read('chat'), {
-  method: 'POST',
-  match: 'ending',
-  queued: false,
-  recorded: false,
-  family: nativeFamily,
-});
+const row = endpointRow(read('chat'), { method: 'POST', recorded: false, family: nativeFamily });
 
 /** Chats, stories and characters of Parley's own pages, so that all browsers of a person show the same. */
 export function syncEndpoints({ records, warn }: SyncParts): PlainEndpoint[] {
@@ -100,8 +94,4 @@ async function stored(records: SyncedRecords, name: RecordName, base: number, da
     if (error instanceof TooManyRecords) return failed('The server keeps no more than 20,000 records.', 507);
     throw error;
   }
-}
-
-function failed(error: string, status = 400): Reply {
-  return json({ success: false, error }, status);
 }

@@ -30,7 +30,7 @@ const grammarFields = {
   schema: f.withSchema(f.objectSchema, f.aside('honoured', 'Or the schema is the body itself.')),
 };
 
-const row = endpointRow(read(), { method: 'POST', match: 'ending', queued: false, family: nativeFamily });
+const row = endpointRow(read(), { method: 'POST', family: nativeFamily });
 
 export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
   row('/api/extra/tokencount', 'The tokens of a text, and how many they are.', countTokens, {

@@ -15,12 +15,7 @@ export const ollamaFamily: Family = {
 };
 
 /** An endpoint that generates. */
-export const ollamaRow = endpointRow(write('text'), {
-  method: 'POST',
-  match: 'ending',
-  queued: true,
-  family: ollamaFamily,
-});
+export const ollamaRow = endpointRow(write('text'), { method: 'POST', queued: true, family: ollamaFamily });
 
 export function jsonReply(body: object, headers: Headers = {}, status = 200): Reply {
   return json(body, status, { 'content-type': 'application/json; charset=utf-8', ...headers });

@@ -4,6 +4,7 @@ import type { ChatRequest } from '../../chat/request.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
+import { atEnd } from '../../core/steps.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { awaitFirstEvent, keepAliveMs } from '../../http/keep-alive.ts';
@@ -135,7 +136,7 @@ async function reply(
     const started = withStartShortfall({ ...ndjsonHeaders, ...headers }, begun);
     // A space before the next line: clients of this dialect parse every line as JSON, also an empty one.
     const keepAlive = { milliseconds: keepAliveMs, filler: ' ', atOnce: begun.first === undefined };
-    return { status: 200, headers: started, stream: ending(lines, over), keepAlive };
+    return { status: 200, headers: started, stream: atEnd(lines, over), keepAlive };
   }
   try {
     const { body, shortfall } = await encodeWhole(events, shape, facts);
@@ -143,25 +144,6 @@ async function reply(
   } finally {
     over();
   }
-}
-
-/** The stream as it is, with a callback at its end, however it ends. A hot path: the steps are passed through. */
-function ending(stream: AsyncGenerator<string>, over: () => void): AsyncIterable<string> {
-  let ended = false;
-  const end = (): void => {
-    if (!ended) over();
-    ended = true;
-  };
-  const next = async (): Promise<IteratorResult<string>> => {
-    const step = await stream.next();
-    if (step.done) end();
-    return step;
-  };
-  const close = async (): Promise<IteratorResult<string>> => {
-    end();
-    return stream.return(undefined);
-  };
-  return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
 }
 
 /** A request without a prompt only loads the model, or unloads it. Never a stream. */

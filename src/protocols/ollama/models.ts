@@ -38,7 +38,7 @@ export interface ModelParts
 type ReadFile = (path: string) => Promise<ModelFile | undefined>;
 
 export function modelEndpoints({ modelFile, now }: ModelFileParts): ModelEndpoint<ModelParts>[] {
-  const row = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family: ollamaFamily });
+  const row = endpointRow(information, { method: 'GET', family: ollamaFamily });
   const cached = cachedFiles((path) => modelFile(path, { longArrays: false }), now);
   const whole: ReadFile = (path) => modelFile(path, { longArrays: true }).catch(() => undefined);
   return [

@@ -38,7 +38,7 @@ export function ollamaEndpoints(files: OllamaServices, server: DialectServices) 
 
 type ManagementParts = Pick<DialectParts, 'text' | 'modelName' | 'models' | 'alias'>;
 
-const row = endpointRow(write('admin'), { method: 'POST', match: 'ending', queued: false, family: ollamaFamily });
+const row = endpointRow(write('admin'), { method: 'POST', family: ollamaFamily });
 const noAccount = (): Reply => refusal(401, 'unauthorized');
 
 const missing = 'Not there: always answers 400.';

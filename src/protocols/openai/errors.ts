@@ -12,12 +12,7 @@ export const openaiFamily: Family = {
 };
 
 /** An endpoint that generates. */
-export const openaiRow = endpointRow(write('text'), {
-  method: 'POST',
-  match: 'ending',
-  queued: true,
-  family: openaiFamily,
-});
+export const openaiRow = endpointRow(write('text'), { method: 'POST', queued: true, family: openaiFamily });
 
 /** An endpoint below `/v1/audio`, and below `/audio` with any prefix. */
 export function audioRows<Context>(

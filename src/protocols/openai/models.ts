@@ -21,7 +21,7 @@ const statuses: Record<TextState['type'] | ListedModel['state'], string> = {
   failed: 'unloaded',
 };
 
-const row = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family: openaiFamily });
+const row = endpointRow(information, { method: 'GET', family: openaiFamily });
 
 export const modelsEndpoints: readonly ModelEndpoint<ModelsParts>[] = [
   row('/v1/models', 'The models: those for text, then that of --embeddingsmodel.', answerList),

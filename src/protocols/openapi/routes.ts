@@ -17,7 +17,7 @@ export function openapiReplies(build: (emulations: boolean) => Promise<object>):
 }
 
 export function openapiEndpoint(reply: OpenapiReply, family: Family): PlainEndpoint {
-  const get = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family });
+  const get = endpointRow(information, { method: 'GET', family });
   const summary =
     'The description of this server as OpenAPI 3.1. With ?all=1 also the Ollama, ComfyUI, XTTS and VITS endpoints.';
   return get('/api/openapi.json', summary, (call) => reply('..', call));

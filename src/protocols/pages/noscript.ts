@@ -26,7 +26,7 @@ const family: Family = {
   },
 };
 
-const row = endpointRow(information, { method: 'GET', match: 'exact', queued: false, recorded: false, family });
+const row = endpointRow(information, { method: 'GET', match: 'exact', recorded: false, family });
 
 /** A form and its answer, for browsers that run no scripts. */
 const endpoints: readonly ModelEndpoint<NoscriptParts>[] = [

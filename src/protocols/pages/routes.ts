@@ -73,7 +73,7 @@ function notFound({ method, path }: Call): Reply {
   return pagesFamily.errorReply(new AppError('not-found', { method, path }));
 }
 
-const page = endpointRow(information, { method: 'GET', match: 'exact', queued: false, family: pagesFamily });
+const page = endpointRow(information, { method: 'GET', match: 'exact', family: pagesFamily });
 /** Also below a prefix of a proxy. */
 const below = { match: 'ending' } as const;
 

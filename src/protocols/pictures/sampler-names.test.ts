@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chosenSampler, plainSampler, samplerAliases, samplerDisplay } from './sampler-names.ts';
+import { chosenSampler, comfySampler, samplerAliases, samplerDisplay } from './sampler-names.ts';
 
 const engine = {
   samplers: ['euler', 'euler_a', 'dpm++2m', 'ddim_trailing'],
@@ -38,10 +38,28 @@ describe('chosenSampler', () => {
     expect(chosen('Restart', 'beta')).toEqual({ sampler: 'Restart', scheduler: 'beta' });
   });
 
-  test('plainSampler: has one name for all spellings', () => {
-    expect(['Euler a', 'DPM++ 2M', 'Midpoint'].map(plainSampler)).toEqual(['euler_a', 'dpm++2m', 'midpoint']);
+  test('has one name for all spellings', () => {
     const spoken = { samplers: ['Euler', 'Euler a'], schedulers: ['Simple'] };
     expect(chosenSampler('euler_ancestral', 'simple', spoken)).toEqual({ sampler: 'Euler a', scheduler: 'Simple' });
+  });
+
+  test.each([
+    ['euler', 'euler'],
+    ['Euler a', 'euler_ancestral'],
+    ['heun', 'heun'],
+    ['dpm2', 'dpm_2'],
+    ['dpm++2s_a', 'dpmpp_2s_ancestral'],
+    ['DPM++ 2M', 'dpmpp_2m'],
+    ['dpm++2mv2', 'dpm++2mv2'],
+    ['lcm', 'lcm'],
+    ['ddim_trailing', 'ddim'],
+    ['res_multistep', 'res_multistep'],
+    ['res_2s', 'res_2s'],
+    ['euler_a_cfg_pp', 'euler_ancestral_cfg_pp'],
+    ['euler_ge', 'gradient_estimation'],
+    ['Midpoint', 'midpoint'],
+  ])('comfySampler: %s is %s in ComfyUI', (name, expected) => {
+    expect(comfySampler(name)).toBe(expected);
   });
 
   test('is empty if the engine has no samplers', () => {

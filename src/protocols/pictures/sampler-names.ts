@@ -1,6 +1,6 @@
 import type { ImageFacts, ImageRequest } from '../../core/image.ts';
 
-/** Names of the same sampler in different programs; the first is that of the engines. */
+/** Names of the same sampler in different programs; the first is that of the engines, the last that of ComfyUI unless it begins with `k_`. */
 const samplers: readonly (readonly [name: string, display: string, ...others: string[]])[] = [
   ['euler', 'Euler', 'k_euler'],
   ['euler_a', 'Euler a', 'k_euler_a', 'euler_ancestral'],
@@ -61,9 +61,11 @@ export function samplerDisplay(name: string): string {
   return displayNames.get(samplerNames.get(plain(name)) ?? name) ?? name;
 }
 
-/** The usual name in engines. */
-export function plainSampler(name: string): string {
-  return samplerNames.get(plain(name)) ?? name.toLowerCase();
+/** Its name in ComfyUI. */
+export function comfySampler(name: string): string {
+  const usual = samplerNames.get(plain(name)) ?? name.toLowerCase();
+  const [, , ...others] = samplers.find(([known]) => known === usual) ?? ['', ''];
+  return others.findLast((other) => !other.startsWith('k_')) ?? usual;
 }
 
 export function samplerAliases(name: string): readonly string[] {

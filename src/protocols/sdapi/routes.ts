@@ -32,12 +32,7 @@ type Own = ModelEndpoint<SdapiContext>;
 
 /** Only drawing, enlarging and captions wait in the queue: a request to stop a drawing must not wait for its end. */
 export function sdapiEndpoints({ last, ...server }: SdapiServices) {
-  const row = endpointRow(legacyOpen(write('images')), {
-    method: 'POST',
-    match: 'ending',
-    queued: false,
-    family: sdapiFamily,
-  });
+  const row = endpointRow(legacyOpen(write('images')), { method: 'POST', family: sdapiFamily });
   const get = (
     rule: AccessRule,
     path: string,

@@ -5,7 +5,7 @@ import type { Settings } from '../../config/flags.ts';
 import { AppError } from '../../core/errors.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
 import { Libraries } from '../../core/owner.ts';
-import type { SpeechFormat, SpeechRequest, Voice } from '../../core/speech.ts';
+import type { SpeechFormat, Voice } from '../../core/speech.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
@@ -14,17 +14,8 @@ import { information, keyInQuery, legacyOpen, write } from '../access.ts';
 import { type DialectParts, ignoredHeader } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
-import { allSound, startedSpeech, streamedSound, wholeSound } from '../spoken-reply.ts';
-import {
-  paces,
-  readVoiceName,
-  type SpokenFields,
-  speechOf,
-  spokenFields,
-  spokenNotes,
-  spokenText,
-} from '../spoken-text.ts';
-import { ticketFor } from '../ticket.ts';
+import { allSound, speak, streamedSound, wholeSound } from '../spoken-reply.ts';
+import { paces, readVoiceName, speechOf, spokenFields, spokenNotes } from '../spoken-text.ts';
 
 /** Per-model part of the context. */
 interface XttsContext extends Pick<DialectParts, 'taskServices'> {
@@ -61,24 +52,25 @@ export const vitsFamily: Family = {
  */
 export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string }): ModelEndpoint<XttsContext>[] {
   const settings = new Libraries(() => ({ current: defaultSettings }));
-  const speedFor = (call: Call): number => settings.of(call).current.speed;
+  const wholeWav = (call: Call) =>
+    ({ speed: settings.of(call).current.speed, format: 'wav', streamed: false }) as const;
 
   async function toAudio(call: Call, parts: XttsContext): Promise<Reply> {
     const body = await bodyOf(call);
-    const begun = await speak(call, f.readFields(toAudioFields, body), parts, { speed: speedFor(call) });
+    const begun = await speak(call, f.readFields(toAudioFields, body), parts, wholeWav(call));
     return wholeSound(begun, { format: 'wav', name: 'output', headers: ignoredHeader(toAudioFields, body) });
   }
 
   async function asStream(call: Call, parts: XttsContext): Promise<Reply> {
     const fields = f.readFields(streamFields, Object.fromEntries(call.query));
-    const begun = await speak(call, fields, parts, { speed: speedFor(call), streamed: true });
+    const begun = await speak(call, fields, parts, { ...wholeWav(call), streamed: true });
     return streamedSound(begun, { format: 'wav', name: 'output', headers: { 'content-type': 'audio/x-wav' } });
   }
 
   async function toFile(call: Call, parts: XttsContext): Promise<Reply> {
     const body = await bodyOf(call);
     const name = outputName(f.orElse(f.readText, '')(body.file_name_or_path, 'file_name_or_path'));
-    const { events } = await speak(call, f.readFields(toAudioFields, body), parts, { speed: speedFor(call) });
+    const { events } = await speak(call, f.readFields(toAudioFields, body), parts, wholeWav(call));
     await saveSound(outputFolder, name, await allSound(events));
     return json({ message: 'The audio was successfully made and stored.', output_path: name });
   }
@@ -143,13 +135,8 @@ const vits = { family: vitsFamily } as const;
 const spoken = { ...vits, ...speech };
 const vitsSummary = 'A text as speech, by the number of a voice.';
 
-const get = endpointRow(information, { method: 'GET', match: 'ending', queued: false, family: xttsFamily });
-const post = endpointRow(legacyOpen(write('audio')), {
-  method: 'POST',
-  match: 'ending',
-  queued: false,
-  family: xttsFamily,
-});
+const get = endpointRow(information, { method: 'GET', family: xttsFamily });
+const post = endpointRow(legacyOpen(write('audio')), { method: 'POST', family: xttsFamily });
 
 /** The languages of the original. */
 const languages: Readonly<Record<string, string>> = {
@@ -171,15 +158,6 @@ const languages: Readonly<Record<string, string>> = {
   Hungarian: 'hu',
   Hindi: 'hi',
 };
-
-async function speak(call: Call, fields: SpokenFields, parts: XttsContext, shape: Partial<SpeechRequest>) {
-  const service = speechOf(parts);
-  const { spoken, notes } = await spokenText(fields, service);
-  const request: SpeechRequest = { ...spoken, speed: 1, format: 'wav', streamed: false, ...shape };
-  call.watch?.decoded?.(request);
-  const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey ?? '')));
-  return { ...begun, notes: [...notes, ...begun.notes] };
-}
 
 async function voicesOf({ taskServices }: XttsContext): Promise<readonly Voice[]> {
   return (await taskServices?.speech?.voices()) ?? [];
@@ -228,7 +206,7 @@ async function vitsSpeech(call: Call, sent: JsonObject, parts: XttsContext): Pro
   // Numbers of voices count from 0 here, and from 1 in the list of voices.
   const voice = /^\d+$/.test(id) ? String(Number(id) + 1) : id;
   const speed = length > 0 ? f.clamp(1 / length, paces.least, paces.most) : 1;
-  const begun = await speak(call, { text, voice, language }, parts, { speed, format });
+  const begun = await speak(call, { text, voice, language }, parts, { speed, format, streamed: false });
   return wholeSound(begun, { format, name: 'output', headers: ignoredHeader(vitsFields, sent) });
 }
 

@@ -1,15 +1,14 @@
 import { asAppError } from '../../../core/errors.ts';
 import { hiddenModelName } from '../../../core/model-names.ts';
-import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../../core/speech.ts';
+import { type SpeechFormat, speechFormats } from '../../../core/speech.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
 import { commentFrame, dataFrame } from '../../../http/sse.ts';
 import { information } from '../../access.ts';
 import { type DialectParts, eventStream, ignoredHeader } from '../../dialect.ts';
 import { bodyOf, type ModelEndpoint } from '../../endpoint.ts';
 import * as f from '../../fields.ts';
-import { noteHeaders, type SoundEvent, startedSpeech, streamedSound } from '../../spoken-reply.ts';
-import { paces, speechOf, spokenFields, spokenText, wordCount } from '../../spoken-text.ts';
-import { ticketFor } from '../../ticket.ts';
+import { noteHeaders, type SoundEvent, speak, streamedSound } from '../../spoken-reply.ts';
+import { paces, spokenFields, wordCount } from '../../spoken-text.ts';
 import { audioRows, audioTask, errorObject, unsupportedField } from '../errors.ts';
 
 const readFormat: f.Read<SpeechFormat> = f.described({ enum: speechFormats }, (value, path) => {
@@ -71,16 +70,11 @@ function modelList({ authorized }: Call, { taskServices = {} }: SpeechParts): Re
 async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
   const body = await bodyOf(call);
   const { response_format: format, stream_format, speed, ...fields } = f.readFields(speechFields, body);
-  const service = speechOf(parts);
-  const { spoken, notes } = await spokenText(fields, service);
-  const request: SpeechRequest = { ...spoken, speed, format, streamed: true };
-  call.watch?.decoded?.(request);
-  const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey)));
-  const all = { ...begun, notes: [...notes, ...begun.notes] };
+  const begun = await speak(call, fields, parts, { speed, format, streamed: true });
   const headers = ignoredHeader(speechFields, body);
-  if (stream_format === 'audio') return streamedSound(all, { format, name: 'speech', headers });
-  const stream = frames(begun.events, wordCount(request.text));
-  return eventStream(stream, { ...noteHeaders(all.notes), ...headers }, commentFrame('speaking'));
+  if (stream_format === 'audio') return streamedSound(begun, { format, name: 'speech', headers });
+  const stream = frames(begun.events, wordCount(begun.text));
+  return eventStream(stream, { ...noteHeaders(begun.notes), ...headers }, commentFrame('speaking'));
 }
 
 /** Speech has no tokens: the usage counts words of input and tenths of seconds of output. */
