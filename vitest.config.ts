@@ -106,6 +106,8 @@ export default defineConfig({
           exclude: [...serverless, ...hangs, ...alone, 'test/release/**', 'test/agents/**'],
           globalSetup: 'test/live-setup.ts',
           sequence: { groupOrder: 2 },
+          // As above: their servers are processes of their own, and each file has a home folder of its own.
+          isolate: false,
           // Their servers compute with one thread each, and some of them wait for a clock: one more than two cores keep busy.
           maxWorkers: 3,
           ...common,

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ownFolder } from '../src/core/data-folder.ts';
@@ -19,13 +19,13 @@ for (const name of Object.keys(process.env)) {
  */
 if (process.env.NODE_EXTRA_CA_CERTS) process.env.PARLEY_TEST_CERTIFICATES = process.env.NODE_EXTRA_CA_CERTS;
 delete process.env.NODE_EXTRA_CA_CERTS;
-/** An empty one for each process of tests. */
-const home = join(tmpdir(), `parley-test-home-${process.pid}`);
-if (!existsSync(home)) {
-  mkdirSync(home);
-  process.once('exit', () => rmSync(home, { recursive: true, force: true }));
+/** Files share a process; each has an empty home folder of its own. */
+const homes = join(tmpdir(), `parley-test-homes-${process.pid}`);
+if (!existsSync(homes)) {
+  mkdirSync(homes);
+  process.once('exit', () => rmSync(homes, { recursive: true, force: true }));
 }
-process.env.PARLEY_HOME = home;
+process.env.PARLEY_HOME = mkdtempSync(join(homes, 'home-'));
 // Nobody answers there: tests that need a hub bring their own.
 process.env.HF_ENDPOINT = 'http://127.0.0.1:9';
 process.env.PARLEY_OLLAMA_REGISTRY = 'http://127.0.0.1:9';

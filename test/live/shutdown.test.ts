@@ -1,14 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { fakeEngineCommand } from '../load/servers.ts';
 import { nativeClient } from './client.ts';
 import { type LiveServer, liveServers } from './server.ts';
 
 const start = liveServers();
 // Under npm a second signal within a second counts as the echo of the first.
-delete process.env.npm_execpath;
+vi.stubEnv('npm_execpath', undefined);
+afterAll(() => vi.unstubAllEnvs());
 const folder = mkdtempSync(join(tmpdir(), 'parley-test-shutdown-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
