@@ -23,7 +23,7 @@ export function summaryOf(record: RequestRecord) {
     model: answersText(record) ? record.model : null,
     status: statusOf(record),
     outcome: outcomeOf(record),
-    streamed: isStreamed(record),
+    streamed: /event-stream|ndjson/.test(record.replyHeaders['content-type'] ?? ''),
     duration_ms: rounded(times.ended),
     queue_ms: rounded(record.waitedMs),
     first_token_ms: rounded(times.firstToken),
@@ -79,10 +79,6 @@ function rounded(time: number | undefined): number | null {
 
 function answersText({ neutral, generations, model }: RequestRecord): boolean {
   return model !== '' && (neutral !== undefined || generations.length > 0);
-}
-
-function isStreamed({ replyHeaders }: RequestRecord): boolean {
-  return /event-stream|ndjson/.test(replyHeaders['content-type'] ?? '');
 }
 
 /** The error of a request whose client has disconnected is sent to no one. */

@@ -36,12 +36,12 @@ export type ChooseVariant = (
   parts: HubParts,
 ) => Promise<Variant<HubFile> | undefined>;
 
-interface PullModelOptions {
+export interface PullModelOptions {
   readonly folder: string;
   readonly expected?: Expected | undefined;
   /** Without it the usual quantization is chosen. */
   readonly choose?: ChooseVariant | undefined;
-  /** Folders of this and other programs. What they have is not downloaded again. */
+  /** Folders of this and other programs, whose models are used where they are. */
   readonly places?: readonly Place[] | undefined;
 }
 

@@ -17,19 +17,13 @@ import type { Hub } from './hub/access.ts';
 import type { HubParts } from './hub/request.ts';
 import { pullOllama } from './ollama/pull-ollama.ts';
 import type { RegistryParts } from './ollama/registry.ts';
-import type { Place } from './places.ts';
-import { type ChooseVariant, mustBeModel, type PulledModel, pullModel } from './pull-model.ts';
+import { mustBeModel, type PulledModel, type PullModelOptions, pullModel } from './pull-model.ts';
 import { fetchChecked } from './redirects.ts';
 import type { Source } from './source.ts';
 import { readArchive } from './tar.ts';
 
-interface PullOptions {
-  readonly folder: string;
-  readonly expected?: Expected | undefined;
+interface PullOptions extends PullModelOptions {
   readonly hub: Hub;
-  readonly choose?: ChooseVariant | undefined;
-  /** Folders of this and other programs, whose models are used where they are. */
-  readonly places?: readonly Place[] | undefined;
 }
 
 export interface PullParts extends DownloadParts, Pick<HubParts, 'allowsAddress'>, Pick<RegistryParts, 'insecure'> {
@@ -39,14 +33,14 @@ export interface PullParts extends DownloadParts, Pick<HubParts, 'allowsAddress'
 
 /** Downloads a model. A file that is not a valid model is deleted. */
 export async function pull(source: Source, options: PullOptions, parts: PullParts): Promise<PulledModel> {
-  const { folder, expected, hub, choose, places } = options;
+  const { folder, expected, hub } = options;
   await mkdir(folder, { recursive: true });
   switch (source.type) {
     case 'address':
       mustBePlain(source.url);
       return { path: await pullFile(source.url, source.fileName, options, parts), projector: undefined };
     case 'model':
-      return pullModel(source, { folder, expected, choose, places }, { ...parts, hub });
+      return pullModel(source, options, { ...parts, hub });
     case 'ollama':
       return pullOllama(source.name, { folder, expected }, { ...parts, hub });
     case 'package':

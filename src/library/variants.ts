@@ -43,10 +43,6 @@ export function isCompanion(path: string): boolean {
   return companionName.test(stemOf(path));
 }
 
-function isProjector(path: string): boolean {
-  return projectorName.test(stemOf(path));
-}
-
 function stemOf(path: string): string {
   return nameOf(path).replace(/\.gguf$/i, '');
 }
@@ -139,7 +135,7 @@ export function projectorFor<File extends RepositoryFile>(
 ): File | undefined {
   const folder = folderOf(first?.path ?? '');
   const near = files.filter(
-    ({ path }) => /\.gguf$/i.test(path) && isProjector(path) && isAbove(folderOf(path), folder),
+    ({ path }) => /\.gguf$/i.test(path) && projectorName.test(stemOf(path)) && folder.startsWith(folderOf(path)),
   );
   const rank = ({ path }: File) => (projectorTypes.indexOf(quantizationInName(path) ?? '') + 5) % 5;
   return near.sort((a, b) => folderOf(b.path).length - folderOf(a.path).length || rank(a) - rank(b))[0];
@@ -147,8 +143,4 @@ export function projectorFor<File extends RepositoryFile>(
 
 function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/') + 1);
-}
-
-function isAbove(folder: string, other: string): boolean {
-  return other.startsWith(folder);
 }

@@ -61,10 +61,8 @@ export async function spokenText(fields: SpokenFields, service: SpeechService) {
     throw f.wrong(field, `at most ${service.maxWords} words long (--ttsmaxlen), and this is ${words}`);
   }
   const voiceField = fields.voice === undefined && fields.speaker_wav !== undefined ? 'speaker_wav' : 'voice';
-  const { voice, notes } = chosenVoice(fields[voiceField] ?? '', service.exactVoices ?? false, {
-    voices: await service.voices(),
-    field: voiceField,
-  });
+  const [wanted, voices] = [fields[voiceField] ?? '', await service.voices()];
+  const { voice, notes } = service.exactVoices ? exactVoice(wanted, voices, voiceField) : chooseVoice(wanted, voices);
   const language = fields.language || fields.lang_code || '';
   return { spoken: { text, instruction, voice, language, seed: fields.seed ?? -1 }, notes };
 }
@@ -84,14 +82,6 @@ const knownVoices = {
 interface VoiceChoice {
   readonly voice: string;
   readonly notes: readonly string[];
-}
-
-function chosenVoice(
-  sent: string,
-  exact: boolean,
-  { voices, field }: { readonly voices: readonly Voice[]; readonly field: string },
-): VoiceChoice {
-  return exact ? exactVoice(sent, voices, field) : chooseVoice(sent, voices);
 }
 
 /** A voice of the list or a mixture of some, such as `a(2)+b`; names of other products as below. Refuses any other name. */

@@ -1,11 +1,13 @@
+import type { Tool } from '../chat/messages.ts';
 import { callableTools } from '../chat/reply-grammar.ts';
 import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
 import { loosenedText, loosenedTools } from '../chat/tools/call-grammar.ts';
 import { inSlices } from '../core/slices.ts';
+import type { JsonObject } from '../http/body.ts';
 import type { Headers } from '../http/call.ts';
 import { listHeader, withIgnored } from './dialect.ts';
-import { wrong } from './fields.ts';
+import * as f from './fields.ts';
 import type { Notices } from './read-body.ts';
 
 /** Limits of the grammar. */
@@ -14,20 +16,33 @@ const longestName = 256;
 
 /** Refuses too many tools, too long names, and a name that two tools have. */
 export function checkToolNames(names: readonly string[], field: string): void {
-  if (names.length > maxTools) throw wrong(field, `a list of at most ${maxTools} tools`);
+  if (names.length > maxTools) throw f.wrong(field, `a list of at most ${maxTools} tools`);
   const long = names.find((name) => name.length > longestName);
   if (long !== undefined) {
-    throw wrong(field, `a list of tools with names of at most ${longestName} characters, unlike ${long.slice(0, 40)}…`);
+    throw f.wrong(
+      field,
+      `a list of tools with names of at most ${longestName} characters, unlike ${long.slice(0, 40)}…`,
+    );
   }
   const twin = names.find((name, index) => names.indexOf(name) !== index);
   if (twin === undefined) return;
-  throw wrong(field, `a list of tools with names of their own, but ${JSON.stringify(twin)} is there twice`);
+  throw f.wrong(field, `a list of tools with names of their own, but ${JSON.stringify(twin)} is there twice`);
 }
 
 /** The parameters of a tool without any. */
 export const noParameters = { type: 'object', properties: {} } as const;
 /** The parameters of a tool that takes free text, as its only argument. */
 export const freeText = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } as const;
+
+/** A function with a name, as OpenAI declares it. */
+export function readFunction(sent: JsonObject, path: string): Tool {
+  const description = f.readAt(sent, 'description', path, f.optionalText);
+  return {
+    name: f.readAt(sent, 'name', path, f.readName),
+    ...(description ? { description } : {}),
+    parameters: f.readAt(sent, 'parameters', path, f.optionalObject) ?? noParameters,
+  };
+}
 
 /** What has no effect: ignored fields, switches of thinking, and parts of tool schemas that no grammar can enforce. */
 export async function chatHeaders(

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { AllowsUrl } from '../core/web-search.ts';
+import type { AllowsUrl, FoundPage } from '../core/web-search.ts';
 import { parseJson } from '../http/body.ts';
 import { attributeOf, type HtmlPiece, htmlPieces } from './html.ts';
 import { collapsed } from './page-text.ts';
@@ -84,11 +84,7 @@ class Reading {
 }
 
 /** One search result. */
-export interface Hit {
-  readonly title: string;
-  readonly url: string;
-  readonly description: string;
-}
+export type Hit = Omit<FoundPage, 'content'>;
 
 const mostHits = 3;
 

@@ -106,7 +106,8 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
       return { problem: `The address ${address} holds no text (${contentType}).`, cause: 'no-text' };
     }
     const whole = pageString(bytes, contentType);
-    if (!isHtml(contentType)) return { url: target, title: '', text: whole };
+    const isHtml = /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType);
+    if (!isHtml) return { url: target, title: '', text: whole };
     return { url: target, title: pageTitle(whole), text: await inSlices(pageText(whole), { signal }) };
   }
 
@@ -158,10 +159,6 @@ async function readHits(page: Fetched & { type: 'fetched' }, address: URL, signa
 
 function isReadable(contentType: string): boolean {
   return /^\s*text\/|[/+](?:xml|json)\b/i.test(contentType);
-}
-
-function isHtml(contentType: string): boolean {
-  return /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType);
 }
 
 function isText(contentType = 'text/html'): boolean {

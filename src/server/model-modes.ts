@@ -28,11 +28,6 @@ interface ModelModeParts {
 /** `--prompt`: one reply; `--cli`: a chat in the terminal; `--benchmark`; or the server. */
 type Mode = 'prompt' | 'chat' | 'benchmark' | 'serve';
 
-/** Other modes than the server print results. */
-function writesJson(settings: Settings): boolean {
-  return settings.logformat === 'json' && modeOf(settings) === 'serve';
-}
-
 function modeOf({ prompt, cli, benchmark }: Settings): Mode {
   if (prompt !== '') return 'prompt';
   if (cli) return 'chat';
@@ -47,13 +42,15 @@ export async function runModel(
   const mode = modeOf(wanted);
   // With --prompt, standard output is the reply and nothing else.
   const scripted = mode === 'prompt';
-  const terminal = writesJson(wanted)
-    ? new JsonTerminal(process.stdout, () => new Date())
-    : new Terminal(streamOutput(scripted ? process.stderr : process.stdout, { moving: !scripted }));
+  const served = mode === 'serve';
+  // Other modes than the server print results.
+  const terminal =
+    served && wanted.logformat === 'json'
+      ? new JsonTerminal(process.stdout, () => new Date())
+      : new Terminal(streamOutput(scripted ? process.stderr : process.stdout, { moving: !scripted }));
   for (const line of scripted ? notes : [welcome(product.version), ...notes]) terminal.line(line);
   if (wanted.highpriority) raisePriority(terminal);
   const settings = await withModel(wanted, given, terminal, stops);
-  const served = mode === 'serve';
   const quiet = settings.quiet || settings.debugmode === -1 || scripted || mode === 'chat';
   const observed = served || mode === 'benchmark';
   const runtime = await createRuntime({ settings, given, terminal, product, served, quiet, observed });

@@ -159,14 +159,12 @@ export function comfySockets(prompts: ComfyQueue): SocketEndpoint[] {
   }));
 }
 
-const noNames = (): readonly string[] => [];
-
 const modelFolders = new Map<string, (facts: ImageFacts) => readonly string[]>([
   ['checkpoints', ({ name }) => [name]],
   ['loras', ({ loras = [] }) => loras.map(({ file }) => file)],
   ['vae', ({ vae }) => (vae === undefined ? [] : [vae])],
   ...['diffusion_models', 'text_encoders', 'clip_vision', 'controlnet', 'embeddings', 'hypernetworks'].map(
-    (folder) => [folder, noNames] as const,
+    (folder) => [folder, () => []] as const,
   ),
   ['upscale_models', (facts) => networksOf(facts).map(({ name }) => name)],
 ]);

@@ -56,15 +56,12 @@ const endTokenFields: Readonly<Record<EndTokens, WireBody>> = {
 
 /** `reasoning_effort` and `thinking_budget_tokens`, which many dialects have under these names. */
 export function encodeReasoning(budget: ReasoningBudget | undefined, effort?: string): WireBody {
-  const level = effort ?? (budget?.type === 'share' ? levelOf(budget.share) : undefined);
+  const share = budget?.type === 'share' ? budget.share : undefined;
+  const level = effort ?? [...effortShares].find(([, value]) => value === share)?.[0];
   return {
     ...(level !== undefined && { reasoning_effort: level }),
     ...(budget?.type === 'tokens' && { thinking_budget_tokens: budget.tokens }),
   };
-}
-
-function levelOf(share: number): string | undefined {
-  return [...effortShares].find(([, value]) => value === share)?.[0];
 }
 
 /** The fields under other names; a name that is not in the list stays. */

@@ -22,7 +22,13 @@ export function encodeRequest(request: GenerationRequest, { stream, usual }: Enc
   const { logit_bias: _, ban_eos_token: bansEnd, ...controls } = encodeControls(request, usual);
   return {
     prompt: encodePrompt(request),
-    ...renamed(controls, { ...ownSamplers, ...seedNameOf(request), max_length: 'n_predict', stop_sequence: 'stop' }),
+    ...renamed(controls, {
+      ...ownSamplers,
+      // 0 is a seed like any other here, and means none in the native API.
+      ...(request.sampling.seed > 0 && seedName !== undefined && { sampler_seed: seedName }),
+      max_length: 'n_predict',
+      stop_sequence: 'stop',
+    }),
     ...(bansEnd === true && { ignore_eos: true }),
     ...(bansEnd === false && { ban_eos_token: false }),
     ...(logitBias.length + bannedTokens.length > 0 && {
@@ -36,11 +42,6 @@ export function encodeRequest(request: GenerationRequest, { stream, usual }: Enc
 }
 
 const { sampler_seed: seedName, ...ownSamplers } = samplerNames('llamaCpp');
-
-/** 0 is a seed like any other here, and means none in the native API. */
-function seedNameOf({ sampling }: GenerationRequest): Readonly<Record<string, string>> {
-  return sampling.seed > 0 && seedName !== undefined ? { sampler_seed: seedName } : {};
-}
 
 /** The places of media are marks in the text. */
 function encodePrompt({ prompt, memory, media }: GenerationRequest): unknown {

@@ -196,11 +196,8 @@ function lastFrame(reason: string, warnings: readonly string[], error?: AppError
 
 /** JSON in ASCII only. */
 function quote(text: string): string {
-  return JSON.stringify(text).replace(/[\u0080-\uffff]/g, escapeUnit);
-}
-
-function escapeUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(text).replace(/[\u0080-\uffff]/g, escaped);
 }
 
 export function encodeReply(generation: Generation, options: { readonly logprobs: boolean }): object {

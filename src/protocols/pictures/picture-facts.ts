@@ -265,7 +265,7 @@ export function withPngTexts(bytes: Uint8Array, texts: PngTexts): Buffer {
 }
 
 function textChunk(keyword: string, text: string): Buffer {
-  if (isLatin(text)) return chunk('tEXt', Buffer.from(`${keyword}\0${text}`, 'latin1'));
+  if (!/[\u0100-\uffff]/.test(text)) return chunk('tEXt', Buffer.from(`${keyword}\0${text}`, 'latin1'));
   // Not compressed, without a language and a translated keyword.
   const head = Buffer.from(`${keyword}\0\0\0\0\0`, 'latin1');
   return chunk('iTXt', Buffer.concat([head, Buffer.from(text, 'utf8')]));
@@ -302,10 +302,6 @@ function inflated(data: Buffer): Buffer | undefined {
 
 function isKeyword(keyword: string): boolean {
   return keyword.length >= 1 && keyword.length <= 79 && /^[\x20-\x7e\xa1-\xff]+$/.test(keyword);
-}
-
-function isLatin(text: string): boolean {
-  return !/[\u0100-\uffff]/.test(text);
 }
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {

@@ -107,7 +107,8 @@ const longest = 8192;
 
 /** The size to draw: within the limits, a multiple of the model's step, and as near as possible to the requested aspect ratio. */
 export function drawnSize(asked: Size, limits: SizeLimits, facts: Pick<ImageFacts, 'nativeSize'>): Size {
-  const step = sizeStep(facts);
+  // Large models need sizes that can be halved several times.
+  const step = facts.nativeSize >= 512 ? 64 : 8;
   const [width, height] = [clamp(asked.width, shortest, longest), clamp(asked.height, shortest, longest)];
   const side = limits.maxSide > 0 ? Math.max(shortest, limits.maxSide) : longest;
   const area = areaLimit(limits, facts);
@@ -120,11 +121,6 @@ export function drawnSize(asked: Size, limits: SizeLimits, facts: Pick<ImageFact
   const distance = (size: Size): number => Math.abs(Math.log(size.width / size.height / (width / height)));
   const [best] = candidates.filter(fits).sort((a, b) => distance(a) - distance(b) || b.width - a.width);
   return best ?? squeezed({ width: width * scale, height: height * scale }, { step, side, area });
-}
-
-/** Large models need sizes that can be halved several times. */
-function sizeStep({ nativeSize }: Pick<ImageFacts, 'nativeSize'>): number {
-  return nativeSize >= 512 ? 64 : 8;
 }
 
 function areaLimit({ areaSide }: SizeLimits, { nativeSize }: Pick<ImageFacts, 'nativeSize'>): number {

@@ -22,78 +22,42 @@ export interface ResponseState {
   readonly usage: Usage | undefined;
 }
 
+type Told<Type extends string, Data = object> = { readonly type: Type } & Readonly<Data>;
+
 /** Where in a response something belongs. */
-export interface OutputPlace {
-  readonly response_id: string;
-  readonly item_id: string;
-  readonly output_index: number;
-}
-
+export type OutputPlace = Readonly<{ response_id: string; item_id: string; output_index: number }>;
 /** A part of an item. */
-interface PartPlace {
-  readonly item_id: string;
-  readonly content_index: number;
-}
-
+type PartPlace = { item_id: string; content_index: number };
 type InPart = OutputPlace & PartPlace;
+type AboutItem = { previous_item_id: string | null; item_id: string };
+type Ignored = { ignored: readonly string[] };
 type Transcription = 'conversation.item.input_audio_transcription';
 
 /** What the server tells a client, by the names of the newer version. Items, settings and errors get their form when they are encoded. */
 export type ServerEvent =
-  | {
-      readonly type: 'session.created' | 'session.updated';
-      readonly session: SessionSettings;
-      readonly ignored: readonly string[];
-    }
-  | { readonly type: 'conversation.created' }
+  | Told<'session.created' | 'session.updated', { session: SessionSettings } & Ignored>
+  | Told<'conversation.created'>
   /** `about`: the id of the client's event. */
-  | { readonly type: 'error'; readonly error: AppError; readonly about: string | undefined }
-  | {
-      readonly type: 'conversation.item.added' | 'conversation.item.done';
-      readonly previous_item_id: string | null;
-      readonly item: Item;
-    }
-  | { readonly type: 'conversation.item.retrieved'; readonly item: Item }
-  | { readonly type: 'conversation.item.deleted'; readonly item_id: string }
-  | ({ readonly type: 'conversation.item.truncated'; readonly audio_end_ms: number } & PartPlace)
-  | { readonly type: 'input_audio_buffer.cleared' }
-  | {
-      readonly type: 'input_audio_buffer.committed';
-      readonly previous_item_id: string | null;
-      readonly item_id: string;
-    }
-  | { readonly type: 'input_audio_buffer.speech_started'; readonly audio_start_ms: number; readonly item_id: string }
-  | { readonly type: 'input_audio_buffer.speech_stopped'; readonly audio_end_ms: number; readonly item_id: string }
-  | ({ readonly type: `${Transcription}.delta`; readonly delta: string } & PartPlace)
-  | ({ readonly type: `${Transcription}.completed`; readonly transcript: string; readonly usage: object } & PartPlace)
-  | ({ readonly type: `${Transcription}.failed`; readonly error: AppError } & PartPlace)
-  | {
-      readonly type: 'response.created' | 'response.done';
-      readonly response: ResponseState;
-      readonly ignored: readonly string[];
-    }
-  | ({
-      readonly type: 'response.output_item.added' | 'response.output_item.done';
-      readonly item: Item;
-    } & Omit<OutputPlace, 'item_id'>)
-  | ({ readonly type: 'response.content_part.added' | 'response.content_part.done'; readonly part: object } & InPart)
-  | ({
-      readonly type: 'response.output_text.delta' | 'response.output_audio_transcript.delta';
-      readonly delta: string;
-    } & InPart)
-  | ({ readonly type: 'response.output_text.done'; readonly text: string } & InPart)
-  | ({ readonly type: 'response.output_audio_transcript.done'; readonly transcript: string } & InPart)
+  | Told<'error', { error: AppError; about: string | undefined }>
+  | Told<'conversation.item.added' | 'conversation.item.done', { previous_item_id: string | null; item: Item }>
+  | Told<'conversation.item.retrieved', { item: Item }>
+  | Told<'conversation.item.deleted', { item_id: string }>
+  | Told<'conversation.item.truncated', { audio_end_ms: number } & PartPlace>
+  | Told<'input_audio_buffer.cleared'>
+  | Told<'input_audio_buffer.committed', AboutItem>
+  | Told<'input_audio_buffer.speech_started', { audio_start_ms: number; item_id: string }>
+  | Told<'input_audio_buffer.speech_stopped', { audio_end_ms: number; item_id: string }>
+  | Told<`${Transcription}.delta`, { delta: string } & PartPlace>
+  | Told<`${Transcription}.completed`, { transcript: string; usage: object } & PartPlace>
+  | Told<`${Transcription}.failed`, { error: AppError } & PartPlace>
+  | Told<'response.created' | 'response.done', { response: ResponseState } & Ignored>
+  | Told<'response.output_item.added' | 'response.output_item.done', { item: Item } & Omit<OutputPlace, 'item_id'>>
+  | Told<'response.content_part.added' | 'response.content_part.done', { part: object } & InPart>
+  | Told<'response.output_text.delta' | 'response.output_audio_transcript.delta', { delta: string } & InPart>
+  | Told<'response.output_text.done', { text: string } & InPart>
+  | Told<'response.output_audio_transcript.done', { transcript: string } & InPart>
   /** In the output format. */
-  | ({ readonly type: 'response.output_audio.delta'; readonly delta: Uint8Array } & InPart)
-  | ({ readonly type: 'response.output_audio.done' } & InPart)
-  | ({
-      readonly type: 'response.function_call_arguments.delta';
-      readonly call_id: string;
-      readonly delta: string;
-    } & OutputPlace)
-  | ({
-      readonly type: 'response.function_call_arguments.done';
-      readonly call_id: string;
-      readonly name: string;
-      readonly arguments: string;
-    } & OutputPlace);
+  | Told<'response.output_audio.delta', { delta: Uint8Array } & InPart>
+  | Told<'response.output_audio.done', InPart>
+  | Told<'response.function_call_arguments.delta', { call_id: string; delta: string } & OutputPlace>
+  | Told<'response.function_call_arguments.done', { call_id: string; name: string; arguments: string } & OutputPlace>;

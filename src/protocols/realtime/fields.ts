@@ -4,7 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import { languageCode } from '../../core/languages.ts';
 import * as f from '../fields.ts';
 import { paces, readVoiceName, spokenNotes } from '../spoken-text.ts';
-import { checkToolNames, noParameters } from '../tools.ts';
+import { checkToolNames, readFunction } from '../tools.ts';
 import {
   type AudioFormat,
   audioFormats,
@@ -96,12 +96,7 @@ const readTool: f.Read<Tool> = (value, path) => {
     const instead = `tools of the type ${JSON.stringify(type)} are not run here; connect MCP servers with --mcpfile`;
     throw new AppError('unsupported', { feature: path, instead });
   }
-  const description = f.readAt(tool, 'description', path, f.optionalText);
-  return {
-    name: f.readAt(tool, 'name', path, f.readName),
-    ...(description ? { description } : {}),
-    parameters: f.readAt(tool, 'parameters', path, f.optionalObject) ?? noParameters,
-  };
+  return readFunction(tool, path);
 };
 
 const readTools: f.Read<readonly Tool[]> = f.described(f.objectsSchema, (value, path) => {

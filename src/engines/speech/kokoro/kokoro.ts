@@ -51,7 +51,8 @@ export async function openKokoro({ model, voices, espeak, threads }: KokoroOptio
         speed: { data: Float32Array.of(speed), shape: [1] },
       };
       const { waveform } = await watch.aside(synthesisTimeoutMs, () => session.run(inputs, signal));
-      if (!waveform) throw failed('the model gives no waveform');
+      if (!waveform)
+        throw new AppError('engine-failed', { capability: 'speech', reason: 'the model gives no waveform' });
       pieces.push(withPause(waveform.data, rate, pauseAfter(part) / speed));
     }
     return { samples: concat(...pieces), rate };
@@ -94,8 +95,4 @@ function unheeded({ language, instruction, voice }: SpeechRequest): readonly str
 function pauseAfter(phonemes: string): number {
   if (/[.!?…][\s"”)]*$/.test(phonemes)) return pauses.sentence;
   return /[;:,—][\s"”)]*$/.test(phonemes) ? pauses.clause : pauses.none;
-}
-
-function failed(reason: string): AppError {
-  return new AppError('engine-failed', { capability: 'speech', reason });
 }

@@ -8,7 +8,7 @@ import { contextSizeOf, readContextSize, userLocation } from '../../hosted-tools
 import { Attachments, withMedia } from '../../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../../output-schema.ts';
 import { readChat } from '../../read-body.ts';
-import { checkToolNames, freeText, noParameters } from '../../tools.ts';
+import { checkToolNames, freeText, readFunction } from '../../tools.ts';
 import { decodeDelivery, decodeOwnControls, decodePromptLogprobs, nativeBody } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
 import { type ChatFields, chatFields } from './fields.ts';
@@ -172,12 +172,7 @@ function decodeTool(tool: unknown, path: string): Tool | undefined {
 
 function decodeFunction(value: unknown, path: string): Tool {
   if (!f.isObject(value)) throw f.wrong(path, 'an object with a name');
-  const description = f.readAt(value, 'description', path, f.optionalText);
-  return {
-    name: f.readAt(value, 'name', path, f.readName),
-    ...(description ? { description } : {}),
-    parameters: f.readAt(value, 'parameters', path, f.optionalObject) ?? noParameters,
-  };
+  return readFunction(value, path);
 }
 
 function decodeChoice(choice: unknown, tools: readonly Tool[]): Chosen {
