@@ -1,6 +1,6 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { ollamaFileName } from './ollama/name.ts';
+import { ollamaFileName, shortOllamaName } from './ollama/name.ts';
 import type { Place } from './places.ts';
 import { isCompanion } from './variants.ts';
 
@@ -52,9 +52,15 @@ async function janFiles(folder: string): Promise<readonly FoundFile[]> {
 /** `owner--name/file` of this program, `owner/name/file` of others. */
 function folderRepository(folder: string, path: string): FoundFile['repository'] {
   const [first = '', second = '', third] = path.split(sep);
-  const own = /^(?!models--)(?<owner>.+?)--(?<name>.+)$/.exec(first)?.groups;
-  if (own) return { id: `${own.owner}/${own.name}`, folder: join(folder, first) };
+  const id = downloadedId(first);
+  if (id !== undefined) return { id, folder: join(folder, first) };
   return third === undefined ? undefined : { id: `${first}/${second}`, folder: join(folder, first, second) };
+}
+
+/** The repository that a folder of downloads is named after: `owner--name`. */
+export function downloadedId(folder: string): string | undefined {
+  const { owner, name } = /^(?!models--)(?<owner>.+?)--(?<name>.+)$/.exec(folder)?.groups ?? {};
+  return name && `${owner}/${name}`;
 }
 
 /** The real path; undefined for missing and empty files. */
@@ -105,14 +111,10 @@ async function ollamaFiles(folder: string): Promise<readonly FoundFile[]> {
   return files;
 }
 
-/** Omits the defaults: the registry, the owner `library` and the tag `latest`. */
 export function modelName(manifestPath: string): string {
-  const [host = '', owner = '', ...rest] = manifestPath.split(sep);
+  const [host = '', namespace = '', ...rest] = manifestPath.split(sep);
   const tag = rest.pop() ?? '';
-  const name = rest.join('/');
-  const own =
-    host === 'registry.ollama.ai' ? (owner === 'library' ? name : `${owner}/${name}`) : `${host}/${owner}/${name}`;
-  return tag === 'latest' ? own : `${own}:${tag}`;
+  return shortOllamaName({ host, namespace, model: rest.join('/'), tag });
 }
 
 export function weightsOf(manifest: string): string | undefined {

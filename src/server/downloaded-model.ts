@@ -1,7 +1,7 @@
 import { basename, dirname, join, relative, sep } from 'node:path';
 import type { Settings } from '../config/flags.ts';
 import type { ModelFile } from '../engines/llama/load-options.ts';
-import { filesBelow } from '../library/find-models.ts';
+import { downloadedId, filesBelow } from '../library/find-models.ts';
 import { projectorFor } from '../library/variants.ts';
 
 interface DownloadedOptions {
@@ -13,8 +13,8 @@ interface DownloadedOptions {
 /** The repository of a file that was downloaded from the hub, by the name of its folder: `owner--name`. */
 export function downloadOf(path: string): { readonly id: string; readonly folder: string } | undefined {
   for (let folder = dirname(path), up = 0; up < 3; folder = dirname(folder), up += 1) {
-    const match = /^(?!models--)(?<owner>.+?)--(?<name>.+)$/.exec(basename(folder))?.groups;
-    if (match) return { id: `${match.owner}/${match.name}`, folder };
+    const id = downloadedId(basename(folder));
+    if (id !== undefined) return { id, folder };
   }
   return undefined;
 }
