@@ -39,27 +39,20 @@ export interface ReplayDialect<Context> {
 /** How a record can be shown in a dialect, or why it cannot. */
 type Showing = { readonly type: 'own' | 'chat' | 'text' } | { readonly type: 'impossible'; readonly reason: string };
 
+const impossible = (reason: string): Showing => ({ type: 'impossible', reason });
+
 export function showingOf<Context>(record: RequestRecord, dialect: ReplayDialect<Context>): Showing {
   const { neutral } = record;
   const missing = notReplayable(record);
-  if (missing !== undefined || !neutral) return { type: 'impossible', reason: missing ?? 'Nothing was generated.' };
+  if (missing !== undefined || !neutral) return impossible(missing ?? 'Nothing was generated.');
   if (ownPair(record, dialect) && sentObject(record)) return { type: 'own' };
-  if (neutral.kind === 'text') {
-    if (!dialect.text)
-      return { type: 'impossible', reason: 'A text to be continued has no messages, and this is a dialect of chats.' };
-    return oneGeneration(record)
-      ? { type: 'text' }
-      : { type: 'impossible', reason: 'Its prompt was too large to be kept.' };
-  }
-  if (dialect.chat) return { type: 'chat' };
+  const isChat = neutral.kind === 'chat';
+  if (isChat && dialect.chat) return { type: 'chat' };
+  if (!dialect.text) return impossible('A text to be continued has no messages, and this is a dialect of chats.');
   const runs = record.generations.length;
-  if (record.replies.length > 1 || runs !== 1) {
-    const reason = `This chat took ${runs} generations; a dialect of texts shows one.`;
-    return { type: 'impossible', reason };
-  }
-  return oneGeneration(record)
-    ? { type: 'text' }
-    : { type: 'impossible', reason: 'Its prompt was too large to be kept.' };
+  if (isChat && (record.replies.length > 1 || runs !== 1))
+    return impossible(`This chat took ${runs} generations; a dialect of texts shows one.`);
+  return oneGeneration(record) ? { type: 'text' } : impossible('Its prompt was too large to be kept.');
 }
 
 function notReplayable(record: RequestRecord): string | undefined {

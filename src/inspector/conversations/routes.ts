@@ -17,8 +17,7 @@ interface ConversationServices {
 }
 
 const path = '/api/extra/conversations';
-const shape = { method: 'GET', match: 'ending', queued: false, family: adminFamily, recorded: false } as const;
-const row = endpointRow(read(), shape);
+const row = endpointRow(read(), { method: 'GET', family: adminFamily, recorded: false });
 
 /** The report on conversations: a key of `--keyfile` sees its own, administrators see all. */
 export function conversationEndpoints({ report, access, hasKeys, secrets }: ConversationServices): PlainEndpoint[] {

@@ -13,7 +13,7 @@ export const adminFamily: Family = {
     json({ success: false, error: error.message, ...busyDetail(error) }, error.status, retryHeaders(error)),
 };
 
-const shape = { match: 'ending', queued: false, family: adminFamily, recorded: false } as const;
+const shape = { family: adminFamily, recorded: false } as const;
 /** Builds the rows of endpoints that show what only administrators may see, and of those that change something. */
 export const adminReadRow = endpointRow(adminRead, { method: 'GET', ...shape });
 export const adminRow = endpointRow(admin, { method: 'POST', ...shape });
