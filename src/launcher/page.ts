@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Call, type Endpoint, type Family, json, type Reply } from '../http/call.ts';
+import { isSameSecret } from '../http/guard.ts';
 import { messagePage } from '../http/pages.ts';
 import { builtPages, webFile, webFiles, webPage } from '../protocols/pages/web-client.ts';
 
@@ -95,7 +95,7 @@ export class Session {
 
   /** The cookie for the right token, which is then invalid. */
   open(token: string): string | undefined {
-    if (this.#token === '' || !same(token, this.#token)) return undefined;
+    if (this.#token === '' || !isSameSecret(token, this.#token)) return undefined;
     this.#token = '';
     this.#secret = this.random();
     return `${cookieName}=${this.#secret}; HttpOnly; SameSite=Strict; Path=/`;
@@ -104,7 +104,7 @@ export class Session {
   /** Checks the origin too: cookies ignore ports, and other servers on this machine count as the same site. */
   admits(headers: IncomingHttpHeaders): boolean {
     const sent = cookieOf(headers.cookie ?? '');
-    if (this.#secret === undefined || sent === undefined || !same(sent, this.#secret)) return false;
+    if (this.#secret === undefined || sent === undefined || !isSameSecret(sent, this.#secret)) return false;
     const { origin, host, 'sec-fetch-site': site } = headers;
     if (origin !== undefined && origin !== `http://${host}`) return false;
     return site === undefined || site === 'same-origin' || site === 'none';
@@ -114,10 +114,4 @@ export class Session {
 function cookieOf(header: string): string | undefined {
   const pairs = header.split(';').map((pair) => pair.trim());
   return pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1);
-}
-
-/** In constant time: digests have equal length. */
-function same(left: string, right: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(left), digest(right));
 }

@@ -1,9 +1,10 @@
 import { Channel } from '../core/channel.ts';
 import { AppError } from '../core/errors.ts';
-import { type JsonObject, jsonObject } from '../http/body.ts';
+import type { JsonObject } from '../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../http/call.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../http/sse.ts';
-import type { PlainEndpoint } from '../protocols/endpoint.ts';
+import { read } from '../protocols/access.ts';
+import { bodyOf, endpointRow, type PlainEndpoint } from '../protocols/endpoint.ts';
 import type { Wanted } from './folders.ts';
 import { launcherForm } from './form.ts';
 import type { ConsoleEvent } from './launched.ts';
@@ -14,34 +15,20 @@ const keepAliveMs = 15_000;
 
 /** Endpoints of the launcher page, for its session only. */
 export function launcherEndpoints(session: Session, service: LauncherService): Endpoint[] {
-  const endpoint = (method: 'GET' | 'POST', name: string, summary: string, handle: Endpoint['handle']): Endpoint => ({
-    method,
-    match: 'ending',
-    path: `/launcher/${name}`,
-    access: 'guarded',
-    rateLimited: false,
-    summary,
-    family: launcherFamily,
-    handle: (call) => {
-      if (!session.admits(call.headers)) throw new AppError('unauthorized', {});
-      return handle(call);
-    },
-  });
-  const post = (name: string, summary: string, answer: (body: JsonObject) => Promise<Reply>): Endpoint =>
-    endpoint('POST', name, summary, async ({ body, signal }) =>
-      answer(await jsonObject(body, { empty: 'object', signal })),
-    );
-
-  return [
-    endpoint('GET', 'form', 'The settings by their tabs, and what they are now.', () =>
+  const row = endpointRow(read(), { method: 'GET', family: launcherFamily });
+  const get = (name: string, summary: string, handle: Endpoint['handle']) => row(`/launcher/${name}`, summary, handle);
+  const post = (name: string, summary: string, answer: (body: JsonObject) => Promise<Reply>) =>
+    row(`/launcher/${name}`, summary, async (call) => answer(await bodyOf(call, 'object')), { method: 'POST' });
+  return sessionEndpoints(session, [
+    get('form', 'The settings by their tabs, and what they are now.', () =>
       json({ ...launcherForm(), ...service.present() }),
     ),
-    endpoint('GET', 'files', 'What is in a folder.', async ({ query }) => {
+    get('files', 'What is in a folder.', async ({ query }) => {
       const folder = await service.folder(query.get('folder') ?? '', wantedOf(query.get('wanted')));
       return folder ? json(folder) : notFound('This folder cannot be opened.');
     }),
-    endpoint('GET', 'models', 'The models that are on this machine already.', async () => json(await service.models())),
-    endpoint('GET', 'model', 'What is known of a model file, and whether it fits.', async ({ query }) => {
+    get('models', 'The models that are on this machine already.', async () => json(await service.models())),
+    get('model', 'What is known of a model file, and whether it fits.', async ({ query }) => {
       const [contextSize, sequences] = [Number(query.get('context')) || 0, Number(query.get('parallel')) || 1];
       const facts = await service.model(query.get('path') ?? '', contextSize, sequences);
       return facts ? json(facts) : notFound('This file cannot be looked at.');
@@ -60,8 +47,8 @@ export function launcherEndpoints(session: Session, service: LauncherService): E
       service.quit();
       return json({ ok: true });
     }),
-    endpoint('GET', 'console', 'What the server says, as it says it.', (call) => consoleReply(call, service)),
-  ];
+    get('console', 'What the server says, as it says it.', (call) => consoleReply(call, service)),
+  ]);
 }
 
 /** Endpoints of the server that the page uses as well, for its session only. */
