@@ -16,6 +16,8 @@ interface Turn {
 /** What one server showed of one client. */
 interface Seen {
   readonly turns: Turn[];
+  /** Of the sub-agents that work beside a turn. */
+  readonly beside: Turn[];
   anew?: Turn;
   megabytes?: number | undefined;
 }
@@ -31,15 +33,19 @@ export async function agentsBench(options: BenchOptions): Promise<Row[]> {
       chatTemplate: agentTemplate,
     }));
   const rows: Row[] = [];
-  for (const { name } of agentShapes({ words: 1, turns, scale })) {
+  const names = agentShapes({ words: 1, turns, scale }).map(({ name }) => name);
+  const { client } = options;
+  if (client !== undefined && !names.includes(client)) throw new Error(`--client is one of ${names.join(', ')}`);
+  for (const name of client === undefined ? names : [client]) {
     // New servers for each client: what they keep of one would count for the memory of the next.
     const contenders = await startContenders(options, { model, threads: options.threads ?? 2, gpu: options.gpu });
     try {
       const words = (await wordsFor(contenders[0] as Contender, 1000)) / 1000;
       const shape = agentShapes({ words, turns, scale }).find((one) => one.name === name) as AgentShape;
       const seen = await replay(shape, turns, contenders);
-      for (const [server, { turns: all }] of seen) {
-        options.log(`${server}, ${name}: ${all.map(({ firstTokenMs }) => firstTokenMs.toFixed(0)).join(', ')} ms`);
+      for (const [server, { turns: all, beside }] of seen) {
+        options.log(`${server}, ${name}: ${firstTokens(all)} ms`);
+        if (beside.length > 0) options.log(`${server}, ${name}, its sub-agents: ${firstTokens(beside)} ms`);
       }
       rows.push(...rowsOf(name, seen.get('Parley') as Seen, seen.get('peer')));
     } finally {
@@ -50,11 +56,13 @@ export async function agentsBench(options: BenchOptions): Promise<Row[]> {
 }
 
 async function replay(shape: AgentShape, turns: number, contenders: readonly Contender[]): Promise<Map<string, Seen>> {
-  const seen = new Map<string, Seen>(contenders.map(({ name }) => [name, { turns: [] }]));
+  const seen = new Map<string, Seen>(contenders.map(({ name }) => [name, { turns: [], beside: [] }]));
   for (let turn = 0; turn < turns; turn += 1) {
     // The servers alternate turn by turn, so that both run under the same machine load.
     for (const contender of turn % 2 === 0 ? contenders : [...contenders].reverse()) {
-      seen.get(contender.name)?.turns.push(await replayTurn(contender, shape, turn));
+      const [main, ...beside] = await replayTurn(contender, shape, turn);
+      seen.get(contender.name)?.turns.push(main);
+      seen.get(contender.name)?.beside.push(...beside);
     }
   }
   for (const contender of contenders) {
@@ -65,9 +73,9 @@ async function replay(shape: AgentShape, turns: number, contenders: readonly Con
   return seen;
 }
 
-async function replayTurn(contender: Contender, shape: AgentShape, turn: number): Promise<Turn> {
+async function replayTurn(contender: Contender, shape: AgentShape, turn: number): Promise<[Turn, ...Turn[]]> {
   const beside = shape.beside(turn).map((request) => ask(contender, request));
-  const [answered] = await Promise.all([ask(contender, shape.turn(turn)), ...beside]);
+  const answered = await Promise.all([ask(contender, shape.turn(turn)), ...beside] as const);
   for (const request of shape.after(turn)) await ask(contender, request);
   return answered;
 }
@@ -77,6 +85,11 @@ async function ask(contender: Contender, { path, body, headers }: ClientRequest)
   const { promptTokens, cachedTokens } = streamed;
   return { firstTokenMs: firstTokenMs(streamed), promptTokens, cachedTokens };
 }
+
+const firstTokens = (turns: readonly Turn[]) =>
+  turns
+    .map(({ firstTokenMs, promptTokens, cachedTokens }) => `${firstTokenMs.toFixed(0)} (${promptTokens - cachedTokens})`)
+    .join(', ');
 
 /** The tokens of the turns after the first that were computed although the turn before had them, in percent of what was new. */
 export function computedAgain(turns: readonly Omit<Turn, 'firstTokenMs'>[]): number {

@@ -73,6 +73,7 @@ const { values, positionals } = parseArgs({
     'peer-command': { type: 'string' },
     ear: { type: 'string', multiple: true, default: [] },
     sounds: { type: 'string' },
+    client: { type: 'string' },
     gpu: { type: 'boolean', default: false },
     document: { type: 'boolean', default: false },
   },
@@ -101,6 +102,7 @@ const options = {
   peer: { ...(url && { url }), ...(pid && { pid }), ...(command && { command }) },
   ears: values.ear,
   sounds: values.sounds,
+  client: values.client,
   log: (line: string) => console.log(`   ${line}`),
 };
 const all: Row[] = [];
@@ -145,6 +147,7 @@ function commandOf(name: string): string {
     ...(values.cpubuild ? [`--cpubuild ${values.cpubuild}`] : []),
     ...(values.model ? ['--model FILE'] : []),
     ...(values.gpu ? ['--gpu'] : []),
+    ...(values.client ? [`--client "${values.client}"`] : []),
     ...(values.quick ? ['--quick'] : []),
   ];
   return ['npm run bench --', name, ...flags, ...peer].join(' ');

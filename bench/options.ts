@@ -27,6 +27,8 @@ export interface BenchOptions {
   readonly ears: readonly string[];
   /** Where the round trip keeps what was spoken, to be heard again by other ears. */
   readonly sounds: string | undefined;
+  /** The agents bench with this client only, by its name in the table. */
+  readonly client: string | undefined;
   readonly log: (line: string) => void;
 }
 
