@@ -88,7 +88,9 @@ async function ask(contender: Contender, { path, body, headers }: ClientRequest)
 
 const firstTokens = (turns: readonly Turn[]) =>
   turns
-    .map(({ firstTokenMs, promptTokens, cachedTokens }) => `${firstTokenMs.toFixed(0)} (${promptTokens - cachedTokens})`)
+    .map(
+      ({ firstTokenMs, promptTokens, cachedTokens }) => `${firstTokenMs.toFixed(0)} (${promptTokens - cachedTokens})`,
+    )
     .join(', ');
 
 /** The tokens of the turns after the first that were computed although the turn before had them, in percent of what was new. */

@@ -184,6 +184,8 @@ export interface TextEngine {
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration;
   /** Waits while the model loads. Without a model: no tokens. */
   tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]>;
+  /** How many tokens of the prompt are not in the cache; undefined if that cannot be said now. Missing in engines that do not tell it. */
+  uncachedTokens?(request: GenerationRequest): Promise<number | undefined>;
   /** Missing in engines without a prompt cache. */
   cacheReport?(): Promise<CacheReport>;
   /** Missing in engines that do not tell it. */

@@ -1,9 +1,45 @@
+/** When a request came, and how long it is expected to take, as far as that is known; both in seconds. */
+export interface Expected {
+  readonly arrivedAt?: number;
+  readonly expectedSeconds?: number | undefined;
+}
+
+/** However long a request is expected to take, one that comes this much later does not overtake it. */
+export const maxOvertakingSeconds = 60;
+
+/**
+ * Whether a request goes before an earlier one: by the time at which each would end if it had begun when it came. So a request is
+ * overtaken by shorter ones only, and only by those that come while it could have run by itself.
+ */
+export function overtakes(later: Expected, earlier: Expected): boolean {
+  if (later.expectedSeconds === undefined || earlier.expectedSeconds === undefined) return false;
+  const due = ({ arrivedAt = 0, expectedSeconds = 0 }: Expected) =>
+    arrivedAt + Math.min(expectedSeconds, maxOvertakingSeconds);
+  return due(later) < due(earlier);
+}
+
+/** A prompt is interrupted only for work of at most half of what it has left: saving and restoring its state takes time, too. */
+export function interrupts(next: Expected, running: Expected): boolean {
+  return overtakes(next, running) && 2 * (next.expectedSeconds ?? 0) <= (running.expectedSeconds ?? 0);
+}
+
+/** The first of the requests of one part, which are in the order of arrival. None overtakes a request of unknown duration. */
+function firstOf<Entry extends Waiting>(arrivals: readonly Entry[]): Entry | undefined {
+  const order: Entry[] = [];
+  for (const entry of arrivals) {
+    let index = order.length;
+    while (index > 0 && overtakes(entry, order[index - 1] as Entry)) index -= 1;
+    order.splice(index, 0, entry);
+  }
+  return order[0];
+}
+
 /**
  * Round robin over clients, as pure functions. Waiting clients take turns, and so do the parts of one client (the genkeys of one
- * address); within a part the oldest request goes first. A new client joins at the end of the ring, so a waiting client is served
- * after at most one turn of each client that waited before it, however many requests others send.
+ * address); within a part the oldest request goes first, unless a shorter one overtakes it. A new client joins at the end of the ring,
+ * so a waiting client is served after at most one turn of each client that waited before it, however many requests others send.
  */
-export interface Waiting {
+export interface Waiting extends Expected {
   readonly client: string;
   /** Which part of the client: parts share its turns and take turns in them. */
   readonly part?: string;
@@ -11,6 +47,8 @@ export interface Waiting {
   readonly alone: boolean;
   /** Share of a turn. Below 1 the client keeps its turn; above 1 it misses later turns. */
   readonly cost: number;
+  /** It was interrupted in its turn, and continues before others begin, unless one interrupts it again. */
+  readonly resumes?: boolean;
 }
 
 interface RingEntry {
@@ -51,10 +89,19 @@ interface Turn<Entry extends Waiting> {
 }
 
 /** The next request. `waiting` is in the order of arrival. */
-export function nextTurn<Entry extends Waiting>(
+export function nextTurn<Entry extends Waiting>(ring: Ring, waiting: readonly Entry[]): Turn<Entry> | undefined {
+  const interrupted = waiting.find(({ resumes }) => resumes);
+  if (!interrupted) return nextInRing(ring, waiting, byClient);
+  const others = waiting.filter((one) => one !== interrupted);
+  const next = nextInRing(ring, others, byClient);
+  // Its client has paid for this turn.
+  return next && interrupts(next.entry, interrupted) ? next : { entry: interrupted, ring: updateRing(ring, others) };
+}
+
+function nextInRing<Entry extends Waiting>(
   ring: Ring,
   waiting: readonly Entry[],
-  level: Level = byClient,
+  level: Level,
 ): Turn<Entry> | undefined {
   let entries = updateRing(ring, waiting, level);
   for (;;) {
@@ -65,7 +112,8 @@ export function nextTurn<Entry extends Waiting>(
       continue;
     }
     const own = waiting.filter((one) => level.nameOf(one) === first.client);
-    const next = level.within ? nextTurn(first.parts, own, level.within) : own[0] && { entry: own[0], ring: [] };
+    const entry = firstOf(own);
+    const next = level.within ? nextInRing(first.parts, own, level.within) : entry && { entry, ring: [] };
     if (!next) return undefined;
     const used = first.used + next.entry.cost;
     const after = { ...first, parts: next.ring };

@@ -3,6 +3,7 @@ import type { QueuePosition } from '../core/request.ts';
 import {
   ExpectedClients,
   type ExpectedWork,
+  interrupts,
   isAdmitted,
   mayBegin,
   nextTurn,
@@ -23,6 +24,13 @@ export interface Place {
   readonly turn: Promise<void>;
   /** Its current position; undefined unless it waits. */
   position(): QueuePosition | undefined;
+  /**
+   * Tells how long its work takes, or what is left of it. With `interrupt` it can be stopped for work of so many seconds, to `resume`
+   * in its next turn.
+   */
+  expect(seconds: number | undefined, interrupt?: (seconds: number) => void): void;
+  /** After an interruption: waits for the rest of its turn. */
+  resume(): Promise<void>;
   /** Lets waiting requests run first; resolves at its next turn. */
   again(): Promise<void>;
   /** Gives up its turn but not its place, while it waits for something else; `again` requests the next turn. */
@@ -63,6 +71,12 @@ interface Entry extends Waiting {
   /** It has had a turn. */
   begun: boolean;
   startedAt: number | undefined;
+  arrivedAt: number;
+  expectedSeconds: number | undefined;
+  interrupt: ((seconds: number) => void) | undefined;
+  resumes: boolean;
+  /** Milliseconds that it ran before it was interrupted. */
+  ranFor: number;
 }
 
 /**
@@ -101,7 +115,7 @@ export class Queue {
     if (this.#closed) throw new AppError('stopping', {});
     this.#refuseWhenFull(request.client ?? '');
     this.#expected.arrived(request.client ?? '');
-    const entry = entryOf(request);
+    const entry = { ...entryOf(request), arrivedAt: this.#now() / 1000 };
     let turn = this.#wait(entry, this.#insertionIndex(entry));
     return {
       get turn() {
@@ -112,6 +126,18 @@ export class Queue {
         const yields = () => this.#waitingIn(entry.lane).length > 0 && this.#running.delete(entry);
         if (!this.#paused.delete(entry) && !yields()) return turn;
         this.#measure(entry);
+        entry.arrivedAt = this.#now() / 1000;
+        turn = this.#wait(entry, this.#waiting.length);
+        return turn;
+      },
+      expect: (seconds, interrupt) => {
+        Object.assign(entry, { expectedSeconds: seconds, interrupt });
+        this.#admit();
+      },
+      resume: () => {
+        if (!this.#running.delete(entry)) return turn;
+        entry.ranFor = this.#now() - (entry.startedAt ?? this.#now());
+        Object.assign(entry, { resumes: true, startedAt: undefined });
         turn = this.#wait(entry, this.#waiting.length);
         return turn;
       },
@@ -192,9 +218,10 @@ export class Queue {
     return { position, estimateSeconds: seconds === 0 ? 0 : Math.max(1, Math.round(seconds)) };
   }
 
-  #expectedWork({ alone, kind, startedAt }: Entry): ExpectedWork {
+  #expectedWork({ alone, kind, startedAt, expectedSeconds }: Entry): ExpectedWork {
     const mean = this.#mean(kind);
-    return { alone, seconds: startedAt === undefined ? mean : secondsLeft(mean, (this.#now() - startedAt) / 1000) };
+    if (startedAt === undefined) return { alone, seconds: expectedSeconds ?? mean };
+    return { alone, seconds: secondsLeft(mean, (this.#now() - startedAt) / 1000) };
   }
 
   /** Until the first has finished, the elapsed time of running work is a lower bound. */
@@ -214,14 +241,28 @@ export class Queue {
     this.#updateRing(lane);
     for (;;) {
       const next = nextTurn(this.#ring(lane), this.#waitingIn(lane));
-      if (!next || !mayBegin(next.entry, this.#runningIn(lane), this.#capacity(lane))) return;
+      if (!next) return;
+      const running = this.#runningIn(lane);
+      if (!mayBegin(next.entry, running, this.#capacity(lane))) {
+        this.#interrupt(running, next.entry);
+        return;
+      }
       this.#waiting.splice(this.#waiting.indexOf(next.entry), 1);
       this.#running.add(next.entry);
       this.#rings.set(lane, next.ring);
-      next.entry.startedAt = this.#now();
-      next.entry.begun = true;
+      const { ranFor } = next.entry;
+      Object.assign(next.entry, { startedAt: this.#now() - ranFor, ranFor: 0, begun: true, resumes: false });
       next.entry.begin();
     }
+  }
+
+  /** One request at a time is interrupted, and is asked once until it reports again. */
+  #interrupt([running, ...others]: readonly Entry[], next: Entry): void {
+    if (!running?.interrupt || others.length > 0 || !interrupts(next, running)) return;
+    if (this.#waitingIn(next.lane).some(({ resumes }) => resumes)) return;
+    const { interrupt } = running;
+    running.interrupt = undefined;
+    interrupt(next.expectedSeconds ?? 0);
   }
 
   /** Removes lanes without waiting requests. */
@@ -264,7 +305,7 @@ export class Queue {
     if (startedAt === undefined) return;
     const seconds = (this.#now() - startedAt) / 1000;
     this.#meanSeconds.set(kind.name, 0.7 * this.#mean(kind) + 0.3 * seconds);
-    entry.startedAt = undefined;
+    Object.assign(entry, { startedAt: undefined, expectedSeconds: undefined, interrupt: undefined });
   }
 
   #now(): number {
@@ -274,8 +315,9 @@ export class Queue {
 
 function entryOf(request: QueueRequest): Entry {
   const { client = '', part = '', alone = false, kind = textWork, lane = '', rank, weight = 1 } = request;
-  const turn = { begin: () => {}, refuse: () => {}, begun: false, startedAt: undefined };
-  return { client, part, alone, kind, lane, rank, cost: kind.cost / weight, ...turn };
+  const times = { startedAt: undefined, arrivedAt: 0, expectedSeconds: undefined, ranFor: 0 };
+  const turn = { begin: () => {}, refuse: () => {}, begun: false, interrupt: undefined, resumes: false };
+  return { client, part, alone, kind, lane, rank, cost: kind.cost / weight, ...times, ...turn };
 }
 
 interface QueueSettings {

@@ -49,9 +49,9 @@ export class RequestQueue {
       },
       () => undefined,
     );
-    const { position, again, rest } = place;
+    const { position, again, rest, expect, resume } = place;
     return {
-      ...{ position, again, rest },
+      ...{ position, again, rest, expect, resume },
       // Another one after `again`.
       get turn() {
         return place.turn;

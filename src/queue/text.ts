@@ -23,6 +23,7 @@ import type { Sharing } from './batching.ts';
 import type { Job } from './jobs.ts';
 import { type Place, stateWork, textWork } from './queue.ts';
 import { loading, modelName, queued, type RequestQueue } from './request-queue.ts';
+import { WorkEstimate } from './work-estimate.ts';
 
 /** Observer callbacks for the console and the metrics. Must not throw or block. */
 export interface TextObserver {
@@ -76,6 +77,7 @@ export function textService({
   observer = {},
 }: TextDeps): TextService {
   const { queue, jobs, log } = requestQueue;
+  const estimate = new WorkEstimate();
 
   async function exclusively<Result>(ticket: Ticket, work: () => Promise<Result>): Promise<Result> {
     const options = { work: stateWork, lane, alone: true, onTurn: observer.dequeued };
@@ -154,6 +156,8 @@ export function textService({
     own.wantsEngine = true;
     const event = (next: GenerationEvent): void => {
       if (over) return;
+      if (next.type === 'start') place.expect(estimate.seconds(next.promptTokens - next.cachedTokens, next.maxTokens));
+      else place.expect(undefined);
       if (next.type !== 'start') own.promptProgress = undefined;
       if (next.type === 'text-delta') {
         job.text += next.text;
@@ -169,6 +173,7 @@ export function textService({
       watch?.event?.(next, job.number, request);
       if (next.type === 'finish') {
         const { promptTokens, completionTokens } = next.usage;
+        estimate.finished(next);
         watch?.used?.({ promptTokens, completionTokens });
       }
       channel.push(next);
@@ -216,6 +221,13 @@ export function textService({
       };
       stop.signal.addEventListener('abort', abortIt, { once: true });
     };
+    /** A request that has to wait for its turn may overtake longer ones. */
+    const expectWork = async (): Promise<void> => {
+      if (!place.position()) return;
+      const tokens = await source.peek()?.uncachedTokens?.(request);
+      if (tokens === undefined || !place.position()) return;
+      place.expect(estimate.seconds(tokens, request.maxTokens));
+    };
     const acquire = async (): Promise<void> => {
       try {
         await unlessAborted(place.turn, stop.signal);
@@ -227,6 +239,7 @@ export function textService({
         own.wantsEngine = false;
       }
     };
+    void expectWork();
     void acquire()
       .then(begin)
       .catch((error: unknown) => event({ type: 'error', error: asAppError(error) }));

@@ -112,6 +112,12 @@ export class LlamaHost extends EngineHost implements TextEngine {
     });
   }
 
+  /** Not with media, which take as long as they take. Invalid requests get their error when they run. */
+  async uncachedTokens(request: GenerationRequest): Promise<number | undefined> {
+    if (this.process.state().type !== 'ready' || request.media.length > 0) return undefined;
+    return this.process.call<number>((id) => ({ type: 'uncached', id, request })).catch(() => undefined);
+  }
+
   tokenize(text: string, { addSpecial, parseSpecial = true }: TokenizeOptions): Promise<readonly number[]> {
     return this.process.call((id) => ({ type: 'tokenize', id, text, addSpecial, parseSpecial }));
   }

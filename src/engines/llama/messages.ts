@@ -13,6 +13,8 @@ export type ToWorker = { readonly type: 'load'; readonly options: LoadOptions } 
 
 type Call =
   | { readonly type: 'generate'; readonly request: GenerationRequest; readonly seed: number }
+  /** Asks how many tokens of its prompt are not in the cache. */
+  | { readonly type: 'uncached'; readonly request: GenerationRequest }
   | { readonly type: 'abort' | 'cache' | 'cards' }
   | { readonly type: 'states'; readonly action: StatesAction }
   /** Asks for memory that snapshots hold. */

@@ -17,7 +17,7 @@ import { PromptHistory } from './memory/prompt-history.ts';
 import { Slot } from './memory/slot.ts';
 import { GpuBuildError } from './native/cuda-libraries.ts';
 import { NativeLoadError, readCards } from './native/weights.ts';
-import { beginGeneration, type ReadingRequests, saveBefore, type WorkerContext } from './prepare.ts';
+import { beginGeneration, type ReadingRequests, saveBefore, uncachedTokens, type WorkerContext } from './prepare.ts';
 import { stepThreads } from './threads/step-threads.ts';
 
 /** The worker process: loads one model and serves it until its channel closes. */
@@ -61,6 +61,9 @@ async function receive(message: ToWorker): Promise<void> {
       else loop.abort(message.id);
       return;
     }
+    case 'uncached':
+      await answer(message.id, () => uncachedTokens(worker, message.request));
+      return;
     case 'cache':
       await answer(message.id, () => cacheReport(worker));
       return;

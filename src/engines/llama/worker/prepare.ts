@@ -290,6 +290,14 @@ function reuses({ loaded }: WorkerContext, { freshPrompt, promptLogprobs }: Gene
   return loaded.options.reusePrompt && !freshPrompt && promptLogprobs === undefined;
 }
 
+/** How many tokens of the prompt neither a slot nor a snapshot has. */
+export async function uncachedTokens(worker: WorkerContext, request: GenerationRequest): Promise<number> {
+  const { tokens } = await promptPlan(worker.loaded, request, [], 0);
+  if (!reuses(worker, request)) return tokens.length;
+  const known = [...worker.slots.map(({ cached }) => cached), ...(worker.snapshots?.sequences() ?? [])];
+  return tokens.length - Math.max(0, ...known.map((sequence) => commonPrefix(sequence, tokens)));
+}
+
 /** Shifts the cache as planned; returns how many tokens of the prompt are cached. */
 function shiftAndReuse(slot: Slot, { shift, keep }: ReturnType<typeof planReuse>, warn: Planned['warn']): number {
   if (!shift) return keep;

@@ -70,6 +70,11 @@ export class SnapshotCache {
     return { memory: this.deps.memory?.figures ?? null, disk: figures(this.deps.disk) };
   }
 
+  /** The tokens of all snapshots. */
+  sequences(): readonly Int32Array[] {
+    return this.#stores().flatMap((store) => store.entries().map(({ tokens }) => tokens));
+  }
+
   /** Before a prompt is computed: restores the best snapshot into its slot, and saves what it would overwrite. */
   async restoreFor(prompt: Int32Array): Promise<void> {
     const { slots, isControl, exclusively, memory } = this.deps;
