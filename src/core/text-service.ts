@@ -159,6 +159,11 @@ export interface RunningGeneration {
   /** Back-pressure: stops the events while the client does not read. Missing in engines with bounded replies. */
   pause?(): void;
   resume?(): void;
+  /**
+   * Aborts it if at least so many tokens of its prompt are left, and if those that were computed stay in the cache: begun again, it
+   * continues there. Otherwise nothing happens. Missing in engines without a prompt cache.
+   */
+  interrupt?(minTokens: number): void;
 }
 
 /** Another way than a prompt to make an engine generate. */

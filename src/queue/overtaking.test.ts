@@ -82,8 +82,8 @@ describe('overtakes', () => {
     ['a request of unknown duration overtakes none', [1, undefined], [0, 10], false],
     ['and is overtaken by none', [1, 2], [0, undefined], false],
     ['a very long one is overtaken for a minute only', [maxOvertakingSeconds, 1], [0, 100_000], false],
-  ] as const)('%s', (_, later, earlier, expected) =>
-    expect(overtakes(request(...later), request(...earlier))).toBe(expected),
+  ] as const)('%s', (_, [at, seconds], [earlierAt, earlierSeconds], expected) =>
+    expect(overtakes(request(at, seconds), request(earlierAt, earlierSeconds))).toBe(expected),
   );
   test('interrupts: only for at most half of what is left', () => {
     expect(interrupts(request(0, 5), request(0, 10))).toBe(true);

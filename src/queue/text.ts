@@ -20,6 +20,7 @@ import type { TextSource } from '../core/text-source.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Sharing } from './batching.ts';
+import { InterruptedEvents } from './interrupted-events.ts';
 import type { Job } from './jobs.ts';
 import { type Place, stateWork, textWork } from './queue.ts';
 import { loading, modelName, queued, type RequestQueue } from './request-queue.ts';
@@ -61,6 +62,8 @@ interface TextJob {
   /** While its prompt is processed. */
   promptProgress: PromptProgress | undefined;
   paused: boolean;
+  /** It has begun its first generation. */
+  hasGenerated: boolean;
 }
 
 interface OwnReservation extends Reservation {
@@ -114,6 +117,7 @@ export function textService({
       wantsEngine: false,
       promptProgress: undefined,
       paused: false,
+      hasGenerated: false,
     };
     ticket.placed?.(
       () => queued(place.position()) ?? (own.wantsEngine ? loading(source.state()) : undefined),
@@ -156,8 +160,6 @@ export function textService({
     own.wantsEngine = true;
     const event = (next: GenerationEvent): void => {
       if (over) return;
-      if (next.type === 'start') place.expect(estimate.seconds(next.promptTokens - next.cachedTokens, next.maxTokens));
-      else place.expect(undefined);
       if (next.type !== 'start') own.promptProgress = undefined;
       if (next.type === 'text-delta') {
         job.text += next.text;
@@ -201,15 +203,26 @@ export function textService({
       const { engine } = use;
       refuseWithoutModel(engine.state());
       job.state = 'running';
-      log.begin();
-      observer.begun?.(request, job, engine.contextSize());
-      watch?.generationBegun?.(request, engine.contextSize(), job.number);
-      const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
+      if (!begun) {
+        log.begin();
+        observer.begun?.(request, job, engine.contextSize());
+        watch?.generationBegun?.(request, engine.contextSize(), job.number);
+      }
+      wasAsked = false;
       const generation: RunningGeneration = by(engine, seed, {
-        event,
-        promptProgress: (progress) => {
+        event: (next) => {
+          if (wasAsked && next.type === 'finish' && next.cause === 'aborted' && !stop.signal.aborted)
+            return pause(next);
+          if (next.type === 'start') expectRest(next.promptTokens - next.cachedTokens);
+          else if (next.type !== 'warning') writes();
+          const merged = events.merged(next);
+          if (merged) event(merged);
+        },
+        promptProgress: (part) => {
+          const progress = events.progress(part);
           if (!over) own.promptProgress = progress;
           observer.promptProgress?.(progress);
+          expectRest(part.total - part.done);
         },
         traceparent: watch?.traceparent,
       });
@@ -220,6 +233,35 @@ export function textService({
         generation.abort();
       };
       stop.signal.addEventListener('abort', abortIt, { once: true });
+    };
+    const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
+    const events = new InterruptedEvents();
+    /** It was asked to stop for a shorter request. */
+    let wasAsked = false;
+    const isFirst = !own.hasGenerated;
+    own.hasGenerated = true;
+    /** Until its first token it can be interrupted; not between the steps of one reply. */
+    const expectRest = (tokens: number): void => {
+      const interrupt = (seconds: number): void => {
+        wasAsked = true;
+        running?.interrupt?.(estimate.promptTokens(seconds));
+      };
+      place.expect(estimate.seconds(tokens, request.maxTokens), isFirst ? interrupt : undefined);
+    };
+    let isWriting = false;
+    const writes = (): void => {
+      if (!isWriting) place.expect(undefined);
+      isWriting = true;
+    };
+    /** What it has computed stays in the cache. */
+    const pause = (end: GenerationEvent & { type: 'finish' }): void => {
+      events.interrupted(end);
+      use?.release();
+      use = undefined;
+      own.promptProgress = undefined;
+      job.state = 'waiting';
+      void place.resume();
+      void start();
     };
     /** A request that has to wait for its turn may overtake longer ones. */
     const expectWork = async (): Promise<void> => {
@@ -239,10 +281,12 @@ export function textService({
         own.wantsEngine = false;
       }
     };
+    const start = (): Promise<void> =>
+      acquire()
+        .then(begin)
+        .catch((error: unknown) => event({ type: 'error', error: asAppError(error) }));
     void expectWork();
-    void acquire()
-      .then(begin)
-      .catch((error: unknown) => event({ type: 'error', error: asAppError(error) }));
+    void start();
     return channel;
   }
 

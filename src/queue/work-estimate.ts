@@ -29,6 +29,11 @@ export class WorkEstimate {
     const replyTokens = Math.min(maxTokens, this.#replyTokens ?? 0);
     return (promptTokens * perToken(this.#prompts) + replyTokens * perToken(this.#replies)) / 1000;
   }
+
+  /** How many tokens of a prompt are computed in this time. */
+  promptTokens(seconds: number): number {
+    return this.#prompts ? (1000 * seconds) / perToken(this.#prompts) : 0;
+  }
 }
 
 function added(before: Measured | undefined, ms: number, tokens: number): Measured | undefined {

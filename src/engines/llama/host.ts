@@ -96,10 +96,12 @@ export class LlamaHost extends EngineHost implements TextEngine {
   }
 
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
-    return this.process.startTask({
+    let begunAs: number | undefined;
+    const task = this.process.startTask({
       // A client that sets no seed sends the same request again.
       fingerprint: () => fingerprint({ ...request, sampling: { ...request.sampling, seed: undefined } }),
       begin: (id) => {
+        begunAs = id;
         this.#generations.set(id, sink);
         this.process.send({ type: 'generate', id, request, seed });
       },
@@ -110,6 +112,12 @@ export class LlamaHost extends EngineHost implements TextEngine {
         sink.event({ type: 'error', error });
       },
     });
+    return {
+      ...task,
+      interrupt: (minTokens) => {
+        if (begunAs !== undefined) this.process.send({ type: 'interrupt', id: begunAs, minTokens });
+      },
+    };
   }
 
   /** Not with media, which take as long as they take. Invalid requests get their error when they run. */

@@ -15,6 +15,7 @@ type Call =
   | { readonly type: 'generate'; readonly request: GenerationRequest; readonly seed: number }
   /** Asks how many tokens of its prompt are not in the cache. */
   | { readonly type: 'uncached'; readonly request: GenerationRequest }
+  | { readonly type: 'interrupt'; readonly minTokens: number }
   | { readonly type: 'abort' | 'cache' | 'cards' }
   | { readonly type: 'states'; readonly action: StatesAction }
   /** Asks for memory that snapshots hold. */

@@ -52,6 +52,8 @@ export class Generation {
   readonly #promptTokens: number;
   finished = false;
   aborted = false;
+  /** It is to stop for another request, if at least so many tokens of its prompt are left. */
+  interruptFrom: number | undefined;
   /** Sampled tokens, including rewound ones: they count against the limit. */
   #sampled = 0;
   #drafted = { accepted: 0, rejected: 0 };
@@ -79,6 +81,12 @@ export class Generation {
   get inPrefill(): boolean {
     const { slot } = this.deps;
     return slot.remaining - slot.drafted > 1;
+  }
+
+  /** Nothing of its reply is sampled, and begun again it would continue where it was. */
+  get isInterruptible(): boolean {
+    const { negative, scores, request } = this.deps;
+    return this.inPrefill && this.#sampled === 0 && !negative && !scores && request.media.length === 0;
   }
 
   /** Tokens that are left to compute. */

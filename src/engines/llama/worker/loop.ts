@@ -27,6 +27,8 @@ export interface LoopOptions {
   readonly sharesCores?: boolean;
   /** Where sequences share their cells. */
   readonly pool?: Pick<CellPool, 'admit' | 'fits' | 'relieve' | 'figures'> | undefined;
+  /** Copies what a slot has computed; false if it would be lost to the next prompt there. */
+  readonly save?: (slot: Slot) => boolean;
   readonly samplers?: () => Pick<SamplerPool, 'go'> | undefined;
   /** Missing where the number of threads is fixed. */
   readonly threads?: Pick<StepThreads, 'before' | 'after' | 'needsWatch' | 'watch'> | undefined;
@@ -47,6 +49,9 @@ export class BatchLoop {
   #isRunning = false;
   #chunk: number = batching.firstChunk;
   #prefills = 0;
+  /** The prefill that is being computed, and the speed of the last one. */
+  #prefilling: { readonly size: number; readonly startedAt: number } | undefined;
+  #prefillMsPerToken = 0;
 
   constructor(private readonly options: LoopOptions) {
     this.#clock = new StepClock((times) => {
@@ -79,6 +84,19 @@ export class BatchLoop {
       generation.aborted = true;
       // The other generations lose this batch; it is computed again without the aborted one.
       this.options.context.abortDecode();
+    }
+  }
+
+  /** Aborts a generation before the next step, if at least so many tokens of its prompt are left and none of it is lost. */
+  interrupt(id: number, minTokens: number): void {
+    const { context, now } = this.options;
+    for (const generation of this.#running) {
+      if (generation.id !== id || !generation.isInterruptible) continue;
+      generation.interruptFrom = minTokens;
+      if (!this.#prefilling || context.memory !== 'plain') continue;
+      // A batch of which less than half is computed is given up: waiting for it would take longer than computing it again.
+      const { size, startedAt } = this.#prefilling;
+      if (now() - startedAt < (size * this.#prefillMsPerToken) / 2) context.abortDecode();
     }
   }
 
@@ -219,9 +237,12 @@ export class BatchLoop {
     if (size === 0) return 0;
     const startedAt = now();
     threads?.before(isPrefill, size);
+    this.#prefilling = isPrefill ? { size, startedAt } : undefined;
     const result = await this.#decode(size);
+    this.#prefilling = undefined;
     threads?.after(result);
     const computedAt = now();
+    if (isPrefill && result === 'ok') this.#prefillMsPerToken = (computedAt - startedAt) / size;
     if (result === 'ok') this.#sample(generations);
     else if (isPrefill && generations.length > 1 && (result === 'failed' || (result === 'no-room' && !pool)))
       await this.#prefillSeparately(generations);
@@ -291,8 +312,17 @@ export class BatchLoop {
     if (generation.finished) this.#active.delete(generation);
   }
 
+  #isInterrupted(generation: Generation): boolean {
+    const { interruptFrom, slot } = generation;
+    generation.interruptFrom = undefined;
+    if (interruptFrom === undefined || !generation.isInterruptible || generation.remaining < interruptFrom)
+      return false;
+    return !this.#parked.has(generation) && this.options.save?.(slot) === true;
+  }
+
   #dropAborted(): void {
     for (const generation of this.#active) {
+      if (this.#isInterrupted(generation)) generation.aborted = true;
       if (!generation.aborted) continue;
       generation.interrupt(this.#pieces);
       this.#active.delete(generation);

@@ -61,6 +61,9 @@ async function receive(message: ToWorker): Promise<void> {
       else loop.abort(message.id);
       return;
     }
+    case 'interrupt':
+      loop.interrupt(message.id, message.minTokens);
+      return;
     case 'uncached':
       await answer(message.id, () => uncachedTokens(worker, message.request));
       return;
@@ -162,6 +165,7 @@ async function serve(loaded: Loaded, availableBefore: number) {
     samplers: () => worker.samplers,
     threads: stepThreads(loaded, send, now),
     pool,
+    save: (slot) => worker.snapshots?.save(slot) ?? false,
   });
   worker.snapshots = await openSnapshotCache(loaded, {
     slots,

@@ -115,6 +115,15 @@ export class SnapshotCache {
     if (evicted && this.#pending.size < maxPending) void this.#onDisk(evicted);
   }
 
+  /** Copies what a slot has computed into memory; false if there is no room, or if computing it again takes less time. */
+  save(slot: Slot): boolean {
+    const { memory } = this.deps;
+    if (!memory) return false;
+    this.beforeOverwrite(slot, undefined);
+    const { cached } = slot;
+    return cached.length < savePolicies.memory.minTokens || isCovered(memory.entries(), cached, fullCoverage);
+  }
+
   /** A prompt was computed in a slot: so many tokens in this time. */
   computed(tokens: number, milliseconds: number): void {
     this.#costs.computed(tokens, milliseconds);
