@@ -77,7 +77,11 @@ function fakeGeneration(
     finished: false,
     aborted: false,
     interrupted: 0,
+    interruptFrom: undefined as number | undefined,
     slot,
+    get isInterruptible() {
+      return remaining > 1 && written === 0;
+    },
     get remaining() {
       return remaining;
     },
@@ -292,6 +296,44 @@ test('BatchLoop.abort: during a batch, ends one request, and the others compute 
   await over(2);
   expect([stopped.finished, other.finished]).toEqual([true, true]);
   expect(stopped.interrupted).toBe(1);
+});
+
+test.each([
+  { what: 'ends a prompt before its next batch', minTokens: 50, saved: true, batches: [100, 100] },
+  { what: 'no effect if fewer tokens are left', minTokens: 51, saved: true, batches: [100, 100, 50, 1] },
+  { what: 'no effect if its state is not kept', minTokens: 50, saved: false, batches: [100, 100, 50, 1] },
+])('BatchLoop.interrupt: $what', async ({ minTokens, saved, batches: expected }) => {
+  const { loop, begin, over, batches, whileDecoding } = world([], { save: () => saved });
+  begin({ id: 1, prompt: 250, reply: 2 });
+  whileDecoding(() => {
+    if (batches.length === 1) loop.interrupt(1, minTokens);
+  });
+  await over(1);
+  expect(batches).toEqual(expected);
+});
+
+test('BatchLoop.interrupt: no effect on a reply', async () => {
+  const { loop, begin, over, batches } = world([], { save: () => true });
+  begin({ id: 1, prompt: 2, reply: 4, advance: () => loop.interrupt(1, 0) });
+  await over(1);
+  expect(batches).toEqual([2, 1, 1, 1]);
+});
+
+test('BatchLoop.interrupt: gives up a batch that has just begun, and no later one', async () => {
+  let time = 0;
+  const { loop, begin, over, batches, whileDecoding, context } = world([], { save: () => true, now: () => time });
+  Object.assign(context, { memory: 'plain' });
+  const aborts: number[] = [];
+  Object.assign(context, { abortDecode: () => aborts.push(time) });
+  begin({ id: 1, prompt: 350, reply: 1 });
+  whileDecoding(() => {
+    // A batch takes 100 ms; the second is interrupted after 60, the third after 40.
+    time += 60 - 20 * (batches.length - 1);
+    if (batches.length > 0) loop.interrupt(1, 1000);
+    time += 40 + 20 * (batches.length - 1);
+  });
+  await over(1);
+  expect(aborts).toEqual([240]);
 });
 
 test('BatchLoop.abort: no effect for an unknown request', async () => {

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Grammar, Medium } from '../../../core/request.ts';
+import { plainRequest } from '../../../core/testing/plain-request.ts';
 import type { Piece } from '../messages.ts';
 import type { Projector } from './media/projector.ts';
 import type { Slot } from './memory/slot.ts';
-import { withFamilyPrefix } from './prepare.ts';
+import { uncachedTokens, withFamilyPrefix } from './prepare.ts';
 import { chunk, readImage } from './testing/media.ts';
 import { evenly, nextLetter, workerWorld } from './testing/worker-world.ts';
 
@@ -28,6 +29,25 @@ function slowProjector() {
   } as unknown as Projector;
   return { projector, finish: () => go(), count: () => read };
 }
+
+describe('uncachedTokens', () => {
+  const ask = (prompt: string, changes = {}) => plainRequest(prompt, 4, changes);
+  test('all of a new prompt, and what a slot or a snapshot lacks of another', async () => {
+    const sequences = () => [Int32Array.from('xyzxyz', (letter) => letter.charCodeAt(0))];
+    const { worker, begin, settled } = workerWorld({ snapshots: { sequences, restoreFor: async () => {} } });
+    expect(await uncachedTokens(worker, ask('abcab'))).toBe(5);
+    await begin(1, 'abcab');
+    await settled();
+    expect(await uncachedTokens(worker, ask('abcabxx'))).toBe(2);
+    expect(await uncachedTokens(worker, ask('xyzxx'))).toBe(1);
+  });
+  test('all of a prompt that must not use the cache', async () => {
+    const { worker, begin, settled } = workerWorld();
+    await begin(1, 'abcab');
+    await settled();
+    expect(await uncachedTokens(worker, ask('abcab', { freshPrompt: true }))).toBe(5);
+  });
+});
 
 describe('request', () => {
   test('sends one start, then its text', async () => {
