@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Grammar, Medium } from '../../../core/request.ts';
 import { plainRequest } from '../../../core/testing/plain-request.ts';
 import type { Piece } from '../messages.ts';
@@ -47,6 +47,34 @@ describe('uncachedTokens', () => {
     await settled();
     expect(await uncachedTokens(worker, ask('abcab', { freshPrompt: true }))).toBe(5);
   });
+});
+
+test('interrupted prompt: begun again after another request, it continues where it was and writes the same', async () => {
+  const snapshots = {
+    restoreFor: async () => {},
+    beforeOverwrite: () => {},
+    computed: () => {},
+    ended: async () => {},
+  };
+  const options = { contextSize: 1024, sequences: 2, logits: evenly };
+  const world = workerWorld({ ...options, snapshots: { ...snapshots, save: () => true } });
+  const prompt = 'abcdefghijkl'.repeat(50);
+  await world.begin(1, prompt);
+  // Batches have 256 tokens: it stops after the first.
+  await vi.waitFor(() => expect(types(world.pieces(1))).toEqual(['start']));
+  world.loop.interrupt(1, 100);
+  await world.settled();
+  expect(world.pieces(1).at(-1)).toMatchObject({ type: 'finish', reason: 'aborted', usage: { completionTokens: 0 } });
+  await world.begin(2, 'xyz');
+  await world.settled();
+  await world.begin(3, prompt);
+  await world.settled();
+  const computed = world.pieces(1).at(-1) as Piece & { type: 'finish' };
+  expect(world.pieces(3)[0]).toMatchObject({ cachedTokens: computed.timings.processedTokens });
+  const undisturbed = workerWorld(options);
+  await undisturbed.begin(3, prompt);
+  await undisturbed.settled();
+  expect(world.text(3)).toBe(undisturbed.text(3));
 });
 
 describe('request', () => {

@@ -269,3 +269,25 @@ describe('SnapshotCache: on disk', () => {
     await expect(keeper.close()).resolves.toBeUndefined();
   });
 });
+
+describe('SnapshotCache.save', () => {
+  test.each([
+    ['copies what a slot has computed', memoryStore(), 500, true, [500]],
+    ['what is short needs no copy', memoryStore(), 20, true, []],
+    ['false without room for it', memoryStore({ count: 9, bytes: 100 }), 500, false, []],
+    ['false without kept states', undefined, 500, false, []],
+  ] as const)('%s', (_, memory, tokens, saved, lengths) => {
+    const slot = fakeSlot(range(0, tokens));
+    const { keeper } = world([slot], memory ? { memory } : {});
+    keeper.computed(1000, 60_000);
+    expect(keeper.save(slot as unknown as Slot)).toBe(saved);
+    expect((memory?.entries() ?? []).map((entry) => entry.tokens.length)).toEqual(lengths);
+  });
+  test('what a longer snapshot begins with is not copied again', () => {
+    const memory = memoryStore();
+    memory.add(snapshotOf(range(0, 900)));
+    const slot = fakeSlot(range(0, 500));
+    expect(world([slot], { memory }).keeper.save(slot as unknown as Slot)).toBe(true);
+    expect(memory.entries()).toHaveLength(1);
+  });
+});

@@ -77,7 +77,9 @@ export function workerWorld(options: WorldOptions = {}) {
     }),
   };
   const send = (message: FromWorker) => void messages.push(message);
-  const loop = new BatchLoop({ context, slots: pool ? [] : slots, send, now, samplers: () => worker.samplers, pool });
+  const samplers = () => worker.samplers;
+  const keep = (slot: Slot) => worker.snapshots?.save(slot) ?? false;
+  const loop = new BatchLoop({ context, slots: pool ? [] : slots, send, now, samplers, pool, save: keep });
 
   /** As the worker does it: a request that is being read is stopped there, any other one in the loop. */
   function abort(id: number): void {
