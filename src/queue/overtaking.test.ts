@@ -132,6 +132,26 @@ describe('Queue: overtaking', () => {
     );
   });
 
+  test('Queue: a prompt is interrupted for one request of each other client', async () => {
+    const others = [1, 2, 3].map((at) => ({ client: 'other', at, prompt: 1, reply: 1 }));
+    const runs = await simulate([{ client: 'long', at: 0, prompt: 40, reply: 1 }, ...others]);
+    expect(runs.map(({ firstAt }) => firstAt)).toEqual([42, 2, 44, 46]);
+  });
+
+  test('Queue: the position of a waiting request is the one that it is served at', async () => {
+    const queue = new Queue({ capacity: 1, maxRequests: () => 10, now: () => 0 });
+    const long = queue.enter({ client: 'long', alone: true });
+    long.expect(40, () => {});
+    const others = ['other', 'other', 'third'].map((client) => queue.enter({ client, alone: true }));
+    for (const [index, seconds] of [2, 1, 50].entries()) others[index]?.expect(seconds);
+    void long.resume();
+    await settled();
+    const positions = () => [...others, long].map((place) => place.position()?.position);
+    expect(positions()).toEqual([3, undefined, 2, 1]);
+    for (const place of [others[1], long, others[2]]) place?.leave();
+    expect(positions()).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
   test('Queue: a reply is never interrupted', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(work, { maxLength: 12 }), async (list) => {

@@ -18,8 +18,12 @@ export function overtakes(later: Expected, earlier: Expected): boolean {
   return due(later) < due(earlier);
 }
 
-/** A prompt is interrupted only for work of at most half of what it has left: saving and restoring its state takes time, too. */
-export function interrupts(next: Expected, running: Expected): boolean {
+/**
+ * Whether a request that has its turn stops for another one: only for work of at most half of what it has left, because saving and
+ * restoring its state takes time, too, and only for one request of each other client.
+ */
+export function interrupts(next: Waiting, running: Waiting, passedBy = running.passedBy): boolean {
+  if (next.client !== running.client && passedBy?.has(next.client)) return false;
   return overtakes(next, running) && 2 * (next.expectedSeconds ?? 0) <= (running.expectedSeconds ?? 0);
 }
 
@@ -49,6 +53,8 @@ export interface Waiting extends Expected {
   readonly cost: number;
   /** It was interrupted in its turn, and continues before others begin, unless one interrupts it again. */
   readonly resumes?: boolean;
+  /** The clients whose requests ran meanwhile. */
+  readonly passedBy?: ReadonlySet<string>;
 }
 
 interface RingEntry {
@@ -89,13 +95,19 @@ interface Turn<Entry extends Waiting> {
 }
 
 /** The next request. `waiting` is in the order of arrival. */
-export function nextTurn<Entry extends Waiting>(ring: Ring, waiting: readonly Entry[]): Turn<Entry> | undefined {
+export function nextTurn<Entry extends Waiting>(
+  ring: Ring,
+  waiting: readonly Entry[],
+  passedBy?: ReadonlySet<string>,
+): Turn<Entry> | undefined {
   const interrupted = waiting.find(({ resumes }) => resumes);
   if (!interrupted) return nextInRing(ring, waiting, byClient);
   const others = waiting.filter((one) => one !== interrupted);
   const next = nextInRing(ring, others, byClient);
   // Its client has paid for this turn.
-  return next && interrupts(next.entry, interrupted) ? next : { entry: interrupted, ring: updateRing(ring, others) };
+  return next && interrupts(next.entry, interrupted, passedBy)
+    ? next
+    : { entry: interrupted, ring: updateRing(ring, others) };
 }
 
 function nextInRing<Entry extends Waiting>(
@@ -132,10 +144,12 @@ export function mayBegin(next: Pick<Waiting, 'alone'>, running: readonly Pick<Wa
 /** The order in which the waiting requests would run if no other arrived. */
 export function servingOrder<Entry extends Waiting>(ring: Ring, waiting: readonly Entry[]): Entry[] {
   const order: Entry[] = [];
+  const passedBy = new Set(waiting.find(({ resumes }) => resumes)?.passedBy);
   let left = waiting;
-  for (let turn = nextTurn(ring, left); turn; turn = nextTurn(turn.ring, left)) {
+  for (let turn = nextTurn(ring, left, passedBy); turn; turn = nextTurn(turn.ring, left, passedBy)) {
     const { entry } = turn;
     order.push(entry);
+    passedBy.add(entry.client);
     left = left.filter((one) => one !== entry);
   }
   return order;

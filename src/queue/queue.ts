@@ -75,6 +75,7 @@ interface Entry extends Waiting {
   expectedSeconds: number | undefined;
   interrupt: ((seconds: number) => void) | undefined;
   resumes: boolean;
+  readonly passedBy: Set<string>;
   /** Milliseconds that it ran before it was interrupted. */
   ranFor: number;
 }
@@ -127,6 +128,7 @@ export class Queue {
         if (!this.#paused.delete(entry) && !yields()) return turn;
         this.#measure(entry);
         entry.arrivedAt = this.#now() / 1000;
+        entry.passedBy.clear();
         turn = this.#wait(entry, this.#waiting.length);
         return turn;
       },
@@ -248,6 +250,7 @@ export class Queue {
         return;
       }
       this.#waiting.splice(this.#waiting.indexOf(next.entry), 1);
+      for (const { resumes, passedBy } of this.#waitingIn(lane)) if (resumes) passedBy.add(next.entry.client);
       this.#running.add(next.entry);
       this.#rings.set(lane, next.ring);
       const { ranFor } = next.entry;
@@ -316,7 +319,14 @@ export class Queue {
 function entryOf(request: QueueRequest): Entry {
   const { client = '', part = '', alone = false, kind = textWork, lane = '', rank, weight = 1 } = request;
   const times = { startedAt: undefined, arrivedAt: 0, expectedSeconds: undefined, ranFor: 0 };
-  const turn = { begin: () => {}, refuse: () => {}, begun: false, interrupt: undefined, resumes: false };
+  const turn = {
+    begin: () => {},
+    refuse: () => {},
+    begun: false,
+    interrupt: undefined,
+    resumes: false,
+    passedBy: new Set<string>(),
+  };
   return { client, part, alone, kind, lane, rank, cost: kind.cost / weight, ...times, ...turn };
 }
 
