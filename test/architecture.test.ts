@@ -17,7 +17,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   config: ['core'],
   chat: ['core', 'grammar', 'patterns'],
   queue: ['core'],
-  engines: ['core', 'audio', 'sampling', 'chat', 'config', 'gguf', 'grammar', 'packs', 'patterns'],
+  engines: ['core', 'audio', 'sampling', 'chat', 'config', 'gguf', 'grammar', 'packs', 'patterns', 'processes'],
   http: ['core'],
   protocols: ['core', 'audio', 'chat', 'config', 'gguf', 'grammar', 'http', 'patterns', 'store'],
   store: ['core'],
@@ -26,7 +26,8 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   library: ['core', 'gguf'],
   agents: ['core'],
   packs: ['core', 'library'],
-  mcp: ['core'],
+  processes: [],
+  mcp: ['core', 'processes'],
   observe: ['core', 'config'],
   inspector: ['core', 'chat', 'http', 'observe', 'protocols'],
   launcher: ['core', 'config', 'engines', 'http', 'library', 'protocols'],
@@ -38,7 +39,10 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
 const commonGround = ['protocols', 'protocols/controls', 'protocols/pictures'];
 const engineGround = ['engines', 'engines/bare', 'engines/host', 'engines/onnx'];
 /** Engines that compute with the library of another one. */
-const builtOn: Readonly<Record<string, string>> = { 'engines/embedding': 'engines/llama' };
+const builtOn: Readonly<Record<string, string>> = {
+  'engines/embedding': 'engines/llama',
+  'engines/program': 'engines/remote',
+};
 
 /** The folders of the web client. Each imports only folders before it; the last ones are the pages. */
 const pageFolders = [

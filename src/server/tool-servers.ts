@@ -92,7 +92,7 @@ export async function connectToolServers(
   const [{ toolServerPool }, { sdkSessions }, { processGuard }] = await Promise.all([
     import('../mcp/pool.ts'),
     import('../mcp/sdk-session.ts'),
-    import('../mcp/guard.ts'),
+    import('../processes/guard.ts'),
   ]);
   // Limited, because a faulty tool server must not fill the log.
   const repeats = new Repeats({ say, lines: 20 });

@@ -4,16 +4,16 @@ import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { GuardedProcesses, type ProcessEntry, readProcessStat, readProcessTable } from './guarded-processes.ts';
 
-/** The program of `processGuard`: reads lines `+PID` and `-PID` until the server is gone, then ends the remaining processes. */
+/** The program of `processGuard`: reads lines `+PID` and `-PID MILLISECONDS` until the server is gone, then ends the remaining processes. */
 const guarded = new GuardedProcesses({ table: processTable, kill, wait: (milliseconds) => wait(milliseconds) });
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 createInterface({ input: process.stdin })
   .on('line', (line) => {
-    const pid = Number(line.slice(1));
+    const [pid, closeMs] = line.slice(1).trim().split(' ').map(Number) as [number, number?];
     if (!Number.isInteger(pid) || pid < 2) return;
     if (line.startsWith('+')) guarded.add(pid);
-    else void guarded.end(pid);
+    else void guarded.end(pid, closeMs);
   })
   .on('close', () => void guarded.endAll().then(() => process.exit(0)));
 

@@ -5,12 +5,12 @@ interface GuardedProcessesParts {
   readonly wait: (milliseconds: number) => Promise<void>;
 }
 
-/** Longer than the client library takes to end a program by itself. */
-const closeMs = 5000;
+/** Longer than the client library of MCP takes to end a program by itself. */
+const defaultCloseMs = 5000;
 /** Between SIGTERM and SIGKILL. */
 const terminationMs = 1000;
 
-/** The programs of MCP servers and their children. Identified by process id and start time, because ids are reused. */
+/** Programs that the server has started (MCP servers, engine programs) and their children. Identified by process id and start time, because ids are reused. */
 export class GuardedProcesses {
   readonly #watched = new Map<number, ProcessEntry>();
   /** Processes that are ending. */
@@ -24,7 +24,7 @@ export class GuardedProcesses {
   }
 
   /** The program is ending. It and its children are killed if they still run after a while. */
-  async end(pid: number): Promise<void> {
+  async end(pid: number, closeMs = defaultCloseMs): Promise<void> {
     const root = this.#watched.get(pid);
     this.#watched.delete(pid);
     const left = root ? this.#withChildren([root]) : [];

@@ -3,11 +3,11 @@ import { fileURLToPath } from 'node:url';
 
 export interface Guard {
   add(pid: number): void;
-  /** The program is ending; what is left of it after a while is killed. */
-  end(pid: number): void;
+  /** The program is ending; what is left of it after this time is killed. */
+  end(pid: number, closeMs?: number): void;
 }
 
-/** A small process that ends the programs of MCP servers when this process ends, even if killed. Started with the first program. */
+/** A small process that ends the programs that this process has started when this process ends, even if killed. Started with the first program. */
 export function processGuard(): Guard {
   let guard: ChildProcess | undefined;
   const tell = (line: string): void => {
@@ -16,7 +16,7 @@ export function processGuard(): Guard {
     });
     guard.stdin?.write(`${line}\n`);
   };
-  return { add: (pid) => tell(`+${pid}`), end: (pid) => tell(`-${pid}`) };
+  return { add: (pid) => tell(`+${pid}`), end: (pid, closeMs) => tell(`-${pid} ${closeMs ?? ''}`) };
 }
 
 /** One that could not be started is tried again with the next program. */
