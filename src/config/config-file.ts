@@ -1,6 +1,7 @@
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
 import { hideSecrets, withoutQuote } from '../core/hide-secrets.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
+import { engineTexts } from './engine.ts';
 import { badFlags, type FlagValue, type JsonObject, missing, type Problem } from './flag.ts';
 import { type FlagKey, flagByFileKey, flagKeys, flagOf, type NamedFlag, type Settings } from './flags.ts';
 import { type Parsed, SourceValues } from './parse.ts';
@@ -27,6 +28,7 @@ const templateValues: Readonly<Record<string, FlagValue>> = {
   adminpassword: null,
   ssl: null,
   trace: '',
+  engine: null,
   usecuda: null,
   usevulkan: null,
   usecpu: null,
@@ -142,6 +144,7 @@ function plainKeys(object: Record<string, unknown>): Record<string, unknown> {
   } else if (rest.model !== undefined) {
     rest.model = models.filter((model) => model !== '');
   }
+  if (rest.engine !== undefined && rest.engine !== null) rest.engine = engineTexts(rest.engine);
   if (port_param !== undefined && port_param !== null && port_param !== defaultPort) rest.port = port_param;
   return rest;
 }
@@ -150,6 +153,8 @@ function refused(flag: NamedFlag, template: boolean, allowOnready: boolean): str
   if (flag.type === 'deprecated') return undefined;
   if (flag.definition.saved === false) return 'is allowed only on the command line';
   if (flag.key === 'onready' && !allowOnready) return 'would run a command; allow it with --allow-config-onready';
+  if (template && flag.key === 'engine')
+    return 'would run a command, and templates come from others; use a .kcpps file';
   if (template && machineKeys.has(flag.key)) return 'of a template is chosen by this machine';
   return undefined;
 }

@@ -1,5 +1,6 @@
 import { aliasProblems } from './aliases.ts';
 import { readConfigFile, unreadable } from './config-file.ts';
+import { engineProblems, mergedEngines } from './engine.ts';
 import { badFlags, type FlagValue, missing, type Problem } from './flag.ts';
 import {
   exclusiveGroups,
@@ -101,6 +102,7 @@ export function validated(
     ...ruled.problems,
     ...gendefaultsProblems(ruled.settings),
     ...cached.problems,
+    ...engineProblems(ruled.settings.engine),
     ...remoteProblems(ruled.settings.remote, sources.environment),
     ...aliasProblems(ruled.settings.modelalias),
     ...traceProblems(ruled.settings.trace),
@@ -218,10 +220,13 @@ export function reloadSettings(
   }
   if (target.type === 'model') layer.set('model', [target.path]).delete('nomodel');
   if (target.type === 'unload') layer.set('nomodel', true);
+  const engines = mergedEngines(layer.get('engine'), initial.settings.engine);
   for (const key of serverKeys) {
     if (initial.given.has(key) || inUse(key, initial.settings[key])) layer.set(key, initial.settings[key]);
     else layer.delete(key);
   }
+  if (!isInitial && engines) layer.set('engine', engines);
+  else if (!isInitial) layer.delete('engine');
   for (const [key, value] of own) value === null ? layer.delete(key) : layer.set(key, value);
   const kept = isInitial ? [...layer.keys()] : serverKeys.filter((key) => initial.given.has(key));
   const set = [...own.keys()].filter((key) => layer.has(key));

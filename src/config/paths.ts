@@ -84,7 +84,8 @@ export function readDiskCache(text: string): Read<{ readonly folder: string; rea
   return { ok: true, folder, bytes };
 }
 
-function bytesOf(text: string): number | undefined {
+/** A size such as 20G, 500MB or 14GiB, in powers of 1024. */
+export function bytesOf(text: string): number | undefined {
   const { count, unit = '' } = /^(?<count>\d+(\.\d+)?)((?<unit>[kmgt])(i?b)?|b)?$/i.exec(text)?.groups ?? {};
   const bytes = Math.floor(Number(count) * (units[unit.toLowerCase()] ?? 1));
   return Number.isSafeInteger(bytes) ? bytes : undefined;

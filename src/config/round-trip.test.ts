@@ -38,8 +38,17 @@ test('writeConfigFile: settings after applyRules load unchanged', () => {
       const diskcache = wanted.diskcache && '/cache:5G';
       const elsewhere = { remote: wanted.remote && ['http://gpu1:8000'], rpcmode: 'disabled', rpctargets: '' } as const;
       const modelalias = wanted.modelalias && ['claude-*=qwen3'];
+      const engine = wanted.engine && ['qwen=llama-server --port ${port}'];
       const trace = wanted.trace && 'http://localhost:4318';
-      const { settings, problems } = applyRules({ ...wanted, ...elsewhere, diskcache, gendefaults, modelalias, trace });
+      const { settings, problems } = applyRules({
+        ...wanted,
+        ...elsewhere,
+        diskcache,
+        gendefaults,
+        modelalias,
+        trace,
+        engine,
+      });
       fc.pre(problems.length === 0);
       const loaded = loadSettings({
         arguments: ['--config', 'x.kcpps', '--allow-config-onready'],

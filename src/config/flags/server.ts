@@ -308,6 +308,9 @@ export const parleyFlags = flagTable({
   remote: list('text', 'URL[,OPTION=VALUE]', { scope: 'server', repeats: true }).help(
     'OpenAI-compatible backends on other machines (vLLM, SGLang, llama-server, TGI, another Parley), with or without /v1; can be repeated. Backends with the same model share the load. Options: weight=2, key=env:NAME (environment variable with the key), model=NAME, parallel=64 (concurrent requests), for=text, embeddings or images. Without --model, the first backend is the text model.',
   ),
+  engine: list('text', "NAME='COMMAND'", { label: 'Engine programs', scope: 'server', repeats: true }).help(
+    'Another program as the engine of a model (llama-server, vLLM, sd-server, whisper-server, ComfyUI): it is started when a request names the model, watched, and ended with the server; can be repeated. No shell reads the command. ${port} is replaced with a free port, ${host} with 127.0.0.1, and ${key} with a random key. `parley engines` shows recipes. In a config file, engine is an object with command, model, kind, ready, timeout, env, cwd, stop, memory, idle, pass and parallel. Without --model, the first engine is the text model.',
+  ),
   modelalias: list('text', 'NAME=MODEL', { scope: 'server', repeats: true }).help(
     "Another name for a model, for apps with built-in model names; can be repeated: claude-*=qwen3. * matches any text. A model's own name wins over an alias, and the first matching alias wins. Applies to all APIs and all kinds of models.",
   ),

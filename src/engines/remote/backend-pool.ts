@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import type { EngineState } from '../host/engine-state.ts';
 import { Backend, type BackendParts, backendLine, identifyByModels } from './backend.ts';
 import { clientError, RemoteFailure } from './failure.ts';
-import type { RemoteKind, RemoteModel } from './kinds.ts';
+import type { Identity, RemoteKind, RemoteModel } from './kinds.ts';
 import { choose } from './load-balancing.ts';
 
 export interface BackendPoolParts extends Pick<BackendParts, 'startTimer' | 'now'> {
@@ -25,19 +25,34 @@ export interface Assignment {
 
 /** All backends of one capability. Those with the same model share its requests. */
 export class BackendPool {
-  readonly backends: readonly Backend[];
+  #backends: readonly Backend[];
   readonly capability: string;
   #started: Promise<void> | undefined;
   #users = 0;
 
   constructor(private readonly parts: BackendPoolParts) {
     this.capability = parts.capability;
-    this.backends = parts.addresses.map((address) => {
+    this.#backends = parts.addresses.map((address) => {
       const key = address.keyVariable === undefined ? undefined : parts.environment[address.keyVariable];
-      const { startTimer, now, identify = identifyByModels, say } = parts;
-      const changed = (backend: Backend): void => say(backendLine(backend, backend.model(undefined)));
-      return new Backend({ address, key, startTimer, now, identify, changed });
+      return this.#backend(address, key);
     });
+  }
+
+  get backends(): readonly Backend[] {
+    return this.#backends;
+  }
+
+  /** Replaces all backends with one that was identified already, or with none: of a program that was started again. */
+  replace(next?: { readonly address: RemoteAddress; readonly key: string; readonly identity: Identity }): void {
+    for (const backend of this.#backends) backend.stop();
+    this.#backends = next ? [this.#backend(next.address, next.key)] : [];
+    if (next) this.#backends[0]?.open(next.identity);
+  }
+
+  #backend(address: RemoteAddress, key: string | undefined): Backend {
+    const { startTimer, now, identify = identifyByModels, say } = this.parts;
+    const changed = (backend: Backend): void => say(backendLine(backend, backend.model(undefined)));
+    return new Backend({ address, key, startTimer, now, identify, changed });
   }
 
   /** Resolves after the first probe of each backend. Calls of start and stop are counted. */

@@ -99,6 +99,14 @@ export class Backend {
     await this.#check();
   }
 
+  /** Accepts requests at once: it was identified before. */
+  open(identity: Identity): void {
+    this.#stopped = false;
+    this.identity = identity;
+    this.#become({ type: 'up' });
+    if (this.#healthPath !== undefined) this.#plan(checkEveryMs);
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();

@@ -8,7 +8,7 @@ import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { GenerateBy } from '../../core/text-service.ts';
-import { RemoteText } from './text.ts';
+import type { RemoteText } from './text.ts';
 import type { RemoteTokens } from './tokens.ts';
 
 type ReplyParts = Parameters<typeof repliesBy>[0];
@@ -46,7 +46,7 @@ export function remoteChatService({ text, tokens, serverTools, compactions }: Re
 const asChat =
   (request: ChatRequest): GenerateBy =>
   (engine, seed, sink) => {
-    if (engine instanceof RemoteText) return engine.chat(request, seed, sink);
+    if ('chat' in engine) return (engine as Pick<RemoteText, 'chat'>).chat(request, seed, sink);
     sink.event({ type: 'error', error: new AppError('internal', { reason: 'this engine takes no messages' }) });
     return { abort: () => undefined };
   };

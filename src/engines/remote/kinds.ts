@@ -70,6 +70,8 @@ export const kinds = {
   openai: kind('an OpenAI-compatible server', 'openai', { effort: true, healthPath: '/v1/models' }),
   a1111: kind('A1111', 'openai', { healthPath: undefined }),
   comfyui: kind('ComfyUI', 'openai', { healthPath: undefined }),
+  // Servers of speech and transcription have no path in common.
+  audio: kind('an audio server', 'openai', { healthPath: undefined }),
 };
 
 export type RemoteKind = keyof typeof kinds;

@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { commandKind, engineProblems, engineTexts, mergedEngines, readEngine, splitCommand } from './engine.ts';
+
+const command = ['llama-server', '-m', '${model}', '--port', '${port}'];
+const read = (object: object) => {
+  const reading = readEngine(JSON.stringify(object));
+  return reading.ok ? reading.engine : reading.expected;
+};
+
+describe('--engine', () => {
+  test('NAME=COMMAND is split without a shell', () => {
+    expect(readEngine("qwen3:8b=llama-server -m 'my model.gguf' --port ${port}", 'linux')).toMatchObject({
+      ok: true,
+      engine: { name: 'qwen3:8b', command: ['llama-server', '-m', 'my model.gguf', '--port', '${port}'] },
+    });
+  });
+
+  test('an object has every field of a config', () => {
+    const object = {
+      command,
+      model: 'q.gguf',
+      kind: 'text',
+      ready: '/health',
+      timeout: '2m',
+      env: { A: 'b' },
+      cwd: '.',
+    };
+    expect(read({ ...object, stop: 'SIGINT', memory: '14GB', idle: '10m', pass: ['cnet_*'], parallel: 4 })).toEqual({
+      ...{ command, model: 'q.gguf', kind: 'text', ready: '/health', timeoutMs: 120_000, env: { A: 'b' }, cwd: '.' },
+      ...{ stop: 'SIGINT', memoryBytes: 14 * 2 ** 30, idleMs: 600_000, pass: ['cnet_*'], parallel: 4 },
+    });
+  });
+
+  test.each([
+    [{ command: 'llama-server' }, 'with command as a list of texts: the program, then its arguments'],
+    [{ command: [] }, 'with command as a list of texts: the program, then its arguments'],
+    [{ model: 'x' }, 'with a command: the program, then its arguments'],
+    [
+      { command: ['x', '--port', '8080'] },
+      'with ${port} where its command takes the port to listen on (in single quotes on a command line)',
+    ],
+    [{ command }, 'with model, because its command contains ${model}'],
+    [{ command, model: 'x', ports: 1 }, expect.stringMatching(/^without ports: its fields are name, command, /)],
+    [{ command, model: 'x', kind: 'video' }, expect.stringMatching(/^with kind as one of text, /)],
+    [{ command, model: 'x', idle: 'soon' }, 'with idle as a time such as 10m'],
+    [{ command, model: 'x', memory: 'much' }, 'with memory as a size such as 14GB'],
+    [{ command, model: 'x', stop: 'SIGFOO' }, expect.stringMatching(/^with stop as one of SIGTERM/)],
+    [{ name: 'a', command, model: 'x', env: { A: 1 } }, '(a) with env as an object of environment variables'],
+  ])('%j is rejected with what it must be', (object, expected) => {
+    expect(read(object)).toEqual(expected);
+  });
+
+  test('two engines of one name, and words that are no engine, are problems', () => {
+    const a = 'a=x --port ${port}';
+    expect(
+      engineProblems([a, 'A=y --port ${port}', 'nonsense', 'b=x | tee ${port}']).map(({ sentence }) => sentence),
+    ).toEqual([
+      '--engine: two engines are called a.',
+      "--engine must be NAME='COMMAND', such as qwen='llama-server -m qwen.gguf --port ${port}'.",
+      '--engine must be (b) a command without |, because no shell runs it; quote it, or name a script.',
+    ]);
+  });
+
+  test('another config keeps the named engines of the server and brings its own', () => {
+    const [own] = engineTexts({ command, model: 'x' }) as string[];
+    const named = 'a=x --port ${port}';
+    expect(mergedEngines([own, 'c=y --port ${port}'], [named])).toEqual([own, named]);
+    expect(mergedEngines(undefined, [String(own), named])).toEqual([named]);
+    expect(mergedEngines(undefined, null)).toBeNull();
+  });
+});
+
+test.each([
+  [['/usr/bin/llama-server', '-m', 'x'], 'text'],
+  [['llama-server.exe', '--embeddings'], 'embeddings'],
+  [['llama-server', '--reranking'], 'rerank'],
+  [['vllm', 'serve', 'x'], 'text'],
+  [['python3', '-m', 'sglang.launch_server'], 'text'],
+  [['sd-server'], 'images'],
+  [['whisper-server'], 'transcription'],
+  [['python', 'ComfyUI/main.py'], 'comfyui'],
+  [['my-server'], undefined],
+])('commandKind: %j is %s', (words, kind) => {
+  expect(commandKind({ command: words })).toBe(kind);
+});
+
+describe('splitCommand', () => {
+  test.each([
+    ['a  b\tc', ['a', 'b', 'c']],
+    [`a 'b c' "d 'e'" ''`, ['a', 'b c', "d 'e'", '']],
+    [`a\\ b "c\\"d" 'e\\f'`, ['a b', 'c"d', 'e\\f']],
+    [`x'y'z --p=\${port}`, ['xyz', '--p=${port}']],
+  ])('%s', (text, args) => {
+    expect(splitCommand(text, 'linux')).toEqual({ ok: true, args });
+  });
+
+  test('backslashes of Windows paths stay', () => {
+    expect(splitCommand('C:\\a\\b.exe -m "D:\\c d\\e.gguf"', 'win32')).toEqual({
+      ok: true,
+      args: ['C:\\a\\b.exe', '-m', 'D:\\c d\\e.gguf'],
+    });
+  });
+
+  test.each(['a | b', 'a > b', 'a; b', 'a && b', 'a $(b)', "a 'b", ''])('%j is rejected', (text) => {
+    expect(splitCommand(text, 'linux').ok).toBe(false);
+  });
+
+  test('quoted arguments come back as they were', () => {
+    const quoted = (arg: string) => `'${arg.replaceAll("'", "'\\''")}'`;
+    fc.assert(
+      fc.property(fc.array(fc.string(), { minLength: 1 }), (args) => {
+        expect(splitCommand(args.map(quoted).join(' '), 'linux')).toEqual({ ok: true, args });
+      }),
+    );
+  });
+});

@@ -1,0 +1,240 @@
+import { basename } from 'node:path';
+import { isObject, tryParseJson } from '../core/json.ts';
+import { badFlags, type Problem, type Read } from './flag.ts';
+import { bytesOf } from './paths.ts';
+
+/** What an engine program does. `a1111` and `comfyui` are images, with the API that is used. */
+const engineKinds = [
+  ...['text', 'embeddings', 'rerank', 'images', 'speech', 'transcription', 'audio'],
+  ...['a1111', 'comfyui'],
+] as const;
+export type EngineProgramKind =
+  | 'text'
+  | 'embeddings'
+  | 'rerank'
+  | 'images'
+  | 'speech'
+  | 'transcription'
+  | 'audio'
+  | 'a1111'
+  | 'comfyui';
+
+const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGKILL'] as const;
+
+/** A program that serves a model over HTTP: this server starts it, waits until it is ready, watches it and ends it. */
+export interface EngineProgram {
+  /** Of `--engine`; in a config file the config gives the name. */
+  readonly name?: string;
+  /** The program and its arguments; no shell reads them. */
+  readonly command: readonly string[];
+  /** Replaces `${model}`: a file, or whatever the program calls a model. */
+  readonly model?: string;
+  /** Only where neither the command nor the running program shows it. */
+  readonly kind?: EngineProgramKind;
+  /** Path that answers 2xx once the model is loaded; by default what the program is asked first anyway. */
+  readonly ready?: string;
+  /** Longest time from the start until it is ready. */
+  readonly timeoutMs: number;
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Signal that asks it to end. */
+  readonly stop: (typeof stopSignals)[number];
+  /** First estimate; measured once it was loaded. */
+  readonly memoryBytes?: number;
+  /** Unloaded after this long without requests. */
+  readonly idleMs?: number;
+  /** Fields of requests that are sent to it as they are; `*` matches any text. */
+  readonly pass: readonly string[];
+  /** Most requests at once. */
+  readonly parallel: number;
+}
+
+const defaults = { timeoutMs: 600_000, env: {}, stop: 'SIGTERM', pass: [], parallel: 64 } as const;
+
+type Value<Result> = Partial<Result> | string;
+/** Each returns the value, or what it must be. */
+const fields: Readonly<Record<string, (value: unknown) => Value<EngineProgram>>> = {
+  name: (value) => (isText(value) && value.trim() !== '' ? { name: value.trim() } : 'a name'),
+  command: (value) =>
+    isTexts(value) && value[0] ? { command: value } : 'a list of texts: the program, then its arguments',
+  model: (value) => (isText(value) && value !== '' ? { model: value } : 'a file, or the name of a model'),
+  kind: (value) => {
+    const kind = engineKinds.find((one) => one === value);
+    return kind ? { kind: kind as EngineProgramKind } : `one of ${engineKinds.join(', ')}`;
+  },
+  ready: (value) => (isText(value) && value.startsWith('/') ? { ready: value } : 'a path such as /health'),
+  timeout: (value) => {
+    const timeoutMs = durationMs(value);
+    return timeoutMs ? { timeoutMs } : 'a time such as 10m';
+  },
+  env: (value) =>
+    isObject(value) && isTexts(Object.values(value))
+      ? { env: value as Record<string, string> }
+      : 'an object of environment variables',
+  cwd: (value) => (isText(value) ? (value === '' ? {} : { cwd: value }) : 'a folder'),
+  stop: (value) => {
+    const stop = stopSignals.find((one) => one === value);
+    return stop ? { stop } : `one of ${stopSignals.join(', ')}`;
+  },
+  memory: (value) => {
+    const memoryBytes = bytesOf(String(value).replace(' ', ''));
+    return memoryBytes === undefined ? 'a size such as 14GB' : { memoryBytes };
+  },
+  idle: (value) => {
+    const idleMs = durationMs(value);
+    return idleMs === undefined ? 'a time such as 10m' : { idleMs };
+  },
+  pass: (value) => (isTexts(value) ? { pass: value } : 'a list of names of fields, such as ["cnet_*"]'),
+  parallel: (value) =>
+    Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 4096
+      ? { parallel: Number(value) }
+      : 'a whole number from 1 to 4096',
+};
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
+
+/** `NAME=COMMAND` of `--engine`, or the object of a config file as JSON. */
+export function readEngine(text: string, platform = process.platform): Read<{ readonly engine: EngineProgram }> {
+  if (text.trimStart().startsWith('{')) return readObject(tryParseJson(text));
+  const at = text.indexOf('=');
+  const name = text.slice(0, Math.max(0, at)).trim();
+  if (name === '' || /\s/.test(name))
+    return refused("NAME='COMMAND', such as qwen='llama-server -m qwen.gguf --port ${port}'");
+  const command = splitCommand(text.slice(at + 1), platform);
+  return command.ok ? readObject({ name, command: command.args }) : refused(command.expected, name);
+}
+
+function readObject(object: unknown): Read<{ readonly engine: EngineProgram }> {
+  if (!isObject(object)) return refused('a JSON object');
+  const name = isText(object.name) ? object.name : undefined;
+  let engine: EngineProgram = { ...defaults, command: [] };
+  for (const [key, value] of Object.entries(object)) {
+    const read = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    if (!read) return refused(`without ${key}: its fields are ${Object.keys(fields).join(', ')}`, name);
+    if (value === null) continue;
+    const field = read(value);
+    if (isText(field)) return refused(`with ${key} as ${field}`, name);
+    engine = { ...engine, ...field };
+  }
+  if (engine.command.length === 0) return refused('with a command: the program, then its arguments', name);
+  const texts = [...engine.command, ...Object.values(engine.env)];
+  if (!texts.some((one) => one.includes('${port}')))
+    return refused(
+      'with ${port} where its command takes the port to listen on (in single quotes on a command line)',
+      name,
+    );
+  if (engine.model === undefined && texts.some((one) => one.includes('${model}')))
+    return refused('with model, because its command contains ${model}', name);
+  return { ok: true, engine };
+}
+
+const refused = (expected: string, name?: string): { readonly ok: false; readonly expected: string } => ({
+  ok: false,
+  expected: `${name === undefined ? '' : `(${name}) `}${expected}`,
+});
+
+/** The valid programs; invalid ones were rejected at startup. */
+export function enginePrograms(texts: readonly string[] | null): readonly EngineProgram[] {
+  return (texts ?? []).flatMap((text) => {
+    const reading = readEngine(text);
+    return reading.ok ? [reading.engine] : [];
+  });
+}
+
+export function engineProblems(texts: readonly string[] | null): readonly Problem[] {
+  const names = new Set<string>();
+  return (texts ?? []).flatMap((text) => {
+    const reading = readEngine(text);
+    if (!reading.ok) return [badFlags(`--engine must be ${reading.expected}.`)];
+    const name = reading.engine.name?.toLowerCase() ?? '';
+    if (names.has(name)) {
+      const sentence = name === '' ? 'a config has one engine without a name' : `two engines are called ${name}`;
+      return [badFlags(`--engine: ${sentence}.`)];
+    }
+    names.add(name);
+    return [];
+  });
+}
+
+/** The engine of a config is one text; several named ones may be a list. */
+export function engineTexts(value: unknown): unknown {
+  return [value].flat().map((one) => (isObject(one) ? JSON.stringify(one) : one));
+}
+
+/** After another config was loaded: its own engine, and those that the server was started with. */
+export function mergedEngines(own: unknown, initial: readonly string[] | null): readonly string[] | null {
+  const isNamed = (text: string): boolean => {
+    const reading = readEngine(text);
+    return !reading.ok || reading.engine.name !== undefined;
+  };
+  const unnamed = (Array.isArray(own) ? own.map(String) : []).filter((text) => !isNamed(text));
+  const all = [...unnamed, ...(initial ?? []).filter(isNamed)];
+  return all.length > 0 ? all : null;
+}
+
+/** What its command shows of its kind; undefined if only the running program can tell. */
+export function commandKind({
+  kind,
+  command,
+  cwd = '',
+}: Pick<EngineProgram, 'kind' | 'command' | 'cwd'>): EngineProgramKind | undefined {
+  if (kind) return kind;
+  const [program = '', ...args] = command;
+  const has = (flag: RegExp): boolean => args.some((one) => flag.test(one));
+  const name = basename(program.replaceAll('\\', '/'))
+    .replace(/\.exe$/i, '')
+    .toLowerCase();
+  if (/^(llama-server|koboldcpp.*)$/.test(name)) {
+    if (has(/^--rerank(ing)?$/)) return 'rerank';
+    return has(/^--embeddings?(-only)?$/) ? 'embeddings' : 'text';
+  }
+  if (name === 'vllm' || has(/^(vllm|sglang|mlx_lm)\b/)) return has(/^(embed|pooling)$/) ? 'embeddings' : 'text';
+  if (/^sd-server$/.test(name)) return 'images';
+  if (/^whisper-server$/.test(name)) return 'transcription';
+  return /comfyui/i.test([cwd, ...command].join(' ')) ? 'comfyui' : undefined;
+}
+
+/** Milliseconds of `90`, `90s`, `10m`, `2h`. */
+function durationMs(value: unknown): number | undefined {
+  const { count, unit = 's' } = /^(?<count>\d+(\.\d+)?)\s*(?<unit>ms|s|m|h|d)?$/.exec(String(value))?.groups ?? {};
+  const factors: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+  return count === undefined ? undefined : Math.round(Number(count) * (factors[unit] ?? 1000));
+}
+
+/** Splits as a shell would, but runs none: what needs a shell is rejected. */
+export function splitCommand(
+  text: string,
+  platform: string = process.platform,
+): Read<{ readonly args: readonly string[] }> {
+  const args: string[] = [];
+  let word: string | undefined;
+  let quote: string | undefined;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index] as string;
+    const next = text[index + 1];
+    const isEscape =
+      platform === 'win32' ? next === '"' : quote !== '"' || next === '"' || next === '\\' || next === '$';
+    if (character === '\\' && quote !== "'" && next !== undefined && isEscape) {
+      word = (word ?? '') + next;
+      index += 1;
+    } else if (quote !== undefined) {
+      if (character === quote) quote = undefined;
+      else word += character;
+    } else if (character === '"' || character === "'") {
+      quote = character;
+      word ??= '';
+    } else if (/\s/.test(character)) {
+      if (word !== undefined) args.push(word);
+      word = undefined;
+    } else if ('|&;<>`'.includes(character) || (character === '$' && next === '(')) {
+      return {
+        ok: false,
+        expected: `a command without ${character}, because no shell runs it; quote it, or name a script`,
+      };
+    } else word = (word ?? '') + character;
+  }
+  if (quote !== undefined) return { ok: false, expected: `a command in which every ${quote} is closed` };
+  if (word !== undefined) args.push(word);
+  return args.length > 0 ? { ok: true, args } : { ok: false, expected: 'a command' };
+}

@@ -1,0 +1,206 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { EngineProgram } from '../../config/engine.ts';
+import { hideSecrets } from '../../core/hide-secrets.ts';
+import { type StartFailure, startFailure } from '../../core/start-failure.ts';
+import type { Guard } from '../../processes/guard.ts';
+import { LineReader } from '../host/channel.ts';
+import type { Child, ChildListeners } from '../host/child.ts';
+
+/** Where the program listens, and the key that it was started with. */
+export interface ProgramAddress {
+  readonly port: number;
+  readonly key: string;
+}
+
+export interface ProgramChildParts<Facts> {
+  readonly program: EngineProgram;
+  readonly guard: Guard;
+  readonly freePort: () => Promise<number>;
+  readonly newKey: () => string;
+  /** Whether it serves: what it is, or why not yet. */
+  readonly probe: (address: ProgramAddress, signal: AbortSignal) => Promise<Facts | string>;
+  /** How much of it is loaded, from 0 to 1, as far as that is known. */
+  readonly loaded?: (pid: number) => number | undefined;
+  readonly wait: (milliseconds: number) => Promise<void>;
+  /** Monotonic clock in milliseconds. */
+  readonly now: () => number;
+  /** Each line that it prints. */
+  readonly line: (line: string) => void;
+}
+
+export type ProgramMessage<Facts> =
+  | { readonly type: 'progress'; readonly fraction: number }
+  | { readonly type: 'loaded'; readonly facts: Facts }
+  | { readonly type: 'load-failed'; readonly reason: string };
+
+const pollMs = 200;
+/** One answer to the probe. */
+const probeMs = 10_000;
+/** Lines that explain an exit. */
+const maxLines = 60;
+/** For the last lines after its end: a child of the program may keep the pipes open. */
+const lastLinesMs = 500;
+/** A process that has not ended so long after SIGKILL is abandoned. */
+const maxExitMs = 5000;
+
+/** Starts a program with a new port and key, and reports `loaded` when it serves. */
+export function programChild<Facts>(
+  parts: ProgramChildParts<Facts>,
+  listeners: ChildListeners<ProgramMessage<Facts>>,
+): Child<unknown> & { readonly exited: Promise<void> } {
+  const { program, guard, now } = parts;
+  const lastLines: string[] = [];
+  const ending = new AbortController();
+  let child: ReturnType<typeof spawn> | undefined;
+  let settle: () => void = () => undefined;
+  const exited = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+
+  const exit = (code: number | null, signal: NodeJS.Signals | null, unstarted?: StartFailure): void => {
+    ending.abort();
+    const lines = unstarted ? [unstarted.reason] : lastLines;
+    listeners.exit({ code, signal, lastLines: lines, ...(unstarted && { unstarted }) });
+    settle();
+  };
+
+  async function run(): Promise<void> {
+    const address = { port: await parts.freePort(), key: parts.newKey() };
+    if (ending.signal.aborted) return exit(null, 'SIGTERM');
+    const { command, env, cwd } = filled(program, address);
+    const [file = '', ...args] = command;
+    const unstarted = cwd !== undefined && !existsSync(cwd) ? `its folder ${cwd} does not exist` : undefined;
+    if (unstarted) return exit(null, null, { reason: unstarted, isPassing: false });
+    child = spawn(file, args, {
+      cwd,
+      env: { ...process.env, ...env, PARLEY_ENGINE_KEY: address.key },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // Its own process group, so that it can be ended with its children, and a Ctrl+C in the terminal is handled here first.
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+    const { pid } = child;
+    if (pid !== undefined) guard.add(pid);
+    const line = (text: string): void => {
+      const shown = hideSecrets(text, [address.key]);
+      lastLines.push(shown);
+      if (lastLines.length > maxLines) lastLines.shift();
+      parts.line(shown);
+    };
+    const streams = [child.stdout, child.stderr].flatMap((stream) => (stream ? [stream] : []));
+    for (const stream of streams) readLines(stream, line);
+    let over = false;
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      if (over || pid !== undefined) return;
+      over = true;
+      exit(null, null, notStarted(error, file));
+    });
+    child.once('exit', (code, signal) => {
+      if (over) return;
+      over = true;
+      // What is left of its group would hold the pipes.
+      signalGroup(pid, 'SIGKILL');
+      void Promise.race([Promise.all(streams.map(closed)), parts.wait(lastLinesMs)]).then(() => exit(code, signal));
+    });
+    if (pid !== undefined) await untilReady(address, pid);
+  }
+
+  async function untilReady(address: ProgramAddress, pid: number): Promise<void> {
+    const until = now() + program.timeoutMs;
+    let reason = 'it does not answer';
+    while (!ending.signal.aborted) {
+      const limit = AbortSignal.any([ending.signal, AbortSignal.timeout(probeMs)]);
+      const facts = await parts.probe(address, limit).catch((error: Error) => error.message);
+      if (ending.signal.aborted) return;
+      if (typeof facts !== 'string') {
+        listeners.message({ type: 'loaded', facts }, []);
+        return;
+      }
+      reason = facts;
+      if (now() >= until) break;
+      listeners.message({ type: 'progress', fraction: parts.loaded?.(pid) ?? 0 }, []);
+      await parts.wait(pollMs);
+    }
+    if (ending.signal.aborted) return;
+    const seconds = Math.round(program.timeoutMs / 1000);
+    const sentence = `it was not ready after ${seconds} s on 127.0.0.1:${address.port}: ${reason}. Does its command use \${port}?`;
+    listeners.message({ type: 'load-failed', reason: sentence }, []);
+    signalGroup(pid, 'SIGKILL');
+  }
+
+  void run().catch((error: Error) => exit(null, null, startFailure(error)));
+  return {
+    get pid() {
+      return child?.pid;
+    },
+    exited,
+    send: () => undefined,
+    kill: () => signalGroup(child?.pid, 'SIGKILL'),
+    stop: async (graceMs) => {
+      ending.abort();
+      const pid = child?.pid;
+      if (pid !== undefined) guard.end(pid, graceMs + maxExitMs);
+      signalGroup(pid, program.stop);
+      const outcome = await Promise.race([exited.then(() => 'exited'), timeout(graceMs)]);
+      if (outcome === 'exited') return;
+      signalGroup(pid, 'SIGKILL');
+      await Promise.race([exited, timeout(maxExitMs)]);
+    },
+  };
+}
+
+/** Timers that do not keep the server running. */
+const timeout = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, milliseconds).unref();
+  });
+
+const closed = (stream: Readable): Promise<void> =>
+  new Promise((resolve) => (stream.closed ? resolve() : stream.once('close', () => resolve())));
+
+function readLines(stream: Readable, line: (text: string) => void): void {
+  // Progress bars overwrite their line.
+  const reader = new LineReader((text) => line(text.replace(/^.*\r(?=.)/s, '').trimEnd()));
+  stream
+    .setEncoding('utf8')
+    .on('error', () => undefined)
+    .on('data', (text: string) => reader.push(text))
+    .on('close', () => reader.open !== '' && line(reader.open));
+}
+
+/** Replaces `${port}`, `${host}`, `${model}` and `${key}`. */
+export function filled({ command, env, cwd, model = '' }: EngineProgram, { port, key }: ProgramAddress) {
+  const values: Readonly<Record<string, string>> = { port: String(port), host: '127.0.0.1', model, key };
+  const fill = (text: string): string =>
+    text.replace(/\$\{(port|host|model|key)\}/g, (_, name: string) => values[name] ?? '');
+  return {
+    command: command.map(fill),
+    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, fill(value)])),
+    cwd,
+  };
+}
+
+/** The group of a program, or the program alone on Windows, where `taskkill` ends its children too. */
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    if (process.platform !== 'win32') process.kill(-pid, signal);
+    else if (signal === 'SIGKILL') spawn('taskkill', ['/pid', String(pid), '/t', '/f'], { stdio: 'ignore' });
+    else process.kill(pid, signal);
+  } catch {
+    // It has ended.
+  }
+}
+
+function notStarted(error: NodeJS.ErrnoException, file: string): StartFailure {
+  const places = process.env.PATH?.split(delimiter).length ?? 0;
+  if (error.code === 'ENOENT') {
+    const where = /[/\\]/.test(file) ? 'there is no such file' : `it is in none of the ${places} folders of PATH`;
+    return { reason: `${file} was not found: ${where}`, isPassing: false };
+  }
+  if (error.code === 'EACCES') return { reason: `${file} is not executable`, isPassing: false };
+  return startFailure(error);
+}

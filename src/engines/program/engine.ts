@@ -1,0 +1,208 @@
+import type { ChatRequest } from '../../chat/request.ts';
+import { commandKind, type EngineProgram } from '../../config/engine.ts';
+import { AppError } from '../../core/errors.ts';
+import type { GenerationRequest } from '../../core/request.ts';
+import type { GenerationSink, RunningGeneration, TextEngine, TextState } from '../../core/text-service.ts';
+import type { ChildExit, Spawn } from '../host/child.ts';
+import { EngineHost, type EngineObserver, EngineProcess, type StartTimer } from '../host/engine-process.ts';
+import { howItDied } from '../host/engine-state.ts';
+import type { BackendPool } from '../remote/backend-pool.ts';
+import { BackendConnection } from '../remote/connection.ts';
+import { RemoteFailure } from '../remote/failure.ts';
+import { kinds } from '../remote/kinds.ts';
+import { RemoteText } from '../remote/text.ts';
+import { type ProgramAddress, type ProgramChildParts, type ProgramMessage, programChild } from './child.ts';
+import { identifyProgram, type ProgramIdentity, type ProgramTask } from './identify.ts';
+import { ProgramOutput } from './output.ts';
+
+export interface ProgramFacts {
+  readonly address: ProgramAddress;
+  readonly identity: ProgramIdentity;
+}
+
+export interface ProgramEngineParts
+  extends Pick<ProgramChildParts<never>, 'guard' | 'freePort' | 'newKey' | 'loaded' | 'wait' | 'now'> {
+  readonly name: string;
+  readonly program: EngineProgram;
+  /** Of the address where it listens; empty while it does not run. */
+  readonly pool: BackendPool;
+  readonly startTimer: StartTimer;
+  readonly newCallId: () => string;
+  readonly defaultContext: number;
+  /** Whether it was loaded before, so that a failure may be temporary. */
+  readonly proven: boolean;
+  /** A line that it has printed. */
+  readonly say: (line: string) => void;
+  readonly observer: EngineObserver<ProgramIdentity>;
+}
+
+/** Time to end after its `stop` signal. */
+const closingMs = 10_000;
+/** A request may fail this long before the end of its program is known. */
+const exitMs = 500;
+const verbs: Readonly<Record<ProgramTask, string>> = {
+  text: 'Text',
+  embedding: 'Embeddings',
+  image: 'Pictures',
+  speech: 'Speech',
+  transcription: 'Transcription',
+};
+
+/** A model in another program: the program is started, watched and ended as an engine process is, and used by the adapters of remote backends. */
+export class ProgramEngine extends EngineHost implements TextEngine {
+  protected readonly process: EngineProcess<unknown, { readonly type: 'unused' }, ProgramFacts>;
+  readonly output: ProgramOutput;
+  readonly #text: RemoteText;
+  #identity: ProgramIdentity | undefined;
+  #exited: Promise<void> = new Promise(() => undefined);
+
+  constructor(private readonly parts: ProgramEngineParts) {
+    super();
+    const { name, pool, now, newCallId, defaultContext, observer, proven, startTimer } = parts;
+    this.output = new ProgramOutput({ say: parts.say, now });
+    this.#text = new RemoteText({ pool, model: undefined, name, usualContext: defaultContext, now, newCallId });
+    this.process = new EngineProcess({
+      capability: pool.capability,
+      spawn: this.#spawn,
+      entry: '',
+      startTimer,
+      opening: () => undefined,
+      loaded: (facts) => this.#loaded(facts),
+      receive: () => undefined,
+      closingMs,
+      proven,
+      loadReason: (exit) => explained(exit),
+      observer: { ...observer, loaded: ({ identity }) => observer.loaded?.(identity) },
+    });
+  }
+
+  /** What it can do, once it has run. */
+  get identity(): ProgramIdentity | undefined {
+    return this.#identity;
+  }
+
+  override async stop(): Promise<void> {
+    this.parts.pool.replace();
+    await super.stop();
+  }
+
+  state(): TextState {
+    const { name } = this.parts;
+    const state = this.process.state();
+    if (state.type === 'failed') return { type: 'failed', name, reason: state.reason };
+    if (state.type === 'ready') return this.#text.state();
+    const progress = state.type === 'starting' ? state.progress : 0;
+    const trouble = 'trouble' in state && state.trouble ? { trouble: state.trouble } : {};
+    return { type: 'loading', name, progress, ...trouble };
+  }
+
+  contextSize(): number {
+    return this.#text.contextSize();
+  }
+
+  generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
+    return this.#generated(sink, (own) => this.#text.generate(request, seed, own));
+  }
+
+  chat(request: ChatRequest, seed: number, sink: GenerationSink): RunningGeneration {
+    return this.#generated(sink, (own) => this.#text.chat(request, seed, own));
+  }
+
+  tokenize: TextEngine['tokenize'] = (text, options) => this.#text.tokenize(text, options);
+  detokenize: TextEngine['detokenize'] = (...args) => this.#text.detokenize(...args);
+  pieces: TextEngine['pieces'] = (tokens) => this.#text.pieces(tokens);
+
+  /** Throws if the running program cannot do this. */
+  check(task: ProgramTask): void {
+    const { identity } = this;
+    if (!identity || identity.tasks.includes(task)) return;
+    const feature = `${verbs[task]} by ${this.parts.name}`;
+    throw new AppError('unsupported', { feature, instead: `it is ${kinds[identity.kind].title}; name another model` });
+  }
+
+  /** The end of its process instead of the broken connection that a request sees. */
+  async explained(error: unknown): Promise<unknown> {
+    const { code = '' } = error instanceof AppError ? error : {};
+    if (!['remote-down', 'remote-lost', 'engine-failed'].includes(code)) return error;
+    const late = Symbol();
+    const first = await Promise.race([this.#exited, this.parts.wait(exitMs).then(() => late)]);
+    return first === late ? error : new AppError('engine-lost', { capability: this.parts.pool.capability });
+  }
+
+  #generated(sink: GenerationSink, generate: (sink: GenerationSink) => RunningGeneration): RunningGeneration {
+    try {
+      this.check('text');
+    } catch (error) {
+      sink.event({ type: 'error', error: error as AppError });
+      return { abort: () => undefined };
+    }
+    const { traceparent } = sink;
+    return generate({
+      traceparent,
+      event: (event) => {
+        if (event.type !== 'error') sink.event(event);
+        else void this.explained(event.error).then((error) => sink.event({ type: 'error', error: error as AppError }));
+      },
+    });
+  }
+
+  #loaded({ address, identity }: ProgramFacts): void {
+    const { name, program, pool } = this.parts;
+    this.#identity = identity;
+    const base = `http://127.0.0.1:${address.port}`;
+    const { parallel } = program;
+    pool.replace({
+      address: { base, host: name, purpose: 'text', weight: 1, parallel },
+      key: address.key,
+      identity,
+    });
+  }
+
+  readonly #spawn: Spawn = (_entry, listeners) => {
+    const child = programChild<ProgramFacts>(
+      { ...this.parts, line: (line) => this.output.add(line), probe: (address) => this.#probe(address) },
+      {
+        message: (message: ProgramMessage<ProgramFacts>) => listeners.message(message as never, []),
+        exit: (exit) => {
+          this.parts.pool.replace();
+          listeners.exit(exit);
+        },
+      },
+    );
+    this.#exited = child.exited;
+    return child;
+  };
+
+  async #probe(address: ProgramAddress): Promise<ProgramFacts | string> {
+    const { name, program } = this.parts;
+    const { port: listening, key } = address;
+    const connection = new BackendConnection({ base: `http://127.0.0.1:${listening}`, host: name, key });
+    try {
+      const problem = await notReady(connection, program.ready);
+      if (problem !== undefined) return problem;
+      const identity = await identifyProgram(connection, { name, kind: commandKind(program) });
+      return { address, identity };
+    } finally {
+      connection.close();
+    }
+  }
+}
+
+/** Why it is not ready; a program without the default path is asked what it is. */
+async function notReady(connection: BackendConnection, path: string | undefined): Promise<string | undefined> {
+  try {
+    await connection.bytes(path ?? '/health', { milliseconds: 4000 });
+    return undefined;
+  } catch (error) {
+    const { status } = error instanceof RemoteFailure ? error.facts : {};
+    const unknown = path === undefined && status !== undefined && status !== 503 && status !== 429;
+    return unknown ? undefined : `${path ?? '/health'}: ${(error as Error).message}`;
+  }
+}
+
+/** The line in which it says why it ended. */
+function explained(exit: ChildExit): string {
+  const lines = exit.lastLines.map((line) => line.trim()).filter((line) => line !== '');
+  const line = lines.findLast((one) => /error|fail|cannot|unable|invalid|not found/i.test(one)) ?? lines.at(-1);
+  return line === undefined ? howItDied(exit) : `${howItDied(exit)}; it wrote: ${line.slice(0, 300)}`;
+}

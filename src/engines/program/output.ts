@@ -1,0 +1,44 @@
+/** The last lines, for the model panel. */
+const keptLines = 200;
+/** Lines on the console: so many at once, and then so many per second. */
+const burst = 40;
+const linesPerSecond = 4;
+
+interface OutputParts {
+  readonly say: (line: string) => void;
+  /** Monotonic clock in milliseconds. */
+  readonly now: () => number;
+}
+
+/** What a program prints: bounded on the console, and the last lines as they are. */
+export class ProgramOutput {
+  readonly #lines: string[] = [];
+  #tokens = burst;
+  #filledAt: number;
+  #hidden = 0;
+
+  constructor(private readonly parts: OutputParts) {
+    this.#filledAt = parts.now();
+  }
+
+  get lines(): readonly string[] {
+    return this.#lines;
+  }
+
+  add(line: string): void {
+    if (line.trim() === '') return;
+    this.#lines.push(line);
+    if (this.#lines.length > keptLines) this.#lines.shift();
+    const now = this.parts.now();
+    this.#tokens = Math.min(burst, this.#tokens + ((now - this.#filledAt) / 1000) * linesPerSecond);
+    this.#filledAt = now;
+    if (this.#tokens < 1) {
+      this.#hidden += 1;
+      return;
+    }
+    this.#tokens -= 1;
+    if (this.#hidden > 0) this.parts.say(`… ${this.#hidden} lines are not shown`);
+    this.#hidden = 0;
+    this.parts.say(line);
+  }
+}
