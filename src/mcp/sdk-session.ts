@@ -3,9 +3,9 @@ import type { Client, StandardSchemaV1, Transport } from '@modelcontextprotocol/
 import { isAlive } from '../core/is-alive.ts';
 import { isObject } from '../core/json.ts';
 import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } from '../core/tool-servers.ts';
+import type { Guard } from '../processes/guard.ts';
 import type { ServerConfig } from './config.ts';
 import { type OpenSession, type Session, type SessionEvents, SessionLost } from './connection.ts';
-import type { Guard } from '../processes/guard.ts';
 import type { LoginFile } from './logins.ts';
 import { MessageReader, maxMessageBytes } from './message-reader.ts';
 import { type AddressConfig, loginHint, storedLogin } from './oauth.ts';

@@ -30,7 +30,6 @@ test('serverFileEditor: makes the file', async () => {
 
 test('serverFileEditor: refuses environment variables, which could be secrets', async () => {
   const { editor, added, file } = editorOf('{}');
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable
   const entry = { url: 'https://a.example/mcp', headers: { authorization: 'Bearer ${TOKEN}' } };
   await expect(editor.add('far', entry)).rejects.toThrow('Environment variables can only be used in /servers.json.');
   expect([added, file()]).toEqual([[], {}]);

@@ -30,8 +30,9 @@ import {
 import { imageModel, imagePackages, sketchPath } from './image-model.ts';
 import { encodedImageSource } from './image-source.ts';
 import { musicModel, musicPackages } from './music-model.ts';
+import { programTask } from './program-tasks.ts';
 import type { Registry } from './registry.ts';
-import { engineSourceOf, type LoadTimeout } from './registry-source.ts';
+import { engineSourceOf, type LoadTimeout, pickedSource } from './registry-source.ts';
 import { type SpeechModel, speechModel, speechPackages } from './speech-model.ts';
 import type { ImageModel, ModelTools, TaskModel } from './task-model.ts';
 import { embeddedModel, textPackages } from './text-engine.ts';
@@ -233,16 +234,17 @@ type Available = Pick<EngineSource<unknown>, 'available'>;
 
 /** The models that the settings name, or the built-in ones. Loads nothing. */
 export function taskModels(settings: Settings, tools: ModelTools): TaskModels {
-  return perKind((_name, kind) => kind.model(settings, tools));
+  return perKind((name, kind) => programTask(name, settings, tools) ?? kind.model(settings, tools));
 }
 
 /** Engine sources of a model context. Adds the specs to the registry. */
 export function taskSources(registry: Registry, models: TaskModels, timeout?: LoadTimeout): TaskSources {
-  const sourceOf: SourceOf = ({ spec, given, atOnce, file, available }) => {
+  const sourceOf: SourceOf = ({ spec, given, atOnce, file, available, pick }) => {
     registry.add(spec);
-    const source = engineSourceOf(registry, spec, { timeout });
+    const whole = engineSourceOf(registry, spec, { timeout });
+    const source: typeof whole = pick ? pickedSource(whole, pick as never) : whole;
     const own = { ...(atOnce && { atOnce }), ...(file && { file }), ...(available && { available }) };
-    return { ...source, ...own, builtIn: !given };
+    return { ...source, ...own, builtIn: !given && !pick };
   };
   return perKind((name, kind) => models[name] && kind.source(models[name], sourceOf));
 }

@@ -6,7 +6,8 @@ import type { Registry } from './registry.ts';
 /** Memory for models: what is free, and what loaded models use or would give back. */
 export function memoryBudget(settings: Settings, registry: () => Registry): MemoryBudget {
   // A single model may be larger than the memory: its file is mapped, and slow is better than an error.
-  if (!settings.routermode) return { bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY };
+  if (!settings.routermode && settings.engine === null)
+    return { bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY };
   const held = registry()
     .list()
     .reduce((sum, { resident, bytes = 0, spareBytes = 0 }) => sum + (resident ? bytes + spareBytes : 0), 0);

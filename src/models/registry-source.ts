@@ -45,6 +45,38 @@ export function engineSourceOf<Engine extends HostedEngine>(
   };
 }
 
+/** A part of the engine of another source. */
+export function pickedSource<Whole, Engine>(
+  source: EngineSource<Whole>,
+  pick: (engine: Whole) => Engine,
+): EngineSource<Engine> {
+  return {
+    ...source,
+    use: async (signal) => {
+      const { engine, release } = await source.use(signal);
+      try {
+        return { engine: pick(engine), release };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    peek: () => {
+      const engine = source.peek();
+      // One that is being loaded may not be able to do it.
+      return engine && source.state().type === 'ready' ? pickOrNothing(engine, pick) : undefined;
+    },
+  };
+}
+
+function pickOrNothing<Whole, Engine>(engine: Whole, pick: (engine: Whole) => Engine): Engine | undefined {
+  try {
+    return pick(engine);
+  } catch {
+    return undefined;
+  }
+}
+
 interface TextModelFacts {
   readonly spec: ModelSpec<EngineLifecycle<TextEngineProcess>>;
   /** The expected context size, from the model file. */

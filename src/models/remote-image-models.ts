@@ -50,7 +50,7 @@ export function remoteDrawing(words: readonly string[], terminal: Console): Imag
 }
 
 /** Decodes and encodes every picture of a remote backend, which validates it and removes its text chunks. */
-const asPng =
+export const asPng =
   (editor: PictureEditor): AsPng =>
   async (bytes, size) => {
     const edit: PictureEdit = size ? { type: 'resize', size } : { type: 'encode', format: 'png', quality: 100 };

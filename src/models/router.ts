@@ -23,6 +23,8 @@ export interface ModelOffer {
   /** The model's own name first, then every other name that it answers to. */
   readonly names: readonly string[];
   readonly path: string | undefined;
+  /** Before its name where a model of this machine has the same. */
+  readonly prefix?: 'remote' | 'engine';
   /** Prepares the model under its own name. */
   readonly prepare: (name: string) => Promise<PreparedModel>;
 }

@@ -18,6 +18,8 @@ export interface TaskModel<Engine> {
   readonly available?: () => boolean;
   /** Size and date of its file. */
   readonly file?: NonNullable<EngineSource<unknown>['file']>;
+  /** The part of a loaded engine that does these tasks; the engine itself without it. */
+  readonly pick?: (engine: never) => Engine;
   /** How many of its tasks may run at once, if more than the default. */
   readonly atOnce?: () => number;
 }

@@ -41,7 +41,7 @@ interface RoutedParts {
   readonly first: PreparedModel;
   readonly registry: Registry;
   readonly terminal: Terminal;
-  /** The models of remote backends, by name. */
+  /** The models of remote backends and engine programs, by name. */
   readonly remoteModels?: (() => readonly ModelOffer[]) | undefined;
   /** Loads the library of the models on this machine, where they are managed. */
   readonly library?: (() => Promise<FileLibrary>) | undefined;
@@ -154,14 +154,14 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     }));
   }
 
-  /** A remote model with the name of a local one gets the prefix `remote/`. */
+  /** A remote model with the name of a local one gets the prefix `remote/`, an engine program `engine/`. */
   function remoteOffers(local: readonly ModelOffer[]): readonly ModelOffer[] {
     const all = remoteModels?.() ?? [];
     const isFirst = ({ names }: ModelOffer) => first.remote !== undefined && names[0] === first.name;
     const others = all.filter((offer) => !isFirst(offer));
     const taken = [...local.map(({ names: [id = ''] }) => id), ...(hasText(first) ? [first.name] : [])];
     const ids = uniqueNames(
-      others.map(({ names: [name = ''] }) => [name, `remote/${name}`]),
+      others.map(({ names: [name = ''], prefix = 'remote' }) => [name, `${prefix}/${name}`]),
       taken,
     );
     const named = others.map((offer, place) => ({ ...offer, names: [...new Set([ids[place] ?? '', ...offer.names])] }));
@@ -447,6 +447,12 @@ async function prepareOption(
   settle: NonNullable<RoutedParts['settle']> = async (running) => running.settings,
   downloaded = false,
 ): Promise<PreparedModel> {
+  if (settings.engine) {
+    const { ownProgram } = await import('../models/program-spec.ts');
+    const program = ownProgram(settings, name);
+    if (program)
+      return (await import('../models/program-models.ts')).prepareProgram(program, { settings, given }, terminal);
+  }
   const path = modelPath(settings);
   if (path === undefined) return prepareModel({ name, settings, given, file: undefined }, terminal);
   try {

@@ -154,7 +154,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
 }
 
 /** Flags that choose a text model, or that none is loaded at the start: they win over the model of the last switch. */
-const modelChoices: readonly FlagKey[] = ['model', 'nomodel', 'config', 'remote', 'autoswapmode'];
+const modelChoices: readonly FlagKey[] = ['model', 'nomodel', 'config', 'remote', 'engine', 'autoswapmode'];
 
 /**
  * Named by the port, so that two servers have two models. Undefined if nothing is remembered: a switch would drop the models of
@@ -208,6 +208,13 @@ async function textModel(
   { settings, given, terminal }: RuntimeParts,
   pool: BackendPool | undefined,
 ): Promise<PreparedModel> {
+  if (settings.engine) {
+    const { prepareProgram, servedProgram } = await import('../models/program-models.ts');
+    const program = servedProgram(settings);
+    if (program && (program.program.name === undefined || !pool)) {
+      return prepareProgram(program, { settings, given }, terminal);
+    }
+  }
   if (pool) {
     const { prepareRemote, servesRemote } = await import('../models/remote-models.ts');
     const model = pool.models()[0]?.name;
@@ -328,14 +335,20 @@ async function routedApp(
   { settings, given, terminal, served }: RuntimeParts,
   { model, pool, registry, lastModel, loads, build }: RoutedOptions,
 ): Promise<Pick<RoutedApp, 'app'> & Partial<RoutedApp> & { readonly resumeDownloads?: () => Promise<void> }> {
-  const several = pool !== undefined && (model.file !== undefined || pool.models().length > 1);
+  const programs = settings.engine
+    ? (await import('../models/program-models.ts')).programOffers({ settings, given }, terminal)
+    : undefined;
+  const isOther = programs?.().some(({ names: [name] }) => name !== model.name) ?? false;
+  const several = isOther || (pool !== undefined && (model.file !== undefined || pool.models().length > 1));
   const managed = isManaged(settings);
   if (served && (managed || settings.routermode || several)) {
     const { createRoutedApp } = await import('./routed-app.ts');
-    const remoteModels =
+    const remotes =
       pool && (settings.routermode || several)
         ? (await import('../models/remote-models.ts')).remoteOffers({ settings, given, pool }, terminal)
         : undefined;
+    const byName = remotes || (programs && (settings.routermode || several));
+    const remoteModels = byName ? () => [...(remotes?.() ?? []), ...(programs?.() ?? [])] : undefined;
     const saved = savedDownloads(settings, terminal);
     let library: Promise<FileLibrary> | undefined;
     const loadLibrary = () => (library ??= libraryOf(settings, saved, registry));

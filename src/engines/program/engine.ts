@@ -76,6 +76,11 @@ export class ProgramEngine extends EngineHost implements TextEngine {
     });
   }
 
+  /** For the adapters of its other tasks. */
+  get pool(): BackendPool {
+    return this.parts.pool;
+  }
+
   /** What it can do, once it has run. */
   get identity(): ProgramIdentity | undefined {
     return this.#identity;

@@ -1,0 +1,71 @@
+import type { Settings } from '../config/flags.ts';
+import { remoteChatService } from '../engines/remote/chat-service.ts';
+import { RemoteTokens } from '../engines/remote/tokens.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { loadChatFormat } from './chat-format.ts';
+import { taskModels } from './engine-kinds.ts';
+import { type PreparedModel, prepareModel } from './prepared-model.ts';
+import { type NamedProgram, namedPrograms, ownProgram, programSpec } from './program-spec.ts';
+import { programTasks } from './program-tasks.ts';
+import type { ModelOffer } from './router.ts';
+
+type ProgramConfig = Pick<PreparedModel, 'settings' | 'given'>;
+
+/** The program that is the text model of these settings: of the config itself, or the first of `--engine` where there is no file. */
+export function servedProgram(settings: Settings, name?: string): NamedProgram | undefined {
+  const own = ownProgram(settings, name);
+  if (own) return own;
+  if (settings.model && !settings.nomodel) return undefined;
+  return namedPrograms(settings).find(({ task }) => task === undefined || task === 'text');
+}
+
+/** A model in a program. Nothing is started. */
+export async function prepareProgram(
+  named: NamedProgram,
+  { settings, given }: ProgramConfig,
+  terminal: Terminal,
+): Promise<PreparedModel> {
+  const { name, program, task } = named;
+  if (task !== undefined && task !== 'text') {
+    // Without a text model: what it does is one of the other kinds.
+    const bare = await prepareModel({ name, settings, given, file: undefined }, terminal);
+    const { spec } = programSpec(named, settings, terminal);
+    return { ...bare, taskModels: { ...bare.taskModels, ...programTasks(named, spec) } };
+  }
+  let known: ReturnType<PreparedModel['known']>;
+  const { spec, pool } = programSpec(named, settings, terminal, (engine) => {
+    known = engine.state();
+  });
+  const tokens = new RemoteTokens(pool, undefined);
+  return {
+    name,
+    settings,
+    given,
+    file: undefined,
+    format: await loadChatFormat(settings, undefined, (text) => terminal.line(text)),
+    taskModels: {
+      ...taskModels(settings, { terminal, text: { name, file: undefined } }),
+      ...programTasks(named, spec),
+    },
+    contextSize: settings.contextsize,
+    known: () => known,
+    remote: {
+      names: [],
+      capacity: () => program.parallel,
+      chat: (text, parts) => remoteChatService({ ...parts, text, tokens }),
+    },
+    spec,
+  };
+}
+
+/** The programs of `--engine`, by name. */
+export function programOffers(config: ProgramConfig, terminal: Terminal): () => readonly ModelOffer[] {
+  const programs = namedPrograms(config.settings).filter(({ program }) => program.name !== undefined);
+  return () =>
+    programs.map((named) => ({
+      names: [named.name],
+      path: undefined,
+      prefix: 'engine',
+      prepare: (name) => prepareProgram({ ...named, name }, config, terminal),
+    }));
+}

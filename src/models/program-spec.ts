@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { totalmem } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { commandKind, type EngineProgram, type EngineProgramKind, enginePrograms } from '../config/engine.ts';
+import type { Settings } from '../config/flags.ts';
+import { ProgramEngine } from '../engines/program/engine.ts';
+import type { ProgramIdentity, ProgramTask } from '../engines/program/identify.ts';
+import { randomCallId } from '../engines/remote/chat-service.ts';
+import { kinds } from '../engines/remote/kinds.ts';
+import { printable } from '../observe/printable.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { type Guard, processGuard } from '../processes/guard.ts';
+import { modelsFolder } from './admin-options.ts';
+import { engineConsole } from './engine-console.ts';
+import { EngineLifecycle, engineTimer, type ModelSpec, residentBytes } from './lifecycle.ts';
+import { backendPool } from './remote-pool.ts';
+
+/** An estimate alone must not refuse a program: its model may be on a graphics card. */
+const maxEstimateShare = 0.6;
+
+/** One for all programs. */
+let guard: Guard | undefined;
+
+/** A program, its name as a model, and the kind of registry entry that it is. */
+export interface NamedProgram {
+  readonly name: string;
+  readonly program: EngineProgram;
+  /** Undefined if only the running program can tell. */
+  readonly task: ProgramTask | undefined;
+}
+
+/** The programs of the settings. One without a name is the model of its config, which is called so. */
+export function namedPrograms(settings: Settings, own?: string): readonly NamedProgram[] {
+  return enginePrograms(settings.engine).map((program) => {
+    const name = program.name ?? own ?? ownName(settings, program);
+    return { name, program: withModel(program, settings), task: taskOf(program) };
+  });
+}
+
+/** The program of a config without a name. */
+export function ownProgram(settings: Settings, name?: string): NamedProgram | undefined {
+  const programs = enginePrograms(settings.engine);
+  const index = programs.findIndex((one) => one.name === undefined);
+  return index === -1 ? undefined : namedPrograms(settings, name)[index];
+}
+
+function ownName({ config }: Settings, { model, command }: EngineProgram): string {
+  if (config) return basename(config).replace(/\.kcpp[st]$/i, '');
+  return basename(model ?? command[0] ?? '').replace(/\.gguf$/i, '');
+}
+
+/** A file in the working folder or in the models folder; anything else is left to the program. */
+function withModel(program: EngineProgram, settings: Settings): EngineProgram {
+  const { model } = program;
+  if (model === undefined) return program;
+  const path = [resolve(model), resolve(join(modelsFolder(settings), model))].find((one) => existsSync(one));
+  return path === undefined ? program : { ...program, model: path };
+}
+
+const tasks: Readonly<Partial<Record<EngineProgramKind, ProgramTask>>> = {
+  text: 'text',
+  embeddings: 'embedding',
+  rerank: 'embedding',
+  images: 'image',
+  a1111: 'image',
+  comfyui: 'image',
+  speech: 'speech',
+  transcription: 'transcription',
+};
+
+/** The one thing that it does; `audio` is two. */
+function taskOf(program: EngineProgram): ProgramTask | undefined {
+  const kind = commandKind(program);
+  return kind && tasks[kind];
+}
+
+/** How the program is loaded: one entry of the registry, whatever it does. */
+export function programSpec(
+  { name, program, task = 'text' }: NamedProgram,
+  { contextsize, quiet }: Pick<Settings, 'contextsize' | 'quiet'>,
+  terminal: Terminal,
+  known?: (engine: ProgramEngine) => void,
+) {
+  const pool = backendPool(task, { addresses: [] }, { line: (line: string) => problemLine(line, terminal) });
+  const need = async (): Promise<number> =>
+    program.memoryBytes ?? Math.min(await bytesOfFile(program.model ?? ''), maxEstimateShare * totalmem());
+  let proven = false;
+  let expected = 0;
+  const make = () => {
+    guard ??= processGuard();
+    const engine = new ProgramEngine({
+      name,
+      program,
+      pool,
+      guard,
+      proven,
+      freePort,
+      newKey: () => randomBytes(24).toString('base64url'),
+      loaded: (pid) => (expected > 0 ? Math.min(0.95, (residentBytes(pid) ?? 0) / expected) : undefined),
+      wait: (milliseconds) => wait(milliseconds, undefined, { ref: false }),
+      now: () => performance.now(),
+      startTimer: engineTimer,
+      newCallId: randomCallId,
+      defaultContext: contextsize,
+      say: (line) => (quiet ? undefined : terminal.line(printable(`${name}: ${line}`, 1000))),
+      observer: engineConsole<ProgramIdentity>(task, name, terminal, {
+        loaded: (identity) => loadedLine(name, identity),
+        advice: `Its last lines are above; docs/engines.md has advice.`,
+        packages: () => [],
+      }),
+    });
+    return new EngineLifecycle(engine, () => {
+      proven = true;
+      known?.(engine);
+    });
+  };
+  const spec: ModelSpec<EngineLifecycle<ProgramEngine>> = {
+    name,
+    kind: task,
+    ...(program.idleMs === undefined ? {} : { keepMs: program.idleMs }),
+    need: async () => {
+      expected = await need();
+      return expected;
+    },
+    make,
+  };
+  return { spec, pool };
+}
+
+/** Only trouble: that it is ready is said with its load. */
+function problemLine(line: string, terminal: Terminal): void {
+  if (!/^The remote backend at \S+ is ready /.test(line))
+    terminal.line(line.replace('The remote backend at', 'The engine'));
+}
+
+function loadedLine(name: string, { kind, models: [model], tasks: can }: ProgramIdentity): string {
+  const context = model?.contextSize && can.includes('text') ? `, context ${model.contextSize}` : '';
+  return `Loaded ${name} (${kinds[kind].title}${context}).`;
+}
+
+async function bytesOfFile(path: string): Promise<number> {
+  const facts = await stat(path).catch(() => undefined);
+  return facts?.isFile() ? facts.size : 0;
+}
+
+/** One that was free just now, on this machine only. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,99 @@
+import type { Settings } from '../config/flags.ts';
+import type { EmbeddingEngine } from '../core/embedding.ts';
+import type { ImageEngine } from '../core/image.ts';
+import type { ProgramEngine } from '../engines/program/engine.ts';
+import type { ProgramTask } from '../engines/program/identify.ts';
+import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
+import { drawingFacts } from '../engines/remote/drawing-server.ts';
+import { RemoteEmbedding } from '../engines/remote/embedding.ts';
+import { RemoteImage } from '../engines/remote/image.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { pictureEditor } from './picture-editor.ts';
+import { type NamedProgram, namedPrograms, programSpec } from './program-spec.ts';
+import { asPng } from './remote-image-models.ts';
+import type { ImageModel, TaskModel } from './task-model.ts';
+
+/** What a program does besides text, as models of a context. */
+export interface ProgramTasks {
+  readonly image?: ImageModel;
+  readonly embedding?: TaskModel<EmbeddingEngine>;
+  readonly textEmbedding?: TaskModel<EmbeddingEngine>;
+}
+
+type Spec = ReturnType<typeof programSpec>['spec'];
+
+/** The models of a program; all of them where only the running program can tell what it does. */
+export function programTasks({ name, program, task }: NamedProgram, spec: Spec): ProgramTasks {
+  const shared = { spec: spec as never, given: false, atOnce: () => program.parallel };
+  const embedding: TaskModel<EmbeddingEngine> = {
+    ...shared,
+    pick: picked('embedding', (engine) => new RemoteEmbedding(engine.pool, { model: undefined })),
+  };
+  const image: ImageModel = {
+    ...shared,
+    atOnce: () => 1,
+    facts: { ...unknownFacts, name, title: name, path: name },
+    pick: picked('image', (engine): ImageEngine => {
+      const png = asPng(pictureEditor);
+      if (engine.identity?.drawing) return new RemoteDrawing(engine.pool, { asPng: png });
+      return new RemoteImage(engine.pool, { name, model: undefined, asPng: png });
+    }),
+  };
+  if (task === 'text') return { textEmbedding: embedding };
+  if (task === undefined) return { image, embedding, textEmbedding: embedding };
+  return task === 'image' ? { image } : task === 'embedding' ? { embedding } : {};
+}
+
+/** Before it has answered. */
+const unknownFacts = { ...drawingFacts, samplers: ['Euler a'], schedulers: ['automatic'], upscalers: [] };
+
+/** The program that does this for requests that name no model: that of the config, or the first of `--engine` that is known to do it. */
+export function programTask(
+  row: string,
+  settings: Settings,
+  { terminal, text }: { readonly terminal: Terminal; readonly text: { readonly name: string } },
+): object | undefined {
+  if (settings.engine === null) return undefined;
+  const found = namedPrograms(settings, text.name || undefined).find(({ task }) => task === row);
+  return found && programTasks(found, programSpec(found, settings, terminal).spec)[row as keyof ProgramTasks];
+}
+
+/** The adapter of a running program; once for each start of the server's engine object. */
+function picked<Adapter extends object>(task: ProgramTask, make: (engine: ProgramEngine) => Adapter) {
+  const adapters = new WeakMap<ProgramEngine, Adapter>();
+  return (engine: ProgramEngine): Adapter => {
+    engine.check(task);
+    const adapter = adapters.get(engine) ?? explaining(engine, make(engine));
+    adapters.set(engine, adapter);
+    return adapter;
+  };
+}
+
+/** The same adapter, with the end of the program as the error instead of a broken connection. */
+function explaining<Adapter extends object>(engine: ProgramEngine, adapter: Adapter): Adapter {
+  const explain = async (error: unknown): Promise<never> => {
+    throw await engine.explained(error);
+  };
+  async function* events(source: AsyncIterable<unknown>) {
+    try {
+      yield* source;
+    } catch (error) {
+      await explain(error);
+    }
+  }
+  return new Proxy(adapter, {
+    get: (target, key) => {
+      const value = Reflect.get(target, key) as unknown;
+      if (typeof value !== 'function') return value;
+      return (...args: readonly unknown[]) => {
+        const result = value.apply(target, args) as unknown;
+        if (result instanceof Promise) return result.catch(explain);
+        return isEvents(result) ? events(result) : result;
+      };
+    },
+  });
+}
+
+function isEvents(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}
