@@ -31,7 +31,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   observe: ['core', 'config'],
   inspector: ['core', 'chat', 'http', 'observe', 'protocols'],
   launcher: ['core', 'config', 'engines', 'http', 'library', 'protocols'],
-  models: ['core', 'chat', 'config', 'engines', 'gguf', 'library', 'observe', 'packs', 'queue'],
+  models: ['core', 'chat', 'config', 'engines', 'gguf', 'library', 'observe', 'packs', 'processes', 'queue'],
   server: 'anything',
 };
 

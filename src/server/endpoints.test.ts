@@ -11,7 +11,9 @@ const source = fileURLToPath(new URL('..', import.meta.url));
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .map((name) => name.replaceAll('\\', '/'))
   .filter(
-    (name) => name.endsWith('.ts') && !/\.test\.ts$|\/testing\/|^engines\/remote\/|^agents\/running-server/.test(name),
+    (name) =>
+      name.endsWith('.ts') &&
+      !/\.test\.ts$|\/testing\/|^engines\/(?:remote|program)\/|^agents\/running-server/.test(name),
   );
 
 test('endpoints: a path is named in one file, and in the file with the schemas of its answers', async () => {

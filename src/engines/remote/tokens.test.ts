@@ -123,3 +123,16 @@ describe('RemoteTokens.count', () => {
     expect(await tokens.render(chatRequest(), undefined)).toBe('<user>Hi');
   });
 });
+
+test('a kept connection that the backend has closed meanwhile is not an error', async () => {
+  const { one, tokens } = await tokensOn({ ...llamaServer, '/tokenize': json({ tokens: [1, 2] }) });
+  await tokens.tokenize('a', { addSpecial: false });
+  one.become({
+    '/tokenize': (received, response) => {
+      // The first answer on a kept connection never comes.
+      if (one.asked('/tokenize').length === 2) response.socket?.destroy();
+      else json({ tokens: [3] })(received, response);
+    },
+  });
+  expect(await tokens.tokenize('b', { addSpecial: false })).toEqual([3]);
+});

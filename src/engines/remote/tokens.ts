@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { TokenizeOptions, TokenPiece } from '../../core/text-service.ts';
-import type { BackendPool } from './backend-pool.ts';
+import { type BackendPool, withBackend } from './backend-pool.ts';
 import { clientError } from './failure.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 import { kinds, type RemoteKind } from './kinds.ts';
@@ -64,26 +64,23 @@ export class RemoteTokens {
     question: (kind: RemoteKind, model: string) => Question<Answer> | undefined,
     signal?: AbortSignal,
   ): Promise<Answer> {
-    const assignment = this.pool.assign(this.model, feature, new Set());
-    if (!assignment) throw this.pool.troubleError(this.model);
-    const { backend, model, done } = assignment;
-    const { kind, address, connection } = backend;
-    try {
+    const options = { model: this.model, affinity: feature, signal: signal ?? new AbortController().signal };
+    const limits = { milliseconds: timeoutMs, signal: options.signal };
+    const work = withBackend(this.pool, options, async ({ backend: { kind, address, connection }, model }) => {
       const asked = question(kind, model.id);
       if (!asked) {
         const instead = `the engine at ${address.host} (${kinds[kind].title}) has no way to ask for it`;
         throw new AppError('unsupported', { feature, instead });
       }
-      const options = { milliseconds: timeoutMs, ...(signal ? { signal } : {}) };
-      const answer = asked.read(await connection.json('POST', asked.path, asked.body, options));
+      const answer = asked.read(await connection.json('POST', asked.path, asked.body, limits));
       if (answer !== undefined) return answer;
       const reason = `${address.host} gave no tokens`;
       throw new AppError('engine-failed', { capability: this.pool.capability, reason });
-    } catch (error) {
+    });
+    return work.catch((error: unknown) => {
+      signal?.throwIfAborted();
       throw clientError(error, this.pool.capability);
-    } finally {
-      done();
-    }
+    });
   }
 }
 
