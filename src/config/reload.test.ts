@@ -126,6 +126,7 @@ describe('reloadSettings: server settings', () => {
     websearch: true,
     websearchurl: 'https://mine.example/',
     mcpfile: '/mine.json',
+    mcpallow: ['https://mine.example/'],
     mcptimeout: 6,
   };
   const other = {
@@ -146,6 +147,7 @@ describe('reloadSettings: server settings', () => {
     websearch: false,
     websearchurl: 'https://theirs.example/',
     mcpfile: '/theirs.json',
+    mcpallow: ['https://theirs.example/'],
     mcptimeout: 9,
   };
 

@@ -92,6 +92,16 @@ test.each<[Partial<Settings>, string]>([
   expect(problem?.sentence).toContain('--remote');
 });
 
+test.each(['tools.example', 'ftp://tools.example/', 'https://me:word@tools.example/', 'https://tools.example/?a', ''])(
+  '--mcpallow %j is refused',
+  (url) => {
+    expect(rule({ mcpallow: ['https://tools.example/mcp', url] }).problems).toMatchObject([
+      { exitCode: 1, sentence: expect.stringContaining('--mcpallow must be') },
+    ]);
+    expect(rule({ mcpallow: ['https://tools.example/mcp'] }).problems).toEqual([]);
+  },
+);
+
 test('applyRules: remote backends set the queue length to twice their capacity', () => {
   const remote = ['http://a:1,parallel=20', 'http://b:1,parallel=30', 'http://c:1,for=images'];
   expect(rule({ remote }).settings.multiuser).toBe(100);

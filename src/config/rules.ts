@@ -123,6 +123,8 @@ function conflictsIn(settings: Settings): Problem[] {
   const found = conflicts.filter((conflict) => conflict.flags.every(used)).map(({ sentence }) => badFlags(sentence));
   if (!isSearchUrl(settings.websearchurl))
     found.push(badFlags('--websearchurl must be an http:// or https:// URL without a user name or password.'));
+  if (!(settings.mcpallow ?? []).every(isPlainUrl))
+    found.push(badFlags('--mcpallow must be http:// or https:// URLs without a user name, password or query.'));
   found.push(...fileGroups.flatMap((group) => missingFiles(group, settings)));
   const rpc = (['rpctargets', 'rpcmode'] as const).find(used);
   return rpc === undefined ? found : [...found, badFlags(`${flagName(rpc)} is not supported: ${noRpc}.`)];
@@ -132,6 +134,10 @@ function missingFiles({ rule, files }: (typeof fileGroups)[number], settings: Se
   const absent = files.filter((key) => !inUse(key, settings[key])).map(flagName);
   if (absent.length === 0 || absent.length === files.length) return [];
   return [missing(`${rule}; missing: ${absent.join(', ')}.`)];
+}
+
+function isPlainUrl(text: string): boolean {
+  return text !== '' && isSearchUrl(text) && !/[?#]/.test(text);
 }
 
 function isSearchUrl(text: string): boolean {

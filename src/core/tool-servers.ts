@@ -71,6 +71,8 @@ export interface ToolServers {
   list(signal?: AbortSignal): Promise<readonly ServedTool[]>;
   /** Throws a `ToolCallError` if there is no result. */
   call(call: ServedCall, options: CallOptions): Promise<ServedResult>;
+  /** Of a connection that one request has: `list` opens it, and throws if it cannot. */
+  readonly close?: () => Promise<void>;
 }
 
 /** JSON-RPC error codes of this program. */

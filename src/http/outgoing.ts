@@ -31,7 +31,7 @@ export interface OutgoingOptions {
 const limits = { bytes: 10 * 1024 * 1024, milliseconds: 10_000, redirects: 3 };
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** The reason of a `refused` result; never leaves this file as an exception. */
+/** The reason of a `refused` result. */
 class Refusal extends Error {}
 
 /**
@@ -78,7 +78,11 @@ function parse(target: string, base?: URL): URL {
   return url;
 }
 
-async function checkedAddresses(url: URL, options: OutgoingOptions): Promise<readonly Address[]> {
+/** Throws if a name has an address that is not allowed. */
+export async function checkedAddresses(
+  url: URL,
+  options: Pick<OutgoingOptions, 'allows' | 'resolve' | 'signal'>,
+): Promise<readonly Address[]> {
   const { allows = isPublicAddress, resolve = (name: string) => lookup(name, { all: true }), signal } = options;
   const name = url.hostname.replace(/^\[|\]$/g, '');
   const family = isIP(name);
@@ -103,7 +107,7 @@ function open(url: URL, addresses: readonly Address[], { signal, userAgent = 'Pa
 }
 
 /** A DNS lookup that returns the addresses that were checked. */
-function only(addresses: readonly Address[]): LookupFunction {
+export function only(addresses: readonly Address[]): LookupFunction {
   return (_name, { all }, done) => {
     const [first] = addresses;
     if (all) done(null, [...addresses]);

@@ -2,7 +2,7 @@ import type { ChatRequest } from '../chat/request.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { ExchangeEnd, ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import { sentSecrets, shownHeaders } from './redact.ts';
+import { bodySecrets, sentSecrets, shownHeaders } from './redact.ts';
 import { shownValue } from './shown-value.ts';
 
 /** What is kept of one request at most; the record says what was cut. */
@@ -73,7 +73,7 @@ export class RequestRecord implements ExchangeWatch {
   readonly startedAt: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Never shown. */
-  readonly secrets: readonly string[];
+  secrets: readonly string[];
   /** What it holds, roughly; the store keeps the sum of all bounded. */
   bytes = 1024;
   key: string | undefined;
@@ -124,6 +124,7 @@ export class RequestRecord implements ExchangeWatch {
     // A copy: the rest of the body, and the buffer that it is a part of, are freed.
     this.body = { bytes: body.length, content: new Uint8Array(body.subarray(0, limits.bodyBytes)) };
     this.#grow(this.body.content.length);
+    this.secrets = [...this.secrets, ...bodySecrets(Buffer.from(this.body.content).toString('utf8'))];
   }
 
   modelSelected(name: string): void {
@@ -136,6 +137,9 @@ export class RequestRecord implements ExchangeWatch {
 
   decoded(request: unknown): void {
     this.times.decoded = this.#elapsed();
+    const { hosted } = request as Partial<ChatRequest>;
+    const sent = hosted?.mcp?.flatMap(({ headers = {} }) => Object.values(headers)) ?? [];
+    this.secrets = [...this.secrets, ...sentSecrets({ authorization: sent })];
     this.shownNeutral = shownValue(request, limits.requestCharacters);
     const size = neutralSize(request, this.body?.bytes ?? 0);
     this.#grow(2 * Math.min(size, limits.requestCharacters));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { redacted, redactor, sentSecrets, shownHeaders } from './redact.ts';
+import { bodySecrets, redacted, redactor, sentSecrets, shownHeaders } from './redact.ts';
 
 describe('shownHeaders', () => {
   test.each([
@@ -54,6 +54,23 @@ describe('sentSecrets', () => {
   test('short words are not treated as secrets', () => {
     expect(sentSecrets({ authorization: 'Bearer none' })).toEqual(['Bearer none']);
     expect(sentSecrets({ 'x-api-key': 'x' })).toEqual([]);
+  });
+});
+
+describe('bodySecrets', () => {
+  test.each([
+    '{"tools":[{"type":"mcp","authorization":"marked-one"}]}',
+    '{"mcp_servers":[{"authorization_token" : "marked-one"}]}',
+    '{"headers":{"Authorization":"Bearer marked-one","a":"b"}}',
+    '{"headers":{"x-my-token":"marked-one"}}',
+    '{"headers":{"x-api-key":"marked-one"',
+    '{"authorization":"marked-\\u006fne',
+  ])('the credentials that a client sends for other servers: %s', (body) => {
+    expect(bodySecrets(body)).toContain('marked-one');
+  });
+
+  test('other fields have none', () => {
+    expect(bodySecrets('{"messages":[{"content":"authorization: everything"}],"eos_token":"<|im_end|>"}')).toEqual([]);
   });
 });
 

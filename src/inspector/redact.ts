@@ -1,4 +1,5 @@
 import type { ExchangeHead } from '../core/exchange-watch.ts';
+import { tryParseJson } from '../core/json.ts';
 
 /** What is shown in the place of a secret. */
 export const redacted = '[redacted]';
@@ -53,6 +54,15 @@ export function sentSecrets(headers: Headers): readonly string[] {
     }
   }
   return [...found].filter((secret) => secret.length >= minSentLength);
+}
+
+/** In a body: what a client sends for the servers that it names. */
+const keyInBody =
+  /"(?:(?:proxy-)?authorization(?:_token)?|[\w-]{0,40}api-?key|x-[\w-]{0,40}(?:key|token|secret))"\s{0,100}:\s{0,100}"((?:[^"\\]|\\.)+)/gi;
+
+export function bodySecrets(body: string): readonly string[] {
+  const values = [...body.matchAll(keyInBody)].map(([, value = '']) => String(tryParseJson(`"${value}"`) ?? value));
+  return sentSecrets({ authorization: values });
 }
 
 /** Shorter values of such headers are words like `none`, which would be struck from every text. */

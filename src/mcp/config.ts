@@ -20,6 +20,8 @@ export type ServerConfig =
       /** The older transport with two endpoints only; otherwise it is tried when the newer one fails. */
       readonly sse: boolean;
       readonly oauth?: OAuthConfig;
+      /** Named by a request, which has its own credentials. */
+      readonly ofClient?: boolean;
     };
 
 /** How this program is known to the authorization server; without it, it registers itself at the login. */

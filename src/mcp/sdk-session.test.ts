@@ -5,7 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { latch } from '../http/testing/world.ts';
 import type { ServerConfig } from './config.ts';
 import { type Session, SessionLost } from './connection.ts';
-import { cutCode, LastLines, limitedFetch, lossOf, sdkSessions } from './sdk-session.ts';
+import { limitedFetch } from './limited-fetch.ts';
+import { cutCode, LastLines, lossOf, sdkSessions } from './sdk-session.ts';
 import { streamableServer, twoEndpointServer } from './testing/http-servers.ts';
 
 const patient = new AbortController().signal;

@@ -6,6 +6,7 @@ import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } fro
 import type { Guard } from '../processes/guard.ts';
 import type { ServerConfig } from './config.ts';
 import { type OpenSession, type Session, type SessionEvents, SessionLost } from './connection.ts';
+import { limitedFetch } from './limited-fetch.ts';
 import type { LoginFile } from './logins.ts';
 import { MessageReader, maxMessageBytes } from './message-reader.ts';
 import { type AddressConfig, loginHint, storedLogin } from './oauth.ts';
@@ -17,6 +18,7 @@ interface SdkParts {
   readonly guard: Guard;
   /** Of `parley mcp login`. */
   readonly logins?: LoginFile | undefined;
+  readonly fetch?: typeof fetch;
 }
 
 /** Sessions of the official MCP client library, which is imported with the first one. */
@@ -101,7 +103,7 @@ async function openAddress(
   const authProvider = await authorization(config, parts);
   const options = {
     requestInit: { headers: named },
-    fetch: limitedFetch(maxMessageBytes),
+    fetch: limitedFetch(maxMessageBytes, parts.fetch),
     ...(authProvider && { authProvider }),
   };
   const older = () => connect(new SSEClientTransport(new URL(url), options), events, signal, product, 'it hung up');
@@ -144,14 +146,18 @@ async function authorization(config: AddressConfig, { logins, product }: SdkPart
 }
 
 /** The reason of a failure that a login can remove. */
-function loginReason(error: unknown, { name, headers, oauth }: AddressConfig): string | undefined {
+function loginReason(error: unknown, { name, headers, oauth, ofClient }: AddressConfig): string | undefined {
   const { status, data, code, message } = fields(error);
   const isUnauthorized = (status ?? fields(data).status) === 401 || (error as Error)?.name === 'UnauthorizedError';
   if (oauth?.grant) {
     const isRefused = isUnauthorized || (typeof code === 'string' && code.startsWith('invalid_'));
     return isRefused ? `its login was refused (${message}): check "oauth" in the file` : undefined;
   }
-  return isUnauthorized && !new Headers(headers).has('authorization') ? loginHint(name) : undefined;
+  const hasToken = new Headers(headers).has('authorization');
+  if (isUnauthorized && ofClient) {
+    return hasToken ? 'it refused the token of the request' : 'it needs a login: send its token with the request';
+  }
+  return isUnauthorized && !hasToken ? loginHint(name) : undefined;
 }
 
 async function connect(
@@ -396,38 +402,6 @@ export class LastLines {
     const rest = this.#rest.trim();
     return [...this.#lines, ...(rest === '' ? [] : [rest])].slice(-mostLines).join(' | ');
   }
-}
-
-/** `fetch` that fails if a response, or an event of a stream, is larger than `mostBytes`: the client library has no limit. */
-export function limitedFetch(mostBytes: number): typeof fetch {
-  return async (input, init) => {
-    const response = await fetch(input, init);
-    if (!response.body) return response;
-    const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
-    const { status, statusText, headers } = response;
-    const body = response.body.pipeThrough(limit(mostBytes, isStream));
-    const limited = new Response(body, { status, statusText, headers });
-    Object.defineProperty(limited, 'url', { value: response.url });
-    return limited;
-  };
-}
-
-/** In a stream the count restarts after each empty line, where an event ends. */
-function limit(mostBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
-  let bytes = 0;
-  let lineIsEmpty = false;
-  return new TransformStream({
-    transform(chunk, controller) {
-      for (const byte of isStream ? chunk : []) {
-        bytes += 1;
-        if (byte === 0x0a && lineIsEmpty) bytes = 0;
-        if (byte !== 0x0d) lineIsEmpty = byte === 0x0a;
-      }
-      if (!isStream) bytes += chunk.length;
-      if (bytes > mostBytes) throw new Error(`it sent a message of more than ${mostBytes / 2 ** 20} MB`);
-      controller.enqueue(chunk);
-    },
-  });
 }
 
 /** The code of errors that are created here for a server that can no longer answer. */

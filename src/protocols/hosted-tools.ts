@@ -15,6 +15,34 @@ export function domainLists(sent: JsonObject, field: string): Pick<WebToolLimits
   return { ...(allowed && { allowedDomains: allowed }), ...(blocked && { blockedDomains: blocked }) };
 }
 
+/** Of one request. */
+const maxServers = 16;
+
+export function refuseManyServers(count: number, field: string): void {
+  if (count > maxServers) throw f.wrong(field, `a list with at most ${maxServers} MCP servers`);
+}
+
+/** Headers of the protocol itself. */
+const ownHeaders =
+  /^(?:host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*|accept.*|mcp-.*)$/i;
+
+/** The credentials that a client sends for an MCP server. */
+export function clientHeaders(token: string | undefined, sent: JsonObject, field: string): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(sent)) {
+    if (ownHeaders.test(name)) throw f.wrong(`${field}.headers`, `without ${name}, which this server sets`);
+    headers[name.toLowerCase()] = f.readText(value, `${field}.headers.${name}`);
+  }
+  if (token !== undefined) headers.authorization = `Bearer ${token}`;
+  try {
+    new Headers(headers);
+  } catch {
+    // The message of the library repeats the value.
+    throw f.wrong(field, 'without characters in its token and headers that no header can have');
+  }
+  return headers;
+}
+
 /** Where the user is, in words. */
 export function userLocation(
   sent: JsonObject | undefined,

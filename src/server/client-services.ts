@@ -4,6 +4,7 @@ import { access } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { Settings } from '../config/flags.ts';
 import { Libraries, noKey, type Owner } from '../core/owner.ts';
+import type { ToolServers } from '../core/tool-servers.ts';
 import type { WebSearch } from '../core/web-search.ts';
 import { makeFolder } from '../engines/llama/cache-folder.ts';
 import { jsonObject } from '../http/body.ts';
@@ -18,6 +19,8 @@ export interface ClientServices {
   readonly records?: Libraries<SyncedRecords>;
   readonly story?: SharedStory;
   readonly search?: WebSearch;
+  /** MCP servers of `--mcpallow`, with the headers of a request. */
+  readonly mcp?: (url: string, headers?: Readonly<Record<string, string>>) => ToolServers | undefined;
 }
 
 type Wanted = Pick<Settings, 'savedatafile' | 'multiplayer' | 'websearch' | 'websearchurl' | 'port' | 'keyfile'>;

@@ -78,6 +78,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     overflow: settings.contextoverflow,
     guidance: settings.enableguidance,
     searchesWeb: services.clients?.search !== undefined,
+    isClientServer: (url) => services.tools?.at?.(url) === undefined && services.clients?.mcp?.(url) !== undefined,
     adapter: adapter.defaults,
     schemaToGrammar,
   });
@@ -109,7 +110,7 @@ function modelChat(
   const { mcpserverloop } = settings;
   const serverTools: ServerTools = {
     servers: mcpserverloop > 0 ? tools : undefined,
-    serverAt: tools?.at,
+    serverAt: (url, headers) => tools?.at?.(url) ?? clients?.mcp?.(url, headers),
     web: clients?.search,
     turns: mcpserverloop || defaultTurns,
     now: () => new Date(),

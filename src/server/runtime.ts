@@ -45,7 +45,7 @@ import { preloadedStory } from './preloaded-story.ts';
 import type { RoutedApp, Routing } from './routed-app.ts';
 import { shutDown } from './shut-down.ts';
 import { checked, fileExitCode, StartError } from './start-error.ts';
-import { connectToolServers, namedServers, toolServerEditor } from './tool-servers.ts';
+import { connectToolServers, namedServers, openAllowedServers, toolServerEditor } from './tool-servers.ts';
 
 interface RuntimeParts {
   readonly settings: Settings;
@@ -84,7 +84,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const { settings, terminal, served } = parts;
   const pool = await textBackends(settings, terminal);
   const model = await textModel(parts, pool);
-  const clients = served ? await clientServices(settings, terminal) : {};
+  const clients = served ? { ...(await clientServices(settings, terminal)), ...(await openAllowedServers(parts)) } : {};
   const keys = served ? await keyring(settings, terminal) : undefined;
   const usage = served ? await usageLog(terminal) : undefined;
   const summaries = keptSummaries(parts);

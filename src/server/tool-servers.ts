@@ -11,6 +11,7 @@ import { LoginFile } from '../mcp/logins.ts';
 import type { ToolServerPool } from '../mcp/pool.ts';
 import { printable } from '../observe/printable.ts';
 import { Repeats } from '../observe/repeats.ts';
+import type { ClientServices } from './client-services.ts';
 
 interface ToolServerParts {
   readonly settings: Pick<Settings, 'mcpfile' | 'mcptimeout' | 'admin'>;
@@ -82,6 +83,33 @@ export async function toolServerEditor(pool: ToolServerPool, parts: ToolServerPa
     add: pool.add,
     remove: pool.remove,
   });
+}
+
+/** The MCP servers of `--mcpallow`, which are connected for one request. */
+export async function openAllowedServers(
+  {
+    settings,
+    product,
+  }: Pick<ToolServerParts, 'product'> & { readonly settings: Pick<Settings, 'mcpallow' | 'mcptimeout'> },
+  resolve?: (name: string) => Promise<readonly { readonly address: string; readonly family: number }[]>,
+): Promise<Pick<ClientServices, 'mcp'>> {
+  if (!settings.mcpallow?.length) return {};
+  const [{ AllowedUrls, clientServers }, { sdkSessions }, { guardedFetch }] = await Promise.all([
+    import('../mcp/client-servers.ts'),
+    import('../mcp/sdk-session.ts'),
+    import('../http/guarded-fetch.ts'),
+  ]);
+  const allowed = new AllowedUrls(settings.mcpallow);
+  const fetch = guardedFetch({ allows: (url) => allowed.has(url), ...(resolve && { resolve }) });
+  const guard = { add: () => undefined, end: () => undefined };
+  return {
+    mcp: clientServers(allowed, {
+      open: sdkSessions({ product, environment: {}, guard, fetch }),
+      startTimer: systemTimer,
+      now: () => performance.now(),
+      callMs: settings.mcptimeout * 1000,
+    }),
+  };
 }
 
 /** Connects in the background. Loads the MCP modules on demand. */

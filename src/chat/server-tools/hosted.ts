@@ -33,6 +33,8 @@ export interface HostedServer {
   readonly field: string;
   readonly name: string;
   readonly url: string;
+  /** Only for a server that is not in the file: these are the credentials of the client. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly offers: (tool: ServedTool) => boolean;
   /** Whether a person has to approve a call first. */
   readonly needsApproval?: (tool: ServedTool) => boolean;

@@ -12,7 +12,7 @@ import type { ChatRequest } from '../request.ts';
 import { CitationFinder, type NumberedSource } from './citations.ts';
 import type { ApprovedCall } from './hosted.ts';
 import { Notes } from './notes.ts';
-import { callServed, failure, ListingFailed, type Offer, offerTools, type ServerTools } from './offer.ts';
+import { callServed, connections, failure, ListingFailed, type Offer, offerTools, type ServerTools } from './offer.ts';
 import { resultContent } from './result-content.ts';
 import { failed, type HostedTool, outcomeText, sourcesOf } from './web-tools.ts';
 
@@ -38,16 +38,21 @@ const mostCharacters = 32_000;
 /** Runs the tools that the model calls and adds their results to the prompt, until it answers. The client sees one reply. */
 export async function answerWithTools(request: ChatRequest, parts: LoopParts): Promise<void> {
   const { stopped } = parts;
-  const offer = await offerTools(request, parts, parts.contextSize, stopped).catch((error: unknown) => {
+  const connected = connections(request, parts);
+  if (connected.areSlow) parts.rest();
+  try {
+    const offer = await offerTools(request, parts, connected, parts.contextSize, stopped);
+    const isPlain = offer.isEmpty && offer.listings.length === 0 && !request.hosted?.approved;
+    await (isPlain ? parts.answer(request, parts.emit) : new Loop(request, parts, offer).run());
+  } catch (error) {
     if (error instanceof ListingFailed && error.server.isListed) {
       const step = { type: 'listed', server: error.server.name, tools: [], error: error.message } as const;
       parts.emit({ type: 'server-tool', step });
     }
     throw error;
-  });
-  if (offer.isEmpty && offer.listings.length === 0 && !request.hosted?.approved)
-    await parts.answer(request, parts.emit);
-  else await new Loop(request, parts, offer).run();
+  } finally {
+    connected.close();
+  }
 }
 
 class Loop {

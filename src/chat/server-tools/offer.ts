@@ -19,8 +19,8 @@ import { fetchTool, type HostedTool, searchTool } from './web-tools.ts';
 export interface ServerTools {
   /** Offered to requests without tools of their own (`--mcpserverloop`). */
   readonly servers?: ToolServers | undefined;
-  /** The MCP server with this address that requests may name, with its own names of tools. */
-  readonly serverAt?: ((url: string) => ToolServers | undefined) | undefined;
+  /** The MCP server with this address that requests may name, with its own names of tools. It is connected when it is listed. */
+  readonly serverAt?: ServerAt | undefined;
   /** With `--websearch`. */
   readonly web?: WebSearch | undefined;
   /** How many rounds of calls the model may make before it has to answer. */
@@ -30,6 +30,8 @@ export interface ServerTools {
   /** Called for each tool that ran, for the log, because these calls need no confirmation. */
   readonly ran?: (name: string, failed: boolean) => void;
 }
+
+type ServerAt = (url: string, headers?: Readonly<Record<string, string>>) => ToolServers | undefined;
 
 /** The tools of one request. */
 export interface Offer {
@@ -72,7 +74,8 @@ export function serverToolsFor(request: ChatRequest, all: ServerTools | undefine
   }
   const stranger = hosted?.mcp?.find(({ url }) => !all?.serverAt?.(url));
   if (stranger) {
-    const instead = 'only servers of --mcpfile can be used, by their url or as mcpfile:NAME; ask who runs this server';
+    const instead =
+      'only servers of --mcpfile, by their url or as mcpfile:NAME, and addresses of --mcpallow can be used; ask who runs this server';
     throw new AppError('unsupported', { feature: `The MCP server of ${stranger.field}`, instead });
   }
   const orphan = hosted?.approved?.find(({ server }) => !hosted.mcp?.some(({ name }) => name === server));
@@ -101,13 +104,37 @@ export async function withServerTools(
 ): Promise<ChatRequest> {
   const serverTools = serverToolsFor(request, all);
   if (!serverTools) return request;
-  const offer = await offerTools(request, serverTools, contextSize, signal);
-  return { ...request, conversation: { ...request.conversation, tools: offer.tools } };
+  const connected = connections(request, serverTools);
+  try {
+    const offer = await offerTools(request, serverTools, connected, contextSize, signal);
+    return { ...request, conversation: { ...request.conversation, tools: offer.tools } };
+  } finally {
+    connected.close();
+  }
 }
+
+/** The MCP servers that a request names, until it ends. */
+export function connections({ hosted }: ChatRequest, { serverAt }: ServerTools) {
+  const named = (hosted?.mcp ?? []).flatMap((server) => {
+    const servers = serverAt?.(server.url, server.headers);
+    return servers ? [{ server, servers }] : [];
+  });
+  return {
+    named,
+    /** Whether listing their tools may take a while. */
+    areSlow: named.some(({ servers }) => servers.close),
+    close: () => {
+      for (const { servers } of named) void servers.close?.();
+    },
+  };
+}
+
+type Connections = ReturnType<typeof connections>;
 
 export async function offerTools(
   { conversation, hosted }: ChatRequest,
-  { servers, serverAt, web, now }: ServerTools,
+  { servers, web, now }: ServerTools,
+  connected: Pick<Connections, 'named'>,
   contextSize: number,
   signal?: AbortSignal,
 ): Promise<Offer> {
@@ -123,10 +150,9 @@ export async function offerTools(
   const taken = new Set([...client, ...own.map(({ tool }) => tool)].map(({ name }) => name));
   const named: HostedTool[] = [];
   const listings: Listing[] = [];
-  for (const server of hosted?.mcp ?? []) {
-    const found = serverAt?.(server.url);
-    if (!found) continue;
-    const listed = await listedTools(server, found, signal);
+  const lists = connected.named.map(({ server, servers: found }) => listedTools(server, found, signal));
+  for (const [index, listed] of (await Promise.all(lists)).entries()) {
+    const { server, servers: found } = connected.named[index] as Connections['named'][number];
     if (server.isListed) listings.push({ server: server.name, tools: listed });
     named.push(...namedTools(server, found, listed, taken));
   }
@@ -153,7 +179,10 @@ export async function offerTools(
 
 /** The tools of an MCP server that the request names, each name once. */
 async function listedTools(server: HostedServer, servers: ToolServers, signal?: AbortSignal) {
-  const listed = await servers.list(signal);
+  const listed = await servers.list(signal).catch((error: Error) => {
+    signal?.throwIfAborted();
+    throw error instanceof AppError ? error : new ListingFailed(server, error.message);
+  });
   const first = new Map(listed.toReversed().map((tool) => [tool.name, tool]));
   if (listed.length > 0) return listed.filter((tool) => first.get(tool.name) === tool && server.offers(tool));
   throw new ListingFailed(server, 'it is not connected, or has no tools; the console of the server says why');

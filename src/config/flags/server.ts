@@ -305,6 +305,9 @@ export const parleyFlags = flagTable({
   mcptimeout: integer('SECONDS', 180, { scope: 'server', min: 1, max: 3600 }).help(
     'Maximum time without a sign of progress for a tool call of --mcpfile. A call that reports progress may take ten times as long in total.',
   ),
+  mcpallow: list('text', 'URL', { scope: 'server', repeats: true }).help(
+    'MCP servers that requests may name beside those of --mcpfile, with credentials of their own: each URL allows its origin, at its path and below; can be repeated. Names must lead to the public internet: for a server in your own network give its IP address, or localhost.',
+  ),
   remote: list('text', 'URL[,OPTION=VALUE]', { scope: 'server', repeats: true }).help(
     'OpenAI-compatible backends on other machines (vLLM, SGLang, llama-server, TGI, another Parley), with or without /v1; can be repeated. Backends with the same model share the load. Options: weight=2, key=env:NAME (environment variable with the key), model=NAME, parallel=64 (concurrent requests), for=text, embeddings or images. Without --model, the first backend is the text model.',
   ),

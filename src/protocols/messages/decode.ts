@@ -33,7 +33,7 @@ export function* decode(
   const sources: Source[] = [];
   const messages = yield* decodeConversation(fields, { ignore, attachments, sources });
   const { tools, web } = decodeTools(fields, ignore);
-  const mcp = readMcpServers(fields, ignore);
+  const mcp = readMcpServers(fields, limits, ignore);
   const hosted = web || mcp.length > 0 ? { ...web, ...(mcp.length > 0 && { mcp }) } : undefined;
   const request: ChatRequest = {
     ...decodeToolChoice(fields),

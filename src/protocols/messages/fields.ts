@@ -61,7 +61,7 @@ const promptFields = {
   ),
   mcp_servers: f.approximated(
     f.orElse(f.listOf(f.readObject), []),
-    'Servers of --mcpfile only: url is that of the file, or mcpfile:NAME; others are refused. Their tools run on the server without confirmation. tool_configuration, or a mcp_toolset in tools, chooses the tools. authorization_token is not sent (x-parley-ignored): what the file says is.',
+    'Servers of --mcpfile (url is that of the file, or mcpfile:NAME) and of --mcpallow; others are refused. Their tools run on the server without confirmation. tool_configuration, or a mcp_toolset in tools, chooses the tools. authorization_token is sent to servers of --mcpallow; those of the file get what the file says (x-parley-ignored).',
   ),
   ...f.places({
     'tools[]: web_search_*': f.aside(

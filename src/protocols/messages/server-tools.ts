@@ -8,8 +8,9 @@ import type {
   Source,
 } from '../../core/server-tools.ts';
 import type { JsonObject } from '../../http/body.ts';
+import type { ControlParts } from '../controls/decode.ts';
 import * as f from '../fields.ts';
-import { domainLists, userLocation } from '../hosted-tools.ts';
+import { clientHeaders, domainLists, refuseManyServers, userLocation } from '../hosted-tools.ts';
 import { sealText, unsealText } from '../sealed-text.ts';
 
 const readUses = f.optional(f.wholeBetween(1, 1000));
@@ -33,6 +34,7 @@ export function readServerTool(tool: JsonObject, type: string, field: string): P
 /** The MCP servers that a request names. The choice of their tools is in the server, or in a toolset among the tools. */
 export function readMcpServers(
   { mcp_servers: servers, tools }: { readonly mcp_servers: readonly JsonObject[]; readonly tools: readonly unknown[] },
+  { isClientServer }: Pick<ControlParts, 'isClientServer'>,
   ignore: (field: string) => void,
 ): readonly HostedServer[] {
   const toolsets = tools.flatMap((tool, index) => {
@@ -41,14 +43,19 @@ export function readMcpServers(
     return [{ tool, field, name: f.readAt(tool, 'mcp_server_name', field, f.readName) }];
   });
   const names = new Set<string>();
+  refuseManyServers(servers.length, 'mcp_servers');
   const read = servers.map((server, index): HostedServer => {
     const field = `mcp_servers[${index}]`;
     const name = f.readAt(server, 'name', field, f.readName);
     if (names.size === names.add(name).size) throw f.wrong(`${field}.name`, 'different from the other names');
-    if (!f.isAbsent(server.authorization_token)) ignore(`${field}.authorization_token`);
+    const url = f.readAt(server, 'url', field, f.readName);
+    const token = f.readAt(server, 'authorization_token', field, f.optionalText);
+    const isOwn = isClientServer?.(url) === true;
+    if (token !== undefined && !isOwn) ignore(`${field}.authorization_token`);
+    const headers = isOwn ? { headers: clientHeaders(token, {}, field) } : {};
     const toolset = toolsets.find((each) => each.name === name);
     const offers = toolset ? offeredBy(toolset.tool, toolset.field) : offeredByServer(server, field);
-    return { field: `${field} (${name})`, name, url: f.readAt(server, 'url', field, f.readName), offers };
+    return { field: `${field} (${name})`, name, url, ...headers, offers };
   });
   const stray = toolsets.find(({ name }) => !read.some((server) => server.name === name));
   if (stray) throw f.wrong(`${stray.field}.mcp_server_name`, 'the name of one of mcp_servers');

@@ -45,7 +45,9 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
   const { messages, skipped, listed, approved } = yield* readConversation(items, reading);
   const unsent: string[] = [];
   const unused = choice.type === 'none' && approved.length === 0;
-  const mcp = unused ? [] : readMcpServers(fields.tools, listed, (field) => unsent.push(field));
+  const { isClientServer } = read.limits;
+  const ignore = (field: string) => void unsent.push(field);
+  const mcp = unused ? [] : readMcpServers(fields.tools, { listed, isClientServer, ignore });
   const hosted = {
     ...(search && { search }),
     ...(mcp.length > 0 && { mcp }),

@@ -67,7 +67,7 @@ export const createFields = {
     ),
     'tools[]: mcp': f.aside(
       'approximated',
-      'Servers of --mcpfile only: server_url is that of the file, or mcpfile:NAME; others are refused. require_approval is honoured: a call of a tool that needs approval (the default, and any tool that neither always nor never names) ends the response with an mcp_approval_request; an mcp_approval_response, with previous_response_id or with the items before it, lets the call run or tells the model that it was denied. The tools are needed in each request. allowed_tools chooses the tools, by name or by read_only. headers and authorization are not sent (x-parley-ignored): what the file says is.',
+      'Servers of --mcpfile (server_url is that of the file, or mcpfile:NAME) and of --mcpallow; others are refused. require_approval is honoured: a call of a tool that needs approval (the default, and any tool that neither always nor never names) ends the response with an mcp_approval_request; an mcp_approval_response, with previous_response_id or with the items before it, lets the call run or tells the model that it was denied. The tools are needed in each request. allowed_tools chooses the tools, by name or by read_only. headers and authorization are sent to servers of --mcpallow; those of the file get what the file says (x-parley-ignored).',
     ),
   }),
   tool_choice: f.approximated(

@@ -3,11 +3,8 @@ import type { StoredItem } from '../../store/responses.ts';
 import { readApprovals, readMcpServers } from './mcp-tools.ts';
 
 const read = (own: object, listed = new Set<string>()) => {
-  const [server] = readMcpServers(
-    [{ type: 'mcp', server_label: 'a', server_url: 'b', ...own }],
-    listed,
-    () => undefined,
-  );
+  const sent = { type: 'mcp', server_label: 'a', server_url: 'b', ...own };
+  const [server] = readMcpServers([sent], { listed, ignore: () => undefined });
   if (!server) throw new Error('There is a server.');
   return server;
 };
@@ -55,7 +52,7 @@ test.each([
 
 test('MCP servers: a label is used once', () => {
   const server = { type: 'mcp', server_label: 'a', server_url: 'b' };
-  expect(() => readMcpServers([server, server], new Set(), () => undefined)).toThrow(
+  expect(() => readMcpServers([server, server], { listed: new Set(), ignore: () => undefined })).toThrow(
     'tools[1].server_label must be different from the other labels.',
   );
 });

@@ -3,30 +3,39 @@ import { outcomeText } from '../../chat/server-tools/web-tools.ts';
 import type { ServerCall, ServerOutcome, ServerToolStep } from '../../core/server-tools.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { StoredItem } from '../../store/responses.ts';
+import type { ControlParts } from '../controls/decode.ts';
 import * as f from '../fields.ts';
+import { clientHeaders, refuseManyServers } from '../hosted-tools.ts';
 
-/**
- * The MCP servers of a request, whose tools run on this server. What their requests should carry is not sent, and named. The reply
- * shows the tools of those that no item of the conversation has `listed` yet.
- */
+interface McpReading extends Pick<ControlParts, 'isClientServer'> {
+  /** The servers whose tools the conversation has: the reply does not show them again. */
+  readonly listed: ReadonlySet<string>;
+  readonly ignore: (field: string) => void;
+}
+
+/** The MCP servers of a request, whose tools run on this server. Credentials for servers of the file are not sent, and named. */
 export function readMcpServers(
   tools: readonly unknown[],
-  listed: ReadonlySet<string>,
-  ignore: (field: string) => void,
+  { listed, isClientServer, ignore }: McpReading,
 ): readonly HostedServer[] {
   const names = new Set<string>();
+  refuseManyServers(tools.filter((sent) => f.isObject(sent) && sent.type === 'mcp').length, 'tools');
   return tools.flatMap((sent, index): HostedServer[] => {
     if (!f.isObject(sent) || sent.type !== 'mcp') return [];
     const field = `tools[${index}]`;
     const name = f.readAt(sent, 'server_label', field, f.readName);
     if (names.size === names.add(name).size) throw f.wrong(`${field}.server_label`, 'different from the other labels');
     const url = f.readAt(sent, 'server_url', field, f.readName);
-    for (const key of ['headers', 'authorization']) if (!f.isAbsent(sent[key])) ignore(`${field}.${key}`);
+    const isOwn = isClientServer?.(url) === true;
+    if (!isOwn) for (const key of ['headers', 'authorization']) if (!f.isAbsent(sent[key])) ignore(`${field}.${key}`);
+    const token = f.readAt(sent, 'authorization', field, f.optionalText);
+    const headers = f.readAt(sent, 'headers', field, f.optionalObject) ?? {};
     return [
       {
         field: `${field} (${name})`,
         name,
         url,
+        ...(isOwn && { headers: clientHeaders(token, headers, field) }),
         offers: offeredBy(sent.allowed_tools, `${field}.allowed_tools`),
         needsApproval: approvalRule(sent.require_approval, `${field}.require_approval`),
         isListed: !listed.has(name),

@@ -31,8 +31,9 @@ export interface SdkOptions {
   readonly tags?: ChatTags;
   /** The search of `--websearch`. */
   readonly web?: WebSearch;
-  /** The servers of `--mcpfile`. */
-  readonly serverAt?: (url: string) => ToolServers | undefined;
+  /** The servers of `--mcpfile`, and those of `--mcpallow`, which get the headers of clients. */
+  readonly serverAt?: (url: string, headers?: Readonly<Record<string, string>>) => ToolServers | undefined;
+  readonly isClientServer?: (url: string) => boolean;
   readonly exactPrompts?: boolean;
 }
 
@@ -53,7 +54,7 @@ export type Scripts = Script | readonly (readonly GenerationEvent[])[];
 export async function sdkWorld(
   scripts: Scripts,
   endpoints: (parts: DialectParts) => readonly Endpoint[],
-  { template, tags = chatAdapter({}).tags, web, serverAt, exactPrompts, ...options }: SdkOptions = {},
+  { template, tags = chatAdapter({}).tags, web, serverAt, isClientServer, exactPrompts, ...options }: SdkOptions = {},
 ): Promise<SdkWorld> {
   const { text, asked } = scriptedText(inTurn(scripts), options.text);
   let calls = 0;
@@ -73,7 +74,8 @@ export async function sdkWorld(
     warn: () => undefined,
     serverTools: { web, serverAt, turns: 3, now: () => new Date(0), startTimer: systemTimer },
   });
-  const parts = dialectParts({ text, chat: exactPrompts ? chat : withSharedPrefixes(chat), startTimer: systemTimer });
+  const made = dialectParts({ text, chat: exactPrompts ? chat : withSharedPrefixes(chat), startTimer: systemTimer });
+  const parts = { ...made, controlParts: () => ({ ...made.controlParts(), isClientServer }) };
   const { port, errors } = await serve(endpoints(parts), options.server);
   return { base: `http://127.0.0.1:${port}`, asked, errors };
 }
