@@ -31,6 +31,8 @@ interface SnapshotCacheDeps {
   readonly pool?: Pick<CellPool, 'makeRoomFor'> | undefined;
   /** Snapshots of evicted chats. */
   readonly memory: MemoryStore | undefined;
+  /** Keeps no more short chats in memory while nobody comes back to them: without `--smartcache`. */
+  readonly sparing?: boolean;
   /** Snapshots of long sequences; they survive a restart. */
   readonly disk: SnapshotStore | undefined;
   /** Whether the memory can be rewound without a checkpoint. */
@@ -104,6 +106,7 @@ export class SnapshotCache {
     // The next request to restore something takes another slot.
     slot.usedAt = this.deps.now();
     this.#costs.copied(snapshot.state.length, slot.usedAt - begunAt);
+    this.#costs.restored();
   }
 
   /**
@@ -162,14 +165,18 @@ export class SnapshotCache {
     const stores = lost ? this.#storesWithout(slot) : [];
     const { tokens, bytes } = stores.length > 0 ? slot.snapshotFigures : { tokens: 0, bytes: 0 };
     if (tokens === 0) return undefined;
-    const inMemory = memory && stores.includes(memory) && this.#costs.keeps(lost, bytes) && this.#admits(slot, bytes);
+    const isWanted = this.#costs.keeps(lost, bytes) && !(this.deps.sparing && this.#costs.isUnlikelyUsed(lost, now()));
+    const inMemory = memory && stores.includes(memory) && isWanted && this.#admits(slot, bytes);
     const onDisk = disk !== undefined && stores.includes(disk);
     if (!inMemory && !onDisk) return undefined;
     const begunAt = now();
     const snapshot = slot.snapshot();
     if (!snapshot) return undefined;
     this.#costs.copied(snapshot.state.length, now() - begunAt);
-    if (inMemory) memory.add(snapshot);
+    if (inMemory) {
+      memory.add(snapshot);
+      this.#costs.kept(lost, now());
+    }
     return onDisk ? snapshot : undefined;
   }
 
@@ -313,7 +320,8 @@ export async function openSnapshotCache(
   if (memory) changed(memory.figures);
   const canRewind = context.memory === 'plain' && context.savesAll;
   const isControl = (token: number) => vocabulary.isControl(token);
-  return new SnapshotCache({ slots, pool, memory, disk, canRewind, isControl, exclusively, now });
+  const sparing = smartCache < 0;
+  return new SnapshotCache({ slots, pool, memory, sparing, disk, canRewind, isControl, exclusively, now });
 }
 
 interface SnapshotCacheParts {

@@ -152,6 +152,39 @@ describe('CopyCosts', () => {
   });
 });
 
+describe('CopyCosts: short states that nobody comes back to', () => {
+  const [short, long] = [500, 5000];
+  const after = (kept: number) => {
+    const costs = new CopyCosts();
+    costs.computed(1000, 1000);
+    for (let index = 0; index < kept; index += 1) costs.kept(short, 0);
+    return costs;
+  };
+
+  test('are kept at first, and again after one was restored', () => {
+    expect(after(31).isUnlikelyUsed(short, 0)).toBe(false);
+    const costs = after(32);
+    expect(costs.isUnlikelyUsed(short, 0)).toBe(true);
+    costs.restored();
+    expect(costs.isUnlikelyUsed(short, 0)).toBe(false);
+  });
+
+  test('one more is kept after a pause', () => {
+    const costs = after(32);
+    expect(costs.isUnlikelyUsed(short, 20_000)).toBe(false);
+    costs.kept(short, 20_000);
+    expect(costs.isUnlikelyUsed(short, 20_001)).toBe(true);
+    expect(costs.isUnlikelyUsed(short, 60_000)).toBe(false);
+  });
+
+  test('do not count against long ones', () => {
+    expect(after(500).isUnlikelyUsed(long, 0)).toBe(false);
+    const costs = after(0);
+    for (let index = 0; index < 100; index += 1) costs.kept(long, 0);
+    expect(costs.isUnlikelyUsed(short, 0)).toBe(false);
+  });
+});
+
 describe('stateBound', () => {
   const gigabyte = 2 ** 30;
   const bound = (available: number, weights: number, context: number) =>

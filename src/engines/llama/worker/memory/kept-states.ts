@@ -70,10 +70,17 @@ const remembered = 0.8;
 /** The time of fewer tokens is mostly that of a single step. */
 const minMeasured = 32;
 
-/** What computing tokens and copying states takes here, as measured so far. */
+/** What is computed in less than this is short: losing it is hardly noticed, while copying hundreds of such states is. */
+const momentMs = 1000;
+/** How many short states are kept after a state was last restored, and the pause after which one more is kept. */
+const unusedShortStates = { atOnce: 32, pauseMs: 20_000 };
+
+/** What computing tokens and copying states takes here, and whether states are used, as seen so far. */
 export class CopyCosts {
   #computed: Measured | undefined;
   #copied: Measured = firstCopy;
+  /** Short states since the last one of any length was restored, less those of the pauses since. */
+  #unused = { count: 0, at: 0 };
 
   computed(tokens: number, milliseconds: number): void {
     if (tokens >= minMeasured) this.#computed = added(this.#computed, tokens, milliseconds);
@@ -83,14 +90,36 @@ export class CopyCosts {
     this.#copied = added(this.#copied, bytes, Math.min(milliseconds, bytes * maxMsPerByte));
   }
 
+  /** A state of so many tokens was kept. */
+  kept(tokens: number, now: number): void {
+    if (this.#isShort(tokens)) this.#unused = { count: this.#unusedAt(now) + 1, at: now };
+  }
+
+  restored(): void {
+    this.#unused = { count: 0, at: 0 };
+  }
+
   /** Whether a state of this size should be kept for the sake of so many tokens. */
   keeps(tokens: number, bytes: number): boolean {
     return this.#computeMs(tokens) > copiesPerUse * this.#copyMs(bytes);
   }
 
+  /** Whether it is short, and nobody has come back to the last ones: single requests of many people, or of a program. */
+  isUnlikelyUsed(tokens: number, now: number): boolean {
+    return this.#isShort(tokens) && this.#unusedAt(now) > unusedShortStates.atOnce - 1;
+  }
+
   /** Milliseconds that restoring a state gains if so many tokens need no computing; 0 or less if it takes longer. */
   gain(tokens: number, bytes: number): number {
     return this.#computeMs(tokens) - this.#copyMs(bytes);
+  }
+
+  #unusedAt(now: number): number {
+    return Math.max(0, this.#unused.count - (now - this.#unused.at) / unusedShortStates.pauseMs);
+  }
+
+  #isShort(tokens: number): boolean {
+    return this.#computeMs(tokens) < momentMs;
   }
 
   /** A slow machine is assumed before anything was computed. */
