@@ -36,35 +36,33 @@ export async function installPackages(
  */
 export async function stagePackage(wanted: PackPackage, folder: string, parts: InstallParts): Promise<void> {
   const { name, version, integrity } = wanted;
-  const { archive, unpacked, staged } = stagesOf(wanted, folder);
+  const { archive, staged } = stagesOf(wanted, folder);
   if ((await checkPackage(wanted, staged, 'thorough')).type === 'installed') return;
   const expected = readIntegrity(integrity);
   if (!expected) throw new Error(`${name} has no hash that it could be checked by`);
   const { tarball } = await parts.findPackage(`${name}@${version}`);
   await download({ url: tarball, target: archive, expected }, parts);
   try {
-    await rm(unpacked, { recursive: true, force: true });
-    await writeManifest(unpacked, wanted, await unpack(archive, unpacked));
-    await rm(staged, { recursive: true, force: true });
-    await rename(unpacked, staged);
+    await stage(wanted, folder, (into) => unpack(archive, into));
   } finally {
     await rm(archive, { force: true });
-    await rm(unpacked, { recursive: true, force: true });
   }
 }
 
 /** Stages a package that was made here: `fill` writes its files. */
-export async function stageFolder(
-  wanted: PackPackage,
-  folder: string,
-  fill: (into: string) => Promise<void>,
-): Promise<void> {
+export function stageFolder(wanted: PackPackage, folder: string, fill: (into: string) => Promise<void>): Promise<void> {
+  return stage(wanted, folder, async (into) => {
+    await fill(into);
+    return filesIn(into);
+  });
+}
+
+async function stage(wanted: PackPackage, folder: string, fill: (into: string) => Promise<Files>): Promise<void> {
   const { unpacked, staged } = stagesOf(wanted, folder);
   await rm(unpacked, { recursive: true, force: true });
   await mkdir(unpacked, { recursive: true });
   try {
-    await fill(unpacked);
-    await writeManifest(unpacked, wanted, await filesIn(unpacked));
+    await writeManifest(unpacked, wanted, await fill(unpacked));
     await rm(staged, { recursive: true, force: true });
     await rename(unpacked, staged);
   } finally {
@@ -136,7 +134,6 @@ async function removeLeftovers({ name }: PackPackage, folder: string): Promise<v
 /** Unpacks an npm package, without its top folder. */
 async function unpack(archive: string, target: string): Promise<Files> {
   const files: Record<string, Files[string]> = {};
-  await mkdir(target, { recursive: true });
   for await (const { name, content } of readArchive(archive)) {
     const path = normalize(name.replace(/^[^/]+\//, ''));
     if (path.startsWith('..') || path.startsWith(sep) || path.includes(`${sep}..${sep}`) || /^[A-Za-z]:/.test(path)) {
