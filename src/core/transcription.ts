@@ -3,8 +3,6 @@ import type { Ticket } from './ticket.ts';
 export interface TranscriptionRequest {
   /** The file, in any readable format. */
   readonly recording: Uint8Array;
-  /** A hint at the format; the content decides. */
-  readonly fileName?: string;
   /** Two-letter code; undefined to detect it. */
   readonly language: string | undefined;
   /** Into English. */

@@ -35,7 +35,7 @@ const base64 = Buffer.from('sound').toString('base64');
 describe('sentRecording', () => {
   test('takes the file of a form', async () => {
     const found = await sentRecording(formCall([['file', 'sound']]), none);
-    expect(found).toEqual({ bytes: Buffer.from('sound'), fileName: 'sound.wav', field: 'file' });
+    expect(found).toEqual({ bytes: Buffer.from('sound'), field: 'file' });
   });
 
   test('takes the file with the right name, else the first', async () => {
@@ -50,7 +50,7 @@ describe('sentRecording', () => {
   test('takes the recording of a field', async () => {
     const bytes = Buffer.from('sound');
     const call = callOf('/x', {});
-    expect(await sentRecording(call, { ...none, file: bytes })).toEqual({ bytes, fileName: '', field: 'file' });
+    expect(await sentRecording(call, { ...none, file: bytes })).toEqual({ bytes, field: 'file' });
     expect(await sentRecording(call, { ...none, audio_data: bytes })).toMatchObject({ field: 'audio_data' });
   });
 
@@ -89,7 +89,7 @@ test('formOrBody: reads forms and JSON', async () => {
 });
 
 describe('locateRecording', () => {
-  const sent = { bytes: Buffer.alloc(0), fileName: '', field: 'audio_data' };
+  const sent = { bytes: Buffer.alloc(0), field: 'audio_data' };
 
   test('gives errors about the recording the field of the client', () => {
     const error = new AppError('invalid-field', { field: 'file', expected: 'sound' });
@@ -202,6 +202,6 @@ test('located: names the field in errors during the stream', async () => {
     yield segment('One.');
     throw new AppError('invalid-field', { field: 'file', expected: 'sound' });
   }
-  const recording = { bytes: Buffer.alloc(0), fileName: '', field: 'audio_data' };
+  const recording = { bytes: Buffer.alloc(0), field: 'audio_data' };
   await expect(collectTranscript(located(broken(), recording))).rejects.toThrow('audio_data must be sound');
 });

@@ -13,7 +13,6 @@ import { inlineBase64 } from './media.ts';
 
 interface SentRecording {
   readonly bytes: Uint8Array;
-  readonly fileName: string;
   /** The field it came in, for errors. */
   readonly field: string;
 }
@@ -39,9 +38,9 @@ export async function sentRecording(
 ): Promise<SentRecording> {
   const files = form?.files ?? [];
   const file = files.find(({ field }) => /^(?:file|audio_data)(?:\[\])?$/.test(field)) ?? files[0];
-  if (file) return { bytes: await readFile(file.path, { signal }), fileName: file.name, field: file.field };
-  if (fields.file) return { bytes: fields.file, fileName: '', field: 'file' };
-  if (fields.audio_data) return { bytes: fields.audio_data, fileName: '', field: 'audio_data' };
+  if (file) return { bytes: await readFile(file.path, { signal }), field: file.field };
+  if (fields.file) return { bytes: fields.file, field: 'file' };
+  if (fields.audio_data) return { bytes: fields.audio_data, field: 'audio_data' };
   throw f.wrong('file', 'a recording');
 }
 

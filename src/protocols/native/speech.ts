@@ -59,8 +59,7 @@ async function transcribe(call: Call, { taskServices, startTimer }: SpeechParts)
   const fields = f.readFields(transcribeFields, await formOrBody(call));
   const service = transcriptionOf(taskServices);
   const recording = await sentRecording(call, fields);
-  const { bytes, fileName } = recording;
-  const request = { ...transcriptionOptions(fields), recording: bytes, fileName, translate: false, words: false };
+  const request = { ...transcriptionOptions(fields), recording: recording.bytes, translate: false, words: false };
   call.watch?.decoded?.(request);
   const events = service.transcribe(request, ticketFor(call, fields.genkey));
   const answer = collectTranscript(located(events, recording)).then(({ text, notes }) =>

@@ -87,11 +87,10 @@ async function answer(call: Call, { taskServices, startTimer }: TranscriptionPar
     : f.readFields(transcriptionFields, body);
   const { response_format: format, timestamp_granularities: granularities } = fields;
   const recording = await sentRecording(call, fields);
-  const { bytes, fileName } = recording;
   const words = format === 'verbose_json' && granularities.includes('word');
   const service = transcriptionOf(taskServices);
   const ticket = ticketFor(call, fields.genkey);
-  const request = { ...transcriptionOptions(fields), recording: bytes, fileName, translate, words };
+  const request = { ...transcriptionOptions(fields), recording: recording.bytes, translate, words };
   call.watch?.decoded?.(request);
   const events = located(service.transcribe(request, ticket), recording);
   const headers = ignoredHeader(translate ? translationFields : transcriptionFields, body);
