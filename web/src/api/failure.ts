@@ -1,3 +1,4 @@
+import { jsonIn } from './loose.ts';
 import { texts } from './texts.ts';
 
 /** A failed call, with a message for people; `status` is missing if there was no response. */
@@ -29,7 +30,7 @@ export function messageOf(body: unknown): string | undefined {
 
 export async function failureOf(response: Response): Promise<Failure> {
   const text = await response.text().catch(() => '');
-  const said = response.headers.get('content-type')?.includes('json') ? messageOf(parsed(text)) : undefined;
+  const said = response.headers.get('content-type')?.includes('json') ? messageOf(jsonIn(text)) : undefined;
   const wait = Number(response.headers.get('retry-after') ?? Number.NaN);
   const message = said ?? texts.status[response.status] ?? texts.otherStatus(response.status);
   return new Failure(message, response.status, Number.isFinite(wait) ? wait : undefined);
@@ -40,12 +41,4 @@ export function sentenceOf(thrown: unknown): string {
   if (thrown instanceof Failure) return thrown.message;
   if (thrown instanceof TypeError) return texts.unreachable;
   return thrown instanceof Error ? thrown.message : String(thrown);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -6,6 +6,36 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The value of a JSON text; undefined if it is none. */
+export function jsonIn(text: string | null | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
+/** A JSON text with these indents, or in one line; other texts as they are. */
+export function reformatted(text: string, indent?: number): string {
+  const value = jsonIn(text);
+  return value === undefined ? text : JSON.stringify(value, undefined, indent);
+}
+
+/** What is wrong with a JSON text, as the browser says it; undefined if nothing is, or it is empty. */
+export function jsonProblem(text: string): string | undefined {
+  try {
+    JSON.parse(text.trim() || 'null');
+    return undefined;
+  } catch (thrown) {
+    return (thrown as Error).message;
+  }
+}
+
+/** The bytes of a base64 text. */
+export function bytesIn(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+}
+
 export function fieldsOf(value: unknown): Fields {
   return isObject(value) ? value : {};
 }

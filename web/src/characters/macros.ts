@@ -45,38 +45,27 @@ export function resolveMacros(text: string, values: MacroValues): string {
   return now.replace(/\s*\{\{trim\}\}\s*/gi, '');
 }
 
+type TextField = Exclude<keyof MacroValues, 'now' | 'random' | 'seed' | 'group'>;
+const fieldNames: readonly TextField[] = [
+  ...(['user', 'char', 'persona', 'description', 'personality', 'scenario', 'original', 'model'] as const),
+  ...(['lastMessage', 'lastUserMessage', 'lastCharMessage'] as const),
+];
+/** Macros that stand for a text as it is. */
+const fields: ReadonlyMap<string, TextField> = new Map([
+  ...fieldNames.map((name) => [name.toLowerCase(), name] as const),
+  ['mesexamples', 'examples'],
+]);
+
 function resolvedMacro(inner: string, values: MacroValues, at: number): string | undefined {
   const [, name = '', separator = '', rest = ''] = /^\s*([\w/]+)\s*(::|:|\s|)\s*(.*?)\s*$/s.exec(inner) ?? [];
   const key = name.toLowerCase();
   const { now, random } = values;
+  const field = fields.get(key);
+  if (field) return values[field] ?? '';
   switch (key) {
-    case 'user':
-      return values.user;
-    case 'char':
-      return values.char;
-    case 'persona':
-      return values.persona ?? '';
-    case 'description':
-      return values.description ?? '';
-    case 'personality':
-      return values.personality ?? '';
-    case 'scenario':
-      return values.scenario ?? '';
-    case 'mesexamples':
-      return values.examples ?? '';
-    case 'original':
-      return values.original ?? '';
     case 'group':
     case 'charifnotgroup':
       return values.group ?? values.char;
-    case 'model':
-      return values.model ?? '';
-    case 'lastmessage':
-      return values.lastMessage ?? '';
-    case 'lastusermessage':
-      return values.lastUserMessage ?? '';
-    case 'lastcharmessage':
-      return values.lastCharMessage ?? '';
     case 'newline':
       return '\n';
     case 'noop':

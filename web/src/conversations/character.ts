@@ -66,9 +66,13 @@ export function newCharacter(fields: Partial<Character> & Pick<Character, 'id' |
 /** Fields that change; undefined removes an optional one. */
 export type Changes<Kept> = { readonly [Name in keyof Kept]?: Kept[Name] | undefined };
 
+export function withFields<Kept extends object>(record: Kept, changes: Changes<Kept>): Kept {
+  const fields = Object.entries({ ...record, ...changes });
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as Kept;
+}
+
 export function changed<Kept extends { readonly changedAt: number }>(record: Kept, changes: Changes<Kept>): Kept {
-  const fields = Object.entries({ ...record, ...changes, changedAt: Date.now() });
-  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as unknown as Kept;
+  return withFields({ ...record, changedAt: Date.now() }, changes);
 }
 
 /** The name in prompts and in the chat. */

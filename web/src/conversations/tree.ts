@@ -1,3 +1,4 @@
+import { type Changes, withFields } from './character.ts';
 import type { Chat, Turn } from './conversation.ts';
 
 const root = 'root';
@@ -73,17 +74,10 @@ export function withTurn(chat: Chat, turn: Turn): Chat {
 }
 
 /** Undefined fields are removed. */
-export function withChange(
-  chat: Chat,
-  id: string,
-  change: { readonly [Key in keyof Turn]?: Turn[Key] | undefined },
-): Chat {
+export function withChange(chat: Chat, id: string, change: Changes<Turn>): Chat {
   const turn = chat.turns[id];
   if (!turn) return chat;
-  const changed = Object.fromEntries(
-    Object.entries({ ...turn, ...change }).filter(([, value]) => value !== undefined),
-  ) as unknown as Turn;
-  return touched({ ...chat, turns: { ...chat.turns, [id]: changed } }, chat.changedAt);
+  return touched({ ...chat, turns: { ...chat.turns, [id]: withFields(turn, change) } }, chat.changedAt);
 }
 
 /** Chooses this turn and the path to it. */

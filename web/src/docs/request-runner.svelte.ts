@@ -1,5 +1,6 @@
 import { serverEvents } from '../api/events.ts';
 import { sentenceOf } from '../api/failure.ts';
+import { reformatted } from '../api/loose.ts';
 import { textOfEvent } from './request.ts';
 import { texts } from './texts.ts';
 
@@ -107,11 +108,6 @@ function kindOf(type: string): ApiResponse['kind'] {
 const longest = 60_000;
 
 function shown(text: string, kind: ApiResponse['kind']): string {
-  let whole = text;
-  try {
-    if (kind === 'json') whole = JSON.stringify(JSON.parse(text), undefined, 2);
-  } catch {
-    // Not valid JSON: shown unchanged.
-  }
+  const whole = kind === 'json' ? reformatted(text, 2) : text;
   return whole.length > longest ? `${whole.slice(0, longest)}\n${texts.response.cut(whole.length - longest)}` : whole;
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { jsonProblem } from '../api/loose.ts';
 import type { Operation } from './description.ts';
-import { bodyProblem, curlCommand, filledPath, formParts, textOfEvent } from './request.ts';
+import { curlCommand, filledPath, formParts, textOfEvent } from './request.ts';
 
 const operation = {
   path: '/v1/responses/{id}/input_items',
@@ -19,10 +20,10 @@ test('filledPath: encodes parameters', () => {
   );
 });
 
-test('bodyProblem: reports invalid JSON', () => {
-  expect(bodyProblem('{"a": 1}')).toBeUndefined();
-  expect(bodyProblem('  ')).toBeUndefined();
-  expect(bodyProblem('{"a": }')).toMatch(/JSON|token/i);
+test('jsonProblem: reports invalid JSON', () => {
+  expect(jsonProblem('{"a": 1}')).toBeUndefined();
+  expect(jsonProblem('  ')).toBeUndefined();
+  expect(jsonProblem('{"a": }')).toMatch(/JSON|token/i);
 });
 
 test('curlCommand: contains method, headers and body', () => {

@@ -1,3 +1,4 @@
+import { fieldsOf, jsonIn, reformatted } from '../api/loose.ts';
 import type { Operation } from './description.ts';
 
 /** The path with its parameters filled in, and the query. */
@@ -7,17 +8,6 @@ export function filledPath({ path, parameters }: Operation, values: Readonly<Rec
     .filter(({ place, name }) => place === 'query' && (values[name] ?? '') !== '')
     .map(({ name }) => `${encodeURIComponent(name)}=${encodeURIComponent(values[name] ?? '')}`);
   return query.length > 0 ? `${filled}?${query.join('&')}` : filled;
-}
-
-/** Error message for an invalid JSON body; undefined if it is valid. */
-export function bodyProblem(text: string): string | undefined {
-  if (text.trim() === '') return undefined;
-  try {
-    JSON.parse(text);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
 }
 
 export interface CurlOptions {
@@ -39,7 +29,9 @@ export function curlCommand(method: string, url: string, { body, file, key, stre
 }
 
 function jsonBody(body: string | undefined): readonly string[] {
-  return body === undefined ? [] : [`-H ${quoted('Content-Type: application/json')}`, `-d ${quoted(compact(body))}`];
+  return body === undefined
+    ? []
+    : [`-H ${quoted('Content-Type: application/json')}`, `-d ${quoted(reformatted(body))}`];
 }
 
 function formFields(body = '{}'): readonly string[] {
@@ -59,14 +51,6 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-function compact(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text));
-  } catch {
-    return text;
-  }
-}
-
 interface StreamEvent {
   readonly token?: string;
   readonly content?: string;
@@ -76,18 +60,8 @@ interface StreamEvent {
 
 /** The text of an event of any API; empty if it has none. */
 export function textOfEvent(data: string): string {
-  try {
-    const event = JSON.parse(data) as StreamEvent;
-    const { token, content, delta, choices: [choice] = [] } = event;
-    const pieces = [
-      token,
-      choice?.delta?.content,
-      choice?.text,
-      typeof delta === 'object' ? delta.text : delta,
-      content,
-    ];
-    return pieces.find((piece) => typeof piece === 'string') ?? '';
-  } catch {
-    return '';
-  }
+  const { token, content, delta, choices }: StreamEvent = fieldsOf(jsonIn(data));
+  const said = typeof delta === 'object' ? delta?.text : delta;
+  const pieces = [token, choices?.[0]?.delta?.content, choices?.[0]?.text, said, content];
+  return pieces.find((piece) => typeof piece === 'string') ?? '';
 }

@@ -1,4 +1,5 @@
 import { read } from '../api/call.ts';
+import { bytesIn } from '../api/loose.ts';
 
 export interface Embedded {
   /** Name of the model; vectors of different models cannot be compared. */
@@ -28,7 +29,7 @@ export const embed: Embed = async (texts, signal) => {
 /** From base64 of little-endian floats, or from a list: other servers may ignore `encoding_format`. */
 export function vectorOf(embedding: string | readonly number[]): Float32Array {
   if (typeof embedding !== 'string') return Float32Array.from(embedding);
-  const bytes = Uint8Array.from(atob(embedding), (character) => character.charCodeAt(0));
+  const bytes = bytesIn(embedding);
   const view = new DataView(bytes.buffer);
   return Float32Array.from({ length: bytes.length / 4 }, (_, index) => view.getFloat32(index * 4, true));
 }

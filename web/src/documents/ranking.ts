@@ -82,22 +82,24 @@ export function fusedScores(
 ): Float32Array {
   const fused = new Float32Array(rankings[0]?.scores.length ?? 0);
   for (const { scores, weight } of rankings) {
-    const order = [...scores.keys()].filter((index) => (scores[index] ?? 0) > 0);
-    order.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
-    order.forEach((index, rank) => {
+    bestFirst(scores).forEach((index, rank) => {
       fused[index] = (fused[index] ?? 0) + weight / (flattening + rank);
     });
   }
   return fused;
 }
 
+/** Indexes of the passages with a score, best first. */
+function bestFirst(scores: Float32Array): number[] {
+  const order = [...scores.keys()].filter((index) => (scores[index] ?? 0) > 0);
+  return order.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
+}
+
 /** Indexes of the best passages whose lengths fit in the budget, best first. Passages without a score are left out. */
 export function bestWithin(scores: Float32Array, lengths: readonly number[], budget: number): number[] {
-  const order = [...scores.keys()].filter((index) => (scores[index] ?? 0) > 0);
-  order.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
   const chosen: number[] = [];
   let left = budget;
-  for (const index of order) {
+  for (const index of bestFirst(scores)) {
     const length = lengths[index] ?? 0;
     // A worse one that happens to be short would be noise.
     if (length > left && chosen.length > 0) break;

@@ -1,4 +1,5 @@
 import { read } from '../api/call.ts';
+import { bytesIn } from '../api/loose.ts';
 import { htmlText } from './formats/html.ts';
 import { texts } from './texts.ts';
 import { WebFile } from './web-file.ts';
@@ -24,7 +25,7 @@ export function webAddress(typed: string): string | undefined {
 export async function fetchPage(url: string, signal?: AbortSignal): Promise<File> {
   const page = await read<WirePage>('api/extra/webpage', { body: { url }, signal });
   if (!page.success) throw new Error(texts.page.failed(url, page.error ?? ''));
-  const bytes = Uint8Array.from(atob(page.data ?? ''), (character) => character.charCodeAt(0));
+  const bytes = bytesIn(page.data ?? '');
   const type = (page.content_type ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   const { host, pathname } = new URL(url);
   const last = decodeURIComponent(pathname.split('/').at(-1) ?? '');

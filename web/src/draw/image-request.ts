@@ -1,3 +1,4 @@
+import { fieldsOf, jsonIn, textIn } from '../api/loose.ts';
 import type { MaskStep } from './mask.ts';
 import { texts } from './texts.ts';
 
@@ -126,9 +127,9 @@ export interface GeneratedImage {
 /** The images of a response. `info` is JSON as a string. */
 export function imagesOf(answer: unknown): GeneratedImage[] {
   const { images, image, info, html_info } = (answer ?? {}) as Record<string, unknown>;
-  if (typeof image === 'string') return [{ image, seed: undefined, parameters: textOf(html_info) }];
+  if (typeof image === 'string') return [{ image, seed: undefined, parameters: textIn(html_info) }];
   if (!Array.isArray(images)) return [];
-  const told = infoOf(info);
+  const told: Info = fieldsOf(jsonIn(textIn(info)));
   return images
     .filter((one): one is string => typeof one === 'string')
     .map((one, index) => ({
@@ -143,18 +144,6 @@ interface Info {
   readonly all_seeds?: readonly number[];
   readonly infotexts?: readonly string[];
 }
-
-function infoOf(info: unknown): Info {
-  if (typeof info !== 'string') return {};
-  try {
-    const told: unknown = JSON.parse(info);
-    return typeof told === 'object' && told !== null ? (told as Info) : {};
-  } catch {
-    return {};
-  }
-}
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** The base64 part of a data URL. */
 export function base64Of(address: string): string {

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, numberIn, textIn, textsIn } from '../api/loose.ts';
+import { bytesIn, type Fields, fieldsOf, numberIn, textIn, textsIn } from '../api/loose.ts';
 import { type Character, type DepthPrompt, newCharacter } from '../conversations/character.ts';
 import { blobOf } from './data-url.ts';
 import { bookOf, isLorebook, lorebookOf } from './lorebook.ts';
@@ -19,8 +19,7 @@ export function cardOfPng(bytes: Uint8Array): unknown {
   const packed = chunks.get('ccv3') ?? chunks.get('chara');
   if (packed === undefined) return undefined;
   try {
-    const binary = atob(packed.replace(/\s+/g, ''));
-    return JSON.parse(new TextDecoder().decode(Uint8Array.from(binary, (byte) => byte.charCodeAt(0))));
+    return JSON.parse(new TextDecoder().decode(bytesIn(packed.replace(/\s+/g, ''))));
   } catch {
     throw new Unreadable(texts.card.damaged);
   }

@@ -1,3 +1,5 @@
+import { bytesIn } from '../api/loose.ts';
+
 /** A file as a data URL, for requests and exports. */
 export function dataUrlOf(blob: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -11,6 +13,5 @@ export function dataUrlOf(blob: Blob): Promise<string> {
 /** Decoded here: the content security policy blocks fetching data URLs. */
 export function blobOf(dataUrl: string): Blob {
   const [, type = 'application/octet-stream', base64 = ''] = /^data:([^;,]*)(?:;[^,]*)?,(.*)$/s.exec(dataUrl) ?? [];
-  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-  return new Blob([bytes], { type });
+  return new Blob([bytesIn(base64)], { type });
 }

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../api/loose.ts';
+import { fieldsOf, jsonIn } from '../api/loose.ts';
 import type { Character } from '../conversations/character.ts';
 import type { Chat } from '../conversations/conversation.ts';
 import { chatsOf, hasChats } from '../conversations/sharing.ts';
@@ -20,11 +20,6 @@ import { isZip } from './zip.ts';
 const megabyte = 1_048_576;
 export const largestFile = 64 * megabyte;
 
-export interface FoundFile {
-  readonly name: string;
-  readonly bytes: Uint8Array;
-}
-
 /** What a file contains, detected by its content. */
 export type Found =
   | { readonly kind: 'character'; readonly character: Character }
@@ -44,8 +39,10 @@ export interface OpenParts {
 }
 
 /** Throws an `Unreadable` if the kind of the file is known but its content is damaged. */
-export async function contentOf({ name, bytes }: FoundFile, parts: OpenParts): Promise<Found> {
+export async function contentOf(file: File, parts: OpenParts): Promise<Found> {
   const { newId, now } = parts;
+  const { name } = file;
+  const bytes = new Uint8Array(await file.arrayBuffer());
   if (isPng(bytes)) {
     const card = cardOfPng(bytes);
     if (card === undefined) return { kind: 'other' };
@@ -102,16 +99,11 @@ function isPreset(value: unknown): boolean {
 /** JSON, or a list of the values of JSON Lines. Undefined for other text. */
 function parsed(text: string): unknown {
   if (!/^\s*[{[]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    const lines = text.split('\n').filter((line) => line.trim() !== '');
-    try {
-      return lines.length > 1 ? lines.map((line) => JSON.parse(line) as unknown) : undefined;
-    } catch {
-      return undefined;
-    }
-  }
+  const whole = jsonIn(text);
+  if (whole !== undefined) return whole;
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const values = lines.map((line) => jsonIn(line));
+  return values.length > 1 && !values.includes(undefined) ? values : undefined;
 }
 
 function titleOf(name: string): string {

@@ -1,3 +1,4 @@
+import { bytesIn, jsonIn } from '../api/loose.ts';
 import type { Story } from '../story/story.ts';
 import { isSave, storyOfSave } from './lite-save.ts';
 import { unpackLzma } from './lzma.ts';
@@ -18,20 +19,12 @@ export function sharedForm(story: Story): SharedForm {
 
 /** Other clients use the same slots: as JSON, or compressed as KoboldAI Lite does. */
 export function storyOfShared({ data }: Pick<SharedForm, 'data'>, id: () => string, changed: number): Story {
-  const value = parsed(data) ?? parsed(unpacked(data));
+  const value = jsonIn(data) ?? jsonIn(unpacked(data)) ?? undefined;
   if (value === undefined)
     throw new Unreadable('This story was put there by another program, in a form that is not known here.');
   if (isOwn(value)) return storyOfFile(value, id, changed);
   if (isSave(value)) return storyOfSave(value, id, changed);
   throw new Unreadable('What is kept there is no story.');
-}
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) ?? undefined);
-  } catch {
-    return undefined;
-  }
 }
 
 const largest = 32 * 1_048_576;
@@ -41,13 +34,8 @@ function unpacked(data: string): string | undefined {
   if (!data.startsWith('XQAA')) return undefined;
   try {
     // URL-safe base64.
-    const bytes = atob(data.replaceAll('-', '+').replaceAll('_', '/'));
-    return new TextDecoder().decode(
-      unpackLzma(
-        Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)),
-        largest,
-      ),
-    );
+    const bytes = bytesIn(data.replaceAll('-', '+').replaceAll('_', '/'));
+    return new TextDecoder().decode(unpackLzma(bytes, largest));
   } catch {
     return undefined;
   }

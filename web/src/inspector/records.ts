@@ -1,3 +1,5 @@
+import { reformatted } from '../api/loose.ts';
+
 /** A line of `GET api/extra/requests`. */
 export interface Summary {
   readonly id: string;
@@ -141,13 +143,7 @@ export function modelName(name: string): string {
 }
 
 /** JSON with indents; other texts as they are. */
-export function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), undefined, 2);
-  } catch {
-    return text;
-  }
-}
+export const pretty = (text: string): string => reformatted(text, 2);
 
 export function isJson(text: string): boolean {
   return /^\s*[[{]/.test(text) && pretty(text) !== text;

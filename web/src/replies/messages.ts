@@ -1,7 +1,7 @@
 import { type PromptFrame, withInserted } from '../characters/prompt.ts';
 import { texts } from '../characters/texts.ts';
 import type { Attachment, Turn } from '../conversations/conversation.ts';
-import { sourcesText } from '../documents/sources-text.ts';
+import { fenceFor, sourcesText } from '../documents/sources-text.ts';
 
 /** A message of the chat API. */
 export interface WireMessage {
@@ -107,9 +107,8 @@ async function mediaPart({ kind, blob }: Attachment, read: ReadBlob): Promise<Wi
   return { type: 'input_audio', input_audio: { data: url.slice(url.indexOf(',') + 1), format } };
 }
 
-/** A file as a fenced block; the fence is longer than any in the file. */
+/** A file as a fenced block. */
 export function fenced({ name, text = '' }: Pick<Attachment, 'name' | 'text'>): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = '`'.repeat(longest + 1);
+  const fence = fenceFor(text);
   return `File ${name}:\n${fence}\n${text.replace(/\n$/, '')}\n${fence}`;
 }

@@ -28,10 +28,7 @@ export async function openFound(file: File, { otherwise = 'nothing' }: OpenOptio
     throw new Unreadable(texts.open.tooLarge(file.name, largestFile / 1_048_576));
   }
   if (file.size === 0 && otherwise !== 'nothing') throw new Unreadable(texts.open.empty(file.name));
-  const found = await contentOf(
-    { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) },
-    { newId, now: Date.now() },
-  ).catch((thrown: unknown) => {
+  const found = await contentOf(file, { newId, now: Date.now() }).catch((thrown: unknown) => {
     throw thrown instanceof Unreadable ? new Unreadable(texts.open.unreadable(file.name, thrown.message)) : thrown;
   });
   if (found.kind === 'text' && otherwise === 'story') {

@@ -1,7 +1,8 @@
-import { fieldsOf } from '../api/loose.ts';
+import { fieldsOf, jsonIn } from '../api/loose.ts';
+
 /** Settings that are kept in local storage; missing fields have their defaults. */
 export function persistedState<State extends object>(name: string, defaults: State): State {
-  const state = $state({ ...structuredClone(defaults), ...stored(name) }) as State;
+  const state = $state({ ...structuredClone(defaults), ...fieldsOf(jsonIn(localStorage.getItem(name))) }) as State;
   $effect.root(() => {
     $effect(() => {
       const text = JSON.stringify(state);
@@ -13,12 +14,4 @@ export function persistedState<State extends object>(name: string, defaults: Sta
     });
   });
   return state;
-}
-
-function stored(name: string): object {
-  try {
-    return fieldsOf(JSON.parse(localStorage.getItem(name) ?? '{}'));
-  } catch {
-    return {};
-  }
 }

@@ -1,3 +1,4 @@
+import { fieldsOf, jsonIn, listIn } from '../api/loose.ts';
 import { type Parts, patched, patchOf, type Shape } from './shape.ts';
 
 /** A change that was not in the database when its page closed: each changed part before and after, null for none. */
@@ -74,12 +75,7 @@ function changeOf<Kept extends { readonly id: string }>(
 }
 
 function changesIn(text: string): UnsavedChange[] {
-  try {
-    const list: unknown = JSON.parse(text);
-    const isChange = (one: Partial<UnsavedChange> | null): boolean =>
-      typeof one?.id === 'string' && typeof one.parts === 'object';
-    return Array.isArray(list) ? list.filter(isChange) : [];
-  } catch {
-    return [];
-  }
+  const isChange = (one: unknown): one is UnsavedChange =>
+    typeof fieldsOf(one).id === 'string' && typeof fieldsOf(one).parts === 'object';
+  return listIn(jsonIn(text)).filter(isChange);
 }

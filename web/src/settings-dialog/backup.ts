@@ -1,4 +1,4 @@
-import { fieldsOf, listIn, numberIn } from '../api/loose.ts';
+import { bytesIn, fieldsOf, jsonIn, listIn, numberIn } from '../api/loose.ts';
 import { blobOf, dataUrlOf } from '../files/data-url.ts';
 
 /** A file with everything that the pages keep in this browser. */
@@ -65,12 +65,8 @@ export function importedStorage(here: Backup['storage'], from: Backup['storage']
 const settingsName = 'parley.settings';
 
 function withOwnServer(here: string | undefined, from: string): string {
-  try {
-    const { keepOnServer } = fieldsOf(JSON.parse(here ?? '{}'));
-    return JSON.stringify({ ...fieldsOf(JSON.parse(from)), keepOnServer: keepOnServer === true });
-  } catch {
-    return from;
-  }
+  const { keepOnServer } = fieldsOf(jsonIn(here));
+  return JSON.stringify({ ...fieldsOf(jsonIn(from)), keepOnServer: keepOnServer === true });
 }
 
 /** The collection and id of the record that an undo history belongs to. */
@@ -116,12 +112,7 @@ function decoded(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { $blob, $bytes, $floats } = fieldsOf(value);
   if (typeof $blob === 'string') return blobOf($blob);
-  if (typeof $bytes === 'string') return bytesOf($bytes);
+  if (typeof $bytes === 'string') return bytesIn($bytes.slice($bytes.indexOf(',') + 1));
   if (Array.isArray($floats)) return Float32Array.from($floats, (one) => numberIn(one, 0));
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, decoded(one)]));
-}
-
-function bytesOf(dataUrl: string): Uint8Array {
-  const base64 = dataUrl.slice(dataUrl.indexOf(',') + 1);
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }

@@ -1,5 +1,5 @@
 import { type SamplingField, samplingFields } from '../../../src/core/sampling-fields.ts';
-import { type Fields, fieldsOf, listIn, numberIn, textIn, textsIn } from '../api/loose.ts';
+import { type Fields, fieldsOf, jsonIn, listIn, numberIn, textIn, textsIn } from '../api/loose.ts';
 import { storedOrder } from './sampler-order.ts';
 import type { EndToken, PromptValues, SamplerValues, TokenBias } from './values.ts';
 
@@ -239,12 +239,7 @@ function promptIn(reading: Reading): Partial<PromptValues> {
 
 /** A list, or a JSON list in a text. */
 function textsOfJson(value: unknown): string[] {
-  if (Array.isArray(value)) return textsIn(value);
-  try {
-    return textsIn(JSON.parse(textIn(value) || '[]'));
-  } catch {
-    return [];
-  }
+  return textsIn(Array.isArray(value) ? value : jsonIn(textIn(value)));
 }
 
 /** SillyTavern's export of several presets in one file. */

@@ -1,4 +1,4 @@
-import { isObject } from '../api/loose.ts';
+import { isObject, jsonIn, jsonProblem } from '../api/loose.ts';
 import { texts } from './texts.ts';
 import type { PromptValues, SamplerValues, TokenBias } from './values.ts';
 
@@ -59,13 +59,8 @@ function schemaOf({ grammar, jsonSchema }: RequestValues): object | undefined {
 
 /** What is wrong with a schema, for people; undefined if it is empty or a JSON object. */
 export function schemaProblem(text: string): string | undefined {
-  if (text.trim() === '') return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? undefined : texts.output.schemaNoObject;
-  } catch (thrown) {
-    return thrown instanceof Error ? thrown.message : String(thrown);
-  }
+  const isUsable = text.trim() === '' || isObject(jsonIn(text));
+  return jsonProblem(text) ?? (isUsable ? undefined : texts.output.schemaNoObject);
 }
 
 /** `#12` is token 12; everything else is a text. */

@@ -1,3 +1,4 @@
+import { fieldsOf, jsonIn, listIn } from '../api/loose.ts';
 import type { Story } from './story.ts';
 
 const name = 'parley.rescue';
@@ -5,13 +6,8 @@ const name = 'parley.rescue';
 /** Stories that a page of an earlier version could not save when it closed. */
 export const backup = {
   read(): Story[] {
-    try {
-      const kept: unknown = JSON.parse(localStorage.getItem(name) ?? '[]');
-      return Array.isArray(kept) ? kept.filter((story) => typeof story?.id === 'string') : [];
-    } catch {
-      return [];
-    } finally {
-      localStorage.removeItem(name);
-    }
+    const kept = listIn(jsonIn(localStorage.getItem(name)));
+    localStorage.removeItem(name);
+    return kept.filter((story): story is Story => typeof fieldsOf(story).id === 'string');
   },
 };

@@ -1,5 +1,6 @@
 import { call, read } from '../api/call.ts';
 import { Failure, sentenceOf } from '../api/failure.ts';
+import { fieldsOf, jsonIn } from '../api/loose.ts';
 import { characters, loadCharacters, personas } from '../characters/library.svelte.ts';
 import { chatRecords } from '../conversations/library.svelte.ts';
 import { dataUrlOf } from '../files/data-url.ts';
@@ -104,11 +105,7 @@ function nameOf(record: object): string {
 }
 
 function readState(): SyncState {
-  try {
-    return { ...unsynced, ...(JSON.parse(localStorage.getItem(stateName) ?? '{}') as Partial<SyncState>) };
-  } catch {
-    return unsynced;
-  }
+  return { ...unsynced, ...fieldsOf(jsonIn(localStorage.getItem(stateName))) };
 }
 
 const sync = new ServerSync({

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf } from '../api/loose.ts';
+import { bytesIn, type Fields, fieldsOf, jsonIn } from '../api/loose.ts';
 
 /** What an event of the server means for the page. */
 export type Step =
@@ -18,7 +18,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 /** Undefined for events that the page does not need. */
 export function readStep(message: string): Step | undefined {
-  const event = parsed(message);
+  const event = fieldsOf(jsonIn(message));
   const itemId = textOf(event.item_id);
   switch (event.type) {
     case 'session.updated':
@@ -63,14 +63,6 @@ function failed({ code, message }: Fields): Step | undefined {
   return code === 'response_cancel_not_active' ? undefined : { type: 'failed', text: textOf(message) };
 }
 
-function parsed(message: string): Fields {
-  try {
-    return fieldsOf(JSON.parse(message));
-  } catch {
-    return {};
-  }
-}
-
 export type TalkState = 'connecting' | 'listening' | 'hearing' | 'thinking' | 'speaking';
 
 /** The state after a step. `playing`: something is heard at this moment. */
@@ -98,7 +90,7 @@ export function stateAfter(state: TalkState, step: Step, playing: boolean): Talk
 
 /** Speech of the server: 16 bits, little endian. */
 export function samplesOf(base64: string): Int16Array<ArrayBuffer> {
-  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  const bytes = bytesIn(base64);
   return new Int16Array(bytes.buffer, 0, bytes.length >> 1);
 }
 

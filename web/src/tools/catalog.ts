@@ -1,3 +1,5 @@
+import { bytesIn } from '../api/loose.ts';
+
 /** Resources and prompts of MCP servers, as their lists contain them. */
 export interface McpResource {
   readonly uri: string;
@@ -31,8 +33,7 @@ export function resourceFiles(resource: McpResource, contents: readonly Resource
     const name = `${resourceName(resource)}${index === 0 ? '' : ` (${index + 1})`}`;
     if (text !== undefined) return text === '' ? [] : [new File([text], name, { type: 'text/plain' })];
     if (blob === undefined || blob === '') return [];
-    const bytes = Uint8Array.from(atob(blob), (character) => character.charCodeAt(0));
-    return [new File([bytes], name, { type: mimeType })];
+    return [new File([bytesIn(blob)], name, { type: mimeType })];
   });
 }
 

@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../api/loose.ts';
+import { type Fields, isObject, jsonIn } from '../api/loose.ts';
 /** A tool as MCP servers list it. */
 export interface McpTool {
   readonly name: string;
@@ -43,11 +43,6 @@ export function resultText(answer: unknown): string {
 
 /** Parsed arguments; undefined if they are not a JSON object. */
 export function argumentsOf(text: string): Fields | undefined {
-  if (text.trim() === '') return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(text.trim() || '{}');
+  return isObject(value) ? value : undefined;
 }

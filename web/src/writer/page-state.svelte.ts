@@ -1,3 +1,4 @@
+import { fieldsOf, jsonIn } from '../api/loose.ts';
 import { draft } from '../saved/drafts.ts';
 import { persistedState } from '../saved/persisted-state.svelte.ts';
 import { piecesOf } from '../story/layout.ts';
@@ -91,12 +92,8 @@ class Editor {
 
   /** Applies an edit that a closed page left behind. */
   recover(): void {
-    try {
-      const left = JSON.parse(kept.read() || 'null') as Editing | null;
-      if (left && typeof left.text === 'string') put(left);
-    } catch {
-      // Not valid JSON.
-    }
+    const left = fieldsOf(jsonIn(kept.read()));
+    if (typeof left.text === 'string') put(left as unknown as Editing);
     kept.write('');
   }
 }

@@ -17,7 +17,6 @@ export async function isCard(file: File): Promise<boolean> {
   if (!mayBeCard(file)) return false;
   // Readers of files are loaded when they are needed.
   const { contentOf } = await import('../../files/open-file.ts');
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  const found = await contentOf({ name: file.name, bytes }, { newId: () => '', now: 0 }).catch(() => undefined);
+  const found = await contentOf(file, { newId: () => '', now: 0 }).catch(() => undefined);
   return found?.kind === 'character';
 }
