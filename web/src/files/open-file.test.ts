@@ -8,9 +8,9 @@ import { packed, pngOf, textChunk } from './testing/png.ts';
 import { zipOf } from './testing/zip.ts';
 import { Unreadable } from './unreadable.ts';
 
-const bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
-const found = (name: string, content: Uint8Array<ArrayBuffer> | string): Promise<Found> =>
-  contentOf(new File([typeof content === 'string' ? bytes(content) : content], name), { newId: counting(), now: 1 });
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const found = (name: string, content: Uint8Array | string): Promise<Found> =>
+  contentOf(new File([typeof content === 'string' ? content : content.slice()], name), { newId: counting(), now: 1 });
 
 test('storyOfText: is one text of the person', () => {
   const { mode, passages } = storyOfText('One.\n\nTwo.', counting(), 1);

@@ -1,5 +1,5 @@
 import { download, fileName } from '../files/download.ts';
-import type { SavedSound } from './history.svelte.ts';
+import type { SavedSound, SavedTranscript } from './history.svelte.ts';
 
 /** A file name for the audio of a saved sound. */
 export function audioName(sound: SavedSound): string {
@@ -9,4 +9,9 @@ export function audioName(sound: SavedSound): string {
 export function downloadAudio(sound: SavedSound): void {
   const { audio } = sound;
   if (audio) download({ name: audioName(sound), type: audio.type, content: audio });
+}
+
+/** Saves a transcript, or its subtitles, under the name of its recording. */
+export function saveText({ name }: SavedTranscript, extension: string, content: string): void {
+  download({ name: fileName(name.replace(/\.\w+$/, ''), extension), type: 'text/plain', content });
 }
