@@ -1,4 +1,4 @@
-/** The tags and texts of a page in order, without comments, scripts and styles. */
+/** The tags and texts of a page, or of XML, in order, without comments, scripts and styles. Names are in lower case. */
 export type HtmlPiece =
   | { readonly type: 'text'; readonly text: string }
   /** `inside` is the text between name and bracket, for `attributeOf`. */
@@ -38,6 +38,12 @@ export function* htmlPieces(html: string): Generator<HtmlPiece, void> {
     }
     const name = nameAt(html, open);
     if (name === undefined) {
+      if (html.startsWith('<![CDATA[', open)) {
+        const close = html.indexOf(']]>', open);
+        place = close === -1 ? html.length : close + 3;
+        yield { type: 'text', text: html.slice(open + 9, close === -1 ? undefined : close) };
+        continue;
+      }
       const end = html.startsWith('<!--', open) ? html.indexOf('-->', open + 4) + 2 : html.indexOf('>', open);
       if (end <= open) return;
       place = end + 1;
@@ -88,7 +94,7 @@ export function attributeOf(inside: string, wanted: string): string | undefined 
 }
 
 function nameAt(html: string, open: number) {
-  const found = /^<(\/?)([a-z][a-z0-9-]{0,39})/i.exec(html.slice(open, open + 44));
+  const found = /^<(\/?)([a-z][a-z0-9:_.-]{0,39})/i.exec(html.slice(open, open + 44));
   if (!found) return undefined;
   const [, slash, word = ''] = found;
   return { word: word.toLowerCase(), length: word.length, closes: slash === '/' };
@@ -118,7 +124,8 @@ function closingTag(html: string, name: string, from: number): number {
 
 /** The names of entities, each with its character behind it. */
 const entities = `amp& lt< gt> quot" apos' ndash– mdash— hellip… lsquo‘ rsquo’ ldquo“ rdquo” laquo« raquo» middot· bull•
-  copy© reg® trade™ euro€ pound£ deg° times× aumlä oumlö uumlü AumlÄ OumlÖ UumlÜ szligß eacuteé egraveè agraveà ccedilç ntildeñ`;
+  copy© reg® trade™ euro€ pound£ deg° times× aumlä oumlö uumlü AumlÄ OumlÖ UumlÜ szligß eacuteé egraveè ecircê
+  agraveà aacuteá iacuteí oacuteó uacuteú ccedilç ntildeñ sbquo‚ bdquo„ sect§`;
 const named: ReadonlyMap<string, string> = new Map([
   ['nbsp', ' '],
   ['shy', ''],

@@ -26,7 +26,7 @@ const pending = pendingDrawings<ImageSettings>('page');
 
 /** The saved images; empty if it was stopped or failed. Failures are reported as notices. */
 export async function draw(settings: ImageSettings, sources: SourceImages): Promise<SavedImage[]> {
-  const origin = gallery.list.find(({ image }) => image === sources.picture);
+  const origin = gallery.all.find(({ image }) => image === sources.picture);
   const kept = keptSettings(settings, origin);
   const started = startDrawing((genkey) => imageRequest(settings, sources, genkey), show);
   const end = pending.add(started.genkey, kept);
@@ -54,7 +54,7 @@ async function drawn(started: DrawingTask, { manner }: ImageSettings): Promise<G
 }
 
 void pending.resume(async ({ genkey, note }) => {
-  await saveImages(await drawn(resumeDrawing(genkey, show), note), note);
+  saveImages(await drawn(resumeDrawing(genkey, show), note), note);
 });
 
 export function stopDrawing(): void {

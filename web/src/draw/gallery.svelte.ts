@@ -1,6 +1,5 @@
-import { collection } from '../saved/database.ts';
 import { newId } from '../saved/id.ts';
-import { notifyFailure } from '../ui/notices.svelte.ts';
+import { Records } from '../saved/records.svelte.ts';
 import type { GeneratedImage, ImageSettings } from './image-request.ts';
 
 /** A generated image with its settings. `wish` and `manner` are names of stored fields. */
@@ -10,41 +9,16 @@ export interface SavedImage extends GeneratedImage {
   readonly wish: ImageSettings;
 }
 
-const stored = collection<SavedImage>('pictures');
+export const gallery = new Records<SavedImage>('pictures');
 
-export const gallery = $state<{ list: SavedImage[]; loaded: boolean }>({ list: [], loaded: false });
-
-export async function loadGallery(): Promise<void> {
-  if (gallery.loaded) return;
-  try {
-    const all = await stored.all();
-    const known = new Set(gallery.list.map(({ id }) => id));
-    const missing = all.filter(({ id }) => !known.has(id));
-    gallery.list = [...gallery.list, ...missing].sort((a, b) => b.madeAt - a.madeAt);
-    gallery.loaded = true;
-  } catch (thrown) {
-    notifyFailure(thrown);
-  }
+/** The newest first. */
+export function newestImages(): readonly SavedImage[] {
+  return gallery.all.toSorted((a, b) => b.madeAt - a.madeAt);
 }
 
-export async function saveImages(drawn: readonly GeneratedImage[], wish: ImageSettings): Promise<SavedImage[]> {
+export function saveImages(drawn: readonly GeneratedImage[], wish: ImageSettings): SavedImage[] {
   const madeAt = Date.now();
   const kept = drawn.map((one, index) => ({ ...one, id: newId(), madeAt: madeAt + index, wish }));
-  gallery.list = [...kept.toReversed(), ...gallery.list];
-  try {
-    for (const one of kept) await stored.put($state.snapshot(one) as SavedImage);
-  } catch (thrown) {
-    notifyFailure(thrown);
-  }
+  for (const one of kept) gallery.put(one);
   return kept;
-}
-
-export async function remove(picture: SavedImage): Promise<void> {
-  gallery.list = gallery.list.filter(({ id }) => id !== picture.id);
-  await stored.remove(picture.id).catch(notifyFailure);
-}
-
-export async function restore(picture: SavedImage): Promise<void> {
-  gallery.list = [picture, ...gallery.list].sort((a, b) => b.madeAt - a.madeAt);
-  await stored.put($state.snapshot(picture) as SavedImage).catch(notifyFailure);
 }

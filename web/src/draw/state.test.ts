@@ -11,29 +11,31 @@ describe('gallery', () => {
   test('loads the saved images, the newest first, once', async () => {
     const page = fakePage();
     page.records('pictures').set('a', stored('a', 1)).set('b', stored('b', 2));
-    const { gallery, loadGallery } = await import('./gallery.svelte.ts');
-    await loadGallery();
-    await loadGallery();
-    expect(gallery.list.map(({ id }) => id)).toEqual(['b', 'a']);
+    const { gallery, newestImages } = await import('./gallery.svelte.ts');
+    await gallery.load();
+    await gallery.load();
+    expect(newestImages().map(({ id }) => id)).toEqual(['b', 'a']);
   });
 
   test('saves new images with their settings', async () => {
     const page = fakePage();
     const { gallery, saveImages } = await import('./gallery.svelte.ts');
-    const [first] = await saveImages([generated], { ...defaultSettings, prompt: 'cat' });
-    expect(gallery.list[0]).toMatchObject({ seed: 7, wish: { prompt: 'cat' } });
+    const [first] = saveImages([generated], { ...defaultSettings, prompt: 'cat' });
+    await gallery.flush();
+    expect(gallery.all[0]).toMatchObject({ seed: 7, wish: { prompt: 'cat' } });
     expect(page.records('pictures').get(first?.id ?? '')).toMatchObject({ image: 'AAAA' });
   });
 
   test('restores a removed image at its place', async () => {
     const page = fakePage();
     for (const one of [stored('a', 1), stored('b', 2), stored('c', 3)]) page.records('pictures').set(one.id, one);
-    const { gallery, loadGallery, remove, restore } = await import('./gallery.svelte.ts');
-    await loadGallery();
-    await remove(stored('b', 2));
+    const { gallery, newestImages } = await import('./gallery.svelte.ts');
+    await gallery.load();
+    await gallery.remove('b');
     expect(page.records('pictures').has('b')).toBe(false);
-    await restore(stored('b', 2));
-    expect(gallery.list.map(({ id }) => id)).toEqual(['c', 'b', 'a']);
+    gallery.put(stored('b', 2));
+    await gallery.flush();
+    expect(newestImages().map(({ id }) => id)).toEqual(['c', 'b', 'a']);
     expect(page.records('pictures').has('b')).toBe(true);
   });
 });
@@ -70,10 +72,10 @@ describe('draw', () => {
         }),
       'sdapi/v1/progress': () => ({ progress: 0, state: { sampling_step: 0, sampling_steps: 0 }, current_image: null }),
     });
-    const { gallery, saveImages } = await import('./gallery.svelte.ts');
+    const { newestImages, saveImages } = await import('./gallery.svelte.ts');
     const { draw, drawing } = await import('./drawing.svelte.ts');
     const made = { image: 'AAAA', seed: 7, parameters: 'cat\nSteps: 3' };
-    await saveImages([made], { ...defaultSettings, prompt: 'cat', steps: 3 });
+    saveImages([made], { ...defaultSettings, prompt: 'cat', steps: 3 });
     const upscale = {
       ...defaultSettings,
       manner: 'upscale',
@@ -85,7 +87,7 @@ describe('draw', () => {
     expect(drawing).toMatchObject({ running: true, share: undefined, step: 'Upscaling …' });
     finish({ image: 'BBBB', html_info: '' });
     await images;
-    expect(gallery.list[0]).toMatchObject({
+    expect(newestImages()[0]).toMatchObject({
       image: 'BBBB',
       seed: 7,
       parameters: 'cat\nSteps: 3',
@@ -98,10 +100,10 @@ describe('draw', () => {
       'sdapi/v1/extra-single-image': () => ({ image: 'BBBB', html_info: '' }),
       'sdapi/v1/progress': () => ({ progress: 0, state: { sampling_step: 0, sampling_steps: 0 }, current_image: null }),
     });
-    const { gallery } = await import('./gallery.svelte.ts');
+    const { newestImages } = await import('./gallery.svelte.ts');
     const { draw } = await import('./drawing.svelte.ts');
     await draw({ ...defaultSettings, manner: 'upscale', prompt: 'typed since' }, { picture: 'CCCC' });
-    expect(gallery.list[0]).toMatchObject({ wish: { manner: 'upscale', prompt: '' } });
+    expect(newestImages()[0]).toMatchObject({ wish: { manner: 'upscale', prompt: '' } });
   });
 
   test('stopDrawing aborts the request on the server and reports no error', async () => {
@@ -147,8 +149,8 @@ describe('draw', () => {
     });
     page.localStorage.set('parley.drawing.page.K', JSON.stringify({ ...defaultSettings, prompt: 'cat' }));
     await import('./drawing.svelte.ts');
-    const { gallery } = await import('./gallery.svelte.ts');
-    await expect.poll(() => gallery.list[0], { timeout: 10_000 }).toMatchObject({ image: 'AAAA' });
+    const { newestImages } = await import('./gallery.svelte.ts');
+    await expect.poll(() => newestImages()[0], { timeout: 10_000 }).toMatchObject({ image: 'AAAA' });
     expect(looks).toBeGreaterThan(2);
     expect(page.requestsTo('sdapi/v1/get_last.json')).toHaveLength(1);
   });
@@ -161,8 +163,8 @@ describe('draw', () => {
     });
     page.localStorage.set('parley.drawing.page.K', JSON.stringify({ ...defaultSettings, prompt: 'cat' }));
     await import('./drawing.svelte.ts');
-    const { gallery } = await import('./gallery.svelte.ts');
-    await expect.poll(() => gallery.list[0]).toMatchObject({ image: 'AAAA', wish: { prompt: 'cat' } });
+    const { newestImages } = await import('./gallery.svelte.ts');
+    await expect.poll(() => newestImages()[0]).toMatchObject({ image: 'AAAA', wish: { prompt: 'cat' } });
     await expect.poll(() => page.localStorage.size).toBe(0);
   });
 });

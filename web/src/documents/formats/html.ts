@@ -1,4 +1,5 @@
-import { piecesOf, TextLines } from './markup.ts';
+import { htmlPieces } from '../../../../src/search/html.ts';
+import { TextLines } from './text-lines.ts';
 
 const hidden = new Set(['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'select', 'button', 'form']);
 const around = new Set(['nav', 'footer', 'aside']);
@@ -7,7 +8,6 @@ const blocks = new Set(
     ' ',
   ),
 );
-const voids = new Set(['br', 'hr', 'img', 'input', 'meta', 'link', 'wbr', 'source', 'col', 'area', 'base', 'embed']);
 /** The main part of a page counts as such from this length on. */
 const enough = 500;
 
@@ -30,13 +30,13 @@ export function* htmlText(html: string): Generator<void, PageText> {
     change(whole);
     if (mainDepth > 0) change(main);
   };
-  for (const piece of piecesOf(html)) {
+  for (const piece of htmlPieces(html)) {
     count += 1;
     if (count % 1000 === 0) yield;
     if (skipped) {
       if (piece.type !== 'text' && piece.name === skipped.name) {
         if (piece.type === 'close') skipped.depth -= 1;
-        else if (!piece.closed) skipped.depth += 1;
+        else if (!isClosed(piece)) skipped.depth += 1;
         if (skipped.depth === 0) skipped = undefined;
       }
       continue;
@@ -54,7 +54,7 @@ export function* htmlText(html: string): Generator<void, PageText> {
       inTitle = opens && title === '';
       continue;
     }
-    if (opens && !piece.closed && (hidden.has(name) || (around.has(name) && mainDepth === 0))) {
+    if (opens && !isClosed(piece) && (hidden.has(name) || (around.has(name) && mainDepth === 0))) {
       skipped = { name, depth: 1 };
       continue;
     }
@@ -70,11 +70,13 @@ export function* htmlText(html: string): Generator<void, PageText> {
     } else if (name === 'tr') both((lines) => (opens ? lines.row() : lines.rowEnd()));
     else if ((name === 'td' || name === 'th') && opens) both((lines) => lines.cell());
     else if (blocks.has(name)) both((lines) => lines.paragraph());
-    else if (voids.has(name)) continue;
   }
   const text = main.text.length >= enough ? main.text : whole.text;
   return { title: title.replace(/\s+/g, ' ').trim(), text };
 }
+
+/** A tag that closes itself: `<svg />`. */
+export const isClosed = ({ inside }: { readonly inside: string }): boolean => inside.endsWith('/');
 
 function preLine(lines: TextLines, line: string, index: number): void {
   if (index > 0) lines.end();

@@ -1,8 +1,9 @@
+import { attributeOf, htmlPieces } from '../../../../src/search/html.ts';
 import type { ZipEntry } from '../../files/zip.ts';
 import { texts } from '../texts.ts';
 import { inSlices } from '../yielding.ts';
-import { htmlText } from './html.ts';
-import { attributeOf, piecesOf, TextLines } from './markup.ts';
+import { htmlText, isClosed } from './html.ts';
+import { TextLines } from './text-lines.ts';
 
 /** Inflated size of a part of a document. */
 const mostBytes = 64 * 1_048_576;
@@ -24,7 +25,7 @@ export async function docxText(entries: readonly ZipEntry[]): Promise<string> {
 export function headingStyles(xml: string): ReadonlyMap<string, number> {
   const levels = new Map<string, number>();
   let id = '';
-  for (const piece of piecesOf(xml)) {
+  for (const piece of htmlPieces(xml)) {
     if (piece.type !== 'open') continue;
     if (piece.name === 'w:style') id = attributeOf(piece.inside, 'w:styleid') ?? '';
     if (piece.name !== 'w:name') continue;
@@ -42,16 +43,16 @@ export function* wordText(xml: string, headings: ReadonlyMap<string, number>): G
   // Older programs read a copy of the same text there.
   let fallback = 0;
   let count = 0;
-  for (const piece of piecesOf(xml)) {
+  for (const piece of htmlPieces(xml)) {
     count += 1;
     if (count % 1000 === 0) yield;
     if (piece.type !== 'text' && piece.name === 'mc:fallback')
-      fallback += piece.type === 'close' ? -1 : piece.closed ? 0 : 1;
+      fallback += piece.type === 'close' ? -1 : isClosed(piece) ? 0 : 1;
     if (fallback > 0) continue;
     if (piece.type === 'text') {
       if (inText) lines.add(piece.text);
     } else if (piece.type === 'open') {
-      inText = piece.name === 'w:t' && !piece.closed;
+      inText = piece.name === 'w:t' && !isClosed(piece);
       if (piece.name === 'w:pstyle') {
         const style = attributeOf(piece.inside, 'w:val') ?? '';
         const level = headings.get(style) ?? Number(/^heading(\d)$/i.exec(style)?.[1] ?? 0);
@@ -79,7 +80,7 @@ export function* openDocumentText(xml: string): Generator<void, string> {
   const lines = new TextLines();
   let inBody = false;
   let count = 0;
-  for (const piece of piecesOf(xml)) {
+  for (const piece of htmlPieces(xml)) {
     count += 1;
     if (count % 1000 === 0) yield;
     if (piece.type === 'text') {
@@ -125,7 +126,7 @@ export async function epubText(entries: readonly ZipEntry[]): Promise<string> {
 }
 
 function openTags(xml: string, name: string): string[] {
-  return [...piecesOf(xml)].flatMap((piece) => (piece.type === 'open' && piece.name === name ? [piece.inside] : []));
+  return [...htmlPieces(xml)].flatMap((piece) => (piece.type === 'open' && piece.name === name ? [piece.inside] : []));
 }
 
 function pathBeside(file: string, href: string): string {
