@@ -168,7 +168,7 @@ export function asAppError(error: unknown): AppError {
 
 /** Also a limit on the size of files. */
 export function isDiskFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException | undefined)?.code ?? '');
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as { readonly code?: string } | undefined)?.code ?? '');
 }
 
 export interface Refused {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { modelName } from '../models/status.ts';
 import {
   contentOf,
   type DialectState,
   filtered,
   firstChoice,
   isJson,
-  modelName,
   phasesOf,
   pretty,
   promptPieces,

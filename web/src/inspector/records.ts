@@ -137,11 +137,6 @@ export function filtered(requests: readonly Summary[], { search, family, outcome
   });
 }
 
-/** The native API puts its own name in front. */
-export function modelName(name: string): string {
-  return name.replace(/^koboldcpp\//, '');
-}
-
 /** JSON with indents; other texts as they are. */
 export const pretty = (text: string): string => reformatted(text, 2);
 

@@ -1,9 +1,4 @@
-import '@fontsource-variable/inter/wght.css';
-import '@fontsource-variable/jetbrains-mono/wght.css';
-import '../ui/tokens.css';
-import '../ui/base.css';
-import { mount } from 'svelte';
+import { start } from '../app/start.ts';
 import LauncherPage from './LauncherPage.svelte';
 
-const target = document.getElementById('app');
-if (target) mount(LauncherPage, { target });
+start(LauncherPage);

@@ -1,10 +1,10 @@
 import { read } from '../api/call.ts';
-import type { HubEntry, HubFiles, HubOrder } from './hub.ts';
+import type { HubFiles, HubModel, HubOrder } from './hub.ts';
 
 /** One page of models on the hub. */
 export function searchHub(words: string, order: HubOrder, cursor: string | null, signal: AbortSignal) {
   const query = new URLSearchParams({ q: words, sort: order, ...(cursor === null ? {} : { cursor }) });
-  return read<{ readonly models: readonly HubEntry[]; readonly next: string | null }>(`api/admin/search?${query}`, {
+  return read<{ readonly models: readonly HubModel[]; readonly next: string | null }>(`api/admin/search?${query}`, {
     signal,
   });
 }

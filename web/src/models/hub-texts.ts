@@ -1,6 +1,6 @@
 import { byteSize } from '../../../src/core/readable.ts';
 import type { Download } from './downloads.svelte.ts';
-import type { HubEntry, HubFile, HubOrder } from './hub.ts';
+import type { HubFile, HubModel, HubOrder } from './hub.ts';
 import { texts as shared } from './panel-texts.ts';
 import type { Purpose } from './recommendation.ts';
 
@@ -103,7 +103,7 @@ function durationText(seconds: number): string {
 const known = (facts: readonly (string | null | false)[]): string[] => facts.filter((fact) => typeof fact === 'string');
 
 /** What the hub says about a model, and what speaks against it. */
-export function hubFacts(model: HubEntry): { facts: readonly string[]; warnings: readonly string[] } {
+export function hubFacts(model: HubModel): { facts: readonly string[]; warnings: readonly string[] } {
   const { parameters, architecture, context, projector, tools, thinking, licence, downloads, likes, changed } = model;
   return {
     warnings: known([model.supported === false && texts.unsupported, model.gated !== 'no' && texts.terms]),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { downloadBytes, type HubEntry, type HubFile, modelAddress, repositoryOf } from './hub.ts';
+import { downloadBytes, type HubFile, type HubModel, modelAddress, repositoryOf } from './hub.ts';
 import { fileLine, hubFacts } from './hub-texts.ts';
 
 test.each([
@@ -31,7 +31,7 @@ test.each([
   expect(repositoryOf(address)).toBe(expected);
 });
 
-const entry: HubEntry = {
+const entry: HubModel = {
   id: 'a/b',
   gated: 'no',
   tools: false,
@@ -43,6 +43,7 @@ const entry: HubEntry = {
   parameters: null,
   architecture: null,
   context: null,
+  supported: null,
   licence: null,
 };
 

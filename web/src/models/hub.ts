@@ -1,21 +1,7 @@
-/** A model of `GET /api/admin/search`. What the hub does not say is null. */
-export interface HubEntry {
-  readonly id: string;
-  readonly gated: 'no' | 'terms' | 'author';
-  readonly tools: boolean;
-  readonly thinking: boolean;
-  readonly projector: boolean;
-  readonly downloads: number | null;
-  readonly likes: number | null;
-  /** ISO date. */
-  readonly changed: string | null;
-  readonly parameters: number | null;
-  readonly architecture: string | null;
-  readonly context: number | null;
-  readonly licence: string | null;
-  /** Whether this version can load its architecture. */
-  readonly supported?: boolean | null;
-}
+import { type HubModel, hubOrders } from '../../../src/core/models-view.ts';
+
+export { type HubModel, hubOrders };
+export type HubOrder = (typeof hubOrders)[number];
 
 /** One quantization of a model. */
 export interface HubFile {
@@ -42,9 +28,6 @@ export interface HubFiles {
   readonly projector: { readonly bytes: number } | null;
   readonly draft: { readonly bytes: number } | null;
 }
-
-export const hubOrders = ['downloads', 'likes', 'date'] as const;
-export type HubOrder = (typeof hubOrders)[number];
 
 /** The bytes of a file and of what is downloaded with it. */
 export function downloadBytes({ bytes }: HubFile, { projector, draft }: HubFiles): number {

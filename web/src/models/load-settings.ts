@@ -1,13 +1,6 @@
+import type { LoadSettings } from '../../../src/core/models-view.ts';
 import { read } from '../api/call.ts';
 import { Failure } from '../api/failure.ts';
-
-/** Null is automatic. */
-interface LoadSettings {
-  readonly contextsize: number | null;
-  readonly gpulayers: number | null;
-  readonly quantkv: string | null;
-  readonly flashattention: boolean | null;
-}
 
 /** Reply of `GET /api/admin/load_settings`. */
 export interface LoadStatus extends LoadSettings {

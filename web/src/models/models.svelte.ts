@@ -1,6 +1,6 @@
 import { persistedState } from '../saved/persisted-state.svelte.ts';
 import { refreshServer, server } from './server.svelte.ts';
-import { answering, type ModelStatus } from './status.ts';
+import { answering, type ModelStatus, modelName } from './status.ts';
 
 /** The text model that the person chose, by id; the empty string for the default one. */
 export const choice = persistedState('parley.model', { id: '' });
@@ -32,6 +32,13 @@ export function chosenModel(): string | undefined {
 /** Display name of the text model that answers next; empty if there is none. */
 export function answeringModel(): string {
   return (server.models ? answering(modelList(), chosenModel())?.name : undefined) ?? server.model;
+}
+
+/** Whether the model of this name, as it stands in replies, answers next. True while that is not known. */
+export function isAnswering(name: string): boolean {
+  const next = server.models ? answering(modelList(), chosenModel()) : undefined;
+  const names = next ? [next.name, modelName(next.id ?? '')] : [modelName(server.model)];
+  return names.includes(name) || names.every((one) => one === '');
 }
 
 /** Whether this person may load and unload models. */

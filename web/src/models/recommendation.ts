@@ -1,21 +1,8 @@
+import type { Recommendation } from '../../../src/core/models-view.ts';
 import { read } from '../api/call.ts';
 
-export type Purpose = 'chat' | 'code' | 'stories' | 'vision' | 'embeddings' | 'pictures' | 'speech';
-
-/** A model of `GET /api/admin/recommended`. */
-export interface Recommendation {
-  readonly purpose: Purpose;
-  readonly name: string;
-  /** `owner/name:TAG` */
-  readonly model: string | null;
-  /** Words that find it on the hub. */
-  readonly search: string | null;
-  /** The pack that it is, or needs. */
-  readonly pack: string | null;
-  readonly bytes: number | null;
-  readonly licence: string;
-  readonly why: string;
-}
+export type { Recommendation };
+export type Purpose = Recommendation['purpose'];
 
 export const texts = {
   title: 'Recommended for this computer',

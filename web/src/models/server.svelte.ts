@@ -2,7 +2,7 @@ import { read } from '../api/call.ts';
 import { Failure } from '../api/failure.ts';
 import { currentKey } from '../api/key.svelte.ts';
 import { askForOwnership } from '../api/owner.ts';
-import type { ModelsAnswer } from './status.ts';
+import { type ModelsAnswer, modelName } from './status.ts';
 
 /** The program that serves this page; another one may serve the same API. */
 export interface About {
@@ -78,7 +78,7 @@ export async function refreshServer(): Promise<void> {
       read<Performance>('api/extra/perf', { background: true }),
       allModels(),
     ]);
-    const name = model.result.replace(/^koboldcpp\//, '');
+    const name = modelName(model.result);
     const isLocked = models === 'locked';
     takeChanged({
       state: isLocked ? 'locked' : 'ready',

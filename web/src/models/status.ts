@@ -56,6 +56,11 @@ export interface LibraryEntry {
 /** The name of the built-in model. */
 export const embeddedModel = 'parley-mini';
 
+/** A model as the native API names it, without the name of the API in front. */
+export function modelName(name: string): string {
+  return name.replace(/^koboldcpp\//, '');
+}
+
 /** The models to show, those for text first. The text model is listed as an embedding model only while it is loaded as one. */
 export function shownModels({ models }: Pick<ModelsAnswer, 'models'>): ModelStatus[] {
   const texts = new Set(models.flatMap(({ kind, name }) => (kind === 'text' ? [name] : [])));

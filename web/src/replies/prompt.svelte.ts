@@ -18,10 +18,10 @@ import { calledName } from '../conversations/character.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
 import { dataUrlOf } from '../files/data-url.ts';
 import { server } from '../models/server.svelte.ts';
+import { modelName } from '../models/status.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { estimateOf, fittedPath, roomFor } from './context-fit.ts';
 import { type WireMessage, wireMessages } from './messages.ts';
-import { modelName } from './model-list.ts';
 import { chatReplies, namesReplies, type Reply } from './reply.ts';
 
 /** The prompt of a reply: messages for the chat template of the model, or a text with names. */

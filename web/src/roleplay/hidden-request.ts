@@ -4,7 +4,7 @@ import { resolveMacros } from '../characters/macros.ts';
 import { macroValues, type PromptFrame } from '../characters/prompt.ts';
 import { texts } from '../characters/texts.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
-import { chosenModel } from '../replies/models.svelte.ts';
+import { chosenModel } from '../models/models.svelte.ts';
 import { promptFor } from '../replies/prompt.svelte.ts';
 import { chatReplies } from '../replies/reply.ts';
 import { chatRequest } from '../replies/request.ts';

@@ -1,9 +1,5 @@
-import { embeddedModel, parametersText } from '../models/status.ts';
-import { texts } from '../models/texts.ts';
-
-export function modelName(id: string): string {
-  return id.replace(/^koboldcpp\//, '');
-}
+import { embeddedModel, parametersText } from './status.ts';
+import { texts } from './texts.ts';
 
 /** One sentence about the model and what to expect of it. */
 export function introduction(model: string, parameters: number | null | undefined): string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { introduction } from './model-list.ts';
+import { introduction } from './introduction.ts';
 
 describe('introduction', () => {
   test('describes the limits of the built-in model', () => {
