@@ -1,4 +1,4 @@
-import { isObject } from '../api/loose.ts';
+import { isObject, listIn, numberIn, textIn } from '../api/loose.ts';
 import type { Attachment, Chat, Turn } from './conversation.ts';
 import { chatOfLine, emptyChat, pathOf, renamed, titleFrom } from './tree.ts';
 
@@ -89,9 +89,9 @@ export function chatsOf(value: unknown, parts: SharingParts): Chat[] {
 }
 
 function ownChats({ chats, version: found }: Record<string, unknown>, parts: SharingParts): Chat[] {
-  if ((number(found) ?? 1) > version)
+  if (numberIn(found, 1) > version)
     throw new Error('This file is of a newer version of Parley. Update Parley to read it.');
-  return list(chats).flatMap((chat) => {
+  return listIn(chats).flatMap((chat) => {
     if (!isObject(chat) || !isObject(chat.turns)) return [];
     const turns = Object.values(chat.turns).flatMap((turn) => ownTurn(turn, parts));
     const known = new Set(turns.map(({ id }) => id));
@@ -101,11 +101,11 @@ function ownChats({ chats, version: found }: Record<string, unknown>, parts: Sha
     );
     return [
       {
-        ...emptyChat(parts.newId(), parts.now, words(chat.folder)),
-        title: words(chat.title),
+        ...emptyChat(parts.newId(), parts.now, textIn(chat.folder)),
+        title: textIn(chat.title),
         titled: chat.titled === true,
-        createdAt: number(chat.createdAt) ?? parts.now,
-        changedAt: number(chat.changedAt) ?? parts.now,
+        createdAt: numberIn(chat.createdAt, parts.now),
+        changedAt: numberIn(chat.changedAt, parts.now),
         turns: Object.fromEntries(whole.map((turn) => [turn.id, turn])),
         chosen: Object.fromEntries(chosen),
         ...(typeof chat.system === 'string' ? { system: chat.system } : {}),
@@ -127,20 +127,24 @@ function keptFields(chat: Record<string, unknown>): Partial<Chat> {
 }
 
 function ownTurn(value: unknown, { now, toBlob, newId }: SharingParts): Turn[] {
-  if (!isObject(value) || typeof value.id !== 'string' || !['user', 'assistant', 'tool'].includes(words(value.role)))
+  if (!isObject(value) || typeof value.id !== 'string' || !['user', 'assistant', 'tool'].includes(textIn(value.role)))
     return [];
   const { pending: _, ...kept } = value;
-  const attachments = list(value.attachments).flatMap((one): Attachment[] => {
-    if (!isObject(one) || !['image', 'audio', 'text'].includes(words(one.kind))) return [];
-    const base = { id: words(one.id) || newId(), kind: words(one.kind) as Attachment['kind'], name: words(one.name) };
+  const attachments = listIn(value.attachments).flatMap((one): Attachment[] => {
+    if (!isObject(one) || !['image', 'audio', 'text'].includes(textIn(one.kind))) return [];
+    const base = {
+      id: textIn(one.id) || newId(),
+      kind: textIn(one.kind) as Attachment['kind'],
+      name: textIn(one.name),
+    };
     if (typeof one.data === 'string') return one.data.startsWith('data:') ? [{ ...base, blob: toBlob(one.data) }] : [];
-    return [{ ...base, text: words(one.text) }];
+    return [{ ...base, text: textIn(one.text) }];
   });
   const turn = {
     ...kept,
     parent: typeof value.parent === 'string' ? value.parent : null,
-    text: words(value.text),
-    at: number(value.at) ?? now,
+    text: textIn(value.text),
+    at: numberIn(value.at, now),
     ...(attachments.length > 0 ? { attachments } : {}),
   } as unknown as Turn;
   return [turn];
@@ -163,12 +167,12 @@ const roles: Readonly<Record<string, Turn['role'] | 'system'>> = {
 function foreignChats(value: unknown, parts: SharingParts): Chat[] {
   const many = Array.isArray(value) && value.every((one) => isObject(one) && (one.conversations || one.messages));
   return (many ? (value as unknown[]) : [value]).flatMap((one) => {
-    const messages = isObject(one) ? list(one.conversations ?? one.messages) : list(one);
+    const messages = isObject(one) ? listIn(one.conversations ?? one.messages) : listIn(one);
     const turns: Turn[] = [];
     let system: string | undefined;
     for (const message of messages) {
       if (!isObject(message)) continue;
-      const role = roles[words(message.from ?? message.role).toLowerCase()];
+      const role = roles[textIn(message.from ?? message.role).toLowerCase()];
       const text = contentText(message.value ?? message.content);
       if (role === 'system') system = text;
       else if (role !== undefined)
@@ -176,26 +180,14 @@ function foreignChats(value: unknown, parts: SharingParts): Chat[] {
     }
     if (turns.length === 0) return [];
     const chat = { ...chatOfLine(parts.newId(), turns, parts.now), ...(system === undefined ? {} : { system }) };
-    return [renamed(chat, isObject(one) ? titleFrom(words(one.title)) : '')];
+    return [renamed(chat, isObject(one) ? titleFrom(textIn(one.title)) : '')];
   });
 }
 
 function contentText(content: unknown): string {
   if (typeof content === 'string') return content;
-  return list(content)
-    .map((part) => (isObject(part) ? words(part.text) : ''))
+  return listIn(content)
+    .map((part) => (isObject(part) ? textIn(part.text) : ''))
     .filter(Boolean)
     .join('\n');
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function words(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function number(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }

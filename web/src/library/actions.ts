@@ -7,7 +7,7 @@ import { newId } from '../saved/id.ts';
 import { library as stories } from '../story/library.svelte.ts';
 import type { Mode, Story } from '../story/story.ts';
 import { go, type Place } from '../ui/navigation.svelte.ts';
-import { notify, notifyFailure, notifyUndo } from '../ui/notices.svelte.ts';
+import { notify, notifyUndo, reported } from '../ui/notices.svelte.ts';
 import type { Item } from './items.ts';
 import { texts } from './texts.ts';
 import { type ExportForm, exportChats } from './transfer.ts';
@@ -86,15 +86,13 @@ export async function exportItems(
   if (chats.length > 0) await exportChats(chats, form);
   const tales = items.flatMap(({ source }) => ('story' in source ? [source.story] : []));
   if (tales.length === 0) return;
-  try {
+  await reported(async () => {
     const [{ exported }, { download }] = await Promise.all([
       import('../files/export-file.ts'),
       import('../files/download.ts'),
     ]);
     for (const story of tales) download(exported(story, format));
-  } catch (thrown) {
-    notifyFailure(thrown);
-  }
+  });
 }
 
 /** Opens an empty page for a chat, or for a story of this mode. */

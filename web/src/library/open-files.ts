@@ -1,6 +1,6 @@
 import { openFile } from '../roleplay/open-anywhere.ts';
 import { go, navigation } from '../ui/navigation.svelte.ts';
-import { notifyFailure } from '../ui/notices.svelte.ts';
+import { reported } from '../ui/notices.svelte.ts';
 
 /** Takes files that are no chat, story, save or card, such as attachments of the chat page. */
 export type OtherFiles = (files: readonly File[]) => void;
@@ -31,13 +31,11 @@ export async function importFiles(files: readonly File[]): Promise<void> {
 async function opened(files: readonly File[], otherwise: 'nothing' | 'story'): Promise<File[]> {
   const others: File[] = [];
   for (const file of files) {
-    try {
+    await reported(async () => {
       const place = await openFile(file, { otherwise });
       if (place) go(place);
       else others.push(file);
-    } catch (thrown) {
-      notifyFailure(thrown);
-    }
+    });
   }
   return others;
 }

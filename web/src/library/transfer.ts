@@ -4,20 +4,18 @@ import { markdownFile, ownFile, shareGptFile } from '../conversations/sharing.ts
 import { dataUrlOf } from '../files/data-url.ts';
 import { download, fileName } from '../files/download.ts';
 import { settings } from '../settings/settings.svelte.ts';
-import { notifyFailure } from '../ui/notices.svelte.ts';
+import { reported } from '../ui/notices.svelte.ts';
 
 export type ExportForm = 'own' | 'sharegpt' | 'markdown';
 
 export async function exportChats(chats: readonly Chat[], form: ExportForm): Promise<void> {
   const only = chats.length === 1 ? chats[0] : undefined;
   const name = only?.title || 'Chats';
-  try {
+  await reported(async () => {
     if (form === 'own') give(name, '.json', await ownFile(chats, { toDataUrl: dataUrlOf, cast: await castFor(chats) }));
     else if (form === 'sharegpt') give(name, '.sharegpt.json', shareGptFile(chats, settings.systemPrompt));
     else give(name, '.md', chats.map(markdownFile).join('\n---\n\n'), 'text/markdown');
-  } catch (thrown) {
-    notifyFailure(thrown);
-  }
+  });
 }
 
 /** The file has the characters and personas too, so that the chats work in another browser. */

@@ -1,6 +1,6 @@
 import { call, read } from '../api/call.ts';
 import { Failure } from '../api/failure.ts';
-import { notify, notifyFailure } from '../ui/notices.svelte.ts';
+import { notify, notifyFailure, reported } from '../ui/notices.svelte.ts';
 import { choice, mayChange, modelList } from './models.svelte.ts';
 import { texts } from './panel-texts.ts';
 import { refreshServer, server } from './server.svelte.ts';
@@ -14,11 +14,9 @@ export async function useModel({ id }: ModelStatus): Promise<void> {
 }
 
 export async function change(action: 'load' | 'unload', model: string): Promise<void> {
-  try {
+  await reported(async () => {
     await call(`models/${action}`, { body: { model } });
-  } catch (thrown) {
-    notifyFailure(thrown);
-  }
+  });
   await refreshServer();
 }
 

@@ -1,4 +1,4 @@
-import { notifyFailure } from '../ui/notices.svelte.ts';
+import { notifyFailure, reported } from '../ui/notices.svelte.ts';
 import { type CollectionName, databaseBlocked } from './database.ts';
 import { newId } from './id.ts';
 import { isSame, withSharedParts } from './merge.ts';
@@ -218,7 +218,7 @@ export class Records<Kept extends { readonly id: string }> {
   }
 
   async #loadAll(): Promise<void> {
-    try {
+    await reported(async () => {
       const stored = await this.#store.all();
       const found = stored.filter(({ record }) => !this.#seen.has(record.id));
       const shown = new Set(this.#all.map(({ id }) => id));
@@ -229,9 +229,7 @@ export class Records<Kept extends { readonly id: string }> {
         const next = this.#unsaved.apply(record, change);
         if (!record || !isSame(record, next)) this.put(next);
       }
-    } catch (thrown) {
-      notifyFailure(thrown);
-    }
+    });
   }
 
   #put(record: Kept, origin: Origin, { later = false }: PutOptions): void {

@@ -29,6 +29,11 @@ export function notifyFailure(thrown: unknown): void {
   notify(sentenceOf(thrown), { kind: 'bad' });
 }
 
+/** Does something, and shows an error if that fails. */
+export async function reported(work: () => Promise<unknown>): Promise<void> {
+  await work().catch(notifyFailure);
+}
+
 export function dismiss(id: number): void {
   notices.list = notices.list.filter((notice) => notice.id !== id);
 }

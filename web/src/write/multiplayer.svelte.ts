@@ -5,7 +5,7 @@ import { persistedState } from '../saved/persisted-state.svelte.ts';
 import { library } from '../story/library.svelte.ts';
 import { isSameText, merged } from '../story/merge.ts';
 import type { Story } from '../story/story.ts';
-import { notify, notifyFailure } from '../ui/notices.svelte.ts';
+import { notify, notifyFailure, reported } from '../ui/notices.svelte.ts';
 import { writer } from '../writer/writer.svelte.ts';
 
 interface Turn {
@@ -84,11 +84,9 @@ class Multiplayer {
     clearTimeout(this.#timer);
     const { story: id } = this;
     if (id === undefined) return;
-    try {
+    await reported(async () => {
       await this.#exchange(id);
-    } catch (thrown) {
-      notifyFailure(thrown);
-    }
+    });
     if (this.story === id) this.#timer = setTimeout(() => void this.#look(), often);
   }
 

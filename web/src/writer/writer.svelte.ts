@@ -11,7 +11,7 @@ import { addBranch, append, removeBranch, replacePassage, withText } from '../st
 import { type Budget, type BuiltPrompt, buildPrompt, type Wanted } from '../story/prompt.ts';
 import { newPassage, type Story, textOf } from '../story/story.ts';
 import { cutAtStop, stopsOf, trimmedReply } from '../story/turns.ts';
-import { notify, notifyFailure } from '../ui/notices.svelte.ts';
+import { notify, reported } from '../ui/notices.svelte.ts';
 import { pageSettings } from './page-state.svelte.ts';
 import { choicesOf, type StoryReply, storyReplies } from './reply.ts';
 import { joinedReply, replyRequest } from './request.ts';
@@ -189,13 +189,11 @@ class Writer {
       },
     };
     let reply: StoryReply | undefined;
-    try {
+    await reported(async () => {
       reply = await fetchReply(parts);
       newest = cutAtStop(reply.text, stops);
       for (const problem of [reply.failed ?? [], reply.warnings].flat()) notify(problem, { kind: 'bad' });
-    } catch (thrown) {
-      notifyFailure(thrown);
-    }
+    });
     const choices = reply && pageSettings.probabilities ? await this.#choices(key, newest) : undefined;
     this.running = undefined;
     this.status = '';
