@@ -112,7 +112,7 @@ describe('random templates', () => {
         else expect(prompt).toContain('sunny');
         expect(({} as Record<string, unknown>).polluted).toBeUndefined();
       }),
-      { numRuns: 400 },
+      { numRuns: 200 },
     ));
 
   test.each([

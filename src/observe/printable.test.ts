@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { anyCharacter } from '../core/testing/any-character.ts';
 import { printable, printableText, shorten } from './printable.ts';
 
 test.each([
@@ -16,7 +17,7 @@ test.each([
 
 test('printable: one short line without control characters, for any text', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 2000 }), (text) => {
+    fc.property(fc.string({ unit: anyCharacter, maxLength: 2000 }), (text) => {
       const shown = printable(text, 100);
       expect(shown).not.toMatch(/\p{Cc}/u);
       expect(shown.length).toBeLessThanOrEqual(103 * 6);

@@ -344,7 +344,7 @@ describe.each([chat, completions, messages, responses, ollama, native, llamacpp]
         const { failed } = dialect.read(asked.text);
         expect(failed).toBe(fails(reply) || (dialect.brokenFails && reply.breaks === 'just ends'));
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
@@ -361,7 +361,7 @@ describe.each([chat, completions, messages, responses, ollama, native, llamacpp]
         const { reply: streamedReply } = dialect.read(streamed.text);
         expect(streamedReply).toEqual(dialect.whole(JSON.parse(whole.text)));
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 });

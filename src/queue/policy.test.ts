@@ -174,6 +174,7 @@ test('policy: an exclusive request waits for at most one turn of each client tha
       // The running request, then one turn of each client, at most as long as the longest.
       expect(mine.begunAt - mine.at).toBeLessThanOrEqual(9 * (mine.seatedBefore.length + 1));
     }),
+    { numRuns: 40 },
   );
 });
 

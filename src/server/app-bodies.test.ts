@@ -53,7 +53,7 @@ describe('app: mutated request bodies', () => {
         expect(({} as Record<string, unknown>).polluted).toBeUndefined();
       }),
       {
-        numRuns: Number(process.env.FUZZ_RUNS ?? 600),
+        numRuns: Number(process.env.FUZZ_RUNS ?? 400),
         ...(process.env.FUZZ_SEED ? { seed: Number(process.env.FUZZ_SEED) } : {}),
       },
     );

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { inSlices } from '../core/slices.ts';
+import { anyCharacter } from '../core/testing/any-character.ts';
 import { FileFull } from './atomic-file.ts';
 import { jsonBytes, SaveSlots, type SaveSlotsParts, StoryTooLong, slotCount } from './save-slots.ts';
 import { freshFolders } from './testing/folder.ts';
@@ -141,7 +142,7 @@ const written = async (text: string) => Buffer.concat(await inSlices(jsonBytes(t
 
 test('jsonBytes: equals JSON.stringify', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => {
+    fc.asyncProperty(fc.string({ unit: anyCharacter }), async (text) => {
       expect(await written(text)).toBe(JSON.stringify(text));
     }),
   );

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyCharacter } from '../../src/core/testing/any-character.ts';
 import { goodBodies } from '../../src/protocols/testing/random-bodies.ts';
 import type { SentRequest } from './client.ts';
 import type { Operation, Parameter } from './document.ts';
@@ -52,7 +53,7 @@ function spoiled(json: string): fc.Arbitrary<string> {
       `{"x":${'['.repeat(50_000)}${']'.repeat(50_000)}}`,
       ...['', ' ', 'null', '12', '"text"', '[]', '{', 'undefined', '\u0000', '%%%', 'a=b&c=d'],
     ),
-    fc.string({ unit: 'binary', maxLength: 200 }),
+    fc.string({ unit: anyCharacter, maxLength: 200 }),
   );
 }
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyCharacter } from '../../src/core/testing/any-character.ts';
 import { strangeNumbers, strangeTexts as usualTexts } from '../../src/protocols/testing/random-bodies.ts';
 import type { Schema } from './schema.ts';
 
@@ -48,7 +49,7 @@ export const strange: fc.Arbitrary<Json> = fc.oneof(
   fc.constantFrom<Json>(...strangeValues),
   fc.integer(),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
-  fc.string({ unit: 'binary', maxLength: 30 }),
+  fc.string({ unit: anyCharacter, maxLength: 30 }),
   fc.array(fc.constantFrom<Json>(...strangeNumbers, ...strangeTexts, null), { maxLength: 5 }),
   fc.constantFrom<Json>(Array(2000).fill(0), Array(2000).fill('x'), Array(2000).fill(null)),
   fc.dictionary(fc.string({ maxLength: 6 }), fc.constantFrom<Json>(...strangeNumbers, ...strangeTexts), { maxKeys: 4 }),

@@ -239,7 +239,7 @@ test('MCP: a hostile tool server with 100000 tools and endless results does not 
   const hostile = fileURLToPath(new URL('../../src/mcp/testing/hostile-server.mjs', import.meta.url));
   const program = (mode: string) => ({ command: process.execPath, args: [hostile, mode] });
   const path = file('hostile.json', { many: program('many'), plain: program('plain') });
-  const live = await startServer(['--mcpfile', path, '--mcpserverloop', '2', '--jinjatools']);
+  const live = await startServer(['--mcpfile', path, '--mcpserverloop', '2', '--jinjatools', '--contextsize', '1024']);
   await live.says('MCP Server many: 1000 tools.');
   await live.says('MCP Server plain: 18 tools.');
   const messages = [{ role: 'user' as const, content: 'Hello' }];

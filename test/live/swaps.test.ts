@@ -410,9 +410,9 @@ describe('--admin', () => {
         await client.generate({ prompt: 'Once', max_length: 1 });
       }
     };
-    for (let round = 0; round < 3; round += 1) await swap();
+    for (let round = 0; round < 2; round += 1) await swap();
     const before = figuresOf(live.pid);
-    for (let round = 0; round < 7; round += 1) await swap();
+    for (let round = 0; round < 4; round += 1) await swap();
     const after = figuresOf(live.pid);
     expect(after.children).toBe(1);
     expect(after.files - before.files).toBeLessThanOrEqual(2);

@@ -291,7 +291,9 @@ test('transcription: a waiting stream reports its queue position', async () => {
   const before = [openForm('/v1/audio/transcriptions', long, {}), openForm('/v1/audio/transcriptions', long, {})];
   await native.performanceWhere(({ queue = 0 }) => queue > 0);
   const waiting = openForm('/v1/audio/transcriptions', wav, { stream: 'true' });
-  await Promise.all([...before, waiting].map(({ over }) => over));
+  while (!waiting.text().includes('queue position')) await native.get('/api/extra/version');
+  for (const form of before) form.hangUp();
+  await waiting.over;
   expect(waiting.text()).toMatch(/^: queue position \d+, about \d+ s\n\n/);
   expect(waiting.text()).toContain('transcript.text.done');
 });

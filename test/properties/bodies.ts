@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyCharacter } from '../../src/core/testing/any-character.ts';
 
 /** A request as a broken, careless or hostile client sends it. */
 export interface FuzzCase {
@@ -60,7 +61,7 @@ const grammars = [
 const number = fc.oneof(fc.constantFrom(...strangeNumbers), fc.integer(), fc.double());
 const text = fc.oneof(
   fc.constantFrom(...strangeTexts),
-  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.string({ unit: anyCharacter, maxLength: 60 }),
   fc.string({ maxLength: 200 }),
   // Rarely very long: up to some 100 KB.
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 100 }).map((kilobytes) => 'word '.repeat(kilobytes * 200)) },

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { anyCharacter } from '../../core/testing/any-character.ts';
 import { sentencesOf, shortStart } from './sentences.ts';
 
 const said = (text: string, longest = 240): string[] => sentencesOf(text, longest).map((sentence) => sentence.trim());
@@ -135,7 +136,7 @@ describe('sentencesOf: any text', () => {
   const texts = fc.oneof(
     words.map((list) => list.join(' ')),
     words.map((list) => list.join('')),
-    fc.string({ unit: 'binary', maxLength: 400 }),
+    fc.string({ unit: anyCharacter, maxLength: 400 }),
   );
 
   test('the parts are the text, and none is too long', () => {

@@ -2,6 +2,7 @@ import { webcrypto } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { noKey } from '../../core/owner.ts';
+import { anyCharacter } from '../../core/testing/any-character.ts';
 import { pictureFacts } from '../pictures/picture-facts.ts';
 import { pixelAt, pngOf } from '../testing/pictures.ts';
 import { annotatedName, ComfyFiles, isPlainFolder, isPlainName, outputName } from './files.ts';
@@ -102,7 +103,7 @@ describe('outputName', () => {
 
   test('gives safe names for any prefix', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (prefix) => {
+      fc.property(fc.string({ unit: anyCharacter }), (prefix) => {
         const { subfolder, name } = outputName(prefix, 1, now);
         expect(name).toMatch(/^[A-Za-z0-9._-]+_00001_\.png$/);
         expect(isPlainName(name) && isPlainFolder(subfolder)).toBe(true);

@@ -38,7 +38,7 @@ beforeAll(async () => {
 function noise(seconds: number, decibels: number): Float32Array {
   let state = 12_345;
   const loudness = Math.sqrt(3) * 10 ** (decibels / 20);
-  return Float32Array.from({ length: Math.round(seconds * rate) }, () => {
+  return new Float32Array(Math.round(seconds * rate)).map(() => {
     state = (1_664_525 * state + 1_013_904_223) % 2 ** 32;
     return loudness * (state / 2 ** 31 - 1);
   });
@@ -49,9 +49,11 @@ function mixed(sound: Float32Array, ...at: readonly number[]): Int16Array {
   const all = sound.slice();
   for (const second of at) {
     const first = Math.round(second * rate);
-    for (const [index, sample] of speech.entries()) all[first + index] = (all[first + index] ?? 0) + sample;
+    speech.forEach((sample, index) => {
+      all[first + index] = (all[first + index] ?? 0) + sample;
+    });
   }
-  return Int16Array.from(all, (sample) => Math.max(-1, Math.min(1, sample)) * 32_767);
+  return new Int16Array(all.map((sample) => Math.max(-1, Math.min(1, sample)) * 32_767));
 }
 
 function changesIn(samples: Int16Array, own: { threshold?: number; silenceMs?: number; step?: number } = {}) {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyCharacter } from '../../core/testing/any-character.ts';
 
 /** A request as a broken, careless or hostile client sends it: a good one that something happened to. */
 export interface MutatedRequest {
@@ -206,7 +207,7 @@ const scalar: fc.Arbitrary<Json> = fc.oneof(
   fc.constantFrom(...strangeValues),
   fc.integer(),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
-  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.string({ unit: anyCharacter, maxLength: 20 }),
 );
 const value: fc.Arbitrary<Json> = fc.oneof(
   { weight: 8, arbitrary: scalar },

@@ -118,7 +118,7 @@ describe('Records in several tabs', () => {
         for (const { parent } of Object.values(final.turns))
           if (parent !== null) expect(final.turns[parent]).toBeDefined();
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -137,7 +137,7 @@ describe('Records in several tabs', () => {
         const { turns, folder } = stored.get('chat') as Chat;
         expect([turns.a?.text, turns.c?.text, folder]).toEqual(['first tab', 'second tab', 'F']);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
