@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Resampler } from './resample.ts';
+import { sameSamples } from './testing/waves.ts';
 
 const rates = [8000, 11_025, 16_000, 22_050, 24_000, 44_100, 48_000];
 
@@ -65,7 +66,7 @@ describe('Resampler: playback', () => {
         fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 12 }),
         (from, to, lengths) => {
           const samples = tone(300, from, 0.05);
-          expect(inPieces(samples, from, to, lengths)).toEqual(whole(samples, from, to));
+          expect(sameSamples(inPieces(samples, from, to, lengths), whole(samples, from, to))).toBe(true);
         },
       ),
       { numRuns: 60 },

@@ -83,7 +83,7 @@ describe('pullOllama', () => {
     const own = join(target, 'ollama--library--foo');
     const [path, projector] = [join(own, 'foo-8b.gguf'), join(own, 'mmproj-foo-8b.gguf')];
     expect(pulled).toMatchObject({ path, projector });
-    expect(readFileSync(path)).toEqual(weights);
+    expect(readFileSync(path).equals(weights)).toBe(true);
     expect(readdirSync(own)).toEqual(['foo-8b.gguf', 'foo-8b.kcpps', 'foo-8b.license.txt', 'mmproj-foo-8b.gguf']);
     expect(JSON.parse(readFileSync(join(own, 'foo-8b.kcpps'), 'utf8'))).toMatchObject({
       model_param: path,
