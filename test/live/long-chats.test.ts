@@ -35,8 +35,8 @@ async function healthDuring(base: string, work: Promise<unknown>): Promise<numbe
   return answered;
 }
 
-describe('a chat of 150,000 messages', () => {
-  const body = { max_tokens: 4, messages: chat(150_000) };
+describe('a chat of 60,000 messages', () => {
+  const body = { max_tokens: 4, messages: chat(60_000) };
   let server: LiveServer;
   beforeAll(async () => {
     server = await startServer(['--quiet', '--parallelrequests', '2']);
