@@ -15,11 +15,12 @@ import { webSearch } from '../../src/search/web-search.ts';
 // The official clients of three APIs against tools that the server runs. The model is scripted; the search page is real.
 
 /** A SearXNG instance on loopback. Its results cannot be fetched from here, so that their descriptions count. */
-async function searchPage() {
+async function searchPage(isBroken: boolean) {
   const queries: string[] = [];
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://search');
     queries.push(url.searchParams.get('q') ?? '');
+    if (isBroken) return void response.writeHead(500).end();
     const results = ['cats', 'dogs'].map((name) => ({
       title: name,
       url: `http://${name}.invalid/`,
@@ -35,8 +36,8 @@ async function searchPage() {
 
 const calling = '<tool_call>\n{"name": "web_search", "arguments": {"query": "sleep 😴"}}\n</tool_call>';
 
-async function world(searches = true) {
-  const { queries, web } = await searchPage();
+async function world(searches = true, isBroken = false) {
+  const { queries, web } = await searchPage(isBroken);
   const { base, asked } = await sdkWorld(
     [said('I look.', calling), said('They ', 'sleep 😴 [', '2].'), said('Done.')],
     (parts) => [
@@ -223,7 +224,8 @@ test('OpenAI SDK: web_search of a whole and of a streamed response', async () =>
     { role: 'user' as const, content: 'Thanks' },
   ];
   await streamed.openai.responses.create({ ...body, input } as never);
-  expect(streamed.asked[2]?.request.prompt).toContain('http://dogs.invalid/');
+  // The title is that of the citation.
+  expect(streamed.asked[2]?.request.prompt).toContain('[1]\nhttp://cats.invalid/\n\n[2] dogs\nhttp://dogs.invalid/');
 });
 
 test('OpenAI SDK: web_search_options of a whole and of a streamed chat', async () => {
@@ -241,6 +243,32 @@ test('OpenAI SDK: web_search_options of a whole and of a streamed chat', async (
     found.push(...(annotations ?? []));
   }
   expect(found).toEqual([{ type: 'url_citation', url_citation }]);
+});
+
+test('official SDKs: a search that fails is shown as such, and the model reads it and answers', async () => {
+  const { anthropic, asked } = await world(true, true);
+  const message = await anthropic.beta.messages.create(messagesBody);
+  expect(message.content).toMatchObject([
+    { type: 'text', text: 'I look.' },
+    { type: 'server_tool_use' },
+    { content: { type: 'web_search_tool_result_error', error_code: 'unavailable' } },
+    { type: 'text', text: 'They sleep 😴 [2].' },
+  ]);
+  expect(asked[1]?.request.prompt).toContain('The tool failed: There is no answer at the moment.');
+  const responses = await world(true, true);
+  const search = { model: 'any', input: 'Who sleeps?', tools: [{ type: 'web_search' as const }] };
+  const { output } = await responses.openai.responses.create(search);
+  expect(output).toMatchObject([
+    { type: 'message' },
+    { type: 'web_search_call', status: 'failed' },
+    { type: 'message' },
+  ]);
+  expect(responses.asked[1]?.request.prompt).toContain('The tool failed: There is no answer at the moment.');
+  const chat = await world(true, true);
+  const { choices } = await chat.openai.chat.completions.create({ model: 'any', messages, web_search_options: {} });
+  expect(choices[0]?.message.content).toBe('I look.\n\nThey sleep 😴 [2].');
+  expect(choices[0]?.message.annotations ?? []).toEqual([]);
+  expect(chat.asked[1]?.request.prompt).toContain('The tool failed: There is no answer at the moment.');
 });
 
 test('official SDKs: without --websearch the tools are refused, but not a search without access to the web', async () => {

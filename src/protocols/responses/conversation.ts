@@ -13,7 +13,7 @@ import { unsealText } from '../sealed-text.ts';
 import { readCompactionItem } from './compaction.ts';
 import { readApprovals, readMcpCall, readRequest } from './mcp-tools.ts';
 import { customArguments, knownName, type OfferedTool } from './tools.ts';
-import { readSearchCall } from './web-search.ts';
+import { citedTitles, readSearchCall } from './web-search.ts';
 
 /** An item of the request, and its path for error messages. */
 export interface InputItem {
@@ -54,6 +54,7 @@ export function* readConversation(
   const toolNames = new Map<string, string>();
   const listed = new Set<string>();
   const { results, approved } = readApprovals(items);
+  const titles = citedTitles(items);
   let turn: Turn | undefined;
   /** The number of messages up to a summary. */
   let summarised = 0;
@@ -117,7 +118,7 @@ export function* readConversation(
       }
       case 'web_search_call':
       case 'mcp_call': {
-        const ran = item.type === 'mcp_call' ? readMcpCall(item, at) : readSearchCall(item, at, sources);
+        const ran = item.type === 'mcp_call' ? readMcpCall(item, at) : readSearchCall(item, at, { sources, titles });
         if (ran) ranCall(item.id, ran);
         else skipped.push(`${at} (${item.type})`);
         break;

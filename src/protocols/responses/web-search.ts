@@ -35,14 +35,25 @@ export function hostedSearch(tools: readonly unknown[], maxToolCalls: number | u
 
 const readUrls = f.optional(f.listOf(f.readObject));
 
+/** The titles of the pages that answers of the conversation cite, by address: items of searches have none. */
+export function citedTitles(items: readonly { readonly item: StoredItem }[]): ReadonlyMap<unknown, string> {
+  const parts = items.flatMap(({ item: { content } }) => (Array.isArray(content) ? content.filter(f.isObject) : []));
+  const cited = parts.flatMap(({ annotations }) => (Array.isArray(annotations) ? annotations.filter(f.isObject) : []));
+  return new Map(cited.flatMap(({ url, title }) => (typeof title === 'string' ? [[url, title]] : [])));
+}
+
 /** A search that comes back: its query, and the result as far as the item has it. Undefined for an item without a query. */
-export function readSearchCall({ action, status }: StoredItem, at: string, sources: Source[]) {
+export function readSearchCall(
+  { action, status }: StoredItem,
+  at: string,
+  { sources, titles }: { readonly sources: Source[]; readonly titles: ReadonlyMap<unknown, string> },
+) {
   if (!f.isObject(action)) return undefined;
   const [first] = Array.isArray(action.queries) ? action.queries : [];
   const query: unknown = action.query ?? first;
   if (typeof query !== 'string') return undefined;
   const pages = (f.readAt(action, 'sources', `${at}.action`, readUrls) ?? []).map(({ url }): Source => {
-    return { url: String(url), title: '', text: '' };
+    return { url: String(url), title: titles.get(url) ?? '', text: '' };
   });
   const number = sources.length + 1;
   sources.push(...pages);
