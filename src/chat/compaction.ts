@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { AppError, asAppError } from '../core/errors.ts';
 import type { Compaction, Usage } from '../core/events.ts';
-import type { Generation } from '../core/fold.ts';
+import { defaultControls } from '../core/request.ts';
 import { compactedPrefix, joinUserTurns, planCompaction, summaryMessage } from './compaction-plan.ts';
 import { type Conversation, type Message, text, withMessages, wordsOf } from './messages.ts';
 import type { ChatRequest, CompactionRequest } from './request.ts';
+import type { SummaryWriter } from './summary-model.ts';
 
 /** Compacted beginnings of conversations. A key is the hash of the messages that they replace. */
 export interface CompactionStore {
@@ -12,16 +13,20 @@ export interface CompactionStore {
   set(owner: string, key: string, messages: readonly Message[]): void;
 }
 
-export interface CompactionParts {
-  readonly contextSize: number;
-  readonly count: (request: ChatRequest) => Promise<number>;
-  /** One generation of the model, in the turn that the request has in the queue. */
-  readonly generate: (request: ChatRequest) => Promise<Generation>;
+/** Its generations are those of the chat's own model, in the turn that the request has in the queue. */
+export interface CompactionParts extends SummaryWriter {
+  /** Another model for summaries. Rejects if it cannot be used; undefined if it is the chat's own. */
+  readonly summaryModel?: SummaryByOther | undefined;
   /** What was compacted in earlier turns; missing keeps nothing. */
   readonly store?: CompactionStore | undefined;
   readonly owner: string;
   /** Called before a summary that the client asked for. */
   readonly compacting: () => void;
+}
+
+interface SummaryByOther {
+  readonly name: string;
+  readonly use: (work: (writer: SummaryWriter) => Promise<string>) => Promise<string | undefined>;
 }
 
 export interface Compacted {
@@ -48,6 +53,8 @@ class CompactionRun {
   /** Largest prompt, so that there is room for a reply. */
   readonly #limit: number;
   readonly #summaryTokens: number;
+  /** Why the model of `--compactmodel` did not write the summary. */
+  #fallback: string | undefined;
   #usage: Usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
 
   constructor(
@@ -74,11 +81,11 @@ class CompactionRun {
       const summary = written + this.#lastRequest(before);
       const shorter = this.#with([...system, summaryMessage(summary)]);
       if (!wish.pause) await this.#refuseIfTooLong(shorter);
-      return { request: shorter, compaction: { summarised, cleared: 0, summary, usage: this.#usage } };
+      return { request: shorter, compaction: { summarised, cleared: 0, summary, ...this.#cost() } };
     } catch (error) {
       // What fits without a summary is answered without one.
       if (wish.trigger === 0 || before > this.#limit || asAppError(error).code !== 'compaction-failed') throw error;
-      return { request, compaction: { summarised: 0, cleared: 0, summary: null, usage: this.#usage } };
+      return { request, compaction: { summarised: 0, cleared: 0, summary: null, ...this.#cost() } };
     }
   }
 
@@ -123,7 +130,7 @@ class CompactionRun {
       const key = this.#keys(body).at(body.length - same);
       if (key !== undefined)
         store?.set(owner, key, shorter.messages.slice(head.length, shorter.messages.length - same));
-      return { request: made, compaction: { ...shorter.report, usage: this.#usage } };
+      return { request: made, compaction: { ...shorter.report, ...this.#cost() } };
     }
     throw last ?? new AppError('context-overflow', { promptTokens: before, contextSize: this.#context });
   }
@@ -167,23 +174,57 @@ class CompactionRun {
   /** `tokens`: of the whole prompt of the request. */
   async #summary(messages: readonly Message[], tokens: number, wish: CompactionRequest | undefined): Promise<string> {
     const asked = question(wish);
+    const byOther = await this.#byOtherModel(messages, asked);
+    if (byOther !== undefined) return byOther;
     const whole = this.#summaryRequest(withQuestion(messages, asked));
     // The beginning of this prompt is the cached prompt of the turn before.
     if ((await this.parts.count(whole)) + this.#summaryTokens <= this.#context) return this.#generated(whole);
     const perToken = charactersOf(this.request.conversation) / Math.max(1, tokens);
-    const room = this.#context - 2 * this.#summaryTokens - Math.ceil(asked.length / perToken) - 64;
-    const chunks = inChunks(
-      transcript(messages.slice(leadingSystem(messages))),
-      Math.floor(room * Math.min(perToken, 4) * 0.8),
-    );
+    const { parts } = this;
+    const own = { contextSize: this.#context, count: parts.count, generate: parts.generate };
+    const made = (prompt: string) => this.#summaryRequest([{ role: 'user', content: text(prompt) }], []);
+    return this.#inPieces(messages, { asked, perToken, summaryTokens: this.#summaryTokens, writer: own, made });
+  }
+
+  /** The summary of a transcript, in as many pieces as the context of the writer demands. */
+  async #inPieces(messages: readonly Message[], pieces: Pieces): Promise<string> {
+    const { asked, perToken, summaryTokens, writer, made } = pieces;
+    const room = writer.contextSize - 2 * summaryTokens - Math.ceil(asked.length / perToken) - 64;
+    const chunks = inChunks(spokenWords(messages), Math.floor(room * Math.min(perToken, 4) * 0.8));
     if (chunks === undefined) throw failed(`the conversation is more than ${maxChunks} times as long as the context`);
     let summary = '';
     for (const chunk of chunks) {
       const sofar = summary === '' ? '' : `<summary>\n${summary}\n</summary>\n\n`;
-      const prompt = `${sofar}<conversation>\n${chunk}\n</conversation>\n\n${asked}`;
-      summary = await this.#generated(this.#summaryRequest([{ role: 'user', content: text(prompt) }], []));
+      summary = await this.#generated(made(`${sofar}${chunkPrompt(chunk, asked)}`), writer);
     }
     return summary;
+  }
+
+  /** Undefined if the chat's own model has to write it. A transcript needs neither its tools nor its template. */
+  async #byOtherModel(messages: readonly Message[], asked: string): Promise<string | undefined> {
+    const { summaryModel } = this.parts;
+    if (!summaryModel) return undefined;
+    try {
+      return await summaryModel.use(async (writer) => {
+        const summaryTokens = Math.min(this.#summaryTokens, Math.max(16, Math.floor(writer.contextSize / 8)));
+        const made = (prompt: string) => transcriptRequest(this.request, prompt, summaryTokens);
+        const whole = chunkPrompt(spokenWords(messages), asked);
+        const tokens = await writer.count(made(whole));
+        if (tokens + summaryTokens <= writer.contextSize) return this.#generated(made(whole), writer);
+        const perToken = whole.length / tokens;
+        return this.#inPieces(messages, { asked, perToken, summaryTokens, writer, made });
+      });
+    } catch (thrown) {
+      if (thrown instanceof Error && thrown.name === 'AbortError') throw thrown;
+      const error = asAppError(thrown);
+      const { reason = error.message } = error.details as { readonly reason?: string };
+      this.#fallback = `${summaryModel.name} could not write the summary (${reason.replace(/\.$/, '')}), so the model of the chat wrote it.`;
+      return undefined;
+    }
+  }
+
+  #cost(): Pick<Compaction, 'usage' | 'fallback'> {
+    return { usage: this.#usage, ...(this.#fallback !== undefined && { fallback: this.#fallback }) };
   }
 
   #summaryRequest(messages: readonly Message[], tools = this.request.conversation.tools): ChatRequest {
@@ -211,12 +252,13 @@ class CompactionRun {
     };
   }
 
-  async #generated(request: ChatRequest): Promise<string> {
+  async #generated(request: ChatRequest, writer: SummaryWriter = this.parts): Promise<string> {
     const {
       text: written,
       usage,
       reason,
-    } = await this.parts.generate(request).catch((error: unknown) => {
+    } = await writer.generate(request).catch((error: unknown) => {
+      if (error instanceof Error && error.name === 'AbortError') throw error;
       throw failed(`the model could not write a summary (${asAppError(error).message.replace(/\.$/, '')})`);
     });
     if (reason === 'aborted') throw new DOMException('The summary was stopped by its client.', 'AbortError');
@@ -247,6 +289,34 @@ class CompactionRun {
   #tooLong(promptTokens: number): AppError {
     return new AppError('context-overflow', { promptTokens, contextSize: this.#context, compacted: true });
   }
+}
+
+interface Pieces {
+  readonly asked: string;
+  /** Characters. */
+  readonly perToken: number;
+  readonly summaryTokens: number;
+  readonly writer: SummaryWriter;
+  readonly made: (prompt: string) => ChatRequest;
+}
+
+const spokenWords = (messages: readonly Message[]) => transcript(messages.slice(leadingSystem(messages)));
+
+const chunkPrompt = (words: string, asked: string) => `<conversation>\n${words}\n</conversation>\n\n${asked}`;
+
+/** For another model: without settings that belong to that of the chat, such as tokens and template variables. */
+function transcriptRequest({ parallelToolCalls }: ChatRequest, prompt: string, maxTokens: number): ChatRequest {
+  return {
+    conversation: { messages: [{ role: 'user', content: text(prompt) }], media: [], tools: [] },
+    continueAssistantTurn: false,
+    toolChoice: { type: 'none' },
+    parallelToolCalls,
+    output: { type: 'text' },
+    reasoning: { effort: 'none', separate: true },
+    templateVariables: { enable_thinking: false },
+    memory: '',
+    controls: { ...defaultControls, maxTokens, overflow: 'refuse' },
+  };
 }
 
 const failed = (reason: string): AppError => new AppError('compaction-failed', { reason });

@@ -8,6 +8,7 @@ import type { Ticket } from '../core/ticket.ts';
 import type { CompactionStore } from './compaction.ts';
 import { type ChatRequest, mayBeCompacted } from './request.ts';
 import { type ServerTools, serverToolsFor } from './server-tools/offer.ts';
+import { type SummaryModel, withSummaryModel } from './summary-model.ts';
 
 type Emit = (event: GenerationEvent) => void;
 
@@ -24,11 +25,12 @@ interface RepliesParts {
   readonly serverTools: ServerTools | undefined;
   readonly countTokens: (request: ChatRequest, signal?: AbortSignal) => Promise<number>;
   readonly compactions?: CompactionStore | undefined;
+  readonly summaryModel?: SummaryModel | undefined;
 }
 
 /** Several replies to one request, one after the other; other requests may run between them. */
 export function repliesBy(
-  { text, answer, serverTools: all, countTokens, compactions }: RepliesParts,
+  { text, answer, serverTools: all, countTokens, compactions, summaryModel }: RepliesParts,
   request: ChatRequest,
   ticket: Ticket,
   count: number,
@@ -67,6 +69,18 @@ export function repliesBy(
       // Clients that ask for it keep their summaries themselves.
       store: request.controls.overflow === 'compact' ? compactions : undefined,
       owner: ticket.client,
+      summaryModel: summaryModel && {
+        name: summaryModel.name,
+        use: (work) => {
+          // Others may use the engine meanwhile, and it may be unloaded for the other model.
+          reservation.rest();
+          return withSummaryModel(
+            summaryModel,
+            { ticket, stopped: AbortSignal.any([signal, reservation.stopped]) },
+            work,
+          );
+        },
+      },
       compacting,
     });
   };
@@ -101,7 +115,11 @@ export function repliesBy(
         const one = seeded(made);
         if (!compaction) return answerOne(one, emit, () => channel.room());
         if (request.compaction?.pause) return onlySummary(one, compaction, emit);
-        await answerOne(one, withReport(compaction, emit, request.compaction === undefined), () => channel.room());
+        await answerOne(
+          one,
+          withReport(compaction, emit, request.compaction === undefined || compaction.fallback !== undefined),
+          () => channel.room(),
+        );
       };
       await reply().catch((error: unknown) => {
         const aborted = signal.aborted || (error instanceof Error && error.name === 'AbortError');

@@ -14,6 +14,7 @@ import { repliesBy } from './replies.ts';
 import { answerGrammar, callableTools, replyGrammar } from './reply-grammar.ts';
 import { type ChatRequest, refusesThinking, refuseUnknownTool } from './request.ts';
 import { type ServerTools, withServerTools } from './server-tools/offer.ts';
+import type { SummaryModel } from './summary-model.ts';
 import { CallBuffer, chooseTool, forcedCallRequests, forcedCalls, type Render } from './tool-steps.ts';
 import { callMarkers, loosenedText, loosenedTools } from './tools/call-grammar.ts';
 import { type ToolReader, toolFormatOf } from './tools/formats.ts';
@@ -39,6 +40,7 @@ export interface ChatParts {
   readonly warn: (text: string) => void;
   readonly serverTools?: ServerTools | undefined;
   readonly compactions?: CompactionStore | undefined;
+  readonly summaryModel?: SummaryModel | undefined;
 }
 
 export interface ChatService {
@@ -200,7 +202,10 @@ export function chatService(parts: ChatParts): ChatService {
 
   const replies: ChatService['replies'] = (request, ticket, count) =>
     repliesBy(
-      { answer, text, serverTools: parts.serverTools, countTokens, compactions: parts.compactions },
+      {
+        ...{ answer, text, countTokens },
+        ...{ serverTools: parts.serverTools, compactions: parts.compactions, summaryModel: parts.summaryModel },
+      },
       request,
       ticket,
       count,

@@ -33,15 +33,19 @@ export interface Compaction {
   readonly summary?: string | null;
   /** Of the generations that made the summary; not part of the usage of the reply. */
   readonly usage?: Usage;
+  /** Why the model of `--compactmodel` did not write the summary, as a sentence. */
+  readonly fallback?: string;
 }
 
 /** For headers and warnings. */
-export function compactionText({ summarised, cleared }: Compaction): string {
+export function compactionText({ summarised, cleared, fallback }: Compaction): string {
   const parts = [
     ...(summarised > 0 ? [`${summarised} messages summarised`] : []),
     ...(cleared > 0 ? [`${cleared} tool results cleared`] : []),
   ];
-  return `The conversation was compacted: ${parts.join(', ')}.`;
+  return [`The conversation was compacted: ${parts.join(', ')}.`, ...(fallback === undefined ? [] : [fallback])].join(
+    ' ',
+  );
 }
 
 export interface TokenChoice {

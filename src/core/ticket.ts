@@ -18,6 +18,8 @@ export interface Ticket {
   readonly rank?: number;
   /** Continues after a disconnect; its result is polled by its key. */
   readonly kept?: boolean;
+  /** Part of a request that is in the queue already: not refused if the queue is full. */
+  readonly admitted?: boolean;
   /** Called once when the request is queued, with functions that return its status and how far its prompt is processed. */
   readonly placed?: (standing: () => QueueStatus | undefined, reading?: () => PromptProgress | undefined) => void;
   /** The `x-request-id` of the request that it belongs to. */

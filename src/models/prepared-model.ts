@@ -47,7 +47,10 @@ export interface RemoteModel {
   /** How many requests may run at once. */
   readonly capacity: () => number;
   /** Sends chats as messages, without rendering them. */
-  readonly chat: (text: TextService, own: Required<Pick<ChatParts, 'serverTools' | 'compactions'>>) => ChatService;
+  readonly chat: (
+    text: TextService,
+    own: Required<Pick<ChatParts, 'serverTools' | 'compactions' | 'summaryModel'>>,
+  ) => ChatService;
 }
 
 /** Whether there is a text model, local or remote. */

@@ -12,13 +12,15 @@ interface SourceOptions {
   readonly timeout?: LoadTimeout | undefined;
   /** Set during a swap: until the old model is removed, the entry of this name is the old one. */
   readonly arrival?: Arrival | undefined;
+  /** A load fails where a model would have to leave that has running requests. */
+  readonly sparesBusy?: boolean;
 }
 
 /** Engine source of a model in the registry. */
 export function engineSourceOf<Engine extends HostedEngine>(
   registry: Registry,
   { kind, name }: Pick<ModelSpec<EngineLifecycle<Engine>>, 'kind' | 'name' | 'make'>,
-  { timeout, arrival }: SourceOptions = {},
+  { timeout, arrival, sparesBusy = false }: SourceOptions = {},
 ): EngineSource<Engine> {
   const isOwn = () => arrival?.begun() ?? true;
   // Entries of this name are made by this spec, or by an equal one.
@@ -28,7 +30,7 @@ export function engineSourceOf<Engine extends HostedEngine>(
     use: async (signal) => {
       const { lifecycle, release } = await withTimeout(name, timeout, signal, async (until) => {
         await arrival?.over(until);
-        return registry.use(kind, name, until);
+        return registry.use(kind, name, until, { sparesBusy });
       });
       return { engine: engineOf(lifecycle), release };
     },

@@ -108,6 +108,34 @@ describe('Registry: eviction', () => {
     expect(registry.state('text', 'b')).toEqual({ type: 'unloaded' });
   });
 
+  test('sparesBusy: an idle model leaves, a busy one does not, and the load fails at once', async () => {
+    const { registry, log } = fakeRegistry({ a: { bytes: 80 }, b: { bytes: 80 } });
+    const serving = await registry.use('text', 'a');
+    const spare = () => registry.use('text', 'b', undefined, { sparesBusy: true });
+    expect((await failure(spare())).message).toContain('its memory is in use by other models');
+    expect(registry.state('text', 'a')).toEqual({ type: 'ready' });
+    serving.release();
+    (await spare()).release();
+    expect(log).toEqual([
+      'loading a',
+      'loaded a',
+      'failed b: its memory is in use by other models',
+      'loading b instead of a',
+      'left a: room',
+      'loaded b',
+    ]);
+  });
+
+  test('sparesBusy: another request for the same model waits for the busy one as always', async () => {
+    const { registry } = fakeRegistry({ a: { bytes: 80 }, b: { bytes: 80 } });
+    const serving = await registry.use('text', 'a');
+    const uses = [registry.use('text', 'b'), registry.use('text', 'b', undefined, { sparesBusy: true })];
+    await quiet();
+    expect(registry.state('text', 'a')).toEqual({ type: 'leaving' });
+    serving.release();
+    for (const use of await Promise.all(uses)) use.release();
+  });
+
   test('loaded models give back what they can spare before one more is loaded', async () => {
     const { registry, lifecycle, log } = fakeRegistry({
       a: { bytes: 40 },

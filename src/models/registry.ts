@@ -23,6 +23,7 @@ interface RegistryObserver {
 
 interface LoadRequest {
   readonly entry: RegistryEntry;
+  readonly sparesBusy: boolean;
   readonly resolve: (use: Use) => void;
   readonly reject: (error: AppError) => void;
 }
@@ -86,13 +87,16 @@ export class Registry {
     return this.#find(kind, name)?.lifecycle;
   }
 
-  /** Loads the model if needed; rejects if it cannot be loaded, or on abort. It stays loaded until released. */
-  async use(kind: string, name: string, signal?: AbortSignal): Promise<Use> {
+  /**
+   * Loads the model if needed; rejects if it cannot be loaded, or on abort. It stays loaded until released. With `sparesBusy` it rejects
+   * at once where a model would have to leave that has running requests.
+   */
+  async use(kind: string, name: string, signal?: AbortSignal, { sparesBusy = false } = {}): Promise<Use> {
     signal?.throwIfAborted();
     const entry = this.#find(kind, name);
     if (this.#closed || !entry) throw new AppError('model-not-found', { model: name });
     // Waiting for an engine that restarts after a crash must not block other loads.
-    const use = entry.open ? entry.take() : await this.#requestLoad(entry, signal);
+    const use = entry.open ? entry.take() : await this.#requestLoad(entry, signal, sparesBusy);
     try {
       await unlessAborted(entry.settled(), signal);
       const state = entry.state();
@@ -157,7 +161,7 @@ export class Registry {
     return this.#entries.find(({ spec }) => spec.kind === kind && spec.name === name);
   }
 
-  #requestLoad(entry: RegistryEntry, signal: AbortSignal | undefined): Promise<Use> {
+  #requestLoad(entry: RegistryEntry, signal: AbortSignal | undefined, sparesBusy: boolean): Promise<Use> {
     return new Promise((resolve, reject) => {
       const settle =
         <Value>(how: (value: Value) => void) =>
@@ -165,7 +169,7 @@ export class Registry {
           signal?.removeEventListener('abort', abort);
           how(value);
         };
-      const request: LoadRequest = { entry, resolve: settle(resolve), reject: settle(reject) };
+      const request: LoadRequest = { entry, sparesBusy, resolve: settle(resolve), reject: settle(reject) };
       const abort = (): void => {
         const index = this.#loadRequests.indexOf(request);
         if (index !== -1) this.#loadRequests.splice(index, 1);
@@ -229,7 +233,9 @@ export class Registry {
       void this.#bring(load);
       return;
     }
-    const gone = evict(stays, newcomer, budget);
+    const sparesBusy = this.#loadRequests.every((one) => one.entry !== entry || one.sparesBusy);
+    const spared = sparesBusy ? stays.map((other) => ({ ...other, pinned: other.pinned || other.busy })) : stays;
+    const gone = evict(spared, newcomer, budget);
     if (gone !== 'cannot') {
       const leaving = residents.filter((other) => gone.includes(other.id));
       this.#announce(load, leaving);
@@ -238,8 +244,11 @@ export class Registry {
       return;
     }
     // Models that are being loaded, or will be loaded before it, can be evicted after their first use.
-    if (earlier.length > 0 || residents.some((other) => this.#isEntering(other))) return;
-    this.#settle(load, tooLarge(entry.spec.name, need, budget));
+    const waits = earlier.length > 0 || residents.some((other) => this.#isEntering(other));
+    if (waits && !sparesBusy) return;
+    const isInUse = sparesBusy && (waits || stays.some(({ busy }) => busy));
+    const reason = 'its memory is in use by other models';
+    this.#settle(load, isInUse ? loadFailed(entry.spec.name, reason) : tooLarge(entry.spec.name, need, budget));
   }
 
   /** Loads that wait for evicted models to be unloaded. */

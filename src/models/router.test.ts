@@ -137,6 +137,56 @@ async function ended(work: Promise<unknown>): Promise<boolean> {
   return over;
 }
 
+describe('ModelRouter.beside', () => {
+  test('selects a model by any of its names, and prepares it once', async () => {
+    const { router, log } = world('a', { b: {} });
+    for (const name of ['b', 'B.gguf', 'b']) {
+      const selected = await router.beside(name);
+      expect(selected?.context.name).toBe('b');
+      selected?.release();
+    }
+    expect(log).toEqual(['prepare b', 'open b']);
+    expect((await router.beside('a'))?.context.name).toBe('a');
+  });
+
+  test('an unknown name is an error', async () => {
+    const { router } = world('a', { b: {} });
+    await expect(router.beside('c')).rejects.toMatchObject({ code: 'model-not-found' });
+    expect([await router.knows('c'), await router.knows('b'), await router.knows('a')]).toEqual([false, true, true]);
+  });
+
+  test('waits for no swap, which waits for the request that asks', async () => {
+    const { router, ask, model } = world('a', { b: {} });
+    const running = await ask('a');
+    const swap = router.swapTo(model('b'));
+    await quiet();
+    expect(await router.beside('b')).toBeUndefined();
+    expect(await router.beside('a')).toBeUndefined();
+    running.release();
+    await swap;
+    expect((await router.beside('b'))?.context.name).toBe('b');
+  });
+
+  test('a swap waits until it is released', async () => {
+    const { router, model } = world('a', { b: {}, c: {} });
+    const selected = await router.beside('a');
+    const swap = router.swapTo(model('c'));
+    expect(await ended(swap)).toBe(false);
+    selected?.release();
+    await swap;
+  });
+
+  test('does not wait for a changed file, whose old model is in use', async () => {
+    const renewed = async () => async () => model('a');
+    const { router, ask, model } = world('a', { b: {} }, { renewed });
+    const running = await ask('a');
+    void ask('a');
+    await quiet();
+    expect(await router.beside('a')).toBeUndefined();
+    running.release();
+  });
+});
+
 describe('ModelRouter: task model of the default model', () => {
   test('is selected by its name in the context of the default model', async () => {
     const { asked } = world('a', { b: {} });

@@ -111,6 +111,30 @@ export class ModelRouter<Context> {
     );
   }
 
+  /** Whether a model has this name. */
+  async knows(name: string): Promise<boolean> {
+    const own = await this.#unaliased(name);
+    return (this.#instanceOf(own) ?? (await this.#offerOf(own)) ?? this.#aliased(own)) !== undefined;
+  }
+
+  /**
+   * Another model for a part of a request, which uses its own one already. Undefined during a swap or a change of that model: waiting for
+   * it could mean to wait for the request itself.
+   */
+  async beside(sent: string): Promise<Selected<Context> | undefined> {
+    const name = await this.#unaliased(sent);
+    const known = this.#instanceOf(name);
+    const offer = known ? undefined : await this.#offerOf(name);
+    const own = known?.model.name ?? offer?.names[0] ?? this.#aliased(name)?.model.name;
+    if (own === undefined) throw new AppError('model-not-found', { model: sent });
+    const there = this.#instanceOf(own);
+    const model = there || !offer ? undefined : await this.#prepare(own, offer);
+    if (this.#isInSwap(own)) return undefined;
+    // Another request may have opened it meanwhile.
+    const instance = this.#instanceOf(own) ?? (model && this.#opened(model));
+    return instance?.isRegistered ? select(instance) : undefined;
+  }
+
   /** The default model first. */
   async list(): Promise<readonly ListedModel[]> {
     const offers = await this.#offers();
@@ -352,7 +376,12 @@ export class ModelRouter<Context> {
       this.#retire(old);
       await this.#removeAuxiliary(old.model);
     };
-    fresh.registered = handOver().catch((error: unknown) => arriving.end(asAppError(error)));
+    fresh.isRegistered = false;
+    fresh.registered = handOver()
+      .catch((error: unknown) => arriving.end(asAppError(error)))
+      .then(() => {
+        fresh.isRegistered = true;
+      });
   }
 
   async #offers(): Promise<readonly ModelOffer[]> {
@@ -431,10 +460,11 @@ interface ModelInstance<Context> {
   abandoned: boolean;
   /** Settles when the registry holds this model instead of the one that had its name before. */
   registered: Promise<void>;
+  isRegistered: boolean;
 }
 
 function modelInstance<Context>(model: PreparedModel, context: Context): ModelInstance<Context> {
-  return { model, context, uses: new Uses(), abandoned: false, registered: Promise.resolve() };
+  return { model, context, uses: new Uses(), abandoned: false, registered: Promise.resolve(), isRegistered: true };
 }
 
 function select<Context>(instance: ModelInstance<Context>): Selected<Context> {

@@ -146,8 +146,9 @@ export interface Shortfall {
 
 export function withShortfall(headers: Headers, { droppedTokens = 0, unheeded = [], compaction }: Shortfall): Headers {
   const dropped = droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {};
-  const { summarised = 0, cleared = 0 } = compaction ?? {};
-  const shorter = compaction ? { 'x-parley-compacted': `messages=${summarised}, tool_results=${cleared}` } : {};
+  const { summarised = 0, cleared = 0, fallback } = compaction ?? {};
+  const other = fallback === undefined ? '' : ', compactmodel=failed';
+  const shorter = compaction ? { 'x-parley-compacted': `messages=${summarised}, tool_results=${cleared}${other}` } : {};
   return withIgnored({ ...headers, ...dropped, ...shorter }, unheeded);
 }
 

@@ -414,6 +414,13 @@ describe('Queue: close', () => {
     expect([queue.running, queue.waiting]).toEqual([1, 0]);
   });
 
+  test('a part of an admitted request is not refused if the queue is full', async () => {
+    const queue = new Queue({ capacity: 1, maxRequests: () => 1 });
+    queue.enter({ client: 'a' });
+    expect(() => queue.enter({ client: 'a' })).toThrow(AppError);
+    expect(await begun(queue.enter({ client: 'a', lane: 'other', admitted: true }))).toBe(true);
+  });
+
   test('a request that has begun gets its further turns', async () => {
     const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
     const [first, second] = [queue.enter({ client: 'a' }), queue.enter({ client: 'b' })];

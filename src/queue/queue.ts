@@ -60,6 +60,8 @@ export interface QueueRequest {
   readonly rank?: number | undefined;
   /** Of weight 2, a client gets twice the turns of others. */
   readonly weight?: number | undefined;
+  /** Not refused if the queue is full. */
+  readonly admitted?: boolean | undefined;
 }
 
 interface Entry extends Waiting {
@@ -114,7 +116,7 @@ export class Queue {
   /** Takes a place, or throws `busy` with the time after which one is free. */
   enter(request: QueueRequest = {}): Place {
     if (this.#closed) throw new AppError('stopping', {});
-    this.#refuseWhenFull(request.client ?? '');
+    if (!request.admitted) this.#refuseWhenFull(request.client ?? '');
     this.#expected.arrived(request.client ?? '');
     const entry = { ...entryOf(request), arrivedAt: this.#now() / 1000 };
     let turn = this.#wait(entry, this.#insertionIndex(entry));

@@ -35,9 +35,9 @@ export class RequestQueue {
 
   /** Takes a place in the queue, or throws `busy`. */
   enter(ticket: Ticket, { work, lane, alone = false, onTurn }: EnterOptions): Place {
-    const { client, genkey, part = genkey, rank, weight } = ticket;
+    const { client, genkey, part = genkey, rank, weight, admitted } = ticket;
     const enteredAt = this.now();
-    const place = this.queue.enter({ client, part, kind: work, lane, alone, rank, weight });
+    const place = this.queue.enter({ client, part, kind: work, lane, alone, rank, weight, admitted });
     const { watch } = ticket;
     watch?.queued?.(work.name);
     let here = true;

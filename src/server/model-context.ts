@@ -4,8 +4,10 @@ import { type InstructText, replacePlaceholders } from '../chat/placeholders.ts'
 import type { ServerTools } from '../chat/server-tools/offer.ts';
 import { type ChatService, chatService } from '../chat/service.ts';
 import { withSharedPrefixes } from '../chat/shared-prefix.ts';
+import type { SummaryModel } from '../chat/summary-model.ts';
 import type { Settings } from '../config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
+import { AppError } from '../core/errors.ts';
 import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
@@ -36,6 +38,8 @@ export interface ModelContext
   readonly taskServices: EngineServices;
   /** Of its text model in the queue. */
   readonly lane: string;
+  /** Writes summaries for chats of other models. */
+  readonly summaryChat: () => ChatService;
 }
 
 /** Outside of `modelContext`, so that the queue does not hold the whole context. */
@@ -53,16 +57,17 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   const slots = new SlotWatch(capacity());
   const { slowReply } = services;
   const speed = slowReply && !remote ? [firstReplySpeed((perSecond) => slowReply(name, perSecond))] : [];
-  const text: TextService = textService({
-    source,
+  const textOptions: Omit<Parameters<typeof textService>[0], 'source'> = {
     requestQueue,
     lane,
     sharing: (traits) => (remote ? { type: 'shared' } : sharingOf(traits, batchingSettings(settings))),
     randomSeed: () => randomInt(1, 1_000_000),
     observer: together([services.observer, services.metrics.watch(name, () => text), slots, ...speed]),
-  });
+  };
+  const text: TextService = textService({ ...textOptions, source });
   services.slots.set(text, slots);
-  const exact = modelChat(parts, services, text);
+  const exact = modelChat(parts, services, text, lane);
+  const { summarySource = source } = parts;
   const chat = { ...(settings.exactprompts ? exact : withSharedPrefixes(exact)), templateText: format.templateText };
   const observer = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
   const taskServices = createTaskServices(parts.taskSources ?? {}, { requestQueue, observer, drawings });
@@ -94,6 +99,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     replacePlaceholders: (texts: InstructText) => replacePlaceholders(texts, adapter.tags),
     preloadStory: preloadedStory(settings.preloadstory),
     settings,
+    summaryChat: () => modelChat(parts, services, textService({ ...textOptions, source: summarySource }), lane),
   };
 }
 
@@ -103,9 +109,11 @@ const defaultTurns = 8;
 /** The chats of one model. */
 function modelChat(
   { name = '', settings, format, remote }: ModelParts,
-  { tools, clients, warn, summaries }: Pick<ServerServices, 'tools' | 'clients' | 'warn' | 'summaries'>,
+  services: Pick<ServerServices, 'tools' | 'clients' | 'warn' | 'summaries' | 'beside'>,
   text: TextService,
+  lane: string,
 ): ChatService {
+  const { tools, clients, warn, summaries } = services;
   const { tags } = format.adapter.adapter;
   const { mcpserverloop } = settings;
   const serverTools: ServerTools = {
@@ -118,7 +126,8 @@ function modelChat(
     ran,
   };
   const compactions = summaries.of(name);
-  if (remote) return remote.chat(text, { serverTools, compactions });
+  const summaryModel = summaryModelOf(settings, services, lane);
+  if (remote) return remote.chat(text, { serverTools, compactions, summaryModel });
   return chatService({
     text,
     tags,
@@ -133,11 +142,30 @@ function modelChat(
     warn,
     serverTools,
     compactions,
+    summaryModel,
   });
 
   function ran(name: string, failed: boolean): void {
     warn(`The tool ${printable(name)} ${failed ? 'failed' : 'ran'} for a chat.`);
   }
+}
+
+/** The model of `--compactmodel`, for the chats of the model in this lane. */
+function summaryModelOf(
+  { compactmodel: name, reqtimeout }: Settings,
+  { beside }: Pick<ServerServices, 'beside'>,
+  lane: string,
+): SummaryModel | undefined {
+  if (name === '' || !beside) return undefined;
+  const select: SummaryModel['select'] = async () => {
+    const selected = await beside(name);
+    if (!selected) throw new AppError('model-load-failed', { model: name, reason: 'it is being replaced' });
+    const { context, release } = selected;
+    if (context.lane !== lane) return { chat: context.summaryChat(), contextSize: context.text.contextSize(), release };
+    release();
+    return undefined;
+  };
+  return { name, select, timeoutSeconds: reqtimeout, startTimer: systemTimer };
 }
 
 /** A template that shows the time has a new prompt every hour, not every minute. */

@@ -14,6 +14,8 @@ export interface ModelParts {
   readonly name?: string;
   readonly settings: Settings;
   readonly source: TextSource;
+  /** The same for summaries of other models (`--compactmodel`), which must not push out a model that is in use. */
+  readonly summarySource?: TextSource;
   readonly format: ChatFormat;
   /** Of a model on a remote backend: how many requests may run at once, and its chat service. */
   readonly remote?: Pick<RemoteModel, 'capacity' | 'chat'>;
@@ -28,5 +30,11 @@ export function modelParts(model: PreparedModel, registry: Registry, arrival?: A
   const timeout: LoadTimeout | undefined = routermode ? { seconds: reqtimeout, startTimer: systemTimer } : undefined;
   const shared = { name, settings, format, taskSources: taskSources(registry, model.taskModels, timeout) };
   if (!hasText(model)) return { ...shared, source: fixedTextSource(noTextEngine(contextsize)) };
-  return { ...shared, ...(remote ? { remote } : {}), source: textSourceOf(registry, model, { timeout, arrival }) };
+  const own = { timeout, arrival };
+  return {
+    ...shared,
+    ...(remote ? { remote } : {}),
+    source: textSourceOf(registry, model, own),
+    summarySource: textSourceOf(registry, model, { ...own, sparesBusy: true }),
+  };
 }

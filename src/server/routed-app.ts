@@ -35,6 +35,7 @@ import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
 import { saveConfig } from './saved-config.ts';
 import { slowModelAdvice } from './slow-model.ts';
+import { StartError } from './start-error.ts';
 
 interface RoutedParts {
   readonly initial: Running;
@@ -55,7 +56,9 @@ interface RoutedParts {
   readonly build: (routing: Routing) => App;
 }
 
-export type Routing = Required<Pick<AppParts, 'resolve' | 'models' | 'presentSettings' | 'library' | 'slowReply'>>;
+export type Routing = Required<
+  Pick<AppParts, 'resolve' | 'beside' | 'models' | 'presentSettings' | 'library' | 'slowReply'>
+>;
 
 export interface RoutedApp {
   readonly app: App;
@@ -317,6 +320,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   const timeout = { seconds: settings.reqtimeout, startTimer: systemTimer };
   const app = build({
     resolve: (...request) => router.resolve(...request),
+    beside: (name) => router.beside(name),
     presentSettings: () => router.defaultModel.settings,
     slowReply: (name, perSecond) => void adviseAgainst(name, perSecond),
     models: {
@@ -351,7 +355,17 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     },
   );
   await checkAliases();
+  await checkCompactModel();
   return { app, restore };
+
+  /** Backends that have not answered yet may have the model. */
+  async function checkCompactModel(): Promise<void> {
+    const { compactmodel } = settings;
+    if (compactmodel === '' || (await router.knows(compactmodel))) return;
+    const sentence = unknownCompactModel(compactmodel, byName);
+    if (!remoteModels) throw new StartError(sentence, 2);
+    say(sentence);
+  }
 
   async function checkAliases(): Promise<void> {
     if (aliases.length === 0) return;
@@ -359,6 +373,14 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     for (const line of aliasRemarks(aliases, [...listed, ...specsOf(first.taskModels).map(({ name }) => name)]))
       say(line);
   }
+}
+
+/** For a server without several models, too. */
+export function unknownCompactModel(name: string, byName: boolean): string {
+  const advice = byName
+    ? 'See GET /v1/models for the names.'
+    : 'Other models need --routermode with --admindir, or --remote.';
+  return `--compactmodel ${name}: there is no model with this name. ${advice}`;
 }
 
 /** The hub has so long to list the files of a slow model. */

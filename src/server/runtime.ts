@@ -9,6 +9,7 @@ import { remoteAddresses } from '../config/remote.ts';
 import { readTraceUrl } from '../config/trace.ts';
 import { availableBytes } from '../core/available-memory.ts';
 import { ownFolder } from '../core/data-folder.ts';
+import { sameName } from '../core/model-names.ts';
 import type { Product } from '../core/product.ts';
 import type { TextState } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
@@ -368,6 +369,10 @@ async function routedApp(
       if (managed && ((await saved?.read()) ?? []).length > 0) await loadLibrary();
     };
     return { ...routed, resumeDownloads };
+  }
+  if (served && settings.compactmodel !== '' && !sameName(settings.compactmodel, model.name)) {
+    const { unknownCompactModel } = await import('./routed-app.ts');
+    throw new StartError(unknownCompactModel(settings.compactmodel, false), 2);
   }
   const names = [model.name, ...specsOf(model.taskModels).map((spec) => spec.name)];
   for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);

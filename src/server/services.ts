@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Message } from '../chat/messages.ts';
+import type { ChatService } from '../chat/service.ts';
 import type { Settings } from '../config/flags.ts';
 import type { ExchangeHead, WatchExchange } from '../core/exchange-watch.ts';
 import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.ts';
@@ -32,6 +33,15 @@ import type { TaskObserver } from '../queue/tasks.ts';
 import type { TextObserver } from '../queue/text.ts';
 import { KeptSummaries } from '../store/kept-summaries.ts';
 import type { ClientServices } from './client-services.ts';
+
+interface SelectedBeside {
+  readonly context: {
+    readonly lane: string;
+    readonly text: TextService;
+    readonly summaryChat: () => ChatService;
+  };
+  release(): void;
+}
 
 export interface ServiceParts {
   /** Of the command line. */
@@ -67,6 +77,8 @@ export interface ServiceParts {
   readonly tracer?: Tracer | undefined;
   /** Decodes and encodes pictures; by default a worker process that the first picture starts. */
   readonly editor?: PictureEditor;
+  /** Another model for a part of a request; undefined while it is being replaced. Never waits for requests. */
+  readonly beside?: ((name: string) => Promise<SelectedBeside | undefined>) | undefined;
   /** By default in memory only. */
   readonly summaries?: KeptSummaries<Message> | undefined;
   readonly warn: (text: string) => void;

@@ -277,6 +277,14 @@ export const parleyFlags = flagTable({
   contextoverflow: choice(['refuse', 'trim', 'compact'], { label: 'Context overflow', tab: 'Context' }).help(
     'What the chat APIs do with a prompt that does not fit: return an error (refuse), drop its beginning (trim), or shorten the conversation (compact): old tool results are removed first, then the model summarises the middle; the system prompt, the first message and the last turns stay. Summaries are kept in the state folder for the next start, unless --quiet or --noagentreport is given.',
   ),
+  compactmodel: text('NAME', '', {
+    label: 'Model for summaries',
+    tab: 'Context',
+    scope: 'server',
+    defaultText: 'the model of the chat',
+  }).help(
+    'Model that summarises conversations, for --contextoverflow compact and for clients that ask for it: another one of --routermode or --remote. If it does not fit beside the model of the chat, that one is unloaded meanwhile; a model that computes for somebody else is not. If it cannot be used, the model of the chat writes the summary, and the reply says so.',
+  ),
   exactprompts: toggle({ label: 'Exact prompts', tab: 'Context' }).help(
     'Leave the texts of known coding agents as they are. By default, lines that differ between conversations and mean nothing to the model are left out, and others are put behind the texts that conversations have in common, so that these are found in the cache.',
   ),

@@ -12,10 +12,12 @@ import type { RemoteText } from './text.ts';
 import type { RemoteTokens } from './tokens.ts';
 
 type ReplyParts = Parameters<typeof repliesBy>[0];
-type RemoteChatParts = Pick<ReplyParts, 'text' | 'serverTools' | 'compactions'> & { readonly tokens: RemoteTokens };
+type RemoteChatParts = Pick<ReplyParts, 'text' | 'serverTools' | 'compactions' | 'summaryModel'> & {
+  readonly tokens: RemoteTokens;
+};
 
 /** Chat service for remote backends, which apply the template and parse tool calls and reasoning themselves. */
-export function remoteChatService({ text, tokens, serverTools, compactions }: RemoteChatParts): ChatService {
+export function remoteChatService({ text, tokens, serverTools, ...summaries }: RemoteChatParts): ChatService {
   const answer: ReplyParts['answer'] = async (request, reservation, _signal, tell, room) => {
     refuseUnknownTool(request);
     for await (const event of reservation.generate(shownRequest(request), asChat(request))) {
@@ -24,7 +26,7 @@ export function remoteChatService({ text, tokens, serverTools, compactions }: Re
     }
   };
   const replies: ChatService['replies'] = (request, ticket, count) =>
-    repliesBy({ answer, text, serverTools, countTokens, compactions }, request, ticket, count);
+    repliesBy({ answer, text, serverTools, countTokens, ...summaries }, request, ticket, count);
   const countTokens: ChatService['countTokens'] = async (request, signal) =>
     tokens.count(await withServerTools(request, serverTools, text.contextSize(), signal), signal);
   return {
