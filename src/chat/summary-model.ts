@@ -1,10 +1,10 @@
 import { AppError } from '../core/errors.ts';
+import type { GenerationEvent } from '../core/events.ts';
 import { fold, type Generation } from '../core/fold.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { StartTimer } from '../core/timers.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { ChatRequest } from './request.ts';
-import type { ChatService } from './service.ts';
 
 /** Writes summaries with one model. */
 export interface SummaryWriter {
@@ -27,7 +27,11 @@ export interface SummaryModel {
 }
 
 export interface SelectedSummaryModel {
-  readonly chat: Pick<ChatService, 'reply' | 'countTokens'>;
+  /** Its chat service. */
+  readonly chat: {
+    reply(request: ChatRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
+    countTokens(request: ChatRequest, signal: AbortSignal): Promise<number>;
+  };
   readonly contextSize: number;
   release(): void;
 }
