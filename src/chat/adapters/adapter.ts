@@ -18,21 +18,9 @@ export interface ChatTags {
 /** Values for fields that a request leaves out. */
 export type ChatDefaults = Partial<Record<'maxTokens' | 'temperature' | 'topK' | 'topP' | 'minP', number>>;
 
-/** Additions to the prompts of image requests, and their limits. */
-export interface ImageAdditions {
-  readonly prompt?: string;
-  readonly negativePrompt?: string;
-  readonly stepLimit?: number;
-  readonly guidanceLimit?: number;
-  readonly removeLimits?: boolean;
-  readonly circularX?: boolean;
-  readonly circularY?: boolean;
-}
-
 export interface ChatAdapter {
   readonly tags: ChatTags;
   readonly defaults: Readonly<ChatDefaults>;
-  readonly image: ImageAdditions;
 }
 
 /** Alpaca: for tags that an adapter does not define, and for models of unknown format. */
@@ -48,13 +36,9 @@ const fallbackTags: Omit<ChatTags, 'assistantGen'> = {
   toolsEnd: '',
 };
 
-export function chatAdapter(
-  tags: Partial<ChatTags>,
-  defaults: ChatDefaults = {},
-  image: ImageAdditions = {},
-): ChatAdapter {
+export function chatAdapter(tags: Partial<ChatTags>, defaults: ChatDefaults = {}): ChatAdapter {
   const complete = { ...fallbackTags, ...tags };
-  return { tags: { assistantGen: complete.assistantStart, ...complete }, defaults, image };
+  return { tags: { assistantGen: complete.assistantStart, ...complete }, defaults };
 }
 
 export const fallbackAdapter: ChatAdapter = chatAdapter({});

@@ -85,7 +85,7 @@ describe('loadAdapter', () => {
     const { adapter } = chooseAdapter(loaded, undefined);
     expect(adapter.tags).toMatchObject({ assistantStart: 'A:', assistantGen: 'A:', userStart: '\n### Instruction:\n' });
     expect(adapter.defaults).toEqual({ maxTokens: 99 });
-    expect(adapter.image).toEqual({ circularX: true });
+    expect(loaded.warnings).toEqual([]);
   });
 
   test('reads a guess list', async () => {

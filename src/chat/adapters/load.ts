@@ -9,16 +9,15 @@ import {
   type Guess,
   guessList,
   guessListWithoutThinking,
-  type ImageAdditions,
 } from './adapter.ts';
 
 const tag = (name: keyof ChatTags) => ({ part: 'tags', name, type: 'string' }) as const;
 const setting = (name: keyof ChatDefaults) => ({ part: 'defaults', name, type: 'number' }) as const;
-const image = (name: keyof ImageAdditions, type: 'string' | 'number' | 'boolean') =>
-  ({ part: 'image', name, type }) as const;
+/** Known, and without effect: requests for images have adapters of their own. */
+const unused = (type: 'string' | 'number' | 'boolean') => ({ part: 'unused', name: '', type }) as const;
 
 /** The keys of adapter files. */
-const adapterKeys: Readonly<Record<string, ReturnType<typeof tag | typeof setting | typeof image>>> = {
+const adapterKeys: Readonly<Record<string, ReturnType<typeof tag | typeof setting | typeof unused>>> = {
   chat_start: tag('chatStart'),
   system_start: tag('systemStart'),
   system_end: tag('systemEnd'),
@@ -34,13 +33,13 @@ const adapterKeys: Readonly<Record<string, ReturnType<typeof tag | typeof settin
   top_k: setting('topK'),
   top_p: setting('topP'),
   min_p: setting('minP'),
-  add_sd_prompt: image('prompt', 'string'),
-  add_sd_negative_prompt: image('negativePrompt', 'string'),
-  add_sd_step_limit: image('stepLimit', 'number'),
-  add_sd_cfg_limit: image('guidanceLimit', 'number'),
-  remove_limits: image('removeLimits', 'boolean'),
-  circular_x: image('circularX', 'boolean'),
-  circular_y: image('circularY', 'boolean'),
+  add_sd_prompt: unused('string'),
+  add_sd_negative_prompt: unused('string'),
+  add_sd_step_limit: unused('number'),
+  add_sd_cfg_limit: unused('number'),
+  remove_limits: unused('boolean'),
+  circular_x: unused('boolean'),
+  circular_y: unused('boolean'),
 };
 
 class AdapterError extends Error {
@@ -153,7 +152,7 @@ function decodeGuess(value: unknown, index: number, unknownKeys: Set<string>): G
 }
 
 function decodeAdapter(value: Readonly<Record<string, unknown>>, unknownKeys: Set<string>): ChatAdapter {
-  const parts = { tags: {}, defaults: {}, image: {} } as Record<'tags' | 'defaults' | 'image', Record<string, unknown>>;
+  const parts: Record<'tags' | 'defaults' | 'unused', Record<string, unknown>> = { tags: {}, defaults: {}, unused: {} };
   for (const [key, entry] of Object.entries(value)) {
     const field = Object.hasOwn(adapterKeys, key) ? adapterKeys[key] : undefined;
     if (!field) {
@@ -166,5 +165,5 @@ function decodeAdapter(value: Readonly<Record<string, unknown>>, unknownKeys: Se
     if (typeof given !== type) throw new AdapterError(`${key} in the chat adapter must be a ${type}`);
     parts[part][name] = given;
   }
-  return chatAdapter(parts.tags, parts.defaults, parts.image);
+  return chatAdapter(parts.tags, parts.defaults);
 }
