@@ -73,7 +73,7 @@ async function replay(shape: AgentShape, turns: number, contenders: readonly Con
   return seen;
 }
 
-async function replayTurn(contender: Contender, shape: AgentShape, turn: number): Promise<[Turn, ...Turn[]]> {
+export async function replayTurn(contender: Contender, shape: AgentShape, turn: number): Promise<[Turn, ...Turn[]]> {
   const beside = shape.beside(turn).map((request) => ask(contender, request));
   const answered = await Promise.all([ask(contender, shape.turn(turn)), ...beside] as const);
   for (const request of shape.after(turn)) await ask(contender, request);

@@ -17,6 +17,7 @@ import { leaksBench } from './leaks.ts';
 import { memoryBench } from './memory.ts';
 import type { BenchOptions } from './options.ts';
 import { pagesBench } from './pages.ts';
+import { recordBench } from './record.ts';
 import { remoteBench } from './remote.ts';
 import { type Row, table } from './report.ts';
 import { roundTripBench } from './round-trip.ts';
@@ -41,6 +42,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   busy: busyBench,
   cache: cacheBench,
   agents: agentsBench,
+  record: recordBench,
   memory: memoryBench,
   speech: speechBench,
   transcription: transcriptionBench,
@@ -58,7 +60,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
 };
 
 /** Need a GPU, Chromium, the npm registry or a pack, or take long, so they run only when named. */
-const onlyByName = ['agents', 'busy', 'gpu', 'pages', 'composer', 'install', 'roundtrip', 'voices'];
+const onlyByName = ['agents', 'record', 'busy', 'gpu', 'pages', 'composer', 'install', 'roundtrip', 'voices'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

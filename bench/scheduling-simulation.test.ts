@@ -48,3 +48,12 @@ test('simulate: without short chunks, a long prompt stops a stream for a whole b
   const [short, whole] = [simulate(beside, machine), simulate(beside, machine, ['shortChunks'])];
   expect(short.gapMs).toBeLessThan(whole.gapMs / 2);
 });
+
+test('simulate: a recorded trace prefills what no earlier request had, with the reply before each turn', () => {
+  const recorded = [
+    { afterMs: 0, prompt: [100], reply: 10 },
+    { after: 0, afterMs: 5, prompt: [[0, 0, 110] as const, 7], reply: 2 },
+  ];
+  // The last token of a reply is not computed.
+  expect(simulate(trace({ recorded }), machine).prefilled).toBe(108);
+});

@@ -9,6 +9,7 @@ import {
 } from '../src/engines/llama/worker/decide.ts';
 import { chooseSlot } from '../src/engines/llama/worker/memory/slot-choice.ts';
 import { batching, drafts, heuristics, type Switches } from '../src/engines/llama/worker/scheduling.ts';
+import { type RecordedRequest, recordedTexts } from './recorded-trace.ts';
 import { seededRandom } from './seeded-random.ts';
 import { percentile } from './statistics.ts';
 
@@ -97,6 +98,7 @@ export interface Trace {
   /** Tokens of a draft; 0 for none. */
   readonly draft: number;
   readonly chats: readonly Chat[];
+  readonly recorded?: readonly RecordedRequest[];
 }
 
 export interface Figures {
@@ -124,10 +126,16 @@ interface SimulatedSlot {
 }
 
 interface Request {
-  readonly chat: number;
-  readonly turn: number;
   readonly askedAt: number;
   readonly prompt: Int32Array;
+  /** The prompt, which the tokens of the reply are appended to. */
+  readonly text: number[];
+  /** The tokens of the reply, if they are known. */
+  readonly replyTokens?: readonly number[];
+  readonly reply: number;
+  readonly predictable: number;
+  /** The reply has ended. */
+  readonly ended: () => void;
 }
 
 class Simulated {
@@ -140,7 +148,6 @@ class Simulated {
   constructor(
     readonly slot: SimulatedSlot,
     readonly request: Request,
-    readonly reply: number,
     draft: DraftState | undefined,
   ) {
     this.remaining = request.prompt.length - slot.computed;
@@ -178,16 +185,35 @@ export function simulate(trace: Trace, machine: Machine, off: readonly (keyof Sw
   let [now, busyMs, tokens, prefilled, prefills, rejected, nextToken] = [0, 0, 0, 0, 0, 0, 1_000_000];
   let chunk: number = batching.firstChunk;
 
+  const add = (request: Omit<Request, 'prompt'>) => {
+    asked.push({ ...request, prompt: Int32Array.from(request.text) });
+    asked.sort((a, b) => a.askedAt - b.askedAt);
+  };
   const ask = (chat: number, turn: number) => {
-    const { system, turns } = trace.chats[chat] as Chat;
-    const { added, afterMs, cut = 0, quotes } = turns[turn] as Turn;
+    const { system, turns, predictable } = trace.chats[chat] as Chat;
+    const { added, afterMs, cut = 0, quotes, reply } = turns[turn] as Turn;
     const text = [...(texts[chat] as number[])];
     text.splice(system, cut);
     if (quotes !== undefined) text.push(...(texts[quotes] as number[]).slice(trace.chats[quotes]?.system));
     for (let index = 0; index < added; index += 1) text.push(nextToken++);
     texts[chat] = text;
-    asked.push({ chat, turn, askedAt: now + afterMs, prompt: Int32Array.from(text) });
-    asked.sort((a, b) => a.askedAt - b.askedAt);
+    const ended = () => turns[turn + 1] && ask(chat, turn + 1);
+    add({ askedAt: now + afterMs, text, reply, predictable, ended });
+  };
+  const { recorded = [] } = trace;
+  const waiting = new Map(recordedTexts(recorded).entries());
+  const over = new Set<number>();
+  const askRecorded = () => {
+    for (const [index, { prompt, reply: replyTokens, waitsFor }] of waiting) {
+      if (!waitsFor.every((other) => over.has(other))) continue;
+      waiting.delete(index);
+      const { afterMs, reply } = recorded[index] as RecordedRequest;
+      const ended = () => {
+        over.add(index);
+        askRecorded();
+      };
+      add({ askedAt: now + afterMs, text: [...prompt], replyTokens, reply, predictable: 0, ended });
+    }
   };
   const admit = () => {
     while (asked[0] && asked[0].askedAt <= now) {
@@ -202,16 +228,15 @@ export function simulate(trace: Trace, machine: Machine, off: readonly (keyof Sw
       slot.busy = true;
       slot.usedAt = now;
       prefilled += request.prompt.length - slot.computed;
-      const { turns } = trace.chats[request.chat] as Chat;
       const blockRows = drafts.rowsPerKernel[machine.name === 'arm64' ? 'arm64' : 'other'];
       const draft = trace.draft > 0 ? firstDraft(trace.draft, blockRows, rejected, on) : undefined;
-      running.push(new Simulated(slot, request, (turns[request.turn] as Turn).reply, draft));
+      running.push(new Simulated(slot, request, draft));
     }
   };
   const write = (one: Simulated, count: number) => {
-    const text = texts[one.request.chat] as number[];
-    for (let index = 0; index < count && one.written < one.reply; index += 1) {
-      text.push(nextToken++);
+    const { text, reply, replyTokens } = one.request;
+    for (let index = 0; index < count && one.written < reply; index += 1) {
+      text.push(replyTokens?.[one.written] ?? nextToken++);
       one.written += 1;
       tokens += 1;
     }
@@ -219,14 +244,14 @@ export function simulate(trace: Trace, machine: Machine, off: readonly (keyof Sw
     else gaps.push((now - one.lastAt) / count);
     one.lastAt = now;
     one.remaining = 1;
-    if (one.written < one.reply) return;
+    if (one.written < reply) return;
     const { slot, request } = one;
     slot.cached = Int32Array.from(text.slice(0, -1));
     slot.computed = slot.cached.length;
     slot.busy = false;
     slot.usedAt = now;
     running.splice(running.indexOf(one), 1);
-    if (trace.chats[request.chat]?.turns[request.turn + 1]) ask(request.chat, request.turn + 1);
+    request.ended();
   };
   const spend = (milliseconds: number) => {
     now += milliseconds;
@@ -234,7 +259,7 @@ export function simulate(trace: Trace, machine: Machine, off: readonly (keyof Sw
   };
   const computeDecode = ({ rows, padding }: Batch<Simulated>) => {
     const drafted = rows.map(({ generation, draft }) => {
-      const { predictable } = trace.chats[generation.request.chat] as Chat;
+      const { predictable } = generation.request;
       let accepted = 0;
       while (accepted < draft && random() < predictable) accepted += 1;
       return { generation, draft, accepted };
@@ -270,6 +295,7 @@ export function simulate(trace: Trace, machine: Machine, off: readonly (keyof Sw
   };
 
   for (const index of trace.chats.keys()) ask(index, 0);
+  askRecorded();
   while (asked.length + running.length > 0) {
     admit();
     if (running.length === 0) {

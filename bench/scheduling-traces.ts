@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import type { RecordedRequest } from './recorded-trace.ts';
 import type { Chat, Trace } from './scheduling-simulation.ts';
 import { seededRandom } from './seeded-random.ts';
 
@@ -76,7 +78,20 @@ const drafting = (streams: number, predictable: readonly number[]): Trace => ({
   chats: predictable.flatMap((share, group) => times(streams, () => single(group * 60_000, 30, 256, share))),
 });
 
+/** Made by `npm run bench -- record`. */
+const recorded = (file: string, slots: number): Trace => ({
+  name: `${file}, recorded, in ${slots} slots`,
+  slots,
+  draft: 0,
+  chats: [],
+  recorded: JSON.parse(readFileSync(`bench/traces/${file}.json`, 'utf8')) as readonly RecordedRequest[],
+});
+
 export const traces: readonly Trace[] = [
+  recorded('agent', 4),
+  recorded('agent', 16),
+  recorded('chat', 4),
+  recorded('chat', 16),
   { name: 'waves of short requests', slots: 16, draft: 0, chats: waves(16, 24) },
   { name: 'waves of long requests', slots: 16, draft: 0, chats: waves(16, 1200) },
   { name: 'waves in four slots', slots: 4, draft: 0, chats: waves(4, 24) },
