@@ -2,7 +2,7 @@ import { hideSecrets } from '../core/hide-secrets.ts';
 import { badFlags, type Problem, type Read } from './flag.ts';
 
 /** What a remote backend is used for. */
-const remotePurposes = ['text', 'embeddings', 'images'] as const;
+const remotePurposes = ['text', 'embeddings', 'images', 'audio', 'speech', 'transcription'] as const;
 export type RemotePurpose = (typeof remotePurposes)[number];
 
 export interface RemoteAddress {

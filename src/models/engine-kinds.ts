@@ -33,10 +33,10 @@ import { musicModel, musicPackages } from './music-model.ts';
 import { programTask } from './program-tasks.ts';
 import type { Registry } from './registry.ts';
 import { engineSourceOf, type LoadTimeout, pickedSource } from './registry-source.ts';
-import { type SpeechModel, speechModel, speechPackages } from './speech-model.ts';
-import type { ImageModel, ModelTools, TaskModel } from './task-model.ts';
+import { speechModel, speechPackages } from './speech-model.ts';
+import type { ImageModel, ModelTools, SpeechModel, TaskModel, TranscriptionModel } from './task-model.ts';
 import { embeddedModel, textPackages } from './text-engine.ts';
-import { type TranscriptionModel, transcriptionModel, transcriptionPackages } from './transcription-model.ts';
+import { transcriptionModel, transcriptionPackages } from './transcription-model.ts';
 
 /** What the server knows about a kind of engine, besides how to run it. */
 interface EngineKind {

@@ -30,7 +30,7 @@ export async function prepareProgram(
     // Without a text model: what it does is one of the other kinds.
     const bare = await prepareModel({ name, settings, given, file: undefined }, terminal);
     const { spec } = programSpec(named, settings, terminal);
-    return { ...bare, taskModels: { ...bare.taskModels, ...programTasks(named, spec) } };
+    return { ...bare, taskModels: { ...bare.taskModels, ...programTasks(named, spec, settings.ttsmaxlen) } };
   }
   let known: ReturnType<PreparedModel['known']>;
   const { spec, pool } = programSpec(named, settings, terminal, (engine) => {
@@ -45,7 +45,7 @@ export async function prepareProgram(
     format: await loadChatFormat(settings, undefined, (text) => terminal.line(text)),
     taskModels: {
       ...taskModels(settings, { terminal, text: { name, file: undefined } }),
-      ...programTasks(named, spec),
+      ...programTasks(named, spec, settings.ttsmaxlen),
     },
     contextSize: settings.contextsize,
     known: () => known,

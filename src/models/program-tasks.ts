@@ -3,6 +3,7 @@ import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { ImageEngine } from '../core/image.ts';
 import type { ProgramEngine } from '../engines/program/engine.ts';
 import type { ProgramTask } from '../engines/program/identify.ts';
+import { commonVoices, RemoteSpeech, RemoteTranscription } from '../engines/remote/audio.ts';
 import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
 import { drawingFacts } from '../engines/remote/drawing-server.ts';
 import { RemoteEmbedding } from '../engines/remote/embedding.ts';
@@ -11,19 +12,21 @@ import type { Terminal } from '../observe/terminal.ts';
 import { pictureEditor } from './picture-editor.ts';
 import { type NamedProgram, namedPrograms, programSpec } from './program-spec.ts';
 import { asPng } from './remote-image-models.ts';
-import type { ImageModel, TaskModel } from './task-model.ts';
+import type { ImageModel, SpeechModel, TaskModel, TranscriptionModel } from './task-model.ts';
 
 /** What a program does besides text, as models of a context. */
 export interface ProgramTasks {
   readonly image?: ImageModel;
   readonly embedding?: TaskModel<EmbeddingEngine>;
+  readonly speech?: SpeechModel;
+  readonly transcription?: TranscriptionModel;
   readonly textEmbedding?: TaskModel<EmbeddingEngine>;
 }
 
 type Spec = ReturnType<typeof programSpec>['spec'];
 
 /** The models of a program; all of them where only the running program can tell what it does. */
-export function programTasks({ name, program, task }: NamedProgram, spec: Spec): ProgramTasks {
+export function programTasks({ name, program, task }: NamedProgram, spec: Spec, maxWords: number): ProgramTasks {
   const shared = { spec: spec as never, given: false, atOnce: () => program.parallel };
   const embedding: TaskModel<EmbeddingEngine> = {
     ...shared,
@@ -39,9 +42,23 @@ export function programTasks({ name, program, task }: NamedProgram, spec: Spec):
       return new RemoteImage(engine.pool, { name, model: undefined, asPng: png });
     }),
   };
+  let running: RemoteSpeech | undefined;
+  const speech: SpeechModel = {
+    ...shared,
+    maxWords,
+    voices: async () => (await running?.voices()) ?? commonVoices,
+    pick: picked('speech', (engine) => {
+      running = new RemoteSpeech(engine.pool, { name, model: undefined });
+      return running;
+    }),
+  };
+  const transcription: TranscriptionModel = {
+    ...shared,
+    pick: picked('transcription', (engine) => new RemoteTranscription(engine.pool, { name, model: undefined })),
+  };
   if (task === 'text') return { textEmbedding: embedding };
-  if (task === undefined) return { image, embedding, textEmbedding: embedding };
-  return task === 'image' ? { image } : task === 'embedding' ? { embedding } : {};
+  const all = { image, embedding, speech, transcription };
+  return task === undefined ? { ...all, textEmbedding: embedding } : { [task]: all[task] };
 }
 
 /** Before it has answered. */
@@ -55,7 +72,10 @@ export function programTask(
 ): object | undefined {
   if (settings.engine === null) return undefined;
   const found = namedPrograms(settings, text.name || undefined).find(({ task }) => task === row);
-  return found && programTasks(found, programSpec(found, settings, terminal).spec)[row as keyof ProgramTasks];
+  return (
+    found &&
+    programTasks(found, programSpec(found, settings, terminal).spec, settings.ttsmaxlen)[row as keyof ProgramTasks]
+  );
 }
 
 /** The adapter of a running program; once for each start of the server's engine object. */

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
-import type { SpeechEngine, SpeechFacts, SpeechService, Voice } from '../core/speech.ts';
+import type { SpeechFacts, Voice } from '../core/speech.ts';
 import type { EngineObserver } from '../engines/host/engine-process.ts';
 import { fliteVoices, SpeechHost, type SpeechOptions } from '../engines/speech/host.ts';
 import { findVoicesPack, type KokoroFiles } from '../engines/speech/kokoro/pack.ts';
@@ -13,10 +13,9 @@ import type { Terminal } from '../observe/terminal.ts';
 import { engineConsole } from './engine-console.ts';
 import type { EnginePackages } from './engine-packages.ts';
 import { lifecycles } from './lifecycle.ts';
-import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
+import { remoteSpeech } from './remote-audio-models.ts';
+import { builtIn, type ModelTools, type SpeechModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
-
-export type SpeechModel = TaskModel<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords' | 'exactVoices'>;
 
 /** Memory of Flite: its program, and a fresh memory for each sentence. */
 const fliteBytes = 250 * 2 ** 20;
@@ -30,6 +29,8 @@ export function speechModel(
   { terminal }: ModelTools,
   findPack: () => KokoroFiles = findVoicesPack,
 ): SpeechModel | undefined {
+  const remote = remoteSpeech(settings, terminal);
+  if (remote) return remote;
   switch (settings.ttsmodel) {
     case '': {
       const pack = packOrReason(findPack);

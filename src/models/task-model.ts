@@ -2,6 +2,8 @@ import { stat } from 'node:fs/promises';
 import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageFacts } from '../core/image.ts';
+import type { SpeechEngine, SpeechService } from '../core/speech.ts';
+import type { TranscriptionEngine } from '../core/transcription.ts';
 import type { ConditionedEngine } from '../engines/image/host.ts';
 import type { ModelFile } from '../engines/llama/load-options.ts';
 import type { Terminal } from '../observe/terminal.ts';
@@ -30,6 +32,13 @@ export interface ImageModel extends TaskModel<ConditionedEngine> {
   /** Encodes its prompts, if the model does not: the embedding model that it was trained with. */
   readonly encoder?: TaskModel<EmbeddingEngine>;
 }
+
+export type SpeechModel = TaskModel<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords' | 'exactVoices'>;
+
+export type TranscriptionModel = TaskModel<TranscriptionEngine> & {
+  /** Where they are known without loading it. */
+  readonly languages?: readonly string[];
+};
 
 /** What the models of one configuration are made with. */
 export interface ModelTools {

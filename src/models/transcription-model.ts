@@ -9,7 +9,8 @@ import { type EarsModel, earsModels, findEars } from '../engines/transcription/w
 import { engineConsole } from './engine-console.ts';
 import { type EnginePackages, onnxPackage, whisperPackage } from './engine-packages.ts';
 import { lifecycles } from './lifecycle.ts';
-import { builtIn, isMissing, type ModelTools, type TaskModel } from './task-model.ts';
+import { remoteTranscription } from './remote-audio-models.ts';
+import { builtIn, isMissing, type ModelTools, type TaskModel, type TranscriptionModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 /** Memory of the built-in recogniser, measured after a minute of speech. */
@@ -24,17 +25,14 @@ export const transcriptionPackages: EnginePackages = (system) => [
   ...earsModels.map(({ packageName }) => packageName),
 ];
 
-export type TranscriptionModel = TaskModel<TranscriptionEngine> & {
-  /** Where they are known without loading it. */
-  readonly languages?: readonly string[];
-};
-
 /** The model of `--whispermodel`, that of an installed pack, or the built-in one. */
 export function transcriptionModel(
   settings: Settings,
   { terminal }: ModelTools,
   find: (model: EarsModel) => string = findEars,
 ): TranscriptionModel {
+  const remote = remoteTranscription(settings, terminal);
+  if (remote) return remote;
   const threads = engineThreads(0, settings);
   const named = settings.whispermodel;
   const ofPack = earsModels.find((model) => (named === '' ? !isMissing(() => find(model)) : model.name === named));

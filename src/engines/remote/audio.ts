@@ -1,0 +1,241 @@
+import { AppError } from '../../core/errors.ts';
+import { languageCode, languageCodes } from '../../core/languages.ts';
+import type { SpeechEngine, SpeechEvent, SpeechFacts, SpeechFormat, SpeechRequest, Voice } from '../../core/speech.ts';
+import type {
+  Segment,
+  TimedWord,
+  TranscriptionEngine,
+  TranscriptionEvent,
+  TranscriptionRequest,
+} from '../../core/transcription.ts';
+import { type BackendPool, RemoteTaskEngine, withBackend } from './backend-pool.ts';
+import type { BackendConnection } from './connection.ts';
+import { clientError, RemoteFailure } from './failure.ts';
+import { listAt, numberAt, objectAt, textAt } from './json.ts';
+
+interface AudioParts {
+  readonly name: string;
+  readonly model: string | undefined;
+}
+
+const speechBytes = 256 * 2 ** 20;
+const voicesMs = 4000;
+/** Voices of OpenAI, which most servers know, where the backend lists none. */
+export const commonVoices: readonly Voice[] = [
+  'alloy',
+  'ash',
+  'coral',
+  'echo',
+  'fable',
+  'nova',
+  'onyx',
+  'sage',
+  'shimmer',
+].map((name) => ({ name, language: '', description: '' }));
+
+/** Speech by `POST /v1/audio/speech` of remote backends. */
+export class RemoteSpeech extends RemoteTaskEngine<AudioParts> implements SpeechEngine {
+  #voices: readonly Voice[] | undefined;
+
+  facts(): SpeechFacts {
+    return { name: this.parts.name, voices: this.#voices ?? commonVoices };
+  }
+
+  /** Those that the backend lists, once it runs. */
+  async voices(): Promise<readonly Voice[]> {
+    const [backend] = this.pool.serving(this.parts.model);
+    if (!this.#voices && backend?.isOpen()) this.#voices = await listedVoices(backend.connection);
+    return this.facts().voices;
+  }
+
+  async *speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<SpeechEvent> {
+    const { text, voice, speed, language, instruction, format, seed } = request;
+    const { bytes, host } = await asked(this.pool, this.parts, voice, signal, async ({ connection, host }, id) => {
+      const own = {
+        ...(instruction ? { instructions: instruction } : {}),
+        ...(language ? { language } : {}),
+        ...(seed > 0 ? { seed } : {}),
+      };
+      const body = { model: id, input: text, voice, speed, response_format: format, ...own };
+      const limits = { method: 'POST', body, signal, bytes: speechBytes } as const;
+      return { bytes: await connection.bytes('/v1/audio/speech', limits), host };
+    });
+    if (!isSound(bytes, format))
+      throw new AppError('remote-answer', { backend: host, reason: `it is no sound in the format ${format}` });
+    yield { type: 'start', notes: [] };
+    yield { type: 'audio', bytes };
+    yield { type: 'finish', seconds: soundSeconds(bytes, format) };
+  }
+}
+
+async function listedVoices(connection: BackendConnection): Promise<readonly Voice[] | undefined> {
+  const answer = await connection
+    .json('GET', '/v1/audio/voices', undefined, { milliseconds: voicesMs })
+    .catch(() => undefined);
+  const list = listAt(objectAt(answer).voices ?? objectAt(answer).data ?? answer);
+  const names = list.flatMap((one) => textAt(one) ?? textAt(objectAt(one).id) ?? textAt(objectAt(one).name) ?? []);
+  return names.length > 0 ? names.map((name) => ({ name, language: '', description: '' })) : undefined;
+}
+
+/** By its first bytes. PCM has none of its own, so that only a page or an object is told from it. */
+function isSound(bytes: Buffer, format: SpeechFormat): boolean {
+  const start = bytes.subarray(0, 4).toString('latin1');
+  if (bytes.length < 4) return false;
+  if (format === 'wav') return start === 'RIFF';
+  if (format === 'flac') return start === 'fLaC';
+  if (format === 'opus') return start === 'OggS';
+  if (format === 'mp3') return start.startsWith('ID3') || (bytes[0] === 0xff && ((bytes[1] ?? 0) & 0xe0) === 0xe0);
+  return !/^[{<[]/.test(start);
+}
+
+const mp3Rates = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
+const mp3LowRates = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
+
+/** From the headers of the file; of MP3 by the bit rate of its first frame. */
+export function soundSeconds(bytes: Buffer, format: SpeechFormat): number {
+  if (format === 'pcm') return bytes.length / 48_000;
+  if (format === 'wav') return bytes.length < 44 ? 0 : (bytes.length - 44) / Math.max(1, bytes.readUInt32LE(28));
+  if (format === 'flac') {
+    if (bytes.length < 26) return 0;
+    const rate = bytes.readUIntBE(18, 3) >> 4;
+    const samples = ((bytes[21] ?? 0) & 0x0f) * 2 ** 32 + bytes.readUInt32BE(22);
+    return rate === 0 ? 0 : samples / rate;
+  }
+  if (format === 'opus') {
+    const page = bytes.lastIndexOf('OggS');
+    return page === -1 || page + 14 > bytes.length ? 0 : Number(bytes.readBigUInt64LE(page + 6)) / 48_000;
+  }
+  const frame = bytes.findIndex((byte, index) => byte === 0xff && ((bytes[index + 1] ?? 0) & 0xe0) === 0xe0);
+  if (frame === -1) return 0;
+  const rates = ((bytes[frame + 1] ?? 0) & 0x08) === 0 ? mp3LowRates : mp3Rates;
+  const rate = rates[(bytes[frame + 2] ?? 0) >> 4] ?? 0;
+  return rate === 0 ? 0 : ((bytes.length - frame) * 8) / (rate * 1000);
+}
+
+/** Transcription by `POST /v1/audio/transcriptions` of remote backends. */
+export class RemoteTranscription extends RemoteTaskEngine<AudioParts> implements TranscriptionEngine {
+  facts() {
+    return { name: this.parts.name, languages: languageCodes, translates: true };
+  }
+
+  async *transcribe(request: TranscriptionRequest, signal: AbortSignal): AsyncGenerator<TranscriptionEvent> {
+    const { language, words, translate } = request;
+    const answer = await asked(this.pool, this.parts, '', signal, ({ connection }, id) =>
+      transcribed(connection, request, id, signal),
+    );
+    const { text, duration, language: found, segments: listed, words: timed } = objectAt(answer);
+    if (textAt(text) === undefined && !Array.isArray(listed))
+      throw new AppError('remote-answer', { backend: this.parts.name, reason: 'it has no text' });
+    const segments = listAt(listed).map((one) => segmentOf(objectAt(one)));
+    const seconds = numberAt(duration) ?? segments.at(-1)?.end ?? 0;
+    yield { type: 'start', seconds };
+    const whole: Segment = { start: 0, end: seconds, text: textAt(text) ?? '' };
+    const all = segments.length > 0 ? segments : whole.text.trim() === '' ? [] : [whole];
+    const outer = words ? listAt(timed).map((one) => wordOf(objectAt(one))) : [];
+    for (const segment of all) {
+      const own = segment.words ?? outer.filter(({ start }) => start >= segment.start && start < segment.end);
+      yield { type: 'segment', segment: words ? { ...segment, words: own } : withoutWords(segment) };
+    }
+    const code = translate ? 'en' : (languageCode(textAt(found) ?? '') ?? language ?? 'en');
+    const notes =
+      words && all.some((one) => !one.words) && outer.length === 0 ? ['the backend gave no times of words'] : [];
+    yield { type: 'finish', seconds, language: code, notes };
+  }
+}
+
+/** With times if the backend knows that format; whisper-server has its own path unless it is told another. */
+async function transcribed(
+  connection: BackendConnection,
+  request: TranscriptionRequest,
+  model: string,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { translate } = request;
+  const post = (path: string, format: string) =>
+    connection.upload(path, transcriptionForm(request, model, format), { signal });
+  const path = translate ? '/v1/audio/translations' : '/v1/audio/transcriptions';
+  try {
+    return await post(path, 'verbose_json');
+  } catch (error) {
+    const { status } = error instanceof RemoteFailure ? error.facts : {};
+    if (status === 404 && (await hasInference(connection))) return post('/inference', 'verbose_json');
+    if (status === 400 || status === 422) return post(path, 'json');
+    throw error;
+  }
+}
+
+async function hasInference(connection: BackendConnection): Promise<boolean> {
+  const page = await connection.bytes('/', { milliseconds: voicesMs }).then(String, () => '');
+  return /whisper\.cpp server/i.test(page);
+}
+
+function transcriptionForm(request: TranscriptionRequest, model: string, format: string): FormData {
+  const { recording, fileName = 'audio.wav', language, translate, prompt, temperature, words } = request;
+  const form = new FormData();
+  form.set('file', new Blob([new Uint8Array(recording)]), fileName);
+  form.set('model', model);
+  form.set('response_format', format);
+  form.set('temperature', String(temperature));
+  if (language) form.set('language', language);
+  if (prompt) form.set('prompt', prompt);
+  // The field of whisper-server; others have a path for it.
+  if (translate) form.set('translate', 'true');
+  for (const one of words && format === 'verbose_json' ? ['word', 'segment'] : [])
+    form.append('timestamp_granularities[]', one);
+  return form;
+}
+
+type Fields = ReturnType<typeof objectAt>;
+
+function segmentOf(fields: Fields): Segment {
+  const words = Array.isArray(fields.words) ? fields.words.map((one) => wordOf(objectAt(one))) : undefined;
+  const tokens = listAt(fields.tokens).filter((one): one is number => typeof one === 'number');
+  const [logprob, silence] = [numberAt(fields.avg_logprob), numberAt(fields.no_speech_prob)];
+  return {
+    start: numberAt(fields.start) ?? 0,
+    end: numberAt(fields.end) ?? 0,
+    text: textAt(fields.text) ?? '',
+    ...(words ? { words } : {}),
+    ...(tokens.length > 0 ? { tokens } : {}),
+    ...(logprob === undefined ? {} : { averageLogprob: logprob }),
+    ...(silence === undefined ? {} : { noSpeechProbability: silence }),
+  };
+}
+
+function withoutWords({ words: _, ...segment }: Segment): Segment {
+  return segment;
+}
+
+function wordOf({ word, start, end }: Fields): TimedWord {
+  return { word: textAt(word) ?? '', start: numberAt(start) ?? 0, end: numberAt(end) ?? 0 };
+}
+
+/** Runs work on the best backend; errors are those for the client. */
+function asked<Answer>(
+  pool: BackendPool,
+  { model }: AudioParts,
+  affinity: string,
+  signal: AbortSignal,
+  work: (backend: { readonly connection: BackendConnection; readonly host: string }, id: string) => Promise<Answer>,
+): Promise<Answer> {
+  return withBackend(pool, { model, affinity, signal }, ({ backend, model: { id } }) =>
+    work({ connection: backend.connection, host: backend.address.host }, id),
+  ).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw clientError(error, pool.capability);
+  });
+}
+
+/** A server for sound may have no list of models; then any name is sent. */
+export async function identifySound(connection: BackendConnection, name: string) {
+  const { identifyByModels } = await import('./backend.ts');
+  const unlisted = { kind: 'audio', models: [{ id: name, name, contextSize: undefined, embeds: false }] } as const;
+  try {
+    const found = await identifyByModels(connection);
+    return found.models.length > 0 ? found : { ...unlisted, inputs: found.inputs };
+  } catch (error) {
+    if (!(error instanceof RemoteFailure) || (error.type !== 'failed' && error.type !== 'refused')) throw error;
+    if (error.facts.status === 401 || error.facts.status === 403) throw error;
+    return { ...unlisted, inputs: { image: false, audio: false } };
+  }
+}
