@@ -56,7 +56,7 @@ describe('readRemote', () => {
     ['http://a:1,parallel=0', 'parallel must be a whole number from 1'],
     ['http://a:1,parallel=1.5', 'parallel must be a whole number from 1'],
     ['http://a:1,model=', 'model must be the name of a model'],
-    ['http://a:1,for=speech', 'for must be one of text, embeddings, images'],
+    ['http://a:1,for=video', 'for must be one of text, embeddings, images, audio, speech, transcription'],
     ['http://a:1,speed=3', 'the options are weight, parallel, model, key, for'],
     ['http://a:1,constructor=3', 'the options are weight'],
     ['http://a:1,weight', 'the options are weight'],
