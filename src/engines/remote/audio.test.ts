@@ -72,7 +72,7 @@ test.each([
 });
 
 const recording: TranscriptionRequest = {
-  ...{ recording: wav(), fileName: 'a.wav', language: 'de', translate: false, prompt: 'Parley', temperature: 0 },
+  ...{ recording: wav(), language: 'de', translate: false, prompt: 'Parley', temperature: 0 },
   ...{ words: true, suppressNonSpeech: false },
 };
 const verbose = {

@@ -170,9 +170,9 @@ async function hasInference(connection: BackendConnection): Promise<boolean> {
 }
 
 function transcriptionForm(request: TranscriptionRequest, model: string, format: string): FormData {
-  const { recording, fileName = 'audio.wav', language, translate, prompt, temperature, words } = request;
+  const { recording, language, translate, prompt, temperature, words } = request;
   const form = new FormData();
-  form.set('file', new Blob([new Uint8Array(recording)]), fileName);
+  form.set('file', new Blob([new Uint8Array(recording)]), `audio.${ending(recording)}`);
   form.set('model', model);
   form.set('response_format', format);
   form.set('temperature', String(temperature));
@@ -183,6 +183,16 @@ function transcriptionForm(request: TranscriptionRequest, model: string, format:
   for (const one of words && format === 'verbose_json' ? ['word', 'segment'] : [])
     form.append('timestamp_granularities[]', one);
   return form;
+}
+
+/** Servers decide by the ending of the name how to read a file. */
+function ending(recording: Uint8Array): string {
+  const start = Buffer.from(recording.subarray(0, 12)).toString('latin1');
+  if (start.startsWith('OggS')) return 'ogg';
+  if (start.startsWith('fLaC')) return 'flac';
+  if (start.startsWith('\x1aE')) return 'webm';
+  if (start.slice(4, 8) === 'ftyp') return 'm4a';
+  return start.startsWith('RIFF') ? 'wav' : 'mp3';
 }
 
 type Fields = ReturnType<typeof objectAt>;
