@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
+import { AppError } from '../../core/errors.ts';
 import type { DialectParts } from '../dialect.ts';
 import { bindAll } from '../testing/bind.ts';
 import { chatmlWithTools, type Scripts, said, sdkWorld } from '../testing/sdk-world.ts';
@@ -120,6 +121,35 @@ describe('OpenAI SDK: context_management', () => {
     await expect(client.responses.create(body)).rejects.toMatchObject({
       status: 400,
       message: expect.stringContaining(message),
+    });
+  });
+});
+
+describe('OpenAI SDK: a compaction that fails', () => {
+  const failure = [{ type: 'error' as const, error: new AppError('engine-lost', { capability: 'text' }) }];
+  const tooLong = [...input.slice(0, 1), { role: 'user' as const, content: 'word '.repeat(1000) }, ...input.slice(2)];
+
+  test('a summary that fails, of a conversation that does not fit, is an error', async () => {
+    const { client } = await world(failure, failure);
+    await expect(client.responses.create({ ...request, input: tooLong })).rejects.toMatchObject({
+      status: 500,
+      message: expect.stringContaining('could not be compacted'),
+    });
+  });
+
+  test('an empty summary of a conversation that fits: it is answered as it is', async () => {
+    const { client, prompts } = await world(said(' '), said('To read.'));
+    expect((await client.responses.create(request)).output_text).toBe('To read.');
+    expect(prompts()[1]).toContain('word word');
+  });
+
+  test('a conversation that cannot get small enough is refused with the code that agents know', async () => {
+    const { client } = await world(said('They read words.'));
+    const rules = [{ role: 'developer' as const, content: 'Rule. '.repeat(700) }, ...input.slice(1)];
+    await expect(client.responses.create({ ...request, input: rules })).rejects.toMatchObject({
+      status: 400,
+      code: 'context_length_exceeded',
+      message: expect.stringContaining('even after'),
     });
   });
 });

@@ -214,9 +214,9 @@ describe('Slot: memory that cannot be rewound', () => {
   const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
   const prompt = Int32Array.from(range(0, 200));
 
-  function read(kind: 'state' | 'window', turns: readonly number[] = []) {
+  function read(kind: 'state' | 'window', turns: readonly number[] = [], limits = { count: 8, bytes: 2 ** 30 }) {
     const world = fakeMemory({ kind });
-    const slot = new Slot(world.context, 0, 1024);
+    const slot = new Slot(world.context, 0, 1024, limits);
     const computeAll = () => {
       const stops: number[] = [];
       while (slot.remaining > 0) {
@@ -275,6 +275,22 @@ describe('Slot: memory that cannot be rewound', () => {
     slot.settle();
     expect(slot.checkpoints.count).toBe(3);
   });
+
+  test.each(['state', 'window'] as const)(
+    '%s: however long a reply with its thinking gets, a next prompt without the thinking computes nothing before it',
+    (kind) => {
+      const { slot, computeAll } = read(kind, [90], { count: 3, bytes: 2 ** 30 });
+      computeAll();
+      for (let token = 0; token < 800; token += 1) {
+        slot.append(token);
+        computeAll();
+      }
+      expect(slot.checkpoints.count).toBe(3);
+      expect(slot.reach(prompt.length)).toBe(prompt.length - 1);
+      slot.begin(Int32Array.from([...prompt, 799, 7, 8, 9]), prompt.length);
+      expect(slot.computed).toBe(prompt.length - 1);
+    },
+  );
 
   test('a rewind computes the tokens after the checkpoint again', () => {
     const { slot, world, computeAll } = read('state');

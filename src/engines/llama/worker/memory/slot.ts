@@ -308,7 +308,8 @@ export class Slot {
     if (wasInPortions && this.computed <= this.promptLength) this.#inPortions = this.computed;
     this.#inBatch = 0;
     if (this.#cuts && this.#isCheckpointDue(this.#cuts)) {
-      this.#checkpoints.add({ index: this.computed, state: this.context.state(this.sequence, 'part') }, this.length);
+      const state = this.context.state(this.sequence, 'part');
+      this.#checkpoints.add({ index: this.computed, state }, this.length, this.#replyStart);
     }
   }
 

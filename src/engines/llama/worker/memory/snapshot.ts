@@ -136,14 +136,17 @@ export class Checkpoints {
     return this.#list.findLast((one) => one.index <= index);
   }
 
-  /** Adds a checkpoint, and drops the least useful ones beyond the limits; `end` is the length of the sequence. */
-  add(checkpoint: Checkpoint, end: number): void {
+  /**
+   * Adds a checkpoint, and drops the least useful ones beyond the limits; `end` is the length of the sequence. That before the reply stays,
+   * because the next prompt may leave out the thinking at its beginning.
+   */
+  add(checkpoint: Checkpoint, end: number, replyStart = 0): void {
     // An empty state means that the library has failed.
     if (checkpoint.state.length === 0 || checkpoint.state.length > this.limits.bytes) return;
     const list = [...this.#list.filter(({ index }) => index < checkpoint.index), checkpoint];
     while (list.length > this.limits.count || checkpointBytes(list) > this.limits.bytes) {
       const indices = list.map(({ index }) => index);
-      list.splice(leastUseful(indices, end), 1);
+      list.splice(leastUseful(indices, end, replyStart - 1), 1);
     }
     this.#list = list;
   }
@@ -193,11 +196,13 @@ function turnBefore(index: number, within: number, startsTurn: CutOptions['start
 
 /**
  * The checkpoint (of these, ascending) whose removal costs least. Without it, a change right before the next checkpoint rewinds to the
- * previous one: the cost is that distance, relative to the distance of the change from the end. The newest is never removed.
+ * previous one: the cost is that distance, relative to the distance of the change from the end. The newest is never removed,
+ * and `kept` only if there is no other.
  */
-export function leastUseful(indices: readonly number[], end: number): number {
+export function leastUseful(indices: readonly number[], end: number, kept = -1): number {
   let cheapest = { entry: 0, cost: Number.POSITIVE_INFINITY };
   for (let entry = 0; entry < indices.length - 1; entry += 1) {
+    if (indices[entry] === kept) continue;
     const before = indices[entry - 1] ?? 0;
     const after = indices[entry + 1] as number;
     const cost = (end - before) / (end - after + 1);
