@@ -32,6 +32,7 @@ const commandNames: readonly CommandName[] = [
   'launch',
   'keys',
   'mcp',
+  'engines',
   'doctor',
   'licenses',
 ];

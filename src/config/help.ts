@@ -28,6 +28,7 @@ const usage = `Usage: parley [model.gguf] [port] [flags]
        parley pack build cuda    compile an engine
        parley pack verify        check downloaded engines
        parley doctor             check this installation
+       parley engines            other programs as engines
        parley licenses           print all licences`;
 const closing =
   'Values follow their flag or an equals sign. Deprecated KoboldCpp flags are accepted and reported. ' +

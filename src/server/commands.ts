@@ -78,6 +78,10 @@ const commands = {
       open: (url) => openBrowser(url, () => undefined),
     });
   },
+  engines: async ({ words }: CommandParts) => {
+    const { enginesCommand } = await import('./engines-command.ts');
+    return enginesCommand(words, ownTerminal());
+  },
   doctor: async ({ words, output }: CommandParts) => {
     const { doctorCommand } = await import('./report-commands.ts');
     return doctorCommand(words, output);
