@@ -68,6 +68,7 @@ describe('--engine', () => {
     expect(mergedEngines([own, 'c=y --port ${port}'], [named])).toEqual([own, named]);
     expect(mergedEngines(undefined, [String(own), named])).toEqual([named]);
     expect(mergedEngines(undefined, null)).toBeNull();
+    expect(mergedEngines(['{}'], null)).toEqual(['{}']);
   });
 });
 

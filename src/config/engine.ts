@@ -166,7 +166,8 @@ export function engineTexts(value: unknown): unknown {
 export function mergedEngines(own: unknown, initial: readonly string[] | null): readonly string[] | null {
   const isNamed = (text: string): boolean => {
     const reading = readEngine(text);
-    return !reading.ok || reading.engine.name !== undefined;
+    // An invalid one is kept, so that it is reported.
+    return reading.ok && reading.engine.name !== undefined;
   };
   const unnamed = (Array.isArray(own) ? own.map(String) : []).filter((text) => !isNamed(text));
   const all = [...unnamed, ...(initial ?? []).filter(isNamed)];
