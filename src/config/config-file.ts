@@ -59,6 +59,10 @@ export function readConfigFile(
     const reason = error instanceof NewerFile ? error.message : jsonReason(text, error as Error);
     return { values: new Map(), notes: [], problems: [unreadable(options.path, reason)] };
   }
+  if ((object.base ?? null) !== null) {
+    const reason = `it is a preset of ${JSON.stringify(object.base)} and loads nothing itself; put it into --admindir, start with --routermode, and send its name as the model`;
+    return { values: new Map(), notes: [], problems: [unreadable(options.path, reason)] };
+  }
 
   for (const [key, value] of Object.entries(plainKeys(object))) {
     const flag = flagByFileKey.get(key);

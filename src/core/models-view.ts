@@ -9,6 +9,8 @@ export interface ListedModel {
   readonly id: string;
   /** Other names that it answers to. */
   readonly aliases?: readonly string[];
+  /** Of a preset: the name of the model whose engine serves it. */
+  readonly base?: string;
   /** Whether it answers requests that name no model. */
   readonly present: boolean;
   readonly state: 'unloaded' | 'loading' | 'ready' | 'failed' | 'leaving';

@@ -5,11 +5,11 @@ import type { TextState } from '../core/text-service.ts';
 
 const noModelName = 'inactive';
 
-/** The name of the text model as clients of this family of servers expect it, one that is still loading included. */
-export function modelName(state: TextState, naming: Naming): string {
+/** The name of the text model as clients of this family of servers expect it, one that is still loading included; a preset has its own. */
+export function modelName(state: TextState, naming: Naming, preset?: string): string {
   if (state.type === 'none' || state.type === 'failed') return noModelName;
   const file = state.type === 'ready' ? state.model.name : state.name;
-  return modelId(shownName(naming) || file);
+  return modelId(shownName(naming) || (preset ?? file));
 }
 
 /** What is shown instead of the model's own name; empty where that is shown. */

@@ -1,3 +1,4 @@
+import type { Opening } from '../chat/opening.ts';
 import type { ChatParts, ChatService } from '../chat/service.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { byteSize } from '../core/readable.ts';
@@ -38,6 +39,8 @@ export interface PreparedModel extends ModelConfig {
   readonly known: () => TextState | undefined;
   /** Set for a model on a remote backend. */
   readonly remote?: RemoteModel;
+  /** Set for a preset, which has the spec of its base. */
+  readonly opening?: Opening | undefined;
 }
 
 /** A model on a remote backend. */

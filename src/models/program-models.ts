@@ -7,7 +7,7 @@ import { taskModels } from './engine-kinds.ts';
 import { type PreparedModel, prepareModel } from './prepared-model.ts';
 import { type NamedProgram, namedPrograms, ownProgram, programSpec } from './program-spec.ts';
 import { programTasks } from './program-tasks.ts';
-import type { ModelOffer } from './router.ts';
+import type { ModelOffer } from './model-instance.ts';
 
 type ProgramConfig = Pick<PreparedModel, 'settings' | 'given'>;
 

@@ -7,7 +7,8 @@ import type { Lifecycle, LifecycleState, ModelSpec } from './lifecycle.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import { Registry } from './registry.ts';
 import type { Arrival } from './registry-source.ts';
-import { type ModelOffer, ModelRouter, type RouterParts, type Selected } from './router.ts';
+import type { ModelOffer, Selected } from './model-instance.ts';
+import { ModelRouter, type RouterParts } from './router.ts';
 import { quiet } from './testing/registry.ts';
 
 interface Fake {

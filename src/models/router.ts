@@ -12,35 +12,28 @@ import type { ListedModel, ModelSelection } from '../core/models-view.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import { Uses } from '../core/uses.ts';
 import { specsOf } from './engine-kinds.ts';
+import {
+  baseOf,
+  type ModelInstance,
+  type ModelOffer,
+  modelInstance,
+  type Selected,
+  type SelectedInstance,
+  select,
+  selectPreset,
+} from './model-instance.ts';
 import { namingOf, shownName } from './model-name.ts';
 import { hasText, type PreparedModel } from './prepared-model.ts';
 import type { Registry } from './registry.ts';
 import { type Arrival, Arriving, type LoadTimeout, withTimeout } from './registry-source.ts';
 import { displayName } from './text-engine.ts';
 
-/** A model that can be requested by name. Its file is read only when a request names it. */
-export interface ModelOffer {
-  /** The model's own name first, then every other name that it answers to. */
-  readonly names: readonly string[];
-  readonly path: string | undefined;
-  /** Before its name where a model of this machine has the same. */
-  readonly prefix?: 'remote' | 'engine';
-  /** Prepares the model under its own name. */
-  readonly prepare: (name: string) => Promise<PreparedModel>;
-}
-
-/** A model that is in use until it is released: a swap waits for that. */
-export interface Selected<Context> {
-  readonly context: Context;
-  release(): void;
-  /** Whether the model could not be loaded, so that the request must select again. */
-  abandoned?(): boolean;
-}
-
 export interface RouterParts<Context> {
   readonly registry: Registry;
   /** Requests of a model that is still being swapped in wait for its arrival. */
   readonly contextOf: (model: PreparedModel, arrival?: Arrival) => Context;
+  /** The context of a preset, from that of its base. It ends with it. */
+  readonly presetContext?: (base: Context, preset: PreparedModel) => Context;
   /** Called with a context that no request uses any more, and none will. */
   readonly retired?: (context: Context) => void;
   /** The models that can be requested by name (`--routermode`). Listed for each request, because files come and go. */
@@ -121,10 +114,14 @@ export class ModelRouter<Context> {
    * Another model for a part of a request, which uses its own one already. Undefined during a swap or a change of that model: waiting for
    * it could mean to wait for the request itself.
    */
-  async beside(sent: string): Promise<Selected<Context> | undefined> {
+  async beside(sent: string): Promise<SelectedInstance<Context> | undefined> {
     const name = await this.#unaliased(sent);
     const known = this.#instanceOf(name);
     const offer = known ? undefined : await this.#offerOf(name);
+    if (offer?.preset) {
+      const selected = await this.beside(baseOf(offer));
+      return selected && this.#onBase(offer, selected);
+    }
     const own = known?.model.name ?? offer?.names[0] ?? this.#aliased(name)?.model.name;
     if (own === undefined) throw new AppError('model-not-found', { model: sent });
     const there = this.#instanceOf(own);
@@ -141,17 +138,20 @@ export class ModelRouter<Context> {
     const listed = this.parts.registry.list().filter(({ kind }) => kind === 'text');
     const entry = (
       name: string,
-      own: { readonly path?: string | undefined; aliases?: readonly string[] },
+      own: { readonly path?: string | undefined; aliases?: readonly string[]; base?: string | undefined },
     ): ListedModel => {
-      const found = listed.find((one) => one.name === name);
+      const { base } = own;
+      const found = listed.find((one) => one.name === (base ?? name));
       const { state, bytes, expiresAt = Number.POSITIVE_INFINITY } = found ?? {};
-      const prepared = this.#instances.get(name)?.model;
+      const prepared = this.#instances.get(base ?? name)?.model;
       const seen = prepared?.known();
+      const shown = base === undefined && prepared ? shownName(namingOf(prepared.settings)) : '';
       return {
         name,
-        id: modelId((prepared && shownName(namingOf(prepared.settings))) || name),
+        id: modelId(shown || name),
         present: hasText(this.#default.model) && name === this.#default.model.name,
         ...(own.aliases && own.aliases.length > 0 ? { aliases: own.aliases } : {}),
+        ...(base === undefined ? {} : { base }),
         state: state?.type ?? 'unloaded',
         path: prepared?.file?.path ?? own.path,
         known: seen?.type === 'ready' ? seen.model : undefined,
@@ -163,8 +163,12 @@ export class ModelRouter<Context> {
     const isPresent = ({ names }: ModelOffer) => equalName(names[0] ?? '', name);
     const own = { path: file?.path, aliases: offers.find(isPresent)?.names.slice(1) ?? [] };
     const first = hasText(this.#default.model) ? [entry(name, own)] : [];
-    const others = offers.filter((offer) => !isPresent(offer));
-    return [...first, ...others.map(({ names: [id = '', ...aliases], path }) => entry(id, { path, aliases }))];
+    const others = offers.filter((offer) => !isPresent(offer) && offer.preset?.problem === undefined);
+    const pathOf = (own: string | undefined) => offers.find(({ names: [id] }) => id === own)?.path;
+    const rest = others.map(({ names: [id = '', ...aliases], path, preset }) =>
+      entry(id, { path: path ?? pathOf(preset?.base), aliases, base: preset?.base }),
+    );
+    return [...first, ...rest];
   }
 
   /**
@@ -295,11 +299,12 @@ export class ModelRouter<Context> {
     return select(this.#swap?.next ?? this.#default);
   }
 
-  async #named(name: string, signal: AbortSignal | undefined): Promise<Selected<Context>> {
+  async #named(name: string, signal: AbortSignal | undefined): Promise<SelectedInstance<Context>> {
     while (this.#isSwappedOut(name)) await this.#swapOver(signal);
     const known = this.#open(name) && (await this.#upToDate(name, signal));
     if (known) return select(known);
     const offer = await this.#offerOf(name);
+    if (offer?.preset) return this.#onBase(offer, await this.#named(baseOf(offer), signal));
     const own = offer?.names[0] ?? this.#aliased(name)?.model.name;
     if (own === undefined) throw new AppError('model-not-found', { model: name });
     while (this.#isSwappedOut(own)) await this.#swapOver(signal);
@@ -311,6 +316,11 @@ export class ModelRouter<Context> {
     while (this.#isSwappedOut(model.name)) await this.#swapOver(signal);
     // Another request may have opened it meanwhile.
     return select(this.#open(model.name) ?? this.#opened(model));
+  }
+
+  /** Uses its base, which is swapped, renewed and retired with all its presets. */
+  #onBase(offer: ModelOffer, selected: SelectedInstance<Context>): Promise<SelectedInstance<Context>> {
+    return selectPreset(offer, selected, this.parts.presetContext);
   }
 
   #opened(model: PreparedModel): ModelInstance<Context> {
@@ -449,24 +459,4 @@ export class ModelRouter<Context> {
     this.#instances.set(model.name, instance);
     return instance;
   }
-}
-
-/** A model with its context, and the requests that use it. */
-interface ModelInstance<Context> {
-  readonly model: PreparedModel;
-  readonly context: Context;
-  readonly uses: Uses;
-  /** The model could not be loaded, or is swapped out: its requests must select another one. */
-  abandoned: boolean;
-  /** Settles when the registry holds this model instead of the one that had its name before. */
-  registered: Promise<void>;
-  isRegistered: boolean;
-}
-
-function modelInstance<Context>(model: PreparedModel, context: Context): ModelInstance<Context> {
-  return { model, context, uses: new Uses(), abandoned: false, registered: Promise.resolve(), isRegistered: true };
-}
-
-function select<Context>(instance: ModelInstance<Context>): Selected<Context> {
-  return { context: instance.context, abandoned: () => instance.abandoned, release: instance.uses.begin() };
 }

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { tagsWithoutThinking } from '../chat/adapters/adapter.ts';
+import { withOpening } from '../chat/opening.ts';
 import { type InstructText, replacePlaceholders } from '../chat/placeholders.ts';
 import type { ServerTools } from '../chat/server-tools/offer.ts';
 import { type ChatService, chatService } from '../chat/service.ts';
@@ -13,6 +14,7 @@ import { systemTimer } from '../core/timers.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import { createTaskServices, type EngineServices, taskCapacities } from '../models/engine-kinds.ts';
 import { modelName, namingOf } from '../models/model-name.ts';
+import type { PreparedModel } from '../models/prepared-model.ts';
 import { batchingSettings } from '../models/text-engine.ts';
 import { printable } from '../observe/printable.ts';
 import type { ControlParts } from '../protocols/controls/decode.ts';
@@ -40,6 +42,8 @@ export interface ModelContext
   readonly lane: string;
   /** Writes summaries for chats of other models. */
   readonly summaryChat: () => ChatService;
+  /** The context of a preset of this model, with the same engine and the same lane. */
+  readonly preset: (model: Pick<PreparedModel, 'name' | 'settings' | 'format' | 'opening'>) => ModelContext;
 }
 
 /** Outside of `modelContext`, so that the queue does not hold the whole context. */
@@ -47,7 +51,7 @@ const fixedCapacity = (parallelRequests: number) => () => Math.max(1, parallelRe
 
 /** Registers the model with the queue and the metrics, and builds its context. */
 export function modelContext(parts: ModelParts, services: ServerServices): ModelContext {
-  const { name = '', settings, source, remote, format } = parts;
+  const { name = '', settings, source, remote } = parts;
   const { requestQueue, capacities, drawings } = services;
   // A model that is swapped in may have the name of the one that is swapped out, and must not share its lane.
   const lane = randomId(`${name}\u0000`);
@@ -66,11 +70,25 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   };
   const text: TextService = textService({ ...textOptions, source });
   services.slots.set(text, slots);
-  const exact = modelChat(parts, services, text, lane);
-  const { summarySource = source } = parts;
-  const chat = { ...(settings.exactprompts ? exact : withSharedPrefixes(exact)), templateText: format.templateText };
   const observer = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
   const taskServices = createTaskServices(parts.taskSources ?? {}, { requestQueue, observer, drawings });
+  const { summarySource = source } = parts;
+  const summaryText = () => textService({ ...textOptions, source: summarySource });
+  return chatContext(parts, services, { text, taskServices, lane }, { summaryText });
+}
+
+/** What the settings of a model, or of a preset of it, make of its engines. */
+function chatContext(
+  parts: ModelParts & Pick<PreparedModel, 'opening'>,
+  services: ServerServices,
+  engines: Pick<ModelContext, 'text' | 'taskServices' | 'lane'>,
+  { summaryText, shownAs }: { readonly summaryText: () => TextService; readonly shownAs?: string },
+): ModelContext {
+  const { name = '', settings, format, opening } = parts;
+  const { text, lane } = engines;
+  const exact = modelChat(parts, services, text, lane);
+  const shared = settings.exactprompts ? exact : withSharedPrefixes(exact);
+  const chat = { ...(opening ? withOpening(shared, opening) : shared), templateText: format.templateText };
   const image = requestDefaults(settings);
   const defaults = { image, text: textDefaults(image) };
   const adapter = format.adapter.adapter;
@@ -88,18 +106,23 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     schemaToGrammar,
   });
   return {
-    text,
+    ...engines,
     chat,
-    taskServices,
     controlParts,
     applyDefaults: (body, of = 'text') => applyDefaults(body, defaults[of], settings.gendefaultsoverwrite),
-    modelName: () => modelName(text.state(), naming),
+    modelName: () => modelName(text.state(), naming, shownAs),
     name,
-    lane,
+    preset: (own) =>
+      chatContext(
+        { ...parts, settings: own.settings, format: own.format, opening: own.opening },
+        services,
+        engines,
+        { summaryText, shownAs: own.name },
+      ),
     replacePlaceholders: (texts: InstructText) => replacePlaceholders(texts, adapter.tags),
     preloadStory: preloadedStory(settings.preloadstory),
     settings,
-    summaryChat: () => modelChat(parts, services, textService({ ...textOptions, source: summarySource }), lane),
+    summaryChat: () => modelChat(parts, services, summaryText(), lane),
   };
 }
 

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import type { Settings } from '../config/flags.ts';
@@ -23,13 +22,16 @@ import {
 } from '../models/admin-options.ts';
 import { specsOf } from '../models/engine-kinds.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
+import { PresetFiles, presetOffers } from '../models/presets.ts';
 import { type Registry, reasonOf } from '../models/registry.ts';
 import type { Arrival } from '../models/registry-source.ts';
-import { type ModelOffer, ModelRouter } from '../models/router.ts';
+import type { ModelOffer } from '../models/model-instance.ts';
+import { ModelRouter } from '../models/router.ts';
 import { modelPath } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { LastModel, ModelChoice } from '../store/state-files.ts';
 import type { App, AppParts } from './app.ts';
+import { FileVersions } from './file-versions.ts';
 import type { ModelContext } from './model-context.ts';
 import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
@@ -75,6 +77,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   const links = { allowLinks: settings.adminallowlinks, onSkipped: once(linkSkipped) };
   const byName = settings.routermode || remoteModels !== undefined;
   const versions = new FileVersions(() => Date.now());
+  const presetFiles = new PresetFiles(folder);
   let firstNow = first;
   let failure: SwapFailure | undefined;
   let pendingSwaps = 0;
@@ -143,13 +146,19 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   }
 
   async function offers(): Promise<readonly ModelOffer[]> {
-    const local = settings.routermode ? await localOffers() : [];
-    return [...local, ...remoteOffers(local)];
+    if (!settings.routermode) return remoteOffers([]);
+    const files = await listFiles();
+    const [names, presets] = await Promise.all([namesOf(files), presetFiles.among(files)]);
+    const local = localOffers(
+      files.filter((file) => !presets.some((preset) => preset.file === file)),
+      names,
+    );
+    const others = [...local, ...remoteOffers(local)];
+    const models = [...(hasText(first) ? [[first.name]] : []), ...others.map((offer) => offer.names)];
+    return [...others, ...presetOffers(presets, { names, models, warn: say })];
   }
 
-  async function localOffers(): Promise<readonly ModelOffer[]> {
-    const files = await listFiles();
-    const names = await namesOf(files);
+  function localOffers(files: readonly string[], names: Awaited<ReturnType<typeof namesOf>>): readonly ModelOffer[] {
     return files.map((file) => ({
       names: names.get(file) ?? [file],
       path: isModelFile(file) ? join(folder, file) : undefined,
@@ -312,7 +321,13 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     });
   }
 
-  const options = async () => [...(await listFiles()), initialModel, unloadModel];
+  /** A preset is requested by name and not switched to. */
+  async function options(): Promise<readonly string[]> {
+    const files = await listFiles();
+    const presets = (await presetFiles.among(files)).map(({ file }) => file);
+    return [...files.filter((file) => !presets.includes(file)), initialModel, unloadModel];
+  }
+
   const contextOf = (model: PreparedModel, arrival?: Arrival): ModelContext =>
     app.contextOf(modelParts(model, registry, arrival));
   const aliases = modelAliases(settings.modelalias);
@@ -346,6 +361,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     {
       registry,
       contextOf,
+      presetContext: (base, preset) => base.preset(preset),
       retired: (context) => app.retire(context),
       say,
       timeout,
@@ -354,7 +370,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
       ...(byName ? { offers } : {}),
     },
   );
-  await checkAliases();
+  await Promise.all([checkAliases(), checkPresets()]);
   await checkCompactModel();
   return { app, restore };
 
@@ -365,6 +381,15 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     const sentence = unknownCompactModel(compactmodel, byName);
     if (!remoteModels) throw new StartError(sentence, 2);
     say(sentence);
+  }
+
+  async function checkPresets(): Promise<void> {
+    if (!settings.admindir) return;
+    const presets = await presetFiles.among(await listFiles());
+    if (presets.length > 0 && !settings.routermode)
+      say(`--admindir has presets (${presets.map(({ file }) => file).join(', ')}), which need --routermode.`);
+    for (const { names, preset } of settings.routermode ? await offers() : [])
+      if (preset?.problem !== undefined) say(`The preset ${names[0]} cannot be used: ${preset.problem}`);
   }
 
   async function checkAliases(): Promise<void> {
@@ -408,58 +433,6 @@ function once(say: (name: string) => void): (name: string) => void {
     said.add(name);
     say(name);
   };
-}
-
-/** The files that a model was made of, by path; what changes with their content. */
-type Versions = Readonly<Record<string, string>>;
-
-/** A file that was written to more recently may not be complete. */
-const settledAfterMs = 2000;
-
-/** Knows of each prepared model whether its files are still those that it was made of. */
-export class FileVersions {
-  readonly #made = new WeakMap<
-    PreparedModel,
-    { versions: Versions | Promise<Versions>; again: () => Promise<PreparedModel> }
-  >();
-
-  constructor(private readonly now: () => number) {}
-
-  async of(paths: readonly (string | undefined)[]): Promise<Versions> {
-    const known = paths.filter((path) => path !== undefined);
-    const found = await Promise.all(known.map(versionOf));
-    return Object.fromEntries(known.map((path, place) => [path, found[place]?.text ?? '']));
-  }
-
-  note(model: PreparedModel, versions: Versions | Promise<Versions>, again: () => Promise<PreparedModel>): void {
-    this.#made.set(model, { versions, again });
-  }
-
-  /**
-   * What prepares it anew, where its files have changed, are there and are not being written. A time of change in the future was set
-   * before the clock was corrected.
-   */
-  async renewed(model: PreparedModel): Promise<(() => Promise<PreparedModel>) | undefined> {
-    const made = this.#made.get(model);
-    if (!made) return undefined;
-    const before = await made.versions;
-    const found = await Promise.all(
-      Object.keys(before).map(async (path) => ({ path, version: await versionOf(path) })),
-    );
-    if (found.every(({ path, version }) => version?.text === before[path])) return undefined;
-    const isComplete = ({ path, version }: (typeof found)[number]): boolean =>
-      version !== undefined && (!isModelFile(path) || Math.abs(this.now() - version.modifiedAt) >= settledAfterMs);
-    if (!found.every(isComplete)) return undefined;
-    // One that cannot be prepared is not tried again before it changes again.
-    made.versions = Object.fromEntries(found.map(({ path, version }) => [path, version?.text ?? '']));
-    return made.again;
-  }
-}
-
-/** By size and time of change. */
-async function versionOf(path: string) {
-  const facts = await stat(path).catch(() => undefined);
-  return facts && { text: `${facts.size} ${facts.mtimeMs}`, modifiedAt: facts.mtimeMs };
 }
 
 async function prepareOption(

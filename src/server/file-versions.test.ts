@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { PreparedModel } from '../models/prepared-model.ts';
-import { FileVersions } from './routed-app.ts';
+import { FileVersions } from './file-versions.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-versions-'));
 afterAll(() => rmSync(folder, { recursive: true }));

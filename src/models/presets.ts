@@ -1,0 +1,111 @@
+import { readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { text } from '../chat/messages.ts';
+import type { Opening } from '../chat/opening.ts';
+import { type PresetReading, presetSettings, readPreset } from '../config/preset.ts';
+import { findNamed } from '../core/model-names.ts';
+import { isModelFile } from './admin-options.ts';
+import { loadChatFormat } from './chat-format.ts';
+import type { PreparedModel } from './prepared-model.ts';
+import type { ModelOffer } from './model-instance.ts';
+
+/** A config with `base`, as it was read. */
+export interface PresetFile {
+  readonly file: string;
+  readonly reading: PresetReading;
+  /** Changes with its content. */
+  readonly version: string;
+}
+
+/** Finds the presets of a folder. A file is read again only after it has changed: names are looked up for each request. */
+export class PresetFiles {
+  readonly #known = new Map<string, { readonly version: string; readonly reading: PresetReading | undefined }>();
+
+  constructor(private readonly folder: string) {}
+
+  async among(files: readonly string[]): Promise<readonly PresetFile[]> {
+    const configs = files.filter((file) => !isModelFile(file));
+    for (const file of this.#known.keys()) if (!configs.includes(file)) this.#known.delete(file);
+    const found = await Promise.all(configs.map((file) => this.#read(file)));
+    return found.filter((one) => one !== undefined);
+  }
+
+  async #read(file: string): Promise<PresetFile | undefined> {
+    try {
+      const path = join(this.folder, ...file.split('/'));
+      const { size, mtimeMs } = await stat(path);
+      const version = `${size} ${mtimeMs}`;
+      const known = this.#known.get(file);
+      const reading = known?.version === version ? known.reading : readPreset(await readFile(path, 'utf8'));
+      this.#known.set(file, { version, reading });
+      return reading && { file, reading, version };
+    } catch {
+      // It was deleted meanwhile.
+      return undefined;
+    }
+  }
+}
+
+export const presetName = (file: string): string => basename(file).replace(/\.kcpp[st]$/i, '');
+
+interface OfferParts {
+  /** What each file answers to. */
+  readonly names: ReadonlyMap<string, readonly string[]>;
+  /** The models that are no presets, with all their names. */
+  readonly models: readonly (readonly string[])[];
+  readonly warn: (line: string) => void;
+}
+
+/** The presets by name. One that cannot be used has the reason as its `problem`. */
+export function presetOffers(files: readonly PresetFile[], { names, models, warn }: OfferParts): readonly ModelOffer[] {
+  return files.map(({ file, reading, version }): ModelOffer => {
+    const asked = reading.type === 'preset' ? reading.preset.base : reading.base;
+    const base = findNamed(models, (own) => own, asked)?.[0];
+    const own = names.get(file) ?? [file];
+    const isPreset = findNamed(files, (one) => names.get(one.file) ?? [one.file], asked);
+    const problem =
+      reading.type === 'faulty' ? reading.problem : base === undefined ? baseProblem(asked, isPreset, file) : undefined;
+    return {
+      names: base === undefined ? own : [...own, `${base}:${presetName(file)}`],
+      path: undefined,
+      preset: { base: base ?? asked, version, problem },
+      prepare: async (name, model) => {
+        if (!model || reading.type === 'faulty') throw new Error(problem);
+        return presetModel(name, reading.preset, model, warn);
+      },
+    };
+  });
+}
+
+function baseProblem(asked: string, preset: PresetFile | undefined, file: string): string {
+  if (preset?.file === file) return `Its base, ${asked}, is the preset itself; name the model that it is for.`;
+  if (!preset) return `Its base, ${asked}, is no model of this server.`;
+  const { reading } = preset;
+  const below = reading.type === 'preset' ? reading.preset.base : reading.base;
+  return `Its base, ${asked}, is a preset too, and presets have one level only; name ${below} instead.`;
+}
+
+/** The base with the settings of the preset. Only its chat format is loaded again, and only where that differs. */
+async function presetModel(
+  name: string,
+  preset: Extract<PresetReading, { type: 'preset' }>['preset'],
+  base: PreparedModel,
+  warn: (line: string) => void,
+): Promise<PreparedModel & { readonly opening: Opening }> {
+  const settings = presetSettings(preset, base.settings);
+  const formatKeys = ['jinja', 'jinja_tools', 'jinjatemplate', 'chatcompletionsadapter'] as const;
+  const isSame = formatKeys.every((key) => settings[key] === base.settings[key]);
+  const messages = preset.messages.map(({ role, content }) => ({ role, content: text(content) }));
+  return {
+    ...base,
+    name,
+    settings,
+    format: isSame ? base.format : await loadChatFormat(settings, base.file?.chatTemplate, warn),
+    // Remote backends write the chats of the base without its settings.
+    opening: {
+      systemPrompt: String(preset.values.get('systemprompt') ?? ''),
+      messages,
+      variables: settings.jinja_kwargs ?? {},
+    },
+  };
+}
