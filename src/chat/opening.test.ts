@@ -9,7 +9,11 @@ const system = (words: string): Message => ({ role: 'system', content: text(word
 
 function requestSeen(messages: readonly Message[], templateVariables = {}): ChatRequest | undefined {
   let seen: ChatRequest | undefined;
-  const chat = { countTokens: async (request: ChatRequest) => void (seen = request) } as unknown as ChatService;
+  const countTokens = async (request: ChatRequest): Promise<number> => {
+    seen = request;
+    return 0;
+  };
+  const chat = { countTokens } as unknown as ChatService;
   const opening = { systemPrompt: 'Be brief.', messages: [user('first')], variables: { a: 1, b: 1 } };
   const request = { conversation: { messages, media: [], tools: [] }, templateVariables } as unknown as ChatRequest;
   void withOpening(chat, opening).countTokens(request);

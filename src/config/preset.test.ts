@@ -33,7 +33,7 @@ describe('readPreset', () => {
     [{ temperature: 0 }, 'temperature is not a setting of a preset.'],
     [{ gendefaults: { temperature: 'hot' } }, /temperature must be a number/],
     [{ gendefaults: { max_tokens: 5 } }, /Use --defaultgenamt/],
-    [{ systemprompt: 5 }, /systemprompt needs/],
+    [{ jinja: 'maybe' }, /jinja needs/],
     [{ base: 5 }, 'base must be the name of a model.'],
     [{ base: '' }, 'base must be the name of a model.'],
     [{ messages: 'Hi' }, /^messages must be a list/],

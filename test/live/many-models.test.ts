@@ -246,3 +246,74 @@ async function until<Value>(found: () => Value | undefined): Promise<Value> {
     await wait(5);
   }
 }
+
+describe('presets', () => {
+  const inside = mkdtempSync(join(tmpdir(), 'parley-presets-'));
+  afterAll(() => rmSync(inside, { recursive: true }));
+  const write = (name: string, config: object) => writeFileSync(join(inside, name), JSON.stringify(config));
+  copyFileSync(untrainedModel(), join(inside, 'plain.gguf'));
+  write('cold.kcpps', {
+    base: 'plain',
+    gendefaults: { temperature: 0, banned_tokens: ['e'] },
+    systemprompt: 'Be brief.',
+  });
+  write('broken.kcpps', { base: 'plain', contextsize: 512 });
+  write('lost.kcpps', { base: 'nobody' });
+  const flags = ['--autoswapmode', '--admindir', inside, '--contextsize', '1024'];
+  const id = 'koboldcpp/cold';
+
+  test('every dialect serves a preset with the engine of its base', async () => {
+    const server = await startServer(flags);
+    await server.says('The preset broken cannot be used: A preset cannot change how its base is loaded: contextsize');
+    await server.says('The preset lost cannot be used: Its base, nobody, is no model of this server.');
+    expect(statusesOf((await ask(server, '/v1/models')).value)).toEqual({
+      'koboldcpp/parley-mini': 'unloaded',
+      'koboldcpp/plain': 'unloaded',
+      [id]: 'unloaded',
+    });
+
+    // The same text as the base with these settings, and a stop text that this text has.
+    const sampling = { temperature: 0, banned_tokens: ['e'] };
+    const messages = [{ role: 'user', content: 'Hi' }];
+    const system = { role: 'system', content: 'Be brief.' };
+    const explicit = { model: 'plain', messages: [system, ...messages], max_tokens: 12, ...sampling };
+    const whole: string = (await ask(server, '/v1/chat/completions', explicit)).value.choices[0].message.content;
+    const openai = await ask(server, '/v1/chat/completions', { model: 'cold', messages, max_tokens: 12 });
+    expect(openai.value).toMatchObject({ model: id, choices: [{ message: { content: whole } }] });
+    const stop = whole.trim().slice(2, 4);
+    expect(stop).toHaveLength(2);
+    const cut = whole.slice(0, whole.indexOf(stop));
+    write('cold.kcpps', { base: 'plain', gendefaults: { ...sampling, stop: [stop] }, systemprompt: 'Be brief.' });
+    const after = await ask(server, '/v1/chat/completions', { model: 'plain:cold', messages, max_tokens: 12 });
+    expect(after.value.choices[0]).toMatchObject({ message: { content: cut }, finish_reason: 'stop' });
+    const own = await ask(server, '/v1/chat/completions', {
+      model: 'cold',
+      messages,
+      max_tokens: 12,
+      stop: ['\u0001'],
+    });
+    expect(own.value.choices[0].message.content).toBe(whole);
+    const options = { num_predict: 12 };
+    const ollama = await ask(server, '/api/chat', { model: 'cold', messages, options, stream: false });
+    expect(ollama.value).toMatchObject({ model: 'cold', message: { content: cut }, done_reason: 'stop' });
+    const prompt = (await ask(server, '/apply-template', { model: 'cold', messages })).value.prompt;
+    const native = await ask(server, '/api/v1/generate', { model: 'cold', prompt, max_length: 12, trim_stop: true });
+    expect(native.value.results[0].text).toBe(cut);
+
+    expect(statusesOf((await ask(server, '/v1/models')).value)).toEqual({
+      'koboldcpp/parley-mini': 'unloaded',
+      'koboldcpp/plain': 'loaded',
+      [id]: 'loaded',
+    });
+    const running = (await ask(server, '/api/ps')).value.models.map(({ name }: { name: string }) => name);
+    expect(running).toEqual(['koboldcpp/plain:latest', `${id}:latest`]);
+    expect(server.output().match(/^Loaded /gm)).toHaveLength(1);
+
+    const refused = { status: 503, value: { error: { message: expect.stringContaining('A preset cannot change') } } };
+    expect(await ask(server, '/v1/chat/completions', chat('broken'))).toMatchObject(refused);
+    expect(await ask(server, '/api/chat', { ...chat('lost'), stream: false })).toMatchObject({
+      value: { error: expect.stringContaining('Its base, nobody, is no model of this server.') },
+    });
+    await server.stop();
+  });
+});
