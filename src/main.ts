@@ -24,6 +24,7 @@ delete process.env[launcherVariable];
 const commandNames: readonly CommandName[] = [
   'list',
   'models',
+  'presets',
   'rm',
   'show',
   'search',

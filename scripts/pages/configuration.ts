@@ -57,6 +57,8 @@ are accepted.
 - Config files contain passwords in plain text; templates contain none.
 - A file that is named without a folder and is not in the working folder is looked for in the config folder
   ([Folders](#folders)).
+- With \`base\`, the name of a model, a file of \`--admindir\` is a preset of that model: a name of its own for other generation
+  settings ([models.md](models.md#presets)).
 - \`file_version\` is the version of the format; a file of a newer one is refused.`;
 
 /** The section of a group, if it has a flag that works. */

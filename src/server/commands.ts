@@ -24,6 +24,10 @@ const commands = {
     const { modelsCommand } = await import('./models-command.ts');
     return modelsCommand({ words: ['list', ...words], places: knownPlaces(thisSystem()), terminal: ownTerminal() });
   },
+  presets: async ({ words }: CommandParts) => {
+    const { presetsCommand } = await import('./presets-command.ts');
+    return presetsCommand({ words, folder: ownFolder('models'), terminal: ownTerminal() });
+  },
   rm: async ({ words }: CommandParts) => {
     const { rmCommand } = await import('./rm-command.ts');
     const places = knownPlaces(thisSystem());
