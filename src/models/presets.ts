@@ -6,8 +6,8 @@ import { type PresetReading, presetSettings, readPreset } from '../config/preset
 import { findNamed } from '../core/model-names.ts';
 import { isModelFile } from './admin-options.ts';
 import { loadChatFormat } from './chat-format.ts';
-import type { PreparedModel } from './prepared-model.ts';
 import type { ModelOffer } from './model-instance.ts';
+import type { PreparedModel } from './prepared-model.ts';
 
 /** A config with `base`, as it was read. */
 export interface PresetFile {

@@ -4,10 +4,10 @@ import { RemoteTokens } from '../engines/remote/tokens.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { loadChatFormat } from './chat-format.ts';
 import { taskModels } from './engine-kinds.ts';
+import type { ModelOffer } from './model-instance.ts';
 import { type PreparedModel, prepareModel } from './prepared-model.ts';
 import { type NamedProgram, namedPrograms, ownProgram, programSpec } from './program-spec.ts';
 import { programTasks } from './program-tasks.ts';
-import type { ModelOffer } from './model-instance.ts';
 
 type ProgramConfig = Pick<PreparedModel, 'settings' | 'given'>;
 

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { defaultSettings } from '../config/flags.ts';
+import type { ModelOffer } from './model-instance.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import { Registry } from './registry.ts';
-import { type ModelOffer, ModelRouter } from './router.ts';
+import { ModelRouter } from './router.ts';
 
 /** A router with one model, `base`, and one preset of it. */
 function world(preset: Partial<NonNullable<ModelOffer['preset']>> = {}) {

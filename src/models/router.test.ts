@@ -4,10 +4,10 @@ import { AppError } from '../core/errors.ts';
 import { equalName, sameName } from '../core/model-names.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
 import type { Lifecycle, LifecycleState, ModelSpec } from './lifecycle.ts';
+import type { ModelOffer, Selected } from './model-instance.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import { Registry } from './registry.ts';
 import type { Arrival } from './registry-source.ts';
-import type { ModelOffer, Selected } from './model-instance.ts';
 import { ModelRouter, type RouterParts } from './router.ts';
 import { quiet } from './testing/registry.ts';
 

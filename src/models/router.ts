@@ -10,7 +10,6 @@ import {
 } from '../core/model-names.ts';
 import type { ListedModel, ModelSelection } from '../core/models-view.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
-import { Uses } from '../core/uses.ts';
 import { specsOf } from './engine-kinds.ts';
 import {
   baseOf,

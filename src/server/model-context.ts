@@ -113,12 +113,10 @@ function chatContext(
     modelName: () => modelName(text.state(), naming, shownAs),
     name,
     preset: (own) =>
-      chatContext(
-        { ...parts, settings: own.settings, format: own.format, opening: own.opening },
-        services,
-        engines,
-        { summaryText, shownAs: own.name },
-      ),
+      chatContext({ ...parts, settings: own.settings, format: own.format, opening: own.opening }, services, engines, {
+        summaryText,
+        shownAs: own.name,
+      }),
     replacePlaceholders: (texts: InstructText) => replacePlaceholders(texts, adapter.tags),
     preloadStory: preloadedStory(settings.preloadstory),
     settings,

@@ -21,11 +21,11 @@ import {
   unloadModel,
 } from '../models/admin-options.ts';
 import { specsOf } from '../models/engine-kinds.ts';
+import type { ModelOffer } from '../models/model-instance.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
 import { PresetFiles, presetOffers } from '../models/presets.ts';
 import { type Registry, reasonOf } from '../models/registry.ts';
 import type { Arrival } from '../models/registry-source.ts';
-import type { ModelOffer } from '../models/model-instance.ts';
 import { ModelRouter } from '../models/router.ts';
 import { modelPath } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
