@@ -43,13 +43,11 @@ export interface EngineProgram {
   readonly memoryBytes?: number;
   /** Unloaded after this long without requests. */
   readonly idleMs?: number;
-  /** Fields of requests that are sent to it as they are; `*` matches any text. */
-  readonly pass: readonly string[];
   /** Most requests at once. */
   readonly parallel: number;
 }
 
-const defaults = { timeoutMs: 600_000, env: {}, stop: 'SIGTERM', pass: [], parallel: 64 } as const;
+const defaults = { timeoutMs: 600_000, env: {}, stop: 'SIGTERM', parallel: 64 } as const;
 
 type Value<Result> = Partial<Result> | string;
 /** Each returns the value, or what it must be. */
@@ -84,7 +82,6 @@ const fields: Readonly<Record<string, (value: unknown) => Value<EngineProgram>>>
     const idleMs = durationMs(value);
     return idleMs === undefined ? 'a time such as 10m' : { idleMs };
   },
-  pass: (value) => (isTexts(value) ? { pass: value } : 'a list of names of fields, such as ["cnet_*"]'),
   parallel: (value) =>
     Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 4096
       ? { parallel: Number(value) }
