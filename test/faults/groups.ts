@@ -2,6 +2,7 @@ import type { StartServer } from '../live/server.ts';
 import type { FaultGroup } from './fault.ts';
 import { clients } from './rows/clients.ts';
 import { disks } from './rows/disks.ts';
+import { enginePrograms } from './rows/engine-programs.ts';
 import { keyFile } from './rows/key-file.ts';
 import { models } from './rows/models.ts';
 import { stores } from './rows/stores.ts';
@@ -17,6 +18,7 @@ export const faultGroups = (start: StartServer): readonly FaultGroup[] => [
   stores(start),
   keyFile(start),
   upstreams(start),
+  enginePrograms(start),
   toolServers(start),
   clients(start),
 ];
