@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { isObject, tryParseJson } from '../core/json.ts';
+import { durationMs } from './duration.ts';
 import { badFlags, type Problem, type Read } from './flag.ts';
 import { bytesOf } from './paths.ts';
 
@@ -191,13 +192,6 @@ export function commandKind({
   if (/^sd-server$/.test(name)) return 'images';
   if (/^whisper-server$/.test(name)) return 'transcription';
   return /comfyui/i.test([cwd, ...command].join(' ')) ? 'comfyui' : undefined;
-}
-
-/** Milliseconds of `90`, `90s`, `10m`, `2h`. */
-function durationMs(value: unknown): number | undefined {
-  const { count, unit = 's' } = /^(?<count>\d+(\.\d+)?)\s*(?<unit>ms|s|m|h|d)?$/.exec(String(value))?.groups ?? {};
-  const factors: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-  return count === undefined ? undefined : Math.round(Number(count) * (factors[unit] ?? 1000));
 }
 
 /** Splits as a shell would, but runs none: what needs a shell is rejected. */

@@ -155,3 +155,13 @@ test('applyRules: rejects a music model without its four files with exit code 2'
   const all = { musicllm: 'l', musicembeddings: 'e', musicdiffusion: 'd', musicvae: 'v' };
   expect(rule(all).problems).toEqual([]);
 });
+
+test.each(['soon', '-5', '10 weeks'])('--idle %s is refused', (idle) => {
+  expect(rule({ idle }).problems).toMatchObject([
+    { exitCode: 1, sentence: expect.stringContaining('--idle must be a time') },
+  ]);
+});
+
+test.each(['', '0', '90', '10m', 'never'])('--idle %o is a time', (idle) => {
+  expect(rule({ idle }).problems).toEqual([]);
+});

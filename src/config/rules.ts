@@ -1,3 +1,4 @@
+import { idleMs } from './duration.ts';
 import { badFlags, missing, type Problem } from './flag.ts';
 import { imageFlags } from './flags/media.ts';
 import { type FlagKey, fileGroups, flagName, flagOf, inUse, type Settings } from './flags.ts';
@@ -125,6 +126,8 @@ function conflictsIn(settings: Settings): Problem[] {
     found.push(badFlags('--websearchurl must be an http:// or https:// URL without a user name or password.'));
   if (!(settings.mcpallow ?? []).every(isPlainUrl))
     found.push(badFlags('--mcpallow must be http:// or https:// URLs without a user name, password or query.'));
+  if (settings.idle !== '' && idleMs(settings.idle) === undefined)
+    found.push(badFlags(`--idle must be a time such as 90s, 10m or 2h, or never, not ${settings.idle}.`));
   found.push(...fileGroups.flatMap((group) => missingFiles(group, settings)));
   const rpc = (['rpctargets', 'rpcmode'] as const).find(used);
   return rpc === undefined ? found : [...found, badFlags(`${flagName(rpc)} is not supported: ${noRpc}.`)];

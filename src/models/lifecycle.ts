@@ -45,6 +45,8 @@ export interface ModelSpec<Loaded extends Lifecycle = Lifecycle> {
   readonly auxiliary?: boolean;
   /** Longest time that it stays loaded after its last use, unless a client sets another. */
   readonly keepMs?: number;
+  /** The same as it was configured for this model: wins over the default of the server. */
+  readonly idleMs?: number;
   /** Expected memory in bytes, from the model file. Throws if the file cannot be read. */
   need(): Promise<number>;
   /** Expected memory on graphics cards; undefined for none. */

@@ -13,6 +13,7 @@ import { type ChatFormat, loadChatFormat } from './chat-format.ts';
 import { lossReport } from './engine-console.ts';
 import { type TaskModels, taskModels } from './engine-kinds.ts';
 import { EngineLifecycle, type ModelSpec } from './lifecycle.ts';
+import { residenceOf } from './residence.ts';
 import { createTextEngine, type TextEngineProcess, textLoadOptions, textPackages } from './text-engine.ts';
 
 const adviceForLosses =
@@ -82,6 +83,7 @@ export async function prepareModel(config: ModelConfig, terminal: Terminal): Pro
     spec: {
       name,
       kind: 'text',
+      ...residenceOf(settings),
       need: async () =>
         options
           ? memoryNeed(options.shape, contextSize, options.sequences, {

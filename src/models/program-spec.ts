@@ -19,6 +19,7 @@ import { modelsFolder } from './admin-options.ts';
 import { engineConsole } from './engine-console.ts';
 import { EngineLifecycle, engineTimer, type ModelSpec, residentBytes } from './lifecycle.ts';
 import { backendPool } from './remote-pool.ts';
+import { residenceOf } from './residence.ts';
 
 /** An estimate alone must not refuse a program: its model may be on a graphics card. */
 const maxEstimateShare = 0.6;
@@ -82,10 +83,11 @@ function taskOf(program: EngineProgram): ProgramTask | undefined {
 /** How the program is loaded: one entry of the registry, whatever it does. */
 export function programSpec(
   { name, program, task = 'text' }: NamedProgram,
-  { contextsize, quiet }: Pick<Settings, 'contextsize' | 'quiet'>,
+  settings: Pick<Settings, 'contextsize' | 'quiet' | 'idle' | 'pin'>,
   terminal: Terminal,
   known?: (engine: ProgramEngine) => void,
 ) {
+  const { contextsize, quiet } = settings;
   const pool = backendPool(task, { addresses: [] }, { line: (line: string) => problemLine(line, terminal) });
   const need = async (): Promise<number> =>
     program.memoryBytes ?? Math.min(await bytesOfFile(program.model ?? ''), maxEstimateShare * totalmem());
@@ -122,7 +124,9 @@ export function programSpec(
   const spec: ModelSpec<EngineLifecycle<ProgramEngine>> = {
     name,
     kind: task,
-    ...(program.idleMs === undefined ? {} : { keepMs: program.idleMs }),
+    // The settings are about the model of their config, and about no other program.
+    ...(program.name === undefined && residenceOf(settings)),
+    ...(program.idleMs === undefined ? {} : { idleMs: program.idleMs }),
     need: async () => {
       expected = await need();
       return expected;

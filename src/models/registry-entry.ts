@@ -186,7 +186,9 @@ export class RegistryEntry {
     };
   }
 
+  /** A pinned model can only be asked to leave at once. */
   keepFor(milliseconds: number): void {
+    if (this.spec.pinned && milliseconds > 0) return;
     this.#keepMs = Math.max(0, milliseconds);
     this.#plan();
   }
@@ -221,7 +223,8 @@ export class RegistryEntry {
   }
 
   #defaultKeepMs(): number {
-    return Math.min(this.spec.keepMs ?? Number.POSITIVE_INFINITY, this.parts.defaultKeepMs());
+    const { idleMs, pinned, keepMs = Number.POSITIVE_INFINITY } = this.spec;
+    return idleMs ?? (pinned ? Number.POSITIVE_INFINITY : Math.min(keepMs, this.parts.defaultKeepMs()));
   }
 
   #bytes(): number | undefined {

@@ -579,3 +579,44 @@ describe('graphics cards', () => {
     expect(log.slice(2)).toEqual(['loading b instead of a', 'left a: room', 'loaded b']);
   });
 });
+
+describe('Registry: pinned models', () => {
+  test('a model that does not fit beside a pinned one is refused with its name', async () => {
+    const { registry } = fakeRegistry({ a: { bytes: 60, pinned: true }, b: { bytes: 60 }, c: { bytes: 400 } });
+    await registry.load('text', 'a');
+    const error = await failure(registry.load('text', 'b'));
+    expect(error.message).toContain('it does not fit beside what is pinned (--pin): a');
+    expect(registry.state('text', 'a')).toEqual({ type: 'ready' });
+    expect((await failure(registry.load('text', 'c'))).message).not.toContain('--pin');
+  });
+
+  test('others are evicted in its stead', async () => {
+    const { registry, log } = fakeRegistry({ a: { bytes: 40, pinned: true }, b: { bytes: 40 }, c: { bytes: 40 } });
+    for (const name of ['a', 'b', 'c']) await registry.load('text', name);
+    expect(log).toContain('loading c instead of b');
+  });
+
+  test('neither the default time nor the time of a request unloads it, but a request to unload it does', async () => {
+    const { registry, pass } = fakeRegistry({ a: { pinned: true } }, { keepMs: 1000 });
+    await registry.load('text', 'a');
+    registry.keepFor('text', 'a', 10);
+    await pass(5000);
+    expect(registry.state('text', 'a')).toEqual({ type: 'ready' });
+    registry.keepFor('text', 'a', 0);
+    await pass(0);
+    expect(registry.state('text', 'a')).toEqual({ type: 'unloaded' });
+  });
+});
+
+describe('Registry: idle time of a model', () => {
+  test.each([
+    ['wins over a shorter default', { idleMs: 3000 }, 2000, 'ready'],
+    ['wins over a longer default', { idleMs: 500 }, 600, 'unloaded'],
+    ['applies to a pinned model', { idleMs: 500, pinned: true }, 600, 'unloaded'],
+  ])('%s', async (_, model, milliseconds, type) => {
+    const { registry, pass } = fakeRegistry({ a: model }, { keepMs: 1000 });
+    await registry.load('text', 'a');
+    await pass(milliseconds);
+    expect(registry.state('text', 'a')).toEqual({ type });
+  });
+});

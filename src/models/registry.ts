@@ -248,7 +248,13 @@ export class Registry {
     if (waits && !sparesBusy) return;
     const isInUse = sparesBusy && (waits || stays.some(({ busy }) => busy));
     const reason = 'its memory is in use by other models';
-    this.#settle(load, isInUse ? loadFailed(entry.spec.name, reason) : tooLarge(entry.spec.name, need, budget));
+    const pinned = residents.filter(({ spec }) => spec.pinned);
+    const others = stays.filter(({ id }) => !pinned.some((other) => other.id === id));
+    const blocked = !isInUse && pinned.length > 0 && evict(others, newcomer, budget) !== 'cannot';
+    const names = pinned.map(({ spec }) => spec.name).join(', ');
+    if (blocked)
+      this.#settle(load, loadFailed(entry.spec.name, `it does not fit beside what is pinned (--pin): ${names}`));
+    else this.#settle(load, isInUse ? loadFailed(entry.spec.name, reason) : tooLarge(entry.spec.name, need, budget));
   }
 
   /** Loads that wait for evicted models to be unloaded. */

@@ -287,6 +287,17 @@ describe('ModelRouter.resolve', () => {
   });
 });
 
+describe('ModelRouter.hold', () => {
+  test('loads the model and keeps it in use until it is released', async () => {
+    const { router, registry } = world('a', { b: {} });
+    const { release } = await router.hold('b');
+    expect(registry.list().find(({ name }) => name === 'b')).toMatchObject({ state: { type: 'ready' }, inUse: 1 });
+    release();
+    expect(registry.list().find(({ name }) => name === 'b')?.inUse).toBe(0);
+    await expect(router.hold('nobody')).rejects.toMatchObject({ code: 'model-not-found' });
+  });
+});
+
 describe('ModelRouter.swapTo', () => {
   test('loads the new model and unloads the old one', async () => {
     const { router, asked, model, log, registry } = world('old');

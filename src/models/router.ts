@@ -11,6 +11,7 @@ import {
 import type { ListedModel, ModelSelection } from '../core/models-view.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import { specsOf } from './engine-kinds.ts';
+import type { Use } from './lifecycle.ts';
 import {
   baseOf,
   type ModelInstance,
@@ -129,6 +130,19 @@ export class ModelRouter<Context> {
     // Another request may have opened it meanwhile.
     const instance = this.#instanceOf(own) ?? (model && this.#opened(model));
     return instance?.isRegistered ? select(instance) : undefined;
+  }
+
+  /** Loads a model, unless one that is in use would have to leave; it stays loaded until it is released. */
+  async hold(name: string): Promise<Pick<Use, 'release'>> {
+    const { instance, release } = await this.#named(name, undefined);
+    try {
+      const { spec, taskModels } = instance.model;
+      const own = hasText(instance.model) ? spec : specsOf(taskModels).find((one) => one.name === spec.name);
+      if (!own) throw new AppError('model-not-found', { model: name });
+      return await this.parts.registry.use(own.kind, own.name, undefined, { sparesBusy: true });
+    } finally {
+      release();
+    }
   }
 
   /** The default model first. */

@@ -26,6 +26,7 @@ import { hasText, type PreparedModel, prepareModel } from '../models/prepared-mo
 import { PresetFiles, presetOffers } from '../models/presets.ts';
 import { type Registry, reasonOf } from '../models/registry.ts';
 import type { Arrival } from '../models/registry-source.ts';
+import { pinProblem, preloadAll, preloadOrder } from '../models/residence.ts';
 import { ModelRouter } from '../models/router.ts';
 import { modelPath } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
@@ -66,6 +67,8 @@ export interface RoutedApp {
   readonly app: App;
   /** Switches to what the last run had switched to. Resolves to the model that is served then: the first one, if that fails. */
   restore(choice: ModelChoice): Promise<PreparedModel>;
+  /** Loads the models of the configs with `preload`, one after the other. Never rejects. */
+  preload(): Promise<void>;
 }
 
 /** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`, `--remote`). */
@@ -124,11 +127,6 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     if (target.type === 'initial' && own.size === 0) return again ? firstAgain() : firstNow;
     const below = base ?? (settings.baseconfig || undefined);
     const configs = await versions.of([below, target.type === 'config' ? target.path : undefined]);
-    const sources = {
-      readFile: (path: string) => readFileSync(path, 'utf8'),
-      environment: process.env,
-      exists: existsSync,
-    };
     const loaded = reloadSettings(target, below, initial, sources, own);
     if (loaded.type === 'refused') {
       const reason = loaded.problems.map(({ sentence }) => sentence).join(' ');
@@ -194,6 +192,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
       const flags = Object.entries(loadSettingsOf(initial)).filter(([, value]) => value !== null);
       const load = { ...loads.get(option), ...Object.fromEntries(flags) };
       const model = await prepared(option, below.path, { under: base, load });
+      refusePinned(model);
       terminal.line(`Using ${shown}, the model of the last switch.`);
       await router.swapTo(model);
     } catch (error) {
@@ -209,6 +208,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     failure = undefined;
     try {
       const model = await prepared(option, below.path, { under: base });
+      if (option !== unloadModel) refusePinned(model);
       terminal.line(
         `Switching to ${option} as soon as all that was asked of ${router.defaultModel.name} is answered.`,
         { event: 'swap', outcome: 'begun', model: model.name },
@@ -220,6 +220,33 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
       failed(option, error as Error);
       return false;
     }
+  }
+
+  function refusePinned(next: PreparedModel): void {
+    const reason = pinProblem(router.defaultModel, next);
+    if (reason !== undefined) throw new AppError('model-load-failed', { model: next.name, reason });
+  }
+
+  async function preload(): Promise<void> {
+    if (!settings.routermode) return;
+    const files = await listFiles();
+    const names = await namesOf(files);
+    // The config of the start is loaded already.
+    const own = settings.config ? await fileOfFolder(folder, files, settings.config) : undefined;
+    const configs = files
+      .filter((file) => !isModelFile(file) && file !== own)
+      .map((file) => {
+        const target = { type: 'config', path: join(folder, file) } as const;
+        const { preload: order } = reloadSettings(target, settings.baseconfig || undefined, initial, sources).settings;
+        return { name: names.get(file)?.[0] ?? file, preload: order };
+      });
+    const { name } = router.defaultModel;
+    const loaded = registry.state('text', name)?.type === 'ready' ? [name] : [];
+    await preloadAll(
+      [...loaded, ...preloadOrder(configs).map((config) => config.name)],
+      (one) => router.hold(one),
+      say,
+    );
   }
 
   /** The present model again, with other settings. */
@@ -372,7 +399,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   );
   await Promise.all([checkAliases(), checkPresets()]);
   await checkCompactModel();
-  return { app, restore };
+  return { app, restore, preload };
 
   /** Backends that have not answered yet may have the model. */
   async function checkCompactModel(): Promise<void> {
@@ -407,6 +434,12 @@ export function unknownCompactModel(name: string, byName: boolean): string {
     : 'Other models need --routermode with --admindir, or --remote.';
   return `--compactmodel ${name}: there is no model with this name. ${advice}`;
 }
+
+const sources = {
+  readFile: (path: string) => readFileSync(path, 'utf8'),
+  environment: process.env,
+  exists: existsSync,
+};
 
 /** The hub has so long to list the files of a slow model. */
 const adviceMs = 20_000;

@@ -27,6 +27,7 @@ import { memoryBudget } from '../models/memory-budget.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
 import { Registry } from '../models/registry.ts';
+import { startsLoaded } from '../models/residence.ts';
 import { displayName, modelPath } from '../models/text-engine.ts';
 import { exchangeLog, JsonTerminal } from '../observe/json-log.ts';
 import { printable } from '../observe/printable.ts';
@@ -76,6 +77,8 @@ export interface Runtime {
   readonly registry: Registry;
   /** The downloads that the last run has not finished go on. */
   resumeDownloads(): void;
+  /** Models of configs that ask for it are loaded. */
+  preload(): void;
   /** Lets running requests finish, closes the server, ends all engines and the program. */
   stop(why: string): void;
   exit(code: number): Promise<void>;
@@ -95,7 +98,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const choice = await lastModel?.read();
   const first = startable(own.source);
   // The model loads while the rest is set up. With --singleinstance an older instance has to stop first: both may not fit.
-  if (!choice && !settings.autoswapmode && !settings.singleinstance) void first.start();
+  if (!choice && startsLoaded(settings) && !settings.singleinstance) void first.start();
   const tools = served ? await toolServers(parts) : undefined;
   const tracer = served ? await openTracer(parts) : undefined;
   const { createApp } = await import('./app.ts');
@@ -117,7 +120,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       // The answer is sent first.
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
     });
-  const { app, restore, resumeDownloads } = await routedApp(parts, {
+  const { app, restore, preload, resumeDownloads } = await routedApp(parts, {
     ...{ model, pool, registry, lastModel, loads: choice?.loads, build },
   });
   const engine =
@@ -148,6 +151,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   return {
     ...{ app, engine, registry, stop, exit },
     resumeDownloads: () => void resumeDownloads?.(),
+    preload: () => void preload?.(),
     get model() {
       return engine.model();
     },

@@ -7,6 +7,7 @@ import { isAlive as isAliveNow } from '../core/is-alive.ts';
 import { ownCommand } from '../launcher/wanted.ts';
 import { offeredKinds } from '../models/engine-kinds.ts';
 import type { PreparedModel } from '../models/prepared-model.ts';
+import { startsLoaded } from '../models/residence.ts';
 import { embeddedModel } from '../models/text-engine.ts';
 import { type Addresses, baseUrl, hintLines, readyLines } from '../observe/banner.ts';
 import { JsonTerminal } from '../observe/json-log.ts';
@@ -36,6 +37,8 @@ export interface Serving {
   readonly channel?: string;
   /** Called when the port is open: from then on a fault in one request must not end the others. */
   readonly listening?: () => void;
+  /** Called when the models of the start are loaded. */
+  readonly preload?: () => void;
   readonly wait?: (milliseconds: number) => Promise<void>;
   readonly isAlive?: (pid: number) => boolean;
 }
@@ -55,10 +58,11 @@ export async function serve(serving: Serving): Promise<void> {
   const addresses: Addresses = { scheme: settings.ssl ? 'https' : 'http', port, host: settings.host };
   terminal.line(`Listening on ${baseUrl(addresses)}`, { event: 'start', url: baseUrl(addresses) });
   // In autoswap mode the first request loads what it needs.
-  if (!settings.autoswapmode) await engine.start();
+  const starts = startsLoaded(settings);
+  if (starts) await engine.start();
   const state = engine.state();
   // It was stopped before it was loaded.
-  if (state.type === 'loading' && !settings.autoswapmode && !state.trouble) return;
+  if (state.type === 'loading' && starts && !state.trouble) return;
   const missing = state.type === 'failed' ? undefined : await loadGiven(serving);
   if (!missing) {
     await app.server.close();
@@ -75,6 +79,7 @@ export async function serve(serving: Serving): Promise<void> {
     const { open = openBrowser } = serving;
     open(url, () => terminal.line(`No browser could be started; open ${url} yourself.`));
   }
+  serving.preload?.();
   if (settings.onready) runOnReady(settings.onready, terminal);
 }
 

@@ -176,6 +176,31 @@ describe('--autoswapmode', () => {
     await server.stop();
   });
 
+  test('loads what the configs ask for with preload, and switches from no pinned model', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'parley-preload-'));
+    const config = (name: string, more: object) =>
+      writeFileSync(
+        join(own, `${name}.kcpps`),
+        JSON.stringify({ model_param: untrainedModel(), contextsize: 512, ...more }),
+      );
+    config('first', { preload: 1, idle: '1h' });
+    config('second', {});
+    const server = await startServer(['--autoswapmode', '--admindir', own, '--pin']);
+    const statuses = async () => statusesOf((await ask(server, '/v1/models')).value);
+    await until(async () => (await statuses())['koboldcpp/first'] === 'loaded' || undefined);
+    expect(await statuses()).toMatchObject({
+      'koboldcpp/parley-mini': 'unloaded',
+      'koboldcpp/second': 'unloaded',
+    });
+    const running = (await ask(server, '/api/ps')).value.models as { expires_at: string }[];
+    expect(running.map(({ expires_at }) => Date.parse(expires_at) < Date.now() + 3_600_000)).toEqual([true]);
+    const swap = await ask(server, '/api/admin/reload_config', { filename: 'second.kcpps' });
+    expect(swap.value).toMatchObject({ success: false });
+    expect(server.output()).toContain('parley-mini is pinned (--pin) and stays loaded');
+    await server.stop();
+    rmSync(own, { recursive: true });
+  });
+
   test('loads only the model of the first request', async () => {
     const server = await start();
     const named = { model: 'short', prompt: 'Once', max_length: 4 };
@@ -239,9 +264,9 @@ describe('--autoswapmode', () => {
   });
 });
 
-async function until<Value>(found: () => Value | undefined): Promise<Value> {
+async function until<Value>(found: () => Value | undefined | Promise<Value | undefined>): Promise<Value> {
   for (;;) {
-    const value = found();
+    const value = await found();
     if (value !== undefined) return value;
     await wait(5);
   }

@@ -336,6 +336,22 @@ export const parleyFlags = flagTable({
     min: 0,
     max: 64,
   }).help('Maximum number of models in memory in --routermode. The least recently used one is unloaded first.'),
+  idle: text('TIME', '', { label: 'Unload when idle for', tab: 'Admin', defaultText: '--adminunloadtimeout' }).help(
+    'Unload the model after this long without requests, such as 90s, 10m or 2h; 0 unloads it after each request, never keeps it. In a config of --admindir it applies to the model of that config. Requests may set another time (keep_alive, ttl).',
+  ),
+  pin: toggle({ label: 'Keep in memory', tab: 'Admin' }).help(
+    'Once loaded, never unload the model to make room for others or to switch to another one: what needs its memory is refused. --adminunloadtimeout and the times of requests do not apply to it; --idle does, and so does a request to unload it. In a config of --admindir it applies to the model of that config.',
+  ),
+  preload: integer('ORDER', 0, {
+    label: 'Load at startup',
+    tab: 'Admin',
+    defaultText: '0, off',
+    min: 0,
+    max: 1000,
+    bare: 1,
+  }).help(
+    'In a config of --admindir, with --routermode: load its model at startup, after the model of the start. Lower numbers are loaded first, equal ones by name. A model that does not fit beside those is skipped with a line on the console. With --autoswapmode the model of the start is loaded only with this flag.',
+  ),
   logformat: choice(['text', 'json'], { label: 'Log format', tab: 'Network', scope: 'server' }).help(
     'Format of the console: lines for people, or one JSON object per line for log collectors, with one line per request. See docs/monitoring.md.',
   ),

@@ -77,6 +77,7 @@ export interface FakeModel {
   readonly pinned?: boolean;
   readonly auxiliary?: boolean;
   readonly keepMs?: number;
+  readonly idleMs?: number;
   /** What it takes of the card. */
   readonly onCard?: number;
   /** Whether the test calls `become`; ready at once otherwise. */
@@ -112,6 +113,7 @@ export function fakeRegistry(
     ...(model.pinned && { pinned: true }),
     ...(model.auxiliary && { auxiliary: true }),
     ...(model.keepMs !== undefined && { keepMs: model.keepMs }),
+    ...(model.idleMs !== undefined && { idleMs: model.idleMs }),
     need: async () => {
       if (model.broken) throw new Error(model.broken);
       return model.bytes ?? 10;

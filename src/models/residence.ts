@@ -1,0 +1,49 @@
+import { idleMs } from '../config/duration.ts';
+import type { Settings } from '../config/flags.ts';
+import { asAppError } from '../core/errors.ts';
+import type { ModelSpec, Use } from './lifecycle.ts';
+import { reasonOf } from './registry.ts';
+
+/** How long the model of a config stays loaded. */
+export function residenceOf({ idle, pin }: Pick<Settings, 'idle' | 'pin'>): Pick<ModelSpec, 'idleMs' | 'pinned'> {
+  const milliseconds = idleMs(idle);
+  return { ...(milliseconds === undefined ? {} : { idleMs: milliseconds }), ...(pin ? { pinned: true } : {}) };
+}
+
+/** Whether the text model is loaded before the first request. */
+export function startsLoaded({ autoswapmode, preload }: Pick<Settings, 'autoswapmode' | 'preload'>): boolean {
+  return !autoswapmode || preload > 0;
+}
+
+/** The configs to load at startup: by number, then in the given order. */
+export function preloadOrder<Config extends { readonly preload: number }>(configs: readonly Config[]): Config[] {
+  return configs.filter(({ preload }) => preload > 0).sort((a, b) => a.preload - b.preload);
+}
+
+/** Loads the models in order. All stay in use until the last one is loaded, so that none pushes out another. */
+export async function preloadAll(
+  names: readonly string[],
+  hold: (name: string) => Promise<Pick<Use, 'release'>>,
+  say: (line: string) => void,
+): Promise<void> {
+  const held: Pick<Use, 'release'>[] = [];
+  for (const name of names) {
+    try {
+      held.push(await hold(name));
+    } catch (error) {
+      say(`${name} is not preloaded: ${reasonOf(asAppError(error)).replace(/\.$/, '')}.`);
+    }
+  }
+  for (const { release } of held) release();
+}
+
+interface Switchable {
+  readonly name: string;
+  readonly settings: Pick<Settings, 'pin'>;
+}
+
+/** Why the present model may not be switched for the next one; undefined if it may. */
+export function pinProblem(present: Switchable, next: Switchable): string | undefined {
+  if (!present.settings.pin || present.name === next.name) return undefined;
+  return `${present.name} is pinned (--pin) and stays loaded. Remove "pin" from its config, or start with --routermode and name the other model in requests`;
+}
