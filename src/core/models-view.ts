@@ -9,8 +9,7 @@ export interface ListedModel {
   readonly id: string;
   /** Other names that it answers to. */
   readonly aliases?: readonly string[];
-  /** Of a preset: the name of the model whose engine serves it. */
-  readonly base?: string;
+  readonly preset?: PresetFacts | undefined;
   /** Whether it answers requests that name no model. */
   readonly present: boolean;
   readonly state: 'unloaded' | 'loading' | 'ready' | 'failed' | 'leaving';
@@ -21,6 +20,34 @@ export interface ListedModel {
   readonly bytes?: number | undefined;
   /** Milliseconds since 1970 when it is unloaded unless it is used; infinite for never. */
   readonly expiresAt: number;
+}
+
+/** What a preset changes of the model whose engine serves it. */
+export interface PresetFacts {
+  /** The name of that model. */
+  readonly base: string;
+  readonly system: string;
+  /** Defaults of requests. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly messages: readonly { readonly role: string; readonly content: string }[];
+}
+
+/** A preset as Ollama's clients describe it. */
+export interface NewPreset {
+  readonly from: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly system: string;
+  /** A Go template; empty for that of the base. */
+  readonly template: string;
+  readonly messages: readonly unknown[];
+}
+
+/** The presets of `--admindir`, as files. */
+export interface PresetStore {
+  /** Makes one, or replaces one of this name. Rejects with a sentence. */
+  create(name: string, preset: NewPreset): Promise<void>;
+  /** False if no preset has this name. */
+  remove(name: string): Promise<boolean>;
 }
 
 /** What the name of a model means in a request, where it does not simply name a text model. */
@@ -94,6 +121,8 @@ export interface ModelsView {
   readonly swap: ModelSwap | undefined;
   /** Whether requests select their model by name. */
   readonly byName: boolean;
+  /** With `--routermode` and `--admindir` only. */
+  readonly presets?: PresetStore | undefined;
 }
 
 /** A model of any kind, loaded or not. */

@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.ts';
+import type { PresetFacts } from '../core/models-view.ts';
 import { Uses } from '../core/uses.ts';
 import type { PreparedModel } from './prepared-model.ts';
 
@@ -10,9 +11,7 @@ export interface ModelOffer {
   /** Before its name where a model of this machine has the same. */
   readonly prefix?: 'remote' | 'engine';
   /** Set for generation settings that have a name of their own. They are served by the engine of their base. */
-  readonly preset?: {
-    /** The own name of the base. */
-    readonly base: string;
+  readonly preset?: PresetFacts & {
     /** Changes with the settings. */
     readonly version: string;
     /** Why it cannot be used, a sentence. */

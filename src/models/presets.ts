@@ -2,8 +2,11 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { text } from '../chat/messages.ts';
 import type { Opening } from '../chat/opening.ts';
+import { settingsFrom } from '../config/flags.ts';
+import { requestDefaults } from '../config/gen-defaults.ts';
 import { type PresetReading, presetSettings, readPreset } from '../config/preset.ts';
 import { findNamed } from '../core/model-names.ts';
+import type { PresetFacts } from '../core/models-view.ts';
 import { isModelFile } from './admin-options.ts';
 import { loadChatFormat } from './chat-format.ts';
 import type { ModelOffer } from './model-instance.ts';
@@ -68,13 +71,21 @@ export function presetOffers(files: readonly PresetFile[], { names, models, warn
     return {
       names: base === undefined ? own : [...own, `${base}:${presetName(file)}`],
       path: undefined,
-      preset: { base: base ?? asked, version, problem },
+      preset: { ...factsOf(reading), base: base ?? asked, version, problem },
       prepare: async (name, model) => {
         if (!model || reading.type === 'faulty') throw new Error(problem);
         return presetModel(name, reading.preset, model, warn);
       },
     };
   });
+}
+
+/** For those who ask what it changes. */
+export function factsOf(reading: PresetReading): PresetFacts {
+  if (reading.type === 'faulty') return { base: reading.base, system: '', parameters: {}, messages: [] };
+  const { base, values, messages } = reading.preset;
+  const parameters = requestDefaults(settingsFrom(values));
+  return { base, system: String(values.get('systemprompt') ?? ''), parameters, messages };
 }
 
 function baseProblem(asked: string, preset: PresetFile | undefined, file: string): string {

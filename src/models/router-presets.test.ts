@@ -8,7 +8,8 @@ import { ModelRouter } from './router.ts';
 /** A router with one model, `base`, and one preset of it. */
 function world(preset: Partial<NonNullable<ModelOffer['preset']>> = {}) {
   const prepared: string[] = [];
-  const own = { base: 'base', version: '1', problem: undefined, ...preset };
+  const facts = { system: '', parameters: {}, messages: [] };
+  const own = { ...facts, base: 'base', version: '1', problem: undefined, ...preset };
   const model = (name: string): PreparedModel =>
     ({
       name,
@@ -95,7 +96,8 @@ test('a request of a preset uses its base: a swap waits for it', async () => {
 
 test('the list has the state of the base for its preset', async () => {
   const { router, registry } = world();
-  const states = async () => (await router.list()).map(({ name, base, state, id }) => [name, base, state, id]);
+  const states = async () =>
+    (await router.list()).map(({ name, preset: of, state, id }) => [name, of?.base, state, id]);
   const rows = (state: string) => [
     ['base', undefined, state, 'koboldcpp/base'],
     ['cold', 'base', state, 'koboldcpp/cold'],

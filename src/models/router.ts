@@ -8,7 +8,7 @@ import {
   nameKey,
   sameName,
 } from '../core/model-names.ts';
-import type { ListedModel, ModelSelection } from '../core/models-view.ts';
+import type { ListedModel, ModelSelection, PresetFacts } from '../core/models-view.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import { specsOf } from './engine-kinds.ts';
 import type { Use } from './lifecycle.ts';
@@ -151,9 +151,9 @@ export class ModelRouter<Context> {
     const listed = this.parts.registry.list().filter(({ kind }) => kind === 'text');
     const entry = (
       name: string,
-      own: { readonly path?: string | undefined; aliases?: readonly string[]; base?: string | undefined },
+      own: { readonly path?: string | undefined; aliases?: readonly string[]; preset?: PresetFacts | undefined },
     ): ListedModel => {
-      const { base } = own;
+      const base = own.preset?.base;
       const found = listed.find((one) => one.name === (base ?? name));
       const { state, bytes, expiresAt = Number.POSITIVE_INFINITY } = found ?? {};
       const prepared = this.#instances.get(base ?? name)?.model;
@@ -164,7 +164,7 @@ export class ModelRouter<Context> {
         id: modelId(shown || name),
         present: hasText(this.#default.model) && name === this.#default.model.name,
         ...(own.aliases && own.aliases.length > 0 ? { aliases: own.aliases } : {}),
-        ...(base === undefined ? {} : { base }),
+        ...(own.preset ? { preset: own.preset } : {}),
         state: state?.type ?? 'unloaded',
         path: prepared?.file?.path ?? own.path,
         known: seen?.type === 'ready' ? seen.model : undefined,
@@ -179,7 +179,7 @@ export class ModelRouter<Context> {
     const others = offers.filter((offer) => !isPresent(offer) && offer.preset?.problem === undefined);
     const pathOf = (own: string | undefined) => offers.find(({ names: [id] }) => id === own)?.path;
     const rest = others.map(({ names: [id = '', ...aliases], path, preset }) =>
-      entry(id, { path: path ?? pathOf(preset?.base), aliases, base: preset?.base }),
+      entry(id, { path: path ?? pathOf(preset?.base), aliases, preset }),
     );
     return [...first, ...rest];
   }

@@ -84,6 +84,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
           now: () => performance.now(),
           download: async (name, call) =>
             mayAdminister(admin, call) ? (await library?.())?.download(name, call.signal) : undefined,
+          presets: (call) => models?.presets && allowed(models.presets, admin, call),
         },
         server,
       ),

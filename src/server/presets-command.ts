@@ -1,8 +1,5 @@
-import { defaultSettings } from '../config/flags.ts';
-import { requestDefaults } from '../config/gen-defaults.ts';
-import { presetSettings } from '../config/preset.ts';
 import { adminFiles } from '../models/admin-options.ts';
-import { type PresetFile, PresetFiles, presetName } from '../models/presets.ts';
+import { factsOf, type PresetFile, PresetFiles, presetName } from '../models/presets.ts';
 import { type Command, flag, readWords, showUsage, text } from './command.ts';
 
 const usage = `parley presets                  the presets in the models folder: generation settings that are a model by name
@@ -35,9 +32,9 @@ const maxText = 60;
 function rowOf({ file, reading }: PresetFile) {
   const name = presetName(file);
   if (reading.type === 'faulty') return { name, base: reading.base, settings: [], problem: reading.problem };
-  const { base, values, messages } = reading.preset;
-  const defaults = requestDefaults(presetSettings(reading.preset, defaultSettings));
-  const shown = [...Object.entries(defaults), ...[...values].filter(([key]) => key !== 'gendefaults')];
+  const { values } = reading.preset;
+  const { base, parameters, messages } = factsOf(reading);
+  const shown = [...Object.entries(parameters), ...[...values].filter(([key]) => key !== 'gendefaults')];
   const settings = shown.map(([key, value]) => `${key} ${shortened(JSON.stringify(value))}`);
   const more = messages.length > 0 ? [`messages ${messages.length}`] : [];
   return { name, base, settings: [...settings, ...more], problem: undefined };

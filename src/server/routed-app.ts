@@ -36,6 +36,7 @@ import { FileVersions } from './file-versions.ts';
 import type { ModelContext } from './model-context.ts';
 import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
+import { presetStore } from './preset-store.ts';
 import { saveConfig } from './saved-config.ts';
 import { slowModelAdvice } from './slow-model.ts';
 import { StartError } from './start-error.ts';
@@ -360,6 +361,9 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   const aliases = modelAliases(settings.modelalias);
   const alias = (name: string) => aliasTarget(aliases, name);
   const timeout = { seconds: settings.reqtimeout, startTimer: systemTimer };
+  const others = () => [...(hasText(first) ? [first.name] : []), ...specsOf(first.taskModels).map(({ name }) => name)];
+  const stored = settings.routermode && settings.admindir !== '';
+  const presets = stored ? presetStore({ folder, offers, others, files: listFiles }) : undefined;
   const app = build({
     resolve: (...request) => router.resolve(...request),
     beside: (name) => router.beside(name),
@@ -380,6 +384,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
         advice: () => (advice?.model === router.defaultModel ? advice.text : undefined),
       },
       list: () => router.list(),
+      presets,
     },
     library,
   });

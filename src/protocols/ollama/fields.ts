@@ -191,11 +191,30 @@ const unchanged = f.refused('Models are files here and are not changed.');
 const named = { ...unchanged, read: f.optionalText };
 
 export const pushFields = { model: named, name: named, ...f.each(['stream', 'insecure'], unchanged) };
+const weights = f.refused(
+  'Weights are files here and are not changed.',
+  f.unsupported('send from, the name of a model'),
+);
 export const createFields = {
-  name: named,
-  model: named,
-  ...f.each(['from', 'files', 'adapters', 'license', 'system', 'template', 'parameters', 'messages'], unchanged),
-  ...f.each(['quantize', 'stream'], unchanged),
+  model: f.honoured(f.optionalText, 'The name of the preset: `terse`, or `base:terse`.'),
+  name: f.honoured(f.optionalText, 'The old name of model.'),
+  from: f.honoured(f.orElse(f.readText, ''), 'A model of this server that is no preset.'),
+  parameters: f.honoured(
+    f.orElse(f.readObject, {}),
+    'As `options` of a request. What is chosen when a model is loaded is refused.',
+  ),
+  system: f.honoured(f.orElse(f.readText, '')),
+  template: f.honoured(
+    f.orElse(f.readText, ''),
+    'A Go template in the usual form: system prompt, prompt and response in turn. Others are refused.',
+  ),
+  messages: f.honoured(f.orElse(f.readList, []), 'Texts of system, user and assistant.'),
+  stream: f.honoured(f.orElse(f.looseFlag, true)),
+  license: f.ignored('That of the base holds.'),
+  ...f.each(['files', 'adapters', 'quantize', 'modelfile'], weights),
 };
 export const copyFields = { source: { ...unchanged, read: text }, destination: unchanged };
-export const deleteFields = { model: named, name: named };
+export const deleteFields = {
+  model: f.honoured(f.optionalText, 'The name of a preset. Other models are refused.'),
+  name: f.honoured(f.optionalText, 'The old name of model.'),
+};

@@ -4,7 +4,7 @@ import type { EmbeddingService } from '../../core/embedding.ts';
 import { AppError } from '../../core/errors.ts';
 import { modelError } from '../../core/model-error.ts';
 import { hiddenModelName, sameName } from '../../core/model-names.ts';
-import type { ListedModel } from '../../core/models-view.ts';
+import type { ListedModel, PresetFacts } from '../../core/models-view.ts';
 import type { TextModel, TextService } from '../../core/text-service.ts';
 import { type GgufHeader, type GgufValue, numberOf, textOf } from '../../gguf/gguf.ts';
 import { quantizationOf } from '../../gguf/quantization.ts';
@@ -100,10 +100,11 @@ async function listedModels(parts: ModelParts): Promise<readonly ListedModel[]> 
 }
 
 /** One that was never in memory is described by its file. */
-async function entryOf({ id, present, path, known }: ListedModel, parts: ModelParts, read: ReadFile) {
+async function entryOf({ id, present, path, known, preset }: ListedModel, parts: ModelParts, read: ReadFile) {
   const file = path === undefined ? undefined : await read(path);
   const own = known ? known.chatTemplate : file && textOf(file.header, 'tokenizer.chat_template');
-  return textEntry(id, known, file, (present ? parts.chat.templateText : undefined) ?? own);
+  const entry = textEntry(id, known, file, (present ? parts.chat.templateText : undefined) ?? own);
+  return preset ? { ...entry, details: { ...entry.details, parent_model: preset.base }, preset } : entry;
 }
 
 async function tags(parts: ModelParts, read: ReadFile): Promise<readonly object[]> {
@@ -183,7 +184,7 @@ export interface ModelFile {
 }
 
 /** What lists and `/api/show` say about a model. */
-type ModelEntry = ReturnType<typeof textEntry>;
+type ModelEntry = ReturnType<typeof textEntry> & { readonly preset?: PresetFacts };
 
 /** A text model: `model` is undefined until it is loaded, `file` if it cannot be read. */
 function textEntry(name: string, model?: TextModel, file?: ModelFile, template = '') {
@@ -254,11 +255,25 @@ function runningBody(entry: ModelEntry, expiresAt: number, gpuBytes = 0): object
 /** Far enough, and still a date that every client can hold. */
 const never = Date.UTC(2300, 0, 1);
 
-function shownBody({ license, contextLength, ...entry }: ModelEntry): object {
+function shownBody({ license, contextLength, preset, ...entry }: ModelEntry): object {
+  const { base = entry.name, system = '', parameters = {}, messages = [] } = preset ?? {};
+  const own = Object.entries(parameters).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, typeof one === 'object' ? JSON.stringify(one) : String(one)]),
+  );
+  const limit: [string, string][] = contextLength === undefined ? [] : [['num_ctx', String(contextLength)]];
+  const shown = [...limit.filter(([name]) => !(name in parameters)), ...own];
+  const file = [
+    `FROM ${base}`,
+    ...own.map(([name, value]) => `PARAMETER ${name} ${value}`),
+    ...(system === '' ? [] : [`SYSTEM """${system}"""`]),
+    ...messages.map(({ role, content }) => `MESSAGE ${role} """${content}"""`),
+  ];
   return {
     ...(license === undefined ? {} : { license }),
-    modelfile: `FROM ${entry.name}\n`,
-    parameters: contextLength === undefined ? '' : `${'num_ctx'.padEnd(31)}${contextLength}`,
+    modelfile: `${file.join('\n')}\n`,
+    parameters: shown.map(([name, value]) => `${name.padEnd(31)}${value}`).join('\n'),
+    ...(system === '' ? {} : { system }),
+    ...(messages.length === 0 ? {} : { messages }),
     template: entry.template,
     details: entry.details,
     model_info: entry.info,

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { LayerProgress, ModelDownload } from '../../core/models-view.ts';
+import type { LayerProgress, ModelDownload, PresetStore } from '../../core/models-view.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { line, ndjsonHeaders } from '../../http/sse.ts';
@@ -18,6 +18,8 @@ export interface OllamaParts extends DialectParts, ModelParts, EmbeddingsParts {
 interface OllamaServices extends ModelFileParts {
   /** The download of a model file for a client that may do so; undefined for other names and clients. */
   readonly download?: (name: string, call: Call) => Promise<ModelDownload | undefined>;
+  /** The presets, where they are kept. Throws for a client that may not change them. */
+  readonly presets?: (call: Call) => PresetStore | undefined;
 }
 
 export function ollamaEndpoints(files: OllamaServices, server: DialectServices) {
@@ -30,6 +32,18 @@ export function ollamaEndpoints(files: OllamaServices, server: DialectServices) 
       "With --admin, downloads the model: a name of Ollama's registry, hf.co/owner/name, or an address. Else says whether the name can be used.",
       withBody((body, call, parts: ManagementParts) => pull(body, call, parts, files.download)),
       { fields: pullFields },
+    ),
+    row(
+      '/api/create',
+      'With --routermode and --admindir, makes a preset: another name for a model, with parameters of its own.',
+      withBody((body, call) => create(body, call, files.presets)),
+      { fields: createFields, modelNamed: noName },
+    ),
+    row(
+      '/api/delete',
+      'Deletes a preset. Answers 400 for other models, or 404 where there is none.',
+      withBody((body, call, parts: ManagementParts) => remove(body, call, parts, files.presets)),
+      { method: 'DELETE', fields: deleteFields, modelNamed: noName },
     ),
     ...managementEndpoints,
   ];
@@ -46,18 +60,45 @@ const unchangeable = 'Not there: answers 400, or 404 for a model that is not loa
 const withoutAccounts = 'There are no accounts: always answers 401.';
 
 const push = withBody((body) => refuseNamed(readFields(pushFields, body), 'Push'));
-const create = withBody((body) => refuseNamed(readFields(createFields, body), 'Create'));
 const copy = withBody((body, _, parts: ManagementParts) => change(readFields(copyFields, body).source, 'Copy', parts));
-const remove = withBody((body, _, parts: ManagementParts) =>
-  change(namedModel(readFields(deleteFields, body)), 'Delete', parts),
-);
+/** A preset that cannot be used can still be replaced and deleted. */
+const noName = async () => undefined;
+const kept = 'presets are files of a folder; start the server with --routermode --admindir FOLDER';
+
+async function create(body: JsonObject, call: Call, presetsOf: OllamaServices['presets']): Promise<Reply> {
+  const fields = readFields(createFields, body);
+  const name = namedModel(fields);
+  if (name === '') return modelRequired;
+  const presets = presetsOf?.(call);
+  if (!presets) throw new AppError('unsupported', { feature: 'Create', instead: kept });
+  if (fields.from === '') return refusal(400, 'from must name the model that the preset is for');
+  try {
+    await presets.create(name, fields);
+  } catch (error) {
+    return refusal(400, (error as Error).message);
+  }
+  const notices = ignoredHeader(createFields, body);
+  if (!fields.stream) return jsonReply({ status: 'success' }, notices);
+  return lines([{ status: 'using existing layer' }, { status: 'writing manifest' }, { status: 'success' }], notices);
+}
+
+async function remove(
+  body: JsonObject,
+  call: Call,
+  parts: ManagementParts,
+  presetsOf: OllamaServices['presets'],
+): Promise<Reply> {
+  const name = namedModel(readFields(deleteFields, body));
+  if (name !== '' && (await presetsOf?.(call)?.remove(name))) return { status: 200, headers: {}, body: '' };
+  const named = await modelsByName(parts);
+  if (name !== '' && named && findModel(named, name, parts.alias)) return refuse('Delete');
+  return change(name, 'Delete', parts);
+}
 
 /** Models are files that the server was started with: endpoints that would change them are refused. */
 const managementEndpoints: readonly ModelEndpoint<ManagementParts>[] = [
   row('/api/push', missing, push, { fields: pushFields }),
-  row('/api/create', missing, create, { fields: createFields }),
   row('/api/copy', unchangeable, copy, { fields: copyFields }),
-  row('/api/delete', unchangeable, remove, { method: 'DELETE', fields: deleteFields }),
   // HEAD asks whether a blob exists: 404 makes the client upload it.
   row('/api/blobs/', missing, () => refuse('Blob upload'), { match: 'prefix', probeStatus: 404 }),
   row('/api/me', withoutAccounts, noAccount),

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readPreset } from '../config/preset.ts';
+import { findExactly, findNamed, nameKey } from '../core/model-names.ts';
+import type { NewPreset, PresetStore } from '../core/models-view.ts';
+import { readOllamaName } from '../library/ollama/name.ts';
+import { adapterOf } from '../library/ollama/preset.ts';
+import type { ModelOffer } from '../models/model-instance.ts';
+
+interface StoreParts {
+  readonly folder: string;
+  /** All models by name. */
+  readonly offers: () => Promise<readonly ModelOffer[]>;
+  /** The names of models that may not be offered: that of the start, and those of other kinds. */
+  readonly others: () => readonly string[];
+  /** The files of the folder. */
+  readonly files: () => Promise<readonly string[]>;
+}
+
+const namesOf = ({ names }: ModelOffer): readonly string[] => names;
+
+/** Creates and deletes presets for clients of Ollama's API. */
+export function presetStore({ folder, offers, others, files }: StoreParts): PresetStore {
+  const pathOf = (file: string): string => join(folder, ...file.split('/'));
+
+  async function fileOf(name: string): Promise<string | undefined> {
+    const presets = (await offers()).filter(({ preset }) => preset);
+    const listed = await files();
+    return findExactly(presets, namesOf, name)?.names.find((one) => listed.includes(one));
+  }
+
+  return {
+    create: async (name, { from, ...wanted }) => {
+      const all = await offers();
+      const models = [...others().map((one) => [one]), ...all.filter(({ preset }) => !preset).map(namesOf)];
+      const base = findNamed(models, (own) => own, from)?.[0];
+      if (base === undefined && findNamed(all, namesOf, from))
+        throw new Error(`${from} is a preset, and presets have one level only; name its base instead.`);
+      if (base === undefined) throw new Error(`There is no model ${from} to make a preset of.`);
+      const stem = stemOf(name, base);
+      const present = await fileOf(name);
+      if (!present && findExactly(models, (own) => own, stem))
+        throw new Error(`${stem} is a model already; choose another name for the preset.`);
+      const text = `${JSON.stringify({ base, ...configOf(wanted) }, undefined, 2)}\n`;
+      const reading = readPreset(text);
+      if (reading?.type !== 'preset') throw new Error(reading?.problem);
+      await replace(pathOf(present ?? `${stem}.kcpps`), text);
+    },
+    remove: async (name) => {
+      const file = await fileOf(name);
+      if (file !== undefined) await rm(pathOf(file));
+      return file !== undefined;
+    },
+  };
+}
+
+async function replace(path: string, text: string): Promise<void> {
+  const written = `${path}.${randomBytes(6).toString('hex')}.part`;
+  try {
+    await writeFile(written, text, { flag: 'wx' });
+    await rename(written, path);
+  } catch (error) {
+    await rm(written, { force: true });
+    throw new Error(`The preset cannot be written: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+/** `terse` and `terse:latest`, or `base:terse`. */
+function stemOf(name: string, base: string): string {
+  const { namespace, model = '', tag } = readOllamaName(name.replace(/^koboldcpp\//i, '')) ?? {};
+  if (namespace === 'library' && tag === 'latest') return model;
+  if (namespace === 'library' && tag !== undefined && nameKey(model) === nameKey(base)) return tag;
+  throw new Error(`${name} cannot be the name of a preset; choose a plain name, such as terse or ${base}:terse.`);
+}
+
+/** Without effect in requests too. */
+const ignored: ReadonlySet<string> = new Set(['num_keep', 'penalize_newline']);
+const ofLoad =
+  /^(num_(gpu|thread|batch)|main_gpu|use_m\w+|low_vram|numa|f16_kv|vocab_only|logits_all|draft_num_predict)$/;
+
+function configOf({ parameters, system, template, messages }: Omit<NewPreset, 'from'>): object {
+  const given = Object.entries(parameters).filter(([name, value]) => value !== null && !ignored.has(name));
+  const load = given.find(([name]) => ofLoad.test(name));
+  if (load) throw new Error(`A preset cannot change how its base is loaded: leave out parameters.${load[0]}.`);
+  const length = parameters.num_predict;
+  const defaults = given.filter(([name]) => name !== 'num_predict');
+  const adapter = template === '' ? undefined : adapterOf(template);
+  if (template !== '' && !adapter)
+    throw new Error(
+      'template must have system prompt, prompt and response in turn; leave it out to use that of the base.',
+    );
+  return {
+    ...(defaults.length > 0 && { gendefaults: Object.fromEntries(defaults) }),
+    // Others mean the default length, or the whole context.
+    ...(typeof length === 'number' && length > 0 && { defaultgenamt: length }),
+    ...(system !== '' && { systemprompt: system }),
+    ...(adapter && { chatcompletionsadapter: JSON.stringify(adapter), jinja: false }),
+    ...(messages.length > 0 && { messages }),
+  };
+}
