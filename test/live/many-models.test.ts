@@ -339,6 +339,24 @@ describe('presets', () => {
     expect(await ask(server, '/api/chat', { ...chat('lost'), stream: false })).toMatchObject({
       value: { error: expect.stringContaining('Its base, nobody, is no model of this server.') },
     });
+
+    // Ollama's clients make presets too, also in place of one that cannot be used.
+    const made = { model: 'lost', from: 'plain', parameters: { ...sampling, stop: [stop] }, system: 'Be brief.' };
+    expect(await ask(server, '/api/create', { ...made, stream: false })).toEqual({
+      status: 200,
+      value: { status: 'success' },
+    });
+    const again = await ask(server, '/api/chat', { model: 'lost', messages, options, stream: false });
+    expect(again.value).toMatchObject({ model: 'lost', message: { content: cut } });
+    expect((await ask(server, '/api/show', { model: 'lost' })).value).toMatchObject({
+      system: 'Be brief.',
+      details: { parent_model: 'plain' },
+    });
+    expect(await ask(server, '/api/create', { ...made, model: 'plain' })).toMatchObject({ status: 400 });
+    const body = JSON.stringify({ model: 'lost' });
+    expect((await fetch(`${server.base}/api/delete`, { method: 'DELETE', body })).status).toBe(200);
+    expect(await ask(server, '/api/chat', { model: 'lost', messages, stream: false })).toMatchObject({ status: 404 });
+    expect(server.output().match(/^Loaded /gm)).toHaveLength(1);
     await server.stop();
   });
 });

@@ -99,6 +99,6 @@ export const ollamaAnswers: a.DialectAnswers = {
     'POST /api/create': a.oneOf(a.json(status), a.lines(status)),
     ...a.each('POST', ['/api/push', '/api/copy', '/api/blobs/{rest}'], a.refused),
     ...a.each('POST', ['/api/me', '/api/signout'], a.refused),
-    'DELETE /api/delete': a.refused,
+    'DELETE /api/delete': a.media(),
   },
 };

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
+import type { PresetStore } from '../../core/models-view.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { fieldTables } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
@@ -35,12 +36,17 @@ function world() {
       return { ...file, header: header({ metadata }) };
     },
   };
-  const rows = ollamaEndpoints(parts, parts);
+  const changes: object[] = [];
+  const presets: PresetStore = {
+    create: async (name, preset) => void changes.push({ created: { ...preset, name } }),
+    remove: async (name) => changes.push({ removed: name }) > 0,
+  };
+  const rows = ollamaEndpoints({ ...parts, presets: () => presets }, parts);
   return {
     rows,
     endpoints: bindAll(rows, parts),
     get asked() {
-      return [...asked, ...chats, ...kept, ...embedding.asked];
+      return [...asked, ...chats, ...kept, ...changes, ...embedding.asked];
     },
   };
 }
@@ -172,6 +178,31 @@ const proofs = (table: EndpointFidelity): Readonly<Record<string, Proof>> => {
         insecure: { beside, send: { insecure: true } },
       };
     }
+    case 'POST /api/create': {
+      const beside = { model: 'm' };
+      const created = (value: object): object => ({ created: value });
+      return {
+        model: { send: { model: 'terse' }, asks: created({ name: 'terse' }) },
+        name: { send: { name: 'terse' }, asks: created({ name: 'terse' }) },
+        from: { beside, send: { from: 'x' }, asks: created({ from: 'x' }) },
+        parameters: {
+          beside,
+          send: { parameters: { top_k: 3 } },
+          asks: created({ parameters: { top_k: 3 } }),
+          refuses: [{ parameters: 'x' }],
+        },
+        system: { beside, send: { system: 'Be brief' }, asks: created({ system: 'Be brief' }) },
+        template: { beside, send: { template: '<' }, asks: created({ template: '<' }) },
+        messages: { beside, send: { messages: [user] }, asks: created({ messages: [user] }) },
+        stream: { beside, send: { stream: false }, hides: /writing manifest/ },
+        license: { beside, send: { license: 'MIT' } },
+      };
+    }
+    case 'DELETE /api/delete':
+      return {
+        model: { send: { model: 'terse' }, asks: { removed: 'terse' } },
+        name: { send: { name: 'terse' }, asks: { removed: 'terse' } },
+      };
     case 'POST /api/embed':
       return {
         model: { send: { model: 'koboldcpp/mini' }, asks: { by: 'mini' }, tells: /"model":"koboldcpp\/mini"/ },
@@ -204,6 +235,7 @@ const proofs = (table: EndpointFidelity): Readonly<Record<string, Proof>> => {
 const bases: Readonly<Record<string, JsonObject>> = {
   'POST /api/generate': { model: 'm', prompt: 'Hi' },
   'POST /api/chat': { model: 'm', messages: [user] },
+  'POST /api/create': { from: 'b' },
   'POST /api/embed': { model: 'm', input: 'x' },
   'POST /api/embeddings': { model: 'm', prompt: 'x' },
 };

@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import type { ModelDownload } from '../../core/models-view.ts';
+import type { ModelDownload, PresetStore } from '../../core/models-view.ts';
 import type { TextState } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
 import { type Route, router } from '../../http/router.ts';
@@ -218,7 +218,14 @@ test.each([
   ['POST', '/api/push', '{"model":"m","stream":false}', 400, /^Push is not possible/],
   ['POST', '/api/create', '', 400, 'missing request body'],
   ['POST', '/api/create', '{"from":"m"}', 400, 'model is required'],
-  ['POST', '/api/create', '{"name":"m","modelfile":"FROM x"}', 400, /^Create is not possible/],
+  ['POST', '/api/create', '{"name":"m","modelfile":"FROM x"}', 400, /^modelfile is not possible: send from/],
+  [
+    'POST',
+    '/api/create',
+    '{"model":"m","from":"x"}',
+    400,
+    /^Create is not possible: presets .*--routermode --admindir/,
+  ],
   ['POST', '/api/copy', '', 400, 'missing request body'],
   ['POST', '/api/copy', '{"destination":"x"}', 400, 'model is required'],
   ['DELETE', '/api/delete', '', 400, 'missing request body'],
@@ -402,4 +409,58 @@ test.each([
   const reply = await ask(parts, 'POST', path, { ...body, stream: false });
   expect(reply.status).toBe(200);
   expect(await jsonOf(reply)).toMatchObject({ model: parts.modelName(), done: true });
+});
+
+describe('presets', () => {
+  const presetsOf = (own: Partial<PresetStore> = {}) => ({
+    presets: () => ({ create: async () => undefined, remove: async () => true, ...own }),
+  });
+  const change = async (services: object, method: string, path: string, body: object) => {
+    const { parts } = ollamaParts(hello);
+    return ask({ ...parts, ...services }, method, path, body);
+  };
+
+  test('/api/create: sends status lines that end in success, or the last alone', async () => {
+    const streamed = await change(presetsOf(), 'POST', '/api/create', { model: 'terse', from: 'm' });
+    expect(streamed.headers).toMatchObject({ 'content-type': 'application/x-ndjson' });
+    expect((await textOf(streamed)).trim().split('\n').at(-1)).toBe('{"status":"success"}');
+    const whole = await change(presetsOf(), 'POST', '/api/create', { model: 'terse', from: 'm', stream: false });
+    expect(await jsonOf(whole)).toEqual({ status: 'success' });
+  });
+
+  test('/api/create: a preset that cannot be made is an error before the stream', async () => {
+    const create = () => Promise.reject(new Error('There is no model m to make a preset of.'));
+    const reply = await change(presetsOf({ create }), 'POST', '/api/create', { model: 'terse', from: 'm' });
+    expect(reply.status).toBe(400);
+    expect(await jsonOf(reply)).toEqual({ error: 'There is no model m to make a preset of.' });
+    const nothing = await change(presetsOf(), 'POST', '/api/create', { model: 'terse' });
+    expect(await jsonOf(nothing)).toEqual({ error: 'from must name the model that the preset is for' });
+  });
+
+  test('/api/delete: answers 200 without a body for a preset, and refuses others', async () => {
+    const deleted = await change(presetsOf(), 'DELETE', '/api/delete', { model: 'terse' });
+    expect(deleted).toMatchObject({ status: 200, body: '' });
+    const other = await change(presetsOf({ remove: async () => false }), 'DELETE', '/api/delete', { model: 'x' });
+    expect(other.status).toBe(404);
+  });
+
+  test('/api/show: shows what a preset changes of its base', async () => {
+    const preset = {
+      base: 'mini',
+      system: 'Be brief.',
+      parameters: { temperature: 0, stop: ['a', 'b'] },
+      messages: [{ role: 'user', content: 'Hi' }],
+    };
+    const listed = { name: 'terse', id: 'koboldcpp/terse', present: false, state: 'unloaded', expiresAt: 0, preset };
+    const models = { byName: true, swap: undefined, list: async () => [listed] as const };
+    const body = await jsonOf(await change({ models }, 'POST', '/api/show', { model: 'terse' }));
+    expect(body).toMatchObject({
+      system: 'Be brief.',
+      messages: preset.messages,
+      parameters: expect.stringMatching(/^temperature +0\nstop +a\nstop +b$/),
+      details: { parent_model: 'mini' },
+      modelfile:
+        'FROM mini\nPARAMETER temperature 0\nPARAMETER stop a\nPARAMETER stop b\nSYSTEM """Be brief."""\nMESSAGE user """Hi"""\n',
+    });
+  });
 });
