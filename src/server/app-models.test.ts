@@ -66,6 +66,7 @@ async function world(first: Partial<Settings>, second: Partial<Settings>) {
     return reply && 'body' in reply ? String(reply.body) : '';
   };
   return {
+    models,
     sizes,
     swap: (name: 'a' | 'b') => {
       present = models[name];
@@ -191,4 +192,17 @@ describe('routed app: background responses of a model that is not the default', 
     expect(JSON.parse(await get('/api/extra/perf')).idle).toBe(1);
     await expect(get(`/v1/responses/${id}`)).rejects.toMatchObject({ code: 'not-stored' });
   });
+});
+
+test('preset: has the engine, the queue and the lane of its base, and its own name and defaults', async () => {
+  const { models } = await world({ gendefaults: { top_k: 5 } }, {});
+  const { context, format, settings } = models.a;
+  const own = { ...settings, gendefaults: { top_k: 7 } };
+  const preset = context.preset({ name: 'cold', settings: own, format });
+  expect(preset).toMatchObject({ name: 'a', lane: context.lane });
+  expect(preset.text).toBe(context.text);
+  expect(preset.taskServices).toBe(context.taskServices);
+  expect([context, preset].map(({ modelName }) => modelName())).toEqual(['koboldcpp/fake', 'koboldcpp/cold']);
+  expect([context, preset].map(({ applyDefaults }) => applyDefaults({}))).toEqual([{ top_k: 5 }, { top_k: 7 }]);
+  expect(preset.applyDefaults({ top_k: 1 })).toEqual({ top_k: 1 });
 });
