@@ -9,6 +9,7 @@ import { type DialectParts, ignoredHeader, listHeader } from './dialect.ts';
 import { bodyOf, jsonText } from './endpoint.ts';
 import * as f from './fields.ts';
 import { ticketFor } from './ticket.ts';
+import { ttlField } from './ttl.ts';
 
 type VectorFormat = 'float' | 'base64';
 
@@ -153,6 +154,7 @@ export function listFields({ truncate }: { readonly truncate: boolean }) {
       'As in the llama.cpp server: -1 none, 0 largest entry, 1 taxicab, 2 Euclidean, more a p-norm.',
     ),
     genkey: f.honoured(readGenkey, 'The key by which the native API can stop it.'),
+    ttl: ttlField,
     user: f.ignored(),
   };
 }
@@ -169,6 +171,7 @@ export async function answerList(
   const request = { inputs, truncate };
   call.watch?.decoded?.(request);
   const embedded = await service.embed(request, ticketFor(call, fields.genkey));
+  if (fields.ttl !== undefined) service.keepFor?.(fields.ttl);
   const vectors = shaped(oneEach(embedded), { dimensions, norm });
   const data = await listText(
     vectors,

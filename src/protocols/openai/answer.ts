@@ -10,6 +10,7 @@ import { jsonText } from '../endpoint.ts';
 import { mergedReplies } from '../generate-all.ts';
 import { alignedLogprobs } from '../logprob-alignment.ts';
 import type { CallTicket } from '../ticket.ts';
+import { keptAfter } from '../ttl.ts';
 import { type ChunkShape, type Ending, encodeFigures, type newEnvelope } from './encode.ts';
 import { errorBody, locate } from './errors.ts';
 
@@ -23,6 +24,8 @@ interface AnswerShape extends Pick<ChunkShape, 'includeUsage' | 'timingsPerToken
   readonly headers: Headers;
   readonly envelope: ReturnType<typeof newEnvelope> & { readonly service_tier?: string };
   readonly stream: boolean;
+  /** How long the model stays loaded afterwards, in milliseconds. */
+  readonly ttl: number | undefined;
   readonly repliesPerPrompt: number;
   /** The field that is at fault when the prompt is too long. */
   readonly promptField: string;
@@ -36,7 +39,8 @@ type Replies = readonly AsyncIterable<GenerationEvent>[];
 /** Large enough that a buffering proxy forwards it. */
 const paddedFrame = 2048;
 
-export function answer(replies: Replies, shape: AnswerShape, { startTimer, now }: DialectParts): Promise<Reply> {
+export function answer(events: Replies, shape: AnswerShape, { text, startTimer, now }: DialectParts): Promise<Reply> {
+  const replies = events.map((one) => keptAfter(one, shape.ttl, text));
   const { call, ticket, headers, stream, offersTools, promptField } = shape;
   const located = (error: unknown): never => {
     throw locate(asAppError(error), promptField);

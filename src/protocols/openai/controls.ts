@@ -43,6 +43,7 @@ export function decodeDelivery(fields: GenerationFields) {
     timingsPerToken: fields.timings_per_token ?? false,
     genkey: fields.genkey,
     kept: fields.kcpp_extra_args,
+    ttl: fields.ttl,
   };
 }
 

@@ -27,7 +27,9 @@ const script = [
 function world() {
   const fillMarks = { prefix: '<P>', suffix: '<S>', middle: '<M>' };
   const inputs = { image: true, audio: true };
-  const { text, asked } = scriptedText(script, { state: () => readyState({ inputs, fillMarks }) });
+  const times: { keep: number }[] = [];
+  const keepFor = (keep: number): void => void times.push({ keep });
+  const { text, asked } = scriptedText(script, { state: () => readyState({ inputs, fillMarks }), keepFor });
   const counted: { request: object }[] = [];
   const { chat, asked: chats } = scriptedChat(script, {
     countTokens: async (request) => {
@@ -44,7 +46,7 @@ function world() {
   return {
     endpoints: bindAll(openaiEndpoints(parts), parts),
     get asked() {
-      return [...asked, ...chats, ...counted, ...embedding.asked];
+      return [...asked, ...chats, ...counted, ...times, ...embedding.asked];
     },
   };
 }
@@ -90,6 +92,7 @@ const generation = (controls: Controls): Readonly<Record<string, Proof>> => ({
   timings_per_token: { beside: { stream: true }, send: { timings_per_token: true }, tells: /"timings".*"timings"/s },
   grammar: { send: { grammar: 'root ::= "a"' }, asks: controls({ grammar: { gbnf: 'root ::= "a"' } }) },
   genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  ttl: { send: { ttl: 300 }, asks: { keep: 300_000 } },
   kcpp_extra_args: {
     beside: { genkey: 'K1' },
     send: { kcpp_extra_args: { keep_text_gen_on_disconnect: true } },

@@ -1,6 +1,7 @@
 import { asControls, loadedModel, readGenkey, readStop } from '../controls/table.ts';
 import * as f from '../fields.ts';
 import { keepOnDisconnect } from '../ticket.ts';
+import { ttlField } from '../ttl.ts';
 
 export const afterSampling = 'Computed after the samplers: a token without alternatives has 0.';
 export const projector = 'Refused if the model has no projector for it (--mmproj).';
@@ -54,6 +55,7 @@ export const generationFields = {
   max_completion_tokens: f.honoured(f.optionalWhole, 'Wins over max_tokens.'),
   ...asControls({ grammar: 'And every other control of the native API.' }),
   genkey: f.honoured(readGenkey),
+  ttl: ttlField,
   kcpp_extra_args: keepOnDisconnect,
   user: f.ignored(),
   return_progress: f.ignored(),

@@ -124,6 +124,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
     input: sent.items.map(({ item }) => item),
     stream: fields.stream,
     genkey: fields.genkey,
+    ttl: fields.ttl,
     withLogprobs,
     withSearchSources: include.includes('web_search_call.action.sources'),
     withEncryptedReasoning: include.includes('reasoning.encrypted_content'),

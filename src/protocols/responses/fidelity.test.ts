@@ -43,7 +43,9 @@ function world() {
       return request.conversation.messages.length > 2 ? 9000 : 42;
     },
   });
-  const { text } = scriptedText([], { state: () => seeing() });
+  const times: { keep: number }[] = [];
+  const keepFor = (keep: number): void => void times.push({ keep });
+  const { text } = scriptedText([], { state: () => seeing(), keepFor });
   const store = new ResponseStore();
   const output = [said('msg_1', 'assistant', 'Earlier answer')];
   const response = { id: 'resp_0', object: 'response', status: 'completed', output };
@@ -59,7 +61,7 @@ function world() {
   return {
     endpoints: bindAll(responsesEndpoints(responseState(store), dialectParts()), dialectParts({ text, chat })),
     get asked() {
-      return [...kept, ...asked, ...(counted.length > 0 && asked.length === 0 ? counted : [])];
+      return [...kept, ...asked, ...(counted.length > 0 && asked.length === 0 ? counted : []), ...times];
     },
   };
 }
@@ -187,6 +189,7 @@ const createProofs: Readonly<Record<string, Proof>> = {
   encapsulate_thinking: { send: { encapsulate_thinking: false }, asks: request({ reasoning: { separate: false } }) },
   memory: { send: { memory: 'M' }, asks: request({ memory: 'M' }) },
   genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  ttl: { send: { ttl: 300 }, asks: { keep: 300_000 }, refuses: [{ ttl: -1 }, { ttl: '5m' }] },
   '(native sampling fields)': {
     send: { min_p: 0.37, rep_pen: 1.37, seed: 3 },
     asks: controls({ sampling: { minP: 0.37, repetitionPenalty: 1.37, seed: 3 } }),

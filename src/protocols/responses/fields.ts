@@ -3,6 +3,7 @@ import { asControls, loadedModel, readEffort, readGenkey, readStop } from '../co
 import * as f from '../fields.ts';
 import { citationNote, searchNote } from '../hosted-tools.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
+import { ttlField } from '../ttl.ts';
 import { readContextManagement } from './compaction.ts';
 
 const optionalInteger = f.optional(f.reader<number>('an integer', Number.isInteger, { type: 'integer' }));
@@ -117,6 +118,7 @@ export const createFields = {
   encapsulate_thinking: f.honoured(f.orElse(f.looseFlag, true), 'Reasoning is an own item.'),
   memory: f.honoured(f.orElse(f.readText, ''), 'Put in front of the prompt.'),
   genkey: f.honoured(readGenkey),
+  ttl: ttlField,
   ...f.places({ '(native sampling fields)': f.aside('honoured', 'All of them; see the native API.') }),
 };
 

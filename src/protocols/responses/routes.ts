@@ -21,6 +21,7 @@ import { uncountedHeaders } from '../media.ts';
 import { decodeInSlices } from '../read-body.ts';
 import { ticketFor } from '../ticket.ts';
 import { chatHeaders } from '../tools.ts';
+import { keptAfter } from '../ttl.ts';
 import type { ResponseState } from './background.ts';
 import { messagesToKeep, sealSummary } from './compaction.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
@@ -89,11 +90,12 @@ async function create(call: Call, parts: DialectParts & OwnState): Promise<Reply
   };
   const session = newSession(decoded, call, parts);
   const ticket = ticketFor(call, decoded.genkey);
+  const kept = <Event>(own: AsyncIterable<Event>) => keptAfter(own, decoded.ttl, parts.text);
   if (decoded.response.background) {
-    const begin = (signal: AbortSignal) => chat.reply(request, { ...ticket, signal });
+    const begin = (signal: AbortSignal) => kept(chat.reply(request, { ...ticket, signal }));
     return json(parts.background.start({ ...decoded, store: parts.store, session, begin }), 200, headers);
   }
-  const events = chat.reply(request, ticket);
+  const events = kept(chat.reply(request, ticket));
   if (decoded.stream) {
     const waits = (): boolean => ticket.queueStatus() !== undefined;
     return streamReply(events, (opened) => encodeStream(opened, session, { startTimer, waits }), {

@@ -88,4 +88,5 @@ export const listProofs = (truncate: boolean): Readonly<Record<string, Proof>> =
   truncate: { send: { truncate: !truncate }, asks: request({ truncate: !truncate }), refuses: [{ truncate: 'yes' }] },
   embd_normalize: { send: { embd_normalize: -1 }, tells: /"embedding":\[1,0,120,4\]/ },
   genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  ttl: { send: { ttl: 300 }, asks: { keep: 300_000 }, refuses: [{ ttl: -1 }, { ttl: '5m' }] },
 });
