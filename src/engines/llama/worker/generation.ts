@@ -39,7 +39,7 @@ interface GenerationDeps {
   readonly draft: Drafter | undefined;
   readonly now: () => number;
   /** Called once, after its last use of slot and sampler, with the tokens of its prompt that were computed and their time. */
-  readonly ended: (computedTokens: number, milliseconds: number) => void;
+  readonly ended: () => void;
 }
 
 const deadEnd = 'no token of this model can continue the grammar';
@@ -370,12 +370,11 @@ export class Generation {
     if (this.finished) return;
     this.finished = true;
     const { slot } = this.deps;
-    const processed = this.#firstTokenAt === undefined ? 0 : this.#processedTokens;
     // Rejected drafted tokens must not stay in the cache.
     if (slot.computed > slot.length) slot.forgetFrom(slot.length);
     slot.finish(this.deps.now());
     this.deps.negative?.finish();
-    this.deps.ended(processed, (this.#firstTokenAt ?? 0) - (this.#firstDecodeAt ?? 0));
+    this.deps.ended();
   }
 
   #describe(token: number, alternatives: number): TokenLogprob {

@@ -166,6 +166,16 @@ test('BatchLoop: prefills a prompt in batches and decodes a reply token by token
   expect(pieces()).toHaveLength(3);
 });
 
+test('BatchLoop: tells how long the tokens of prompts took, not how long a prompt waited for the others', async () => {
+  const told: number[] = [];
+  const { begin, over } = world([], { prefilled: (tokens) => told.push(tokens) });
+  begin({ id: 1, prompt: 40, reply: 3 });
+  begin({ id: 2, prompt: 40, reply: 3 });
+  await over(2);
+  expect(told.reduce((sum, tokens) => sum + tokens, 0)).toBeGreaterThanOrEqual(80);
+  expect(told.length).toBeLessThanOrEqual(2);
+});
+
 /** A clock that advances by this many milliseconds at each reading. */
 function clock(milliseconds: number): () => number {
   let time = 0;

@@ -29,6 +29,8 @@ export interface LoopOptions {
   readonly pool?: Pick<CellPool, 'admit' | 'fits' | 'relieve' | 'figures'> | undefined;
   /** Copies what a slot has computed; false if it would be lost to the next prompt there. */
   readonly save?: (slot: Slot) => boolean;
+  /** Prompts were computed: so many tokens of all of them in this time. */
+  readonly prefilled?: (tokens: number, milliseconds: number) => void;
   readonly samplers?: () => Pick<SamplerPool, 'go'> | undefined;
   /** Missing where the number of threads is fixed. */
   readonly threads?: Pick<StepThreads, 'before' | 'after' | 'needsWatch' | 'watch'> | undefined;
@@ -242,7 +244,10 @@ export class BatchLoop {
     this.#prefilling = undefined;
     threads?.after(result);
     const computedAt = now();
-    if (isPrefill && result === 'ok') this.#prefillMsPerToken = (computedAt - startedAt) / size;
+    if (isPrefill && result === 'ok') {
+      this.#prefillMsPerToken = (computedAt - startedAt) / size;
+      this.options.prefilled?.(size, computedAt - startedAt);
+    }
     if (result === 'ok') this.#sample(generations);
     else if (isPrefill && generations.length > 1 && (result === 'failed' || (result === 'no-room' && !pool)))
       await this.#prefillSeparately(generations);

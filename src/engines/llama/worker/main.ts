@@ -162,6 +162,7 @@ async function serve(loaded: Loaded, availableBefore: number) {
     isolated: options.deterministic,
     onGpu: loaded.info.gpuLayers > 0,
     sharesCores: options.threads >= availableParallelism(),
+    prefilled: (tokens, milliseconds) => worker.snapshots?.computed(tokens, milliseconds),
     samplers: () => worker.samplers,
     threads: stepThreads(loaded, send, now),
     pool,

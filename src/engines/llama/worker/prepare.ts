@@ -216,8 +216,7 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
     scores,
     draft,
     now,
-    ended: (tokens, milliseconds) => {
-      worker.snapshots?.computed(tokens, milliseconds);
+    ended: () => {
       if (known) worker.history.ended(known.origin, slot.tokens.subarray(0, slot.computed));
       pool?.leave(onThread);
       if (grammar) worker.grammars.giveBack(grammar);

@@ -127,7 +127,7 @@ export class SnapshotCache {
     return cached.length < savePolicies.memory.minTokens || isCovered(memory.entries(), cached, fullCoverage);
   }
 
-  /** A prompt was computed in a slot: so many tokens in this time. */
+  /** Prompts were computed: so many tokens in this time. */
   computed(tokens: number, milliseconds: number): void {
     this.#costs.computed(tokens, milliseconds);
   }
