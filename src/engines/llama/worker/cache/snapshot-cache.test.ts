@@ -54,9 +54,10 @@ function slowDisk() {
 }
 
 function world(slots: ReturnType<typeof fakeSlot>[], stores: { memory?: MemoryStore; disk?: SnapshotStore }) {
-  let inside = 0;
+  let [inside, entered] = [0, 0];
   const exclusively = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     inside += 1;
+    entered += 1;
     const result = await work();
     inside -= 1;
     return result;
@@ -71,7 +72,14 @@ function world(slots: ReturnType<typeof fakeSlot>[], stores: { memory?: MemorySt
     exclusively,
     now: () => ++time,
   });
-  return { keeper, inside: () => inside };
+  return { keeper, inside: () => inside, entered: () => entered };
+}
+
+/** What a request does with the only slot: restores, saves what it overwrites, and computes its prompt. */
+async function serve(keeper: SnapshotCache, slot: ReturnType<typeof fakeSlot>, prompt: Int32Array): Promise<void> {
+  await keeper.restoreFor(prompt);
+  keeper.beforeOverwrite(slot as unknown as Slot, prompt);
+  slot.cached = prompt;
 }
 
 /** Lets all pending microtasks and immediates run. */
@@ -81,10 +89,18 @@ describe('SnapshotCache: in memory', () => {
   test('restores an evicted chat when its prompt comes again', async () => {
     const slot = fakeSlot(range(0, 300));
     const { keeper } = world([slot], { memory: memoryStore() });
-    await keeper.restoreFor(range(1000, 1300));
-    slot.cached = range(1000, 1300);
+    await serve(keeper, slot, range(1000, 1300));
     await keeper.restoreFor(range(0, 320));
     expect([slot.restored, slot.cached]).toEqual([1, range(0, 300)]);
+  });
+
+  test('a prompt for which nothing is restored does not wait for a batch', async () => {
+    const slot = fakeSlot(range(0, 300));
+    const { keeper, entered } = world([slot], { memory: memoryStore() });
+    await serve(keeper, slot, range(1000, 1300));
+    expect(entered()).toBe(0);
+    await keeper.restoreFor(range(0, 320));
+    expect(entered()).toBe(1);
   });
 
   test('two chats that go on at the same time get two slots', async () => {
@@ -112,7 +128,7 @@ describe('SnapshotCache.beforeOverwrite', () => {
     const slot = fakeSlot(range(0, 300));
     const { keeper } = world([slot], { memory });
     await keeper.restoreFor(range(1000, 1300));
-    slot.cached = range(2000, 2300);
+    await serve(keeper, slot, range(2000, 2300));
     keeper.beforeOverwrite(slot as unknown as Slot, range(1000, 1300));
     keeper.beforeOverwrite(slot as unknown as Slot, range(1000, 1300));
     expect(kept(memory)).toEqual([
@@ -193,8 +209,7 @@ describe('SnapshotCache: a prompt that does not continue the chat in the only sl
   ])('a prompt that %s: saves the chat and restores it later', async (_, prompt) => {
     const slot = fakeSlot(range(0, 300));
     const { keeper } = world([slot], { memory: memoryStore() });
-    await keeper.restoreFor(prompt);
-    slot.cached = prompt;
+    await serve(keeper, slot, prompt);
     await keeper.restoreFor(range(0, 320));
     expect(slot.cached).toEqual(range(0, 300));
   });

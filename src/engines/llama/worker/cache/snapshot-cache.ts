@@ -79,7 +79,7 @@ export class SnapshotCache {
 
   /** Before a prompt is computed: restores the best snapshot into its slot, and saves what it would overwrite. */
   async restoreFor(prompt: Int32Array): Promise<void> {
-    const { slots, isControl, exclusively, memory } = this.deps;
+    const { slots, isControl, exclusively, memory, disk } = this.deps;
     if (this.#stores().length === 0) return;
     memory?.trim(this.#cached());
     const choose = () => chooseSlot(slots, { prompt, canCopy: true, isControl });
@@ -87,7 +87,8 @@ export class SnapshotCache {
     const choice = this.deps.canRewind ? choose() : await exclusively(async () => choose());
     if (!choice) return;
     const snapshot = await this.#find(prompt, choice.reusable);
-    if (!snapshot && this.deps.canRewind && !this.#overwrites(choice.slot, prompt)) return;
+    // A copy in memory is made when the slot is taken: requests that wait for a batch each would not share the next one.
+    if (!snapshot && this.deps.canRewind && !(disk && this.#overwrites(choice.slot, prompt))) return;
     const evicted = await exclusively(async () => {
       // Another request may have taken the slot meanwhile.
       const slot = choose()?.slot;
@@ -110,8 +111,8 @@ export class SnapshotCache {
   }
 
   /**
-   * Right before a slot is overwritten by a prompt, or by something else: saves what would have to be computed again. After
-   * `restoreFor` that is done already, unless other requests have changed the choice meanwhile.
+   * Right before a slot is overwritten by a prompt, or by something else: saves what would have to be computed again. With a
+   * disk, `restoreFor` has done that already, unless other requests have changed the choice meanwhile.
    */
   beforeOverwrite(slot: Slot, prompt: Int32Array | undefined): void {
     const evicted = this.#keep(slot, prompt);
