@@ -134,6 +134,8 @@ export interface HeldModel {
     | { readonly type: 'failed'; readonly reason: string }
     | { readonly type: 'ready' | 'unloaded' | 'leaving' };
   readonly inUse: number;
+  /** Larger for a model that was used later. */
+  readonly lastUsed?: number;
   /** Memory in bytes, measured or expected. */
   readonly bytes: number | undefined;
   /** Milliseconds since 1970 when it is unloaded unless it is used; infinite for never. */

@@ -72,6 +72,8 @@ export interface Listed {
   /** Whether it uses memory now. */
   readonly resident: boolean;
   readonly inUse: number;
+  /** Milliseconds of the clock of the registry; 0 for never. */
+  readonly lastUsed: number;
   readonly bytes: number | undefined;
   /** What it has beside that and gives back when others need it. */
   readonly spareBytes: number;

@@ -77,6 +77,7 @@ export class RegistryEntry {
       state: this.state(),
       resident,
       inUse: this.#uses.count,
+      lastUsed: this.#lastUsed,
       bytes: this.#bytes(),
       spareBytes: this.#lifecycle?.spareBytes?.() ?? 0,
       cards,

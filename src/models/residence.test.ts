@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
-import { pinProblem, preloadAll, preloadOrder, residenceOf, startsLoaded } from './residence.ts';
+import { modelAlias, pinProblem, preloadAll, preloadOrder, residenceOf, startsLoaded, warmModel } from './residence.ts';
 import { fakeRegistry } from './testing/registry.ts';
 
 test.each([
@@ -61,4 +61,36 @@ test('pinProblem: a pinned model may be loaded again, but not switched for anoth
   expect(pinProblem(model('a', true), model('b', false))).toMatch(/^a is pinned \(--pin\)/);
   expect(pinProblem(model('a', true), model('a', true))).toBeUndefined();
   expect(pinProblem(model('a', false), model('b', true))).toBeUndefined();
+});
+
+describe('warmModel', () => {
+  const model = (name: string, type: 'ready' | 'unloaded' | 'leaving', lastUsed: number, kind = 'text') => ({
+    ...{ name, kind, lastUsed, state: { type } },
+  });
+  const loading = { name: 'slow', kind: 'text', lastUsed: 99, state: { type: 'loading', progress: 0 } } as const;
+
+  test('is the loaded text model that was used last', () => {
+    const models = [
+      model('a', 'ready', 5),
+      model('b', 'ready', 7),
+      model('c', 'leaving', 9),
+      model('d', 'unloaded', 9),
+    ];
+    expect(warmModel([...models, model('voice', 'ready', 10, 'speech'), loading])).toBe('b');
+  });
+
+  test('is one that is being loaded if none is loaded', () => {
+    expect(warmModel([model('a', 'unloaded', 5), loading])).toBe('slow');
+    expect(warmModel([model('a', 'unloaded', 5)])).toBeUndefined();
+  });
+
+  test('modelAlias: aliases win over --warmname, and the model of the start is used if none is loaded', () => {
+    const models = [model('a', 'unloaded', 0), model('b', 'ready', 1)];
+    const target = modelAlias({ modelalias: ['small=a'], warmname: 'warm' }, () => models);
+    expect(['warm', 'WARM:latest', 'small', 'other'].map(target)).toEqual(['b', 'b', 'a', undefined]);
+    expect(modelAlias({ modelalias: ['warm=a'], warmname: 'warm' }, () => models)('warm')).toBe('a');
+    expect(modelAlias({ modelalias: null, warmname: '' }, () => models)('')).toBeUndefined();
+    const unloaded = models.slice(0, 1);
+    expect(modelAlias({ modelalias: null, warmname: 'hot' }, () => unloaded)('hot')).toBe('a');
+  });
 });

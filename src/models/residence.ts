@@ -1,7 +1,9 @@
+import { modelAliases } from '../config/aliases.ts';
 import { idleMs } from '../config/duration.ts';
 import type { Settings } from '../config/flags.ts';
 import { asAppError } from '../core/errors.ts';
-import type { ModelSpec, Use } from './lifecycle.ts';
+import { aliasTarget, equalName } from '../core/model-names.ts';
+import type { Listed, ModelSpec, Use } from './lifecycle.ts';
 import { reasonOf } from './registry.ts';
 
 /** How long the model of a config stays loaded. */
@@ -46,4 +48,33 @@ interface Switchable {
 export function pinProblem(present: Switchable, next: Switchable): string | undefined {
   if (!present.settings.pin || present.name === next.name) return undefined;
   return `${present.name} is pinned (--pin) and stays loaded. Remove "pin" from its config, or start with --routermode and name the other model in requests`;
+}
+
+type Candidate = Pick<Listed, 'name' | 'kind' | 'state'> & Partial<Pick<Listed, 'lastUsed'>>;
+
+/** The text model that answers soonest: the loaded one that was used last, or else one that is being loaded. */
+export function warmModel(models: readonly Candidate[]): string | undefined {
+  const rank = ({ state }: Candidate): number => ['loading', 'ready'].indexOf(state.type);
+  const [first] = models
+    .filter((model) => model.kind === 'text' && rank(model) !== -1)
+    .sort((a, b) => rank(b) - rank(a) || (b.lastUsed ?? 0) - (a.lastUsed ?? 0));
+  return first?.name;
+}
+
+/** Whether a request for this name means whichever text model is loaded. */
+export function isWarmName({ warmname }: Pick<Settings, 'warmname'>, requested: string): boolean {
+  return warmname !== '' && equalName(requested, warmname);
+}
+
+/** The target of a name that no model has: of `--modelalias`, or the loaded model for `--warmname`. */
+export function modelAlias(
+  settings: Pick<Settings, 'modelalias' | 'warmname'>,
+  models: () => readonly Candidate[],
+  /** The model of `--warmname` while none is loaded. */
+  fallback: () => string | undefined = () => models().find(({ kind }) => kind === 'text')?.name,
+): (requested: string) => string | undefined {
+  const aliases = modelAliases(settings.modelalias);
+  return (requested) =>
+    aliasTarget(aliases, requested) ??
+    (isWarmName(settings, requested) ? (warmModel(models()) ?? fallback()) : undefined);
 }

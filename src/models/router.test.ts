@@ -287,6 +287,45 @@ describe('ModelRouter.resolve', () => {
   });
 });
 
+describe('ModelRouter: the name of whichever model is loaded', () => {
+  const warm = (target: () => string) => ({
+    alias: (name: string) => (name === 'warm' ? target() : undefined),
+    isWarm: (name: string) => name === 'warm',
+  });
+
+  test('selects the loaded model, unless a model has this name', async () => {
+    expect(
+      await world(
+        'a',
+        { b: {} },
+        warm(() => 'b'),
+      ).asked('warm'),
+    ).toBe('b');
+    expect(
+      await world(
+        'a',
+        { b: {}, warm: {} },
+        warm(() => 'b'),
+      ).asked('warm'),
+    ).toBe('warm');
+  });
+
+  test('follows a swap of the default model', async () => {
+    const { router, ask, asked, model, registry } = world(
+      'a',
+      { a: {}, b: {} },
+      warm(() => 'a'),
+    );
+    const running = await ask('warm');
+    expect(running.context.name).toBe('a');
+    const swap = router.swapTo(model('b'));
+    expect(await asked('warm')).toBe('b');
+    running.release();
+    await swap;
+    expect(registry.state('text', 'a')).toBeUndefined();
+  });
+});
+
 describe('ModelRouter.hold', () => {
   test('loads the model and keeps it in use until it is released', async () => {
     const { router, registry } = world('a', { b: {} });

@@ -40,6 +40,8 @@ export interface RouterParts<Context> {
   readonly offers?: () => Promise<readonly ModelOffer[]>;
   /** `--modelalias`: the target of a name that no model has. */
   readonly alias?: (name: string) => string | undefined;
+  /** Whether this name means whichever model is loaded, unless a model has it (`--warmname`). */
+  readonly isWarm?: (name: string) => boolean;
   /** Prepares the model again if its files have changed since it was prepared; undefined if they have not. */
   readonly renewed?: (model: PreparedModel) => Promise<(() => Promise<PreparedModel>) | undefined>;
   /** Limits how long a request waits for a swap. */
@@ -92,7 +94,10 @@ export class ModelRouter<Context> {
     { queued, modelSelection }: ModelSelection,
     signal: AbortSignal,
   ): Promise<Selected<Context>> {
-    const requested = this.parts.offers && sent !== undefined ? await this.#unaliased(sent) : undefined;
+    const own = this.parts.offers && sent !== undefined ? await this.#unaliased(sent) : undefined;
+    // A request for whichever model is loaded follows a swap of the default one.
+    const isWarm = own !== sent && sent !== undefined && (this.parts.isWarm?.(sent) ?? false);
+    const requested = isWarm && own === this.defaultModel.name ? undefined : own;
     const name =
       requested !== undefined && modelSelection ? await this.#textModelOf(requested, modelSelection) : requested;
     if (modelSelection === 'known-name' && requested !== name)

@@ -1,14 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { modelAliases } from '../config/aliases.ts';
 import { availableBytes } from '../core/available-memory.ts';
 import { ownFolder } from '../core/data-folder.ts';
-import { aliasTarget } from '../core/model-names.ts';
 import type { PackInstalls } from '../core/pack-installs.ts';
 import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import { installedEngineVersions, kindLabels, taskCounters, taskFeatures } from '../models/engine-kinds.ts';
+import { modelAlias } from '../models/residence.ts';
 import { type AdminAccess, adminLevel, allowed, mayAdminister } from '../protocols/admin/access.ts';
 import { deletionEndpoint, downloadEndpoints } from '../protocols/admin/downloads.ts';
 import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
@@ -44,10 +43,9 @@ import type { ServerServices } from './services.ts';
 export function modelEndpoints(services: ServerServices): readonly ModelEndpoint<ModelContext>[] {
   const { settings, product, shutdown, warn, models, clients, tools, admin, keys, usage, memory, library } = services;
   const { editor, drawings, metrics } = services;
-  const aliases = modelAliases(settings.modelalias);
   const server: DialectServices = {
     models,
-    alias: (asked) => aliasTarget(aliases, asked),
+    alias: modelAlias(settings, () => memory?.list() ?? []),
     now: () => Date.now(),
     startedAt: services.startedAt,
     newId: randomId,

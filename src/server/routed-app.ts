@@ -1,11 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import type { Settings } from '../config/flags.ts';
 import { type Running, reloadSettings } from '../config/load.ts';
 import { loadLayer, loadSettingsOf, readLoadSettings } from '../config/load-settings.ts';
 import { AppError, asAppError } from '../core/errors.ts';
-import { aliasTarget, uniqueNames } from '../core/model-names.ts';
+import { uniqueNames } from '../core/model-names.ts';
 import type { LoadSettings, LoadStatus, SwapFailure } from '../core/models-view.ts';
 import { systemTimer } from '../core/timers.ts';
 import { type ModelFile, readModelFile } from '../engines/llama/load-options.ts';
@@ -26,7 +25,7 @@ import { hasText, type PreparedModel, prepareModel } from '../models/prepared-mo
 import { PresetFiles, presetOffers } from '../models/presets.ts';
 import { type Registry, reasonOf } from '../models/registry.ts';
 import type { Arrival } from '../models/registry-source.ts';
-import { pinProblem, preloadAll, preloadOrder } from '../models/residence.ts';
+import { isWarmName, modelAlias, pinProblem, preloadAll } from '../models/residence.ts';
 import { ModelRouter } from '../models/router.ts';
 import { modelPath } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
@@ -36,6 +35,7 @@ import { FileVersions } from './file-versions.ts';
 import type { ModelContext } from './model-context.ts';
 import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
+import { configSources, preloadedConfigs } from './preloaded-configs.ts';
 import { presetStore } from './preset-store.ts';
 import { saveConfig } from './saved-config.ts';
 import { slowModelAdvice } from './slow-model.ts';
@@ -128,7 +128,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     if (target.type === 'initial' && own.size === 0) return again ? firstAgain() : firstNow;
     const below = base ?? (settings.baseconfig || undefined);
     const configs = await versions.of([below, target.type === 'config' ? target.path : undefined]);
-    const loaded = reloadSettings(target, below, initial, sources, own);
+    const loaded = reloadSettings(target, below, initial, configSources, own);
     if (loaded.type === 'refused') {
       const reason = loaded.problems.map(({ sentence }) => sentence).join(' ');
       throw new AppError('model-load-failed', { model: option, reason });
@@ -234,20 +234,14 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     const names = await namesOf(files);
     // The config of the start is loaded already.
     const own = settings.config ? await fileOfFolder(folder, files, settings.config) : undefined;
-    const configs = files
-      .filter((file) => !isModelFile(file) && file !== own)
-      .map((file) => {
-        const target = { type: 'config', path: join(folder, file) } as const;
-        const { preload: order } = reloadSettings(target, settings.baseconfig || undefined, initial, sources).settings;
-        return { name: names.get(file)?.[0] ?? file, preload: order };
-      });
+    const configs = preloadedConfigs(
+      files.filter((file) => file !== own),
+      { folder, initial },
+    );
+    const others = configs.map((file) => names.get(file)?.[0] ?? file);
     const { name } = router.defaultModel;
     const loaded = registry.state('text', name)?.type === 'ready' ? [name] : [];
-    await preloadAll(
-      [...loaded, ...preloadOrder(configs).map((config) => config.name)],
-      (one) => router.hold(one),
-      say,
-    );
+    await preloadAll([...loaded, ...others], (one) => router.hold(one), say);
   }
 
   /** The present model again, with other settings. */
@@ -359,7 +353,11 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   const contextOf = (model: PreparedModel, arrival?: Arrival): ModelContext =>
     app.contextOf(modelParts(model, registry, arrival));
   const aliases = modelAliases(settings.modelalias);
-  const alias = (name: string) => aliasTarget(aliases, name);
+  const alias = modelAlias(
+    settings,
+    () => registry.list(),
+    () => router.defaultModel.name,
+  );
   const timeout = { seconds: settings.reqtimeout, startTimer: systemTimer };
   const others = () => [...(hasText(first) ? [first.name] : []), ...specsOf(first.taskModels).map(({ name }) => name)];
   const stored = settings.routermode && settings.admindir !== '';
@@ -398,6 +396,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
       say,
       timeout,
       alias,
+      isWarm: (name) => isWarmName(settings, name),
       renewed: (model) => versions.renewed(model),
       ...(byName ? { offers } : {}),
     },
@@ -439,12 +438,6 @@ export function unknownCompactModel(name: string, byName: boolean): string {
     : 'Other models need --routermode with --admindir, or --remote.';
   return `--compactmodel ${name}: there is no model with this name. ${advice}`;
 }
-
-const sources = {
-  readFile: (path: string) => readFileSync(path, 'utf8'),
-  environment: process.env,
-  exists: existsSync,
-};
 
 /** The hub has so long to list the files of a slow model. */
 const adviceMs = 20_000;

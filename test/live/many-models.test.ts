@@ -176,7 +176,7 @@ describe('--autoswapmode', () => {
     await server.stop();
   });
 
-  test('loads what the configs ask for with preload, and switches from no pinned model', async () => {
+  test('loads what the configs ask for with preload, which is then warm, and switches from no pinned model', async () => {
     const own = mkdtempSync(join(tmpdir(), 'parley-preload-'));
     const config = (name: string, more: object) =>
       writeFileSync(
@@ -192,6 +192,9 @@ describe('--autoswapmode', () => {
       'koboldcpp/parley-mini': 'unloaded',
       'koboldcpp/second': 'unloaded',
     });
+    const loaded = { status: 200, value: { model: 'koboldcpp/first' } };
+    expect(await ask(server, '/v1/chat/completions', chat('warm'))).toMatchObject(loaded);
+    expect(await ask(server, '/v1/models/warm')).toMatchObject({ status: 200, value: { id: 'koboldcpp/first' } });
     const running = (await ask(server, '/api/ps')).value.models as { expires_at: string }[];
     expect(running.map(({ expires_at }) => Date.parse(expires_at) < Date.now() + 3_600_000)).toEqual([true]);
     const swap = await ask(server, '/api/admin/reload_config', { filename: 'second.kcpps' });

@@ -325,6 +325,9 @@ export const parleyFlags = flagTable({
   modelalias: list('text', 'NAME=MODEL', { scope: 'server', repeats: true }).help(
     "Another name for a model, for apps with built-in model names; can be repeated: claude-*=qwen3. * matches any text. A model's own name wins over an alias, and the first matching alias wins. Applies to all APIs and all kinds of models.",
   ),
+  warmname: text('NAME', 'warm', { label: 'Name of the loaded model', tab: 'Admin', scope: 'server' }).help(
+    'Model name that means whichever text model is loaded, the one that was used last if there are several, and the model of the start if there is none. A model or alias of this name wins. An empty name turns it off.',
+  ),
   adminallowlinks: toggle({ scope: 'server' }).help(
     'Include files outside of --admindir that links in it point to. Otherwise such links are skipped and logged.',
   ),
