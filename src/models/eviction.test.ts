@@ -30,6 +30,20 @@ describe('evict', () => {
     expect(evict([resident('new', 4, 9), resident('old', 4, 1)], 5, room(10))).toEqual(['old']);
   });
 
+  test('all members of other groups and nothing else, whatever fits', () => {
+    const models = [
+      resident('alone', 1, 1),
+      resident('mate', 1, 2, { group: 'x' }),
+      resident('other', 1, 3, { group: 'y', busy: true }),
+      resident('third', 1, 4, { group: 'z' }),
+    ];
+    expect(evict(models, { bytes: 1, group: 'x' }, room(100))).toEqual(['third', 'other']);
+    expect(evict(models, { bytes: 1 }, room(100))).toEqual([]);
+    expect(evict([resident('p', 1, 1, { group: 'y', pinned: true })], { bytes: 1, group: 'x' }, room(100))).toBe(
+      'cannot',
+    );
+  });
+
   test('an idle model before a busy one, regardless of age', () => {
     expect(evict([resident('old', 4, 1, { busy: true }), resident('new', 4, 9)], 5, room(10))).toEqual(['new']);
   });

@@ -11,6 +11,8 @@ export interface Resident {
   readonly lastUsed: number;
   /** Never evicted. */
   readonly pinned: boolean;
+  /** Never loaded beside members of another group; models without a group are loaded beside all. */
+  readonly group?: string | undefined;
   /** Small and of another kind: uses memory, but does not count against `count`. */
   readonly auxiliary: boolean;
   /** Has running requests, which must finish before it is unloaded. */
@@ -35,6 +37,7 @@ export interface CardBudget {
 export interface Newcomer {
   readonly bytes: number;
   readonly auxiliary?: boolean;
+  readonly group?: string | undefined;
   readonly cards?: CardNeed | undefined;
 }
 
@@ -70,10 +73,16 @@ export function evict(
   return gone.map(({ id }) => id);
 }
 
+/** Whether the groups of two models keep them apart. */
+export function excludes({ group: left }: Pick<Resident, 'group'>, { group: right }: Pick<Resident, 'group'>): boolean {
+  return left !== undefined && right !== undefined && left !== right;
+}
+
 /** Whether one more fits beside these. */
 export function fits(residents: readonly Resident[], newcomer: Newcomer, budget: MemoryBudget): boolean {
   // A model that needs no memory always fits.
   if (newcomer.auxiliary && newcomer.bytes === 0) return true;
+  if (residents.some((resident) => excludes(resident, newcomer))) return false;
   const counted = residents.filter(({ auxiliary }) => !auxiliary).length;
   const fitsMemory = (newcomer.auxiliary || counted < budget.count) && sum(residents) + newcomer.bytes <= budget.bytes;
   return fitsMemory && fitsCards(residents, newcomer.cards, budget.cards ?? []);

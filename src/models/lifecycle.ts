@@ -41,6 +41,8 @@ export interface ModelSpec<Loaded extends Lifecycle = Lifecycle> {
   readonly kind: string;
   /** Never evicted. */
   readonly pinned?: boolean;
+  /** Never loaded beside members of another group. */
+  readonly group?: string;
   /** Small: does not count against `--maxmodels`. */
   readonly auxiliary?: boolean;
   /** Longest time that it stays loaded after its last use, unless a client sets another. */

@@ -83,7 +83,7 @@ function taskOf(program: EngineProgram): ProgramTask | undefined {
 /** How the program is loaded: one entry of the registry, whatever it does. */
 export function programSpec(
   { name, program, task = 'text' }: NamedProgram,
-  settings: Pick<Settings, 'contextsize' | 'quiet' | 'idle' | 'pin'>,
+  settings: Pick<Settings, 'contextsize' | 'quiet' | 'idle' | 'pin' | 'group'>,
   terminal: Terminal,
   known?: (engine: ProgramEngine) => void,
 ) {

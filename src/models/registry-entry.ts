@@ -90,7 +90,7 @@ export class RegistryEntry {
   }
 
   asResident(): Resident {
-    const { pinned = false, auxiliary = false } = this.spec;
+    const { pinned = false, auxiliary = false, group } = this.spec;
     const bytes = this.#bytes() ?? 0;
     const cards = this.#cards();
     return {
@@ -99,6 +99,7 @@ export class RegistryEntry {
       ...(cards && { cards }),
       lastUsed: this.#lastUsed,
       pinned,
+      group,
       auxiliary,
       busy: this.#uses.count > 0,
     };

@@ -585,7 +585,7 @@ describe('Registry: pinned models', () => {
     const { registry } = fakeRegistry({ a: { bytes: 60, pinned: true }, b: { bytes: 60 }, c: { bytes: 400 } });
     await registry.load('text', 'a');
     const error = await failure(registry.load('text', 'b'));
-    expect(error.message).toContain('it does not fit beside what is pinned (--pin): a');
+    expect(error.message).toContain('it cannot be loaded beside what is pinned (--pin): a');
     expect(registry.state('text', 'a')).toEqual({ type: 'ready' });
     expect((await failure(registry.load('text', 'c'))).message).not.toContain('--pin');
   });
@@ -618,5 +618,37 @@ describe('Registry: idle time of a model', () => {
     await registry.load('text', 'a');
     await pass(milliseconds);
     expect(registry.state('text', 'a')).toEqual({ type });
+  });
+});
+
+describe('Registry: groups', () => {
+  test('a model of another group waits until the requests of the first group are finished', async () => {
+    const { registry, log } = fakeRegistry({ a: { group: 'x' }, b: { group: 'y' }, c: {} });
+    const use = await registry.use('text', 'a');
+    await registry.load('text', 'c');
+    const other = registry.use('text', 'b');
+    await quiet();
+    expect(registry.state('text', 'b')).toEqual({ type: 'unloaded' });
+    use.release();
+    await other;
+    expect(log.filter((line) => /^(loaded|left)/.test(line))).toEqual([
+      'loaded a',
+      'loaded c',
+      'left a: room',
+      'loaded b',
+    ]);
+  });
+
+  test('a model that must not push out others is refused with the reason', async () => {
+    const { registry } = fakeRegistry({ a: { group: 'x' }, b: { group: 'y' } });
+    await registry.use('text', 'a');
+    const error = await failure(registry.use('text', 'b', undefined, { sparesBusy: true }));
+    expect(error.message).toContain('models of another group are in use (--group)');
+  });
+
+  test('a pinned model keeps other groups out', async () => {
+    const { registry } = fakeRegistry({ a: { group: 'x', pinned: true }, b: { group: 'y' } });
+    await registry.load('text', 'a');
+    expect((await failure(registry.load('text', 'b'))).message).toContain('beside what is pinned (--pin): a');
   });
 });

@@ -1,7 +1,7 @@
 import type { CardMemory, CardNeed, CardUse } from '../core/card-memory.ts';
 import { AppError } from '../core/errors.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
-import { type CardBudget, evict, fits, type MemoryBudget, type Resident } from './eviction.ts';
+import { type CardBudget, evict, excludes, fits, type MemoryBudget, type Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 import { RegistryEntry, type RegistryEntryParts } from './registry-entry.ts';
 
@@ -216,7 +216,8 @@ export class Registry {
   #tryToStart(load: Load): void {
     const { entry, need } = load;
     const budget = this.#budget();
-    const newcomer = { bytes: need, auxiliary: entry.spec.auxiliary ?? false, cards: load.cards };
+    const { auxiliary = false, group } = entry.spec;
+    const newcomer = { bytes: need, auxiliary, group, cards: load.cards };
     const residents = this.#entries.filter((other) => other !== entry && (other.resident || this.#isEntering(other)));
     const earlier = this.#earlier(load);
     const stays = this.#afterwards(residents, earlier);
@@ -247,13 +248,15 @@ export class Registry {
     const waits = earlier.length > 0 || residents.some((other) => this.#isEntering(other));
     if (waits && !sparesBusy) return;
     const isInUse = sparesBusy && (waits || stays.some(({ busy }) => busy));
-    const reason = 'its memory is in use by other models';
+    const reason = stays.some((other) => excludes(other, newcomer))
+      ? 'models of another group are in use (--group)'
+      : 'its memory is in use by other models';
     const pinned = residents.filter(({ spec }) => spec.pinned);
     const others = stays.filter(({ id }) => !pinned.some((other) => other.id === id));
     const blocked = !isInUse && pinned.length > 0 && evict(others, newcomer, budget) !== 'cannot';
     const names = pinned.map(({ spec }) => spec.name).join(', ');
     if (blocked)
-      this.#settle(load, loadFailed(entry.spec.name, `it does not fit beside what is pinned (--pin): ${names}`));
+      this.#settle(load, loadFailed(entry.spec.name, `it cannot be loaded beside what is pinned (--pin): ${names}`));
     else this.#settle(load, isInUse ? loadFailed(entry.spec.name, reason) : tooLarge(entry.spec.name, need, budget));
   }
 

@@ -4,13 +4,13 @@ import { modelAlias, pinProblem, preloadAll, preloadOrder, residenceOf, startsLo
 import { fakeRegistry } from './testing/registry.ts';
 
 test.each([
-  [{ idle: '', pin: false }, {}],
-  [{ idle: '10m', pin: false }, { idleMs: 600_000 }],
+  [{ idle: '', pin: false, group: '' }, {}],
+  [{ idle: '10m', pin: false, group: '' }, { idleMs: 600_000 }],
   [
-    { idle: '0', pin: true },
-    { idleMs: 0, pinned: true },
+    { idle: '0', pin: true, group: 'big' },
+    { idleMs: 0, pinned: true, group: 'big' },
   ],
-  [{ idle: 'never', pin: false }, { idleMs: Number.POSITIVE_INFINITY }],
+  [{ idle: 'never', pin: false, group: '' }, { idleMs: Number.POSITIVE_INFINITY }],
 ])('residenceOf: %o', (settings, spec) => {
   expect(residenceOf(settings)).toEqual(spec);
 });

@@ -6,10 +6,18 @@ import { aliasTarget, equalName } from '../core/model-names.ts';
 import type { Listed, ModelSpec, Use } from './lifecycle.ts';
 import { reasonOf } from './registry.ts';
 
-/** How long the model of a config stays loaded. */
-export function residenceOf({ idle, pin }: Pick<Settings, 'idle' | 'pin'>): Pick<ModelSpec, 'idleMs' | 'pinned'> {
+/** How long the model of a config stays loaded, and beside which others. */
+export function residenceOf({
+  idle,
+  pin,
+  group,
+}: Pick<Settings, 'idle' | 'pin' | 'group'>): Pick<ModelSpec, 'idleMs' | 'pinned' | 'group'> {
   const milliseconds = idleMs(idle);
-  return { ...(milliseconds === undefined ? {} : { idleMs: milliseconds }), ...(pin ? { pinned: true } : {}) };
+  return {
+    ...(milliseconds === undefined ? {} : { idleMs: milliseconds }),
+    ...(pin ? { pinned: true } : {}),
+    ...(group === '' ? {} : { group }),
+  };
 }
 
 /** Whether the text model is loaded before the first request. */

@@ -345,6 +345,9 @@ export const parleyFlags = flagTable({
   pin: toggle({ label: 'Keep in memory', tab: 'Admin' }).help(
     'Once loaded, never unload the model to make room for others or to switch to another one: what needs its memory is refused. --adminunloadtimeout and the times of requests do not apply to it; --idle does, and so does a request to unload it. In a config of --admindir it applies to the model of that config.',
   ),
+  group: text('NAME', '', { label: 'Group of models', tab: 'Admin' }).help(
+    'Never keep the model loaded beside models of another group, even if memory would allow it; models without a group are loaded beside all. In a config of --admindir it applies to the model of that config.',
+  ),
   preload: integer('ORDER', 0, {
     label: 'Load at startup',
     tab: 'Admin',

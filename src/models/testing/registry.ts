@@ -78,6 +78,7 @@ export interface FakeModel {
   readonly auxiliary?: boolean;
   readonly keepMs?: number;
   readonly idleMs?: number;
+  readonly group?: string;
   /** What it takes of the card. */
   readonly onCard?: number;
   /** Whether the test calls `become`; ready at once otherwise. */
@@ -114,6 +115,7 @@ export function fakeRegistry(
     ...(model.auxiliary && { auxiliary: true }),
     ...(model.keepMs !== undefined && { keepMs: model.keepMs }),
     ...(model.idleMs !== undefined && { idleMs: model.idleMs }),
+    ...(model.group !== undefined && { group: model.group }),
     need: async () => {
       if (model.broken) throw new Error(model.broken);
       return model.bytes ?? 10;
