@@ -8,6 +8,7 @@ import type {
   TranscriptionEvent,
   TranscriptionRequest,
 } from '../../core/transcription.ts';
+import { identifyByModels } from './backend.ts';
 import { type BackendPool, RemoteTaskEngine, withBackend } from './backend-pool.ts';
 import type { BackendConnection } from './connection.ts';
 import { clientError, RemoteFailure } from './failure.ts';
@@ -238,7 +239,6 @@ function asked<Answer>(
 
 /** A server for sound may have no list of models; then any name is sent. */
 export async function identifySound(connection: BackendConnection, name: string) {
-  const { identifyByModels } = await import('./backend.ts');
   const unlisted = { kind: 'audio', models: [{ id: name, name, contextSize: undefined, embeds: false }] } as const;
   try {
     const found = await identifyByModels(connection);
