@@ -17,6 +17,7 @@ import { packs } from '../packs/catalogue.ts';
 import { checkPack } from '../packs/check.ts';
 import { builtPages } from '../protocols/pages/web-client.ts';
 import type { FolderFacts, Machine, OwnFile } from './doctor.ts';
+import { installed } from './engines-command.ts';
 import { runProbe } from './probe.ts';
 
 /** The machine that this process runs on. */
@@ -33,6 +34,7 @@ export function thisMachine(): Machine {
     packState: async (pack) => (await checkPack(pack, { folder: ownFolder('packs') }, 'quick')).type,
     builds: () => [...installedBuilds().keys()],
     cards: () => presentCards(),
+    programPath: installed,
     models: async () => Promise.all((await findModels(knownPlaces(thisSystem()))).map(modelFacts)),
     folders: () => [
       { name: 'data', path: dirname(ownFolder('models')) },

@@ -19,6 +19,7 @@ function machine(own: Partial<Machine> = {}): Machine {
     packState: async () => 'absent',
     builds: () => ['none'],
     cards: () => [],
+    programPath: () => undefined,
     models: async () => [],
     folders: () => [{ name: 'data', path: '/data/parley' }],
     folder: async () => ({ exists: true, writable: true, freeBytes: 50 * gigabyte }),
@@ -315,4 +316,14 @@ describe('parley doctor', () => {
   test.each([['help'], ['--json', 'x']])('%j %j fails with the usage', async (...words) => {
     expect(await run(words)).toMatchObject({ code: 2, output: expect.stringContaining('parley doctor --json') });
   });
+});
+
+test('doctor: names the engine programs that are on the path', async () => {
+  const [none] = await findings('Engine programs');
+  expect(none).toMatchObject({ name: 'None found', status: 'ok' });
+  const programPath = (program: string) => (program === 'llama-server' ? '/usr/bin/llama-server' : undefined);
+  const found = await findings('Engine programs', { programPath });
+  expect(found).toEqual([
+    expect.objectContaining({ name: 'llama-server', status: 'ok', detail: '/usr/bin/llama-server' }),
+  ]);
 });

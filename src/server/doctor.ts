@@ -8,6 +8,7 @@ import { engineChecks } from '../models/engine-kinds.ts';
 import type { System } from '../models/engine-packages.ts';
 import { type Pack, type PackPackage, systemOf } from '../packs/catalogue.ts';
 import type { PackState } from '../packs/check.ts';
+import { engineRecipes } from './engines-command.ts';
 import type { ProbedDevice, ProbeResult } from './probe.ts';
 
 /** One line of the report. */
@@ -38,6 +39,8 @@ export interface Machine {
   readonly builds: () => readonly GpuBuild[];
   /** Graphics cards that the system knows, where that can be read. */
   readonly cards: () => readonly string[];
+  /** Path of a program that can be started by its name. */
+  readonly programPath: (program: string) => string | undefined;
   /** Models in the folders of this and other programs. */
   readonly models: () => Promise<readonly ModelFacts[]>;
   readonly folders: () => readonly { readonly name: string; readonly path: string }[];
@@ -70,6 +73,7 @@ const sections = {
   Engines: engines,
   'Built-in': builtIn,
   Packs: packs,
+  'Engine programs': enginePrograms,
   'Graphics cards': graphicsCards,
   Models: models,
   Folders: folders,
@@ -138,6 +142,16 @@ async function engines({ system, versionOf, probe }: Machine): Promise<readonly 
       return { ...ok(name, `${library}${version} (${from})`), needed };
     }),
   );
+}
+
+/** Those of the recipes that are on the path; none of them is needed. */
+async function enginePrograms({ programPath }: Machine): Promise<readonly Part[]> {
+  // Python is nearly everywhere, and says nothing about ComfyUI.
+  const found = engineRecipes.flatMap(({ title, program }) => {
+    const path = program === 'python3' ? undefined : programPath(program);
+    return path === undefined ? [] : [ok(title, path)];
+  });
+  return found.length > 0 ? found : [ok('None found', 'parley engines lists programs that can be engines')];
 }
 
 async function builtIn({ ownFiles }: Machine): Promise<readonly Part[]> {
