@@ -536,7 +536,7 @@ describe('load settings', () => {
     copyFileSync(join(folder, 'strange.gguf'), join(folder, 'changing.gguf'));
     expect(await change(live, { contextsize: 512 })).toEqual({ success: true });
     const { error, ...after } = (await loadOf(live)) as { error: string };
-    expect(error).toMatch(/unknown model architecture/);
+    expect(error).toMatch(/^its architecture \(lxama\) is not known/);
     expect(after).toMatchObject({ model: 'changing', contextsize: null, in_use: { context: 2048 } });
     rmSync(join(folder, 'changing.gguf'));
     expect(await change(live, { contextsize: 512 })).toMatchObject({ success: false, error: expect.anything() });
