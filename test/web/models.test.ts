@@ -143,12 +143,19 @@ describe.skipIf(withoutBrowser)('models', () => {
     await page.getByRole('button', { name: /^Back to (Qwen|gemma|gpt)/i }).click();
     await model(page, /^Model: (Qwen|gemma|gpt).* \(loaded\)/i).click();
     const removal = async () => {
-      await panel(page)
-        .getByRole('button', { name: /^Delete / })
-        .click();
-      await panel(page)
-        .getByRole('button', { name: /^Delete and free \d+ MB/ })
-        .click();
+      const ask = panel(page).getByRole('button', { name: /^Delete (?!and free)/ });
+      const confirm = panel(page).getByRole('button', { name: /^Delete and free \d+ MB/ });
+      // The panel may be drawn anew while the switch ends: then it has to be asked again.
+      await ask.or(confirm).first().waitFor();
+      await expect
+        .poll(async () => {
+          if ((await ask.count()) > 0) await ask.click({ timeout: 2000 }).catch(() => undefined);
+          return confirm.click({ timeout: 2000 }).then(
+            () => true,
+            () => false,
+          );
+        })
+        .toBe(true);
     };
     await removal();
     await page.getByText(/is loaded\. Switch to another model/).waitFor();
