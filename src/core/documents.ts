@@ -142,7 +142,7 @@ interface NewCollection {
   readonly expiresAfterDays?: number;
 }
 
-/** The collections of one owner. Methods throw an `AppError`, `not-found` for ids that this owner does not have. */
+/** The collections of one owner. Methods throw an `AppError`, `not-stored` for ids that this owner does not have. */
 export interface DocumentLibrary {
   collections(): Promise<readonly Collection[]>;
   /** By id or name. */

@@ -23,7 +23,7 @@ export interface NewStoredFile extends Pick<StoredFile, 'name' | 'purpose'> {
 export interface FileLibrary {
   list(): Promise<readonly StoredFile[]>;
   get(id: string): Promise<StoredFile | undefined>;
-  /** Refuses with `too-large` what is beyond the limit, and leaves nothing behind if it is aborted. */
+  /** Refuses with `payload-too-large` what is beyond the limit, and leaves nothing behind if it is aborted. */
   add(file: NewStoredFile, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<StoredFile>;
   /** Where the content lies on the disk, to be read only. */
   path(id: string): Promise<string>;
