@@ -37,6 +37,9 @@ export class Libraries<Store> {
   }
 }
 
+/** Libraries that are opened somewhere else. */
+export type LibrariesOf<Store> = Pick<Libraries<Store>, 'of'>;
+
 /** An entry of a store that several owners share. */
 interface OwnedEntry {
   readonly owner: Owner;

@@ -3,7 +3,9 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { Settings } from '../config/flags.ts';
-import { Libraries, noKey, type Owner } from '../core/owner.ts';
+import type { DocumentLibrary } from '../core/documents.ts';
+import { Libraries, type LibrariesOf, noKey, type Owner } from '../core/owner.ts';
+import type { FileLibrary } from '../core/stored-files.ts';
 import type { ToolServers } from '../core/tool-servers.ts';
 import type { WebSearch } from '../core/web-search.ts';
 import { makeFolder } from '../engines/llama/cache-folder.ts';
@@ -19,6 +21,9 @@ export interface ClientServices {
   readonly records?: Libraries<SyncedRecords>;
   readonly story?: SharedStory;
   readonly search?: WebSearch;
+  readonly documents?: LibrariesOf<DocumentLibrary>;
+  /** Files that clients uploaded. */
+  readonly files?: LibrariesOf<FileLibrary>;
   /** MCP servers of `--mcpallow`, with the headers of a request. */
   readonly mcp?: (url: string, headers?: Readonly<Record<string, string>>) => ToolServers | undefined;
 }

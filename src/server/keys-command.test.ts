@@ -31,7 +31,7 @@ test('keys add: shows the key once, and stores its rules', async () => {
 test('keys add: without scopes a key may do everything but administer', async () => {
   const { run, stored } = commands();
   await run('add', 'phone');
-  expect((await stored())[0]?.scopes).toEqual(['text', 'chat', 'images', 'audio', 'embeddings', 'tools']);
+  expect((await stored())[0]?.scopes).toEqual(['text', 'chat', 'images', 'audio', 'embeddings', 'tools', 'documents']);
   expect(await run('add', 'phone')).toBe(2);
 });
 
