@@ -173,6 +173,8 @@ export interface DocumentLibrary {
   reindex(id: string): Promise<void>;
   /** The extracted text of a file. */
   text(id: string, file: string): Promise<string>;
+  /** Where the file itself lies on the disk, to be read only. */
+  path(id: string, file: string): Promise<string>;
 
   search(query: DocumentQuery, signal: AbortSignal): Promise<DocumentHits>;
   /** With the text around it. */
