@@ -20,6 +20,11 @@ export interface Ticket {
   readonly kept?: boolean;
   /** Part of a request that is in the queue already: not refused if the queue is full. */
   readonly admitted?: boolean;
+  /**
+   * Work of the lowest weight, which nobody waits for: begins while nothing else runs or waits, on any engine. Called when something else
+   * comes meanwhile: abort it then, and send the rest again.
+   */
+  readonly giveWay?: () => void;
   /** Called once when the request is queued, with functions that return its status and how far its prompt is processed. */
   readonly placed?: (standing: () => QueueStatus | undefined, reading?: () => PromptProgress | undefined) => void;
   /** The `x-request-id` of the request that it belongs to. */

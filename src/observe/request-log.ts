@@ -182,10 +182,20 @@ export class TaskLog {
   ) {}
 
   ended(
-    { number, kind, requestId }: Pick<Watched, 'number' | 'requestId'> & { readonly kind: string },
+    {
+      number,
+      kind,
+      requestId,
+      isBackground = false,
+    }: Pick<Watched, 'number' | 'requestId'> & {
+      readonly kind: string;
+      readonly isBackground?: boolean;
+    },
     milliseconds: number,
     error: AppError | undefined,
   ): void {
+    // Whoever sent it reports its failures.
+    if (isBackground) return;
     const what = `${this.nouns[kind] ?? kind} #${number}`;
     const seconds = `${(milliseconds / 1000).toFixed(2)} s`;
     if (!error) this.terminal.line(`${what} took ${seconds}`);

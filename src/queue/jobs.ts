@@ -18,6 +18,8 @@ export interface Job {
   readonly requestId?: string | undefined;
   /** Whether it may run together with others. */
   readonly shared: boolean;
+  /** Of the server itself: no client polls or aborts it, and it is not logged. */
+  readonly isBackground?: boolean;
   state: JobState;
   text: string;
   /** Whether a poll by its key reports the finish reason. */
@@ -67,9 +69,9 @@ export class Jobs {
     return ownRunning ?? (this.separateClients ? (newest(own) ?? only) : (only ?? newest(own)));
   }
 
-  /** Whether nothing runs or waits. */
+  /** Whether nothing of a client runs or waits. */
   get idle(): boolean {
-    return this.active().length === 0;
+    return this.active().every(({ isBackground }) => isBackground);
   }
 
   /** What a poll returns. Without a key, a request without one: the only active, the last, or the client's own. */
@@ -88,7 +90,7 @@ export class Jobs {
   }
 
   #knownTo(client: string): readonly Job[] {
-    return this.#jobs.filter((job) => maySee(client, job));
+    return this.#jobs.filter((job) => !job.isBackground && maySee(client, job));
   }
 }
 

@@ -434,3 +434,53 @@ describe('Queue: close', () => {
     await again;
   });
 });
+
+describe('Queue: background work', () => {
+  const background = (giveWay: () => void = () => undefined) => ({ client: 'index', giveWay });
+
+  test('begins only while nothing else runs or waits, in any lane', async () => {
+    const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
+    const chat = queue.enter({ lane: 'text' });
+    const batch = queue.enter({ ...background(), lane: 'embedding' });
+    const question = queue.enter({ lane: 'embedding' });
+    expect([await begun(batch), await begun(question)]).toEqual([false, true]);
+    question.leave();
+    expect(await begun(batch)).toBe(false);
+    chat.leave();
+    expect(await begun(batch)).toBe(true);
+  });
+
+  test('is asked to give way when other work comes, which then goes first', async () => {
+    const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
+    const asked: string[] = [];
+    const batch = queue.enter(background(() => asked.push('batch')));
+    const next = queue.enter(background(() => asked.push('next')));
+    expect(asked).toEqual([]);
+    const chat = queue.enter();
+    expect(asked).toEqual(['batch']);
+    expect(await begun(chat)).toBe(false);
+    batch.leave();
+    expect([await begun(chat), await begun(next)]).toEqual([true, false]);
+    chat.leave();
+    expect(await begun(next)).toBe(true);
+  });
+
+  test('takes no place of requests, and is never refused', async () => {
+    const queue = new Queue({ capacity: 1, maxRequests: () => 1 });
+    const batches = [1, 2, 3].map(() => queue.enter(background()));
+    const chat = queue.enter();
+    expect(queue.room()).toBe(0);
+    batches[0]?.leave();
+    expect(await begun(chat)).toBe(true);
+    expect(() => queue.enter()).toThrow(AppError);
+    expect(() => queue.enter(background())).not.toThrow();
+  });
+
+  test('that runs is asked to end when the queue is closed', () => {
+    const queue = new Queue({ capacity: 1, maxRequests: () => 1 });
+    let asked = 0;
+    queue.enter(background(() => asked++));
+    queue.close();
+    expect(asked).toBe(1);
+  });
+});

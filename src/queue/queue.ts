@@ -62,12 +62,18 @@ export interface QueueRequest {
   readonly weight?: number | undefined;
   /** Not refused if the queue is full. */
   readonly admitted?: boolean | undefined;
+  /**
+   * Work of the lowest weight: begins while no other work of any lane runs or waits, and takes no place of those. Called when other work
+   * comes while this one runs: it should then stop soon, and enter again for the rest.
+   */
+  readonly giveWay?: (() => void) | undefined;
 }
 
 interface Entry extends Waiting {
   readonly rank: number | undefined;
   readonly kind: WorkKind;
   readonly lane: string;
+  readonly giveWay: (() => void) | undefined;
   begin: () => void;
   refuse: (error: AppError) => void;
   /** It has had a turn. */
@@ -116,7 +122,7 @@ export class Queue {
   /** Takes a place, or throws `busy` with the time after which one is free. */
   enter(request: QueueRequest = {}): Place {
     if (this.#closed) throw new AppError('stopping', {});
-    if (!request.admitted) this.#refuseWhenFull(request.client ?? '');
+    if (!request.admitted && !request.giveWay) this.#refuseWhenFull(request.client ?? '');
     this.#expected.arrived(request.client ?? '');
     const entry = { ...entryOf(request), arrivedAt: this.#now() / 1000 };
     let turn = this.#wait(entry, this.#insertionIndex(entry));
@@ -152,7 +158,7 @@ export class Queue {
 
   /** How many requests could begin now without delaying others. */
   room({ alone = false, lane = '' }: QueueRequest = {}): number {
-    if (this.#waitingIn(lane).length > 0) return 0;
+    if (this.#waitingIn(lane).some(({ giveWay }) => !giveWay)) return 0;
     const running = this.#runningIn(lane);
     if (!mayBegin({ alone }, running, this.#capacity(lane))) return 0;
     return alone ? 1 : this.#capacity(lane) - running.length;
@@ -162,6 +168,7 @@ export class Queue {
   close(): void {
     this.#closed = true;
     const refused = this.#waiting.filter(({ begun }) => !begun);
+    this.#stopBackground();
     // All leave before any is rejected: none may begin in between.
     for (const entry of refused) this.#waiting.splice(this.#waiting.indexOf(entry), 1);
     for (const entry of refused) entry.refuse(new AppError('stopping', {}));
@@ -186,7 +193,12 @@ export class Queue {
     turn.catch(() => undefined);
     this.#waiting.splice(index, 0, entry);
     this.#admit();
+    if (!entry.giveWay) this.#stopBackground();
     return turn;
+  }
+
+  #stopBackground(): void {
+    for (const { giveWay } of [...this.#running]) giveWay?.();
   }
 
   #rest(entry: Entry): void {
@@ -197,7 +209,7 @@ export class Queue {
   }
 
   #refuseWhenFull(client: string): void {
-    const taken = [...this.#running, ...this.#waiting, ...this.#paused];
+    const taken = [...this.#running, ...this.#waiting, ...this.#paused].filter(({ giveWay }) => !giveWay);
     const newcomer = {
       hasRequests: taken.some((entry) => entry.client === client),
       expectedClients: this.#expected.others(client, this.#now()),
@@ -241,10 +253,17 @@ export class Queue {
     for (const lane of new Set(this.#waiting.map((entry) => entry.lane))) this.#admitIn(lane);
   }
 
+  /** Whether there is only background work. */
+  get #quiet(): boolean {
+    return [...this.#running, ...this.#waiting].every(({ giveWay }) => giveWay);
+  }
+
   #admitIn(lane: string): void {
     this.#updateRing(lane);
     for (;;) {
-      const next = nextTurn(this.#ring(lane), this.#waitingIn(lane));
+      const waiting = this.#waitingIn(lane);
+      const urgent = waiting.filter(({ giveWay }) => !giveWay);
+      const next = nextTurn(this.#ring(lane), urgent.length > 0 || !this.#quiet ? urgent : waiting);
       if (!next) return;
       const running = this.#runningIn(lane);
       if (!mayBegin(next.entry, running, this.#capacity(lane))) {
@@ -319,7 +338,7 @@ export class Queue {
 }
 
 function entryOf(request: QueueRequest): Entry {
-  const { client = '', part = '', alone = false, kind = textWork, lane = '', rank, weight = 1 } = request;
+  const { client = '', part = '', alone = false, kind = textWork, lane = '', rank, weight = 1, giveWay } = request;
   const times = { startedAt: undefined, arrivedAt: 0, expectedSeconds: undefined, ranFor: 0 };
   const turn = {
     begin: () => {},
@@ -329,7 +348,7 @@ function entryOf(request: QueueRequest): Entry {
     resumes: false,
     passedBy: new Set<string>(),
   };
-  return { client, part, alone, kind, lane, rank, cost: kind.cost / weight, ...times, ...turn };
+  return { client, part, alone, kind, lane, rank, giveWay, cost: kind.cost / weight, ...times, ...turn };
 }
 
 interface QueueSettings {

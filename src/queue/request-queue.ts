@@ -35,9 +35,9 @@ export class RequestQueue {
 
   /** Takes a place in the queue, or throws `busy`. */
   enter(ticket: Ticket, { work, lane, alone = false, onTurn }: EnterOptions): Place {
-    const { client, genkey, part = genkey, rank, weight, admitted } = ticket;
+    const { client, genkey, part = genkey, rank, weight, admitted, giveWay } = ticket;
     const enteredAt = this.now();
-    const place = this.queue.enter({ client, part, kind: work, lane, alone, rank, weight, admitted });
+    const place = this.queue.enter({ client, part, kind: work, lane, alone, rank, weight, admitted, giveWay });
     const { watch } = ticket;
     watch?.queued?.(work.name);
     let here = true;
@@ -76,6 +76,7 @@ export class RequestQueue {
       kind: options.work.name,
       requestId,
       shared: !options.alone,
+      isBackground: ticket.giveWay !== undefined,
       state: 'waiting',
       kept: ticket.kept ?? false,
       text: '',

@@ -26,7 +26,7 @@ export interface TaskObserver {
   ended?(job: TaskJob, milliseconds: number, error: AppError | undefined): void;
 }
 
-type TaskJob = Pick<Job, 'number' | 'kind' | 'genkey' | 'requestId'>;
+type TaskJob = Pick<Job, 'number' | 'kind' | 'genkey' | 'requestId' | 'isBackground'>;
 
 /** The lane of one engine. No name of a text model begins with a zero character. */
 export function laneOf({ name }: WorkKind, model: string): string {
