@@ -22,6 +22,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   protocols: ['core', 'audio', 'chat', 'config', 'gguf', 'grammar', 'http', 'patterns', 'store'],
   store: ['core'],
   keys: ['core', 'store'],
+  documents: ['core', 'engines', 'search'],
   search: ['core', 'http', 'patterns'],
   library: ['core', 'gguf'],
   agents: ['core'],

@@ -193,6 +193,8 @@ export interface ExtractedDocument {
   readonly sections: readonly Section[];
   /** Of a PDF. */
   readonly pages?: number;
+  /** Its lines are those of the file. */
+  readonly hasLines?: boolean;
 }
 
 export interface Section {

@@ -15,6 +15,9 @@ type KeyTokensUsed = { tokens: number; day: string; retryAfterSeconds: number };
 /** `compacted`: also after the conversation was compacted. */
 type ContextOverflow = { promptTokens: number; contextSize: number; compacted?: boolean };
 
+/** `unsupported`: of a kind that has no text for us; `invalid`: damaged, or beyond a limit. */
+type UnreadableDocument = { name: string; reason: string; kind: 'unsupported' | 'invalid' };
+
 export const evenCompacted = 'even after the conversation was compacted';
 
 /**
@@ -78,6 +81,9 @@ const catalogue = {
   ...withStatus(421, {
     'host-refused': ({ host }: Texts<'host'>) =>
       `This server does not answer to the name ${host}. Start it with --allowedhosts ${host} to allow it.`,
+  }),
+  ...withStatus(422, {
+    'document-unreadable': ({ name, reason }: UnreadableDocument) => `${name} cannot be read: ${reason}.`,
   }),
   ...withStatus(426, {
     'upgrade-required': ({ path }: Texts<'path'>) => `${path} is a WebSocket: open it with ws: or wss:.`,

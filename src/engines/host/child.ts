@@ -32,20 +32,26 @@ export interface Child<Outgoing> {
   stop(graceMs: number): Promise<void>;
 }
 
-export type Spawn = <Outgoing, Incoming>(entry: string, listeners: ChildListeners<Incoming>) => Child<Outgoing>;
+export type Spawn = <Outgoing, Incoming>(
+  entry: string,
+  listeners: ChildListeners<Incoming>,
+  /** Options of Node, such as the size of the heap. */
+  execArgv?: readonly string[],
+) => Child<Outgoing>;
 
 /** A process that the system cannot end, because a driver hangs, is not waited for any longer. */
 const maxExitMs = 5000;
 /** Of the standard error. */
 const mostLines = 60;
 
-export const spawnChild: Spawn = (entry, listeners) => spawnChildWith(fork, entry, listeners);
+export const spawnChild: Spawn = (entry, listeners, execArgv) => spawnChildWith(fork, entry, listeners, execArgv);
 
 /** A process that cannot be started exits like one that has ended. */
 export function spawnChildWith<Outgoing, Incoming>(
   start: typeof fork,
   entry: string,
   listeners: ChildListeners<Incoming>,
+  execArgv: readonly string[] = [],
 ): Child<Outgoing> {
   const lastLines: string[] = [];
   const errors = new LineReader((line) => {
@@ -58,7 +64,7 @@ export function spawnChildWith<Outgoing, Incoming>(
     child = start(entry, [], {
       // On Windows only overlapped pipes can be read and written at the same time; elsewhere all can.
       stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'overlapped', 'overlapped'],
-      execArgv: [],
+      execArgv: [...execArgv],
       // On an abort llama.cpp would start a debugger, which hangs the process.
       env: { ...process.env, GGML_NO_BACKTRACE: '1' },
     });

@@ -77,7 +77,16 @@ export interface Watch {
   serving(closingMs: number): void;
 }
 
-const cell = { serving: 0, closingMs: 1, beats: 2, hereBound: 3, hereSerial: 4, asideBound: 5, asideSerial: 6 };
+const cell = {
+  serving: 0,
+  closingMs: 1,
+  beats: 2,
+  hereBound: 3,
+  hereSerial: 4,
+  asideBound: 5,
+  asideSerial: 6,
+  megabytes: 7,
+};
 const longestMs = 2 ** 31 - 1;
 
 /** Memory that the two threads share. */
@@ -97,6 +106,10 @@ export class HeartbeatMemory implements Watch {
     this.beat();
     Atomics.store(this.#cells, cell.closingMs, closingMs);
     Atomics.store(this.#cells, cell.serving, 1);
+  }
+
+  limitMemory(megabytes: number): void {
+    Atomics.store(this.#cells, cell.megabytes, megabytes);
   }
 
   here<Result>(boundMs: number, work: () => Result): Result {
@@ -128,6 +141,11 @@ export class HeartbeatMemory implements Watch {
     const here = this.#step(cell.hereBound, cell.hereSerial);
     const aside = this.#step(cell.asideBound, cell.asideSerial);
     return { serving, here, aside, beats: Atomics.load(this.#cells, cell.beats) };
+  }
+
+  /** 0 is no limit. */
+  get maxMegabytes(): number {
+    return Atomics.load(this.#cells, cell.megabytes);
   }
 
   get closingMs(): number {

@@ -26,6 +26,8 @@ export function openParent<Incoming, Outgoing extends object>(listeners: {
       for (const bytes of attachments) pipe.write(bytes);
     },
     watch: watch as Watch,
+    /** Ends the process when it uses more memory than this, whatever its main thread does. */
+    limitMemory: (megabytes: number): void => watch.limitMemory(megabytes),
   };
 }
 

@@ -1,0 +1,30 @@
+import type { ExtractedDocument } from '../../core/documents.ts';
+import type { PlainError } from '../../core/errors.ts';
+
+export interface ExtractionLimits {
+  /** Of the file. */
+  readonly fileBytes: number;
+  readonly milliseconds: number;
+  /** Of the heap; the file itself is beside it. */
+  readonly heapMegabytes: number;
+  /** Of the text. */
+  readonly characters: number;
+}
+
+/** A file of the disk, or the bytes that are attached. */
+export interface ToExtractor {
+  readonly name: string;
+  readonly path?: string;
+  readonly limits: ExtractionLimits;
+}
+
+/** The text is attached. `megabytes` is the memory of the process. */
+export type FromExtractor = { readonly megabytes: number } & (
+  | { readonly type: 'extracted'; readonly document: Omit<ExtractedDocument, 'text'> }
+  | { readonly type: 'failed'; readonly error: PlainError }
+);
+
+/** Of the whole process: its file, its heap and as much again for what is outside of it. */
+export function processMegabytes({ heapMegabytes, fileBytes }: ExtractionLimits): number {
+  return 2 * heapMegabytes + Math.ceil(fileBytes / 1_048_576);
+}
