@@ -8,6 +8,7 @@ import { llamacppAnswers } from '../protocols/llamacpp/answers.ts';
 import { mcpAnswers } from '../protocols/mcp/answers.ts';
 import { messagesAnswers } from '../protocols/messages/answers.ts';
 import { nativeAnswers } from '../protocols/native/answers.ts';
+import { documentAnswers } from '../protocols/native/document-answers.ts';
 import { musicAnswers } from '../protocols/native/music-answers.ts';
 import { ollamaAnswers } from '../protocols/ollama/answers.ts';
 import { openaiAnswers } from '../protocols/openai/answers.ts';
@@ -21,6 +22,7 @@ import { xttsAnswers } from '../protocols/xtts/answers.ts';
 export const dialectAnswers: readonly DialectAnswers[] = [
   nativeAnswers(featureNames),
   musicAnswers,
+  documentAnswers,
   openaiAnswers,
   realtimeAnswers,
   responsesAnswers,

@@ -69,6 +69,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         warn,
         streams: services.streams,
         newSeed: () => randomInt(1, 1_000_000),
+        mayAddFolders: (call) => mayAdminister(admin, call),
         ...(settings.singleinstance ? { shutdown } : {}),
       }),
       ...openaiEndpoints(server),

@@ -6,6 +6,7 @@ import { answerList, type EmbeddingParts, listFields } from '../embedding.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint, withServices } from '../endpoint.ts';
 import { honoured, readFields, readText } from '../fields.ts';
 import { noteHeaders } from '../spoken-reply.ts';
+import { type DocumentParts, documentEndpoints } from './documents.ts';
 import { nativeFamily, readInput } from './errors.ts';
 import { type GenerateParts, generateEndpoints, taskEndpoints } from './generate.ts';
 import { cacheEndpoint, type InfoParts, type InfoServices, infoEndpoints } from './info.ts';
@@ -22,7 +23,7 @@ export interface NativeParts extends GenerateParts, InfoParts, TokenParts, Embed
 interface HandlerServices extends InfoServices, Pick<NativeParts, 'startTimer' | 'alias' | 'readChat'> {}
 
 /** What the server has, whichever model answers. */
-export interface NativeServices extends HandlerServices, StoryParts, SyncParts, StreamParts {
+export interface NativeServices extends HandlerServices, StoryParts, SyncParts, StreamParts, DocumentParts {
   /** With `--websearch` only. */
   readonly search?: WebSearch | undefined;
   /** With `--singleinstance` only. */
@@ -41,6 +42,7 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<Omit<Na
     ...saveSlotEndpoints(services),
     ...syncEndpoints(services),
     ...multiplayerEndpoints(services),
+    ...documentEndpoints(services),
     ...streamEndpoints(services),
     webSearchEndpoint(services.search),
     webPageEndpoint(services.search),

@@ -1,0 +1,424 @@
+import { createReadStream } from 'node:fs';
+import type {
+  Attributes,
+  Collection,
+  CollectionFile,
+  DocumentHit,
+  DocumentLibrary,
+  Passage,
+} from '../../core/documents.ts';
+import { AppError } from '../../core/errors.ts';
+import { percentDecoded } from '../../core/percent-decoded.ts';
+import type { FileLibrary } from '../../core/stored-files.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import { read, write } from '../access.ts';
+import type { FetchMedia } from '../dialect.ts';
+import { readAttributes, readFilter, readMetadata } from '../documents/filters.ts';
+import { collectionOf, type DocumentServices, documentsOf, filesOf, passageUrl } from '../documents/library.ts';
+import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import * as f from '../fields.ts';
+import { nativeFamily } from './errors.ts';
+
+export interface DocumentParts extends DocumentServices {
+  /** Whoever runs the server: folders of this machine are theirs to share. */
+  readonly mayAddFolders?: (call: Call) => boolean;
+  /** Default: only addresses on the public internet. */
+  readonly fetchMedia?: FetchMedia | undefined;
+}
+
+const maxName = 256;
+const readTitle: f.Read<string> = f.described({ type: 'string', maxLength: maxName }, (value, path) => {
+  const name = f.readName(value, path).trim();
+  if (name === '' || name.length > maxName) throw f.wrong(path, `a name of 1 to ${maxName} characters`);
+  return name;
+});
+
+const createFields = {
+  name: f.honoured(readTitle),
+  description: f.honoured(f.orElse(f.readText, '')),
+  metadata: f.honoured(f.optional(readMetadata), 'Up to 16 pairs of texts.'),
+};
+const changeFields = {
+  name: f.honoured(f.optional(readTitle)),
+  description: f.honoured(f.optionalText),
+  metadata: f.honoured(f.optional(readMetadata)),
+};
+
+const maxFiles = 100;
+const addFields = {
+  file_ids: f.honoured(f.optional(f.listOf(f.readName)), 'Files of /v1/files.'),
+  url: f.honoured(
+    f.optionalName,
+    'A web page or a file on the public internet, which the server fetches (10 MB, 10 seconds).',
+  ),
+  name: f.honoured(f.optional(readTitle), 'With text: the name of the new file.'),
+  text: f.honoured(f.optionalText),
+  attributes: f.honoured(f.optional(readAttributes), 'For filters: up to 16 pairs. In a form: JSON.'),
+  ...f.places({
+    'file (multipart)': f.aside('honoured', `One or more files, up to ${maxFiles}.`),
+  }),
+};
+
+const folderFields = {
+  path: f.honoured(f.readName, 'An absolute path on the machine of the server.'),
+  include: f.honoured(
+    f.optional(f.listOf(f.readName)),
+    'Globs of relative paths; by default every file that can be read.',
+  ),
+  exclude: f.honoured(f.optional(f.listOf(f.readName))),
+  max_file_bytes: f.honoured(f.optional(f.readPositive)),
+};
+const removeFolderFields = { path: f.honoured(f.readName) };
+
+const maxQueries = 8;
+const maxQuery = 4000;
+const maxResults = 50;
+const searchFields = {
+  query: f.honoured(f.optionalText),
+  queries: f.honoured(f.optional(f.listOf(f.readText)), 'Several are searched together.'),
+  collections: f.honoured(f.optional(f.listOf(f.readName)), 'Ids or names; by default all.'),
+  limit: f.honoured(f.orElse(f.wholeBetween(1, maxResults), 10)),
+  filter: f.honoured(f.optional(readFilter), 'Of attributes, in the grammar of /v1/vector_stores.'),
+  rerank: f.honoured(f.optionalFlag, 'By default where it pays.'),
+  conversation: f.honoured(
+    f.optional(f.listOf(f.readText)),
+    'Earlier messages, the newest last: a follow-up question is completed from them.',
+  ),
+};
+
+const path = '/api/extra/documents';
+
+/** Collections of documents, for the pages of this server and for scripts. */
+export function documentEndpoints(parts: DocumentParts): PlainEndpoint[] {
+  const row = endpointRow(write('documents'), { method: 'POST', family: nativeFamily });
+  const library = (call: Call) => documentsOf(call, parts);
+  const below = { match: 'prefix' } as const;
+  return [
+    row(
+      path,
+      'The collections of documents, and whether the caller may add folders.',
+      async (call) =>
+        json({
+          collections: (await library(call).collections()).map(collectionBody),
+          can_add_folders: parts.mayAddFolders?.(call) ?? false,
+        }),
+      { ...read('documents'), method: 'GET' },
+    ),
+    row(
+      path,
+      'Create a collection.',
+      async (call) => {
+        const { metadata, ...own } = f.readFields(createFields, await bodyOf(call));
+        return json(collectionBody(await library(call).create({ ...own, ...(metadata && { metadata }) })));
+      },
+      { fields: createFields },
+    ),
+    row(`${path}/search`, 'Find passages in collections, the best first.', (call) => search(call, library(call)), {
+      ...read('documents'),
+      fields: searchFields,
+    }),
+    row(`${path}/`, 'A passage, and what collections hold.', (call) => show(call, library(call)), {
+      ...read('documents'),
+      ...below,
+      method: 'GET',
+      below: {
+        '{id}': undefined,
+        '{id}/files': undefined,
+        '{id}/files/{file}/text': undefined,
+        '{id}/files/{file}/content': undefined,
+        'passages/{passage}': undefined,
+      },
+    }),
+    row(`${path}/`, 'Change a collection, add files or a folder, index it again.', (call) => change(call, parts), {
+      ...below,
+      form: { files: maxFiles },
+      below: {
+        '{id}': changeFields,
+        '{id}/files': addFields,
+        '{id}/folders': folderFields,
+        '{id}/reindex': undefined,
+      },
+    }),
+    row(`${path}/`, 'Delete a collection, or remove a file or a folder from it.', (call) => remove(call, parts), {
+      ...below,
+      method: 'DELETE',
+      below: { '{id}': undefined, '{id}/files/{file}': undefined, '{id}/folders': removeFolderFields },
+    }),
+  ];
+}
+
+/** The parts of the path below the collections. */
+function targetOf({ path: own }: Call): readonly string[] {
+  const begin = own.indexOf(`${path}/`) + path.length + 1;
+  return own.slice(begin).split('/').map(percentDecoded);
+}
+
+function unknownPath({ method, path: own }: Call): AppError {
+  return new AppError('not-found', { method, path: own });
+}
+
+async function show(call: Call, library: DocumentLibrary): Promise<Reply> {
+  const [first = '', what, file, form, ...more] = targetOf(call);
+  if (more.length > 0) throw unknownPath(call);
+  if (first === 'passages' && what !== undefined && file === undefined) return passageReply(library, what);
+  const { id, ...collection } = await collectionOf(library, first);
+  if (what === undefined) return json(collectionBody({ id, ...collection }));
+  if (what !== 'files') throw unknownPath(call);
+  if (file === undefined) return json({ files: (await library.files(id)).map(fileBody) });
+  if (form === 'text') return textReply(await library.text(id, file));
+  if (form === 'content') return contentReply(library, id, file);
+  throw unknownPath(call);
+}
+
+async function passageReply(library: DocumentLibrary, id: string): Promise<Reply> {
+  const found = await library.passage(id);
+  if (!found) throw new AppError('not-stored', { what: 'passage', id });
+  const { passage, before, after } = found;
+  return json({ ...passageBody(passage), before, after });
+}
+
+/** Files of clients may be anything: a browser must neither run nor show them as a page of this server. */
+const safeHeaders = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; sandbox",
+  'cache-control': 'private, no-store',
+};
+
+function textReply(text: string): Reply {
+  return { status: 200, headers: { ...safeHeaders, 'content-type': 'text/plain; charset=utf-8' }, body: text };
+}
+
+async function contentReply(library: DocumentLibrary, id: string, file: string): Promise<Reply> {
+  const own = await library.file(id, file);
+  if (!own) throw new AppError('not-stored', { what: 'file', id: file });
+  const source = await library.path(id, file);
+  const headers = {
+    ...safeHeaders,
+    'content-type': 'application/octet-stream',
+    'content-disposition': attachment(own.name),
+  };
+  return { status: 200, headers, stream: createReadStream(source, { highWaterMark: 256 * 1024 }) };
+}
+
+/** The name in ASCII for old clients, and as it is. */
+function attachment(name: string): string {
+  const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
+  const wellFormed = name.replace(/[\ud800-\udfff]/gu, '_');
+  const exact = encodeURIComponent(wellFormed).replace(/['()*]/g, (each) => `%${each.charCodeAt(0).toString(16)}`);
+  return `attachment; filename="${plain}"; filename*=UTF-8''${exact}`;
+}
+
+async function change(call: Call, parts: DocumentParts): Promise<Reply> {
+  const library = documentsOf(call, parts);
+  const [name = '', what, ...more] = targetOf(call);
+  if (more.length > 0) throw unknownPath(call);
+  const { id } = await collectionOf(library, name);
+  switch (what) {
+    case undefined: {
+      const { name: title, description, metadata } = f.readFields(changeFields, await bodyOf(call));
+      const own = {
+        ...(title !== undefined && { name: title }),
+        ...(description !== undefined && { description }),
+        ...(metadata && { metadata }),
+      };
+      return json(collectionBody(await library.update(id, own)));
+    }
+    case 'files':
+      return json({ files: (await addFiles(call, id, parts)).map(fileBody) });
+    case 'folders': {
+      refuseFolder(call, parts);
+      const { max_file_bytes, ...folder } = f.readFields(folderFields, await bodyOf(call));
+      const { include, exclude } = folder;
+      const added = await library.addFolder(id, {
+        path: folder.path,
+        ...(include && { include }),
+        ...(exclude && { exclude }),
+        ...(max_file_bytes !== undefined && { maxFileBytes: max_file_bytes }),
+      });
+      return json(collectionBody(added));
+    }
+    case 'reindex':
+      await library.reindex(id);
+      return json(collectionBody(await collectionOf(library, id)));
+    default:
+      throw unknownPath(call);
+  }
+}
+
+async function addFiles(call: Call, id: string, parts: DocumentParts): Promise<readonly CollectionFile[]> {
+  const library = documentsOf(call, parts);
+  const uploads = filesOf(call, parts);
+  const upload = async (name: string, content: AsyncIterable<Uint8Array>): Promise<string> =>
+    (await uploads.add({ name, purpose: 'assistants' }, content, call.signal)).id;
+  const added: string[] = [];
+  const attach = async (attributes: Attributes) => {
+    const files = added.map((file) => ({ file, attributes }));
+    return library.addFiles(id, files);
+  };
+  try {
+    if (call.form) {
+      const sent = call.form.fields.get('attributes')?.at(-1);
+      const attributes = sent === undefined ? {} : readAttributes(parsedJson(sent), 'attributes');
+      const files = call.form.files.filter(({ field }) => /^files?(?:\[\d*\])?$/.test(field));
+      if (files.length === 0) throw f.wrong('file', 'one or more files');
+      for (const { name, path: source } of files) added.push(await upload(name || 'unnamed', createReadStream(source)));
+      return await attach(attributes);
+    }
+    const { file_ids, url, name, text, attributes = {} } = f.readFields(addFields, await bodyOf(call));
+    const kinds = [file_ids, url, text].filter((each) => each !== undefined);
+    if (kinds.length !== 1) throw f.wrong('body', 'a form with files, or an object with file_ids, url or text');
+    if (file_ids)
+      return await library.addFiles(
+        id,
+        file_ids.map((file) => ({ file, attributes })),
+      );
+    if (url === undefined) {
+      added.push(await upload(name ?? 'note.txt', pieces(Buffer.from(text ?? ''))));
+      return await attach(attributes);
+    }
+    const page = await fetchedPage(url, call, parts);
+    added.push(await upload(page.name, pieces(page.bytes)));
+    return await attach({ url: url.slice(0, 512), ...attributes });
+  } catch (error) {
+    // Nobody would find them.
+    await Promise.all(added.map((file) => uploads.delete(file)));
+    throw error;
+  }
+}
+
+async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw f.wrong('attributes', 'a JSON object');
+  }
+}
+
+/** A page is named by its address, with the ending of its kind. */
+async function fetchedPage(url: string, { signal }: Call, { fetchMedia = fetchPublic }: DocumentParts) {
+  const fetched = await fetchMedia(url, signal);
+  if (fetched.type === 'refused')
+    throw f.wrong('url', `an address that can be fetched, and this one ${fetched.reason}`);
+  const { host, pathname } = new URL(url);
+  const last = percentDecoded(pathname.split('/').filter(Boolean).at(-1) ?? '');
+  const isPage = /html/i.test(fetched.contentType ?? '');
+  if (!isPage) return { name: last || host, bytes: fetched.bytes };
+  const title = [host, last.replace(/\.(?:x?html?|php|aspx?)$/i, '')].filter(Boolean).join(' - ');
+  return { name: `${title}.html`, bytes: fetched.bytes };
+}
+
+const fetchPublic: FetchMedia = async (url, signal) => {
+  const { fetchRemote } = await import('../../http/outgoing.ts');
+  return fetchRemote(url, { signal });
+};
+
+async function remove(call: Call, parts: DocumentParts): Promise<Reply> {
+  const library = documentsOf(call, parts);
+  const [name = '', what, file, ...more] = targetOf(call);
+  if (more.length > 0) throw unknownPath(call);
+  const { id } = await collectionOf(library, name);
+  if (what === undefined) {
+    const files = await library.files(id);
+    await library.delete(id);
+    await deleteUnused(library, filesOf(call, parts), files);
+    return json({ success: true });
+  }
+  if (what === 'files' && file !== undefined) {
+    const own = await library.file(id, file);
+    await library.removeFile(id, file);
+    await deleteUnused(library, filesOf(call, parts), own ? [own] : []);
+    return json({ success: true });
+  }
+  if (what !== 'folders' || file !== undefined) throw unknownPath(call);
+  refuseFolder(call, parts);
+  const folder = f.readFields(removeFolderFields, Object.fromEntries(call.query));
+  return json(collectionBody(await library.removeFolder(id, folder.path)));
+}
+
+/** Uploads that are in no other collection. */
+async function deleteUnused(
+  library: DocumentLibrary,
+  uploads: FileLibrary,
+  removed: readonly CollectionFile[],
+): Promise<void> {
+  const left = new Set(removed.filter((file) => file.path === undefined).map((file) => file.id));
+  for (const { id } of left.size > 0 ? await library.collections() : []) {
+    for (const file of await library.files(id)) left.delete(file.id);
+  }
+  await Promise.all([...left].map((file) => uploads.delete(file)));
+}
+
+function refuseFolder(call: Call, { mayAddFolders }: DocumentParts): void {
+  if (mayAddFolders?.(call) !== true) throw new AppError('admin-only', {});
+}
+
+async function search(call: Call, library: DocumentLibrary): Promise<Reply> {
+  const sent = f.readFields(searchFields, await bodyOf(call));
+  const { limit, filter, rerank, conversation } = sent;
+  const queries = (sent.queries ?? [sent.query ?? '']).map((query) => query.trim()).filter((query) => query !== '');
+  const field = sent.queries ? 'queries' : 'query';
+  if (queries.length === 0) throw f.wrong(field, 'a text that is not empty');
+  if (queries.length > maxQueries) throw f.wrong(field, `at most ${maxQueries} texts`);
+  if (queries.some((query) => query.length > maxQuery)) throw f.wrong(field, `at most ${maxQuery} characters`);
+  const collections = await idsOf(library, sent.collections);
+  const found = await library.search(
+    {
+      queries,
+      collections,
+      limit,
+      ...(filter && { filter }),
+      ...(rerank !== undefined && { rerank }),
+      ...(conversation && { conversation }),
+    },
+    call.signal,
+  );
+  return json({ queries: found.queries, results: found.hits.map(hitBody), notes: found.notes });
+}
+
+/** Of the named collections, or of all. */
+async function idsOf(library: DocumentLibrary, names: readonly string[] | undefined): Promise<readonly string[]> {
+  if (!names) return (await library.collections()).map(({ id }) => id);
+  const found = await Promise.all(names.map((name) => collectionOf(library, name)));
+  return [...new Set(found.map(({ id }) => id))];
+}
+
+function collectionBody(collection: Collection): object {
+  const { id, name, description, createdAt, lastActiveAt, bytes, passages, files, folders } = collection;
+  const { embedding, isOutdated, metadata, expiresAfterDays } = collection;
+  const { inProgress, completed, failed, cancelled, total } = files;
+  return {
+    ...{ id, name, description, created_at: createdAt, last_active_at: lastActiveAt, bytes, passages },
+    files: { in_progress: inProgress, completed, failed, cancelled, total },
+    folders: folders.map(({ path: folder, include, exclude, maxFileBytes }) => {
+      return { path: folder, include, exclude, max_file_bytes: maxFileBytes };
+    }),
+    ...{ embedding, is_outdated: isOutdated, metadata, expires_after_days: expiresAfterDays ?? null },
+  };
+}
+
+function fileBody(file: CollectionFile): object {
+  const { id, name, path: relative, bytes, createdAt, status, progress, error, attributes, passages } = file;
+  return {
+    ...{ id, name, ...(relative !== undefined && { path: relative }), bytes, created_at: createdAt },
+    ...{ status, progress, error: error ?? null, attributes, passages },
+  };
+}
+
+function passageBody(passage: Passage) {
+  const { id, collection, file, name, page, headings, line, start, end, text, attributes } = passage;
+  return {
+    ...{ passage: id, collection, file, name },
+    ...(page !== undefined && { page }),
+    headings,
+    ...(line !== undefined && { line }),
+    ...{ start, end, text, attributes, url: passageUrl(id) },
+  };
+}
+
+function hitBody({ passage, score, found }: DocumentHit): object {
+  return { ...passageBody(passage), score, found };
+}
