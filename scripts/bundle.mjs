@@ -54,7 +54,7 @@ async function write(from, to, input, groups = []) {
     tsconfig: false,
     transform: { target: 'esnext' },
     external: (id) => !id.startsWith('.') && !id.startsWith(from),
-    plugins: [ownAddresses(from)],
+    plugins: [ownAddresses(from), latinOnly()],
     experimental: {
       chunkOptimization: {
         // What a module shares with those that it imports later stays in its file. Not done if any module awaits at its top level.
@@ -135,5 +135,24 @@ function ownAddresses(from) {
         const path = posix.relative(posix.dirname(fileName), name);
         return `new URL("${path.startsWith('.') ? path : `./${path}`}", import.meta.url).href`;
       }),
+  };
+}
+
+/**
+ * Writes characters beyond Latin-1 as escapes: one of them makes V8 keep the whole file with two bytes for each character as long as the
+ * program runs.
+ */
+function latinOnly() {
+  const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return {
+    name: 'latin-only',
+    generateBundle: (_, files) => {
+      for (const file of Object.values(files)) {
+        if (file.type !== 'chunk') continue;
+        const lost = /\\[^\0-\u00ff]|String\.raw`[^`]*[^\0-\u00ff`]/.exec(file.code);
+        if (lost) throw new Error(`${file.fileName} has a character that cannot be escaped: ${lost[0].slice(-40)}`);
+        file.code = file.code.replaceAll(/[^\0-\u00ff]/g, escaped);
+      }
+    },
   };
 }
