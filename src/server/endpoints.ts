@@ -27,6 +27,7 @@ import { answeringProbes, ollamaEndpoints } from '../protocols/ollama/routes.ts'
 import { decodeChat } from '../protocols/openai/chat/decode.ts';
 import { imagesEndpoints } from '../protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from '../protocols/openai/routes.ts';
+import { vectorStoreEndpoints } from '../protocols/openai/vector-stores/routes.ts';
 import { openapiEndpoint, openapiReplies } from '../protocols/openapi/routes.ts';
 import { noscriptEndpoints } from '../protocols/pages/noscript.ts';
 import { type PagesParts, pagesEndpoints } from '../protocols/pages/routes.ts';
@@ -73,6 +74,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         ...(settings.singleinstance ? { shutdown } : {}),
       }),
       ...openaiEndpoints(server),
+      ...vectorStoreEndpoints({ ...server, ...clients }),
       ...xttsEndpoints({ outputFolder: ownFolder('output') }),
       ...realtimeEndpoints,
       ...responsesEndpoints(services.responses, server),

@@ -90,7 +90,8 @@ const path = '/api/extra/documents';
 
 /** Collections of documents, for the pages of this server and for scripts. */
 export function documentEndpoints(parts: DocumentParts): PlainEndpoint[] {
-  const row = endpointRow(write('documents'), { method: 'POST', family: nativeFamily });
+  // The `name` of a body is that of a collection or file.
+  const row = endpointRow(write('documents'), { method: 'POST', family: nativeFamily, modelNamed: () => undefined });
   const library = (call: Call) => documentsOf(call, parts);
   const below = { match: 'prefix' } as const;
   return [

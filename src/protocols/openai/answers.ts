@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../../core/fidelity.ts';
 import * as a from '../answers.ts';
+import { vectorStoreAnswers } from './vector-stores/answers.ts';
 
 const warnings = { 'warnings?': a.list(a.text) };
 const seconds = a.count;
@@ -239,6 +240,7 @@ export const openaiAnswers: a.DialectAnswers = {
     ),
     'POST /v1/completions': a.oneOf(a.json(a.either(completion, error)), chatStream(completionChunk)),
     'POST /v1/embeddings': a.json(a.embeddingList),
+    ...vectorStoreAnswers,
     'GET /v1/models': a.json(models),
     'GET /v1/models/{id}': a.json(model),
     'POST /v1/audio/speech': a.oneOf(a.sounds, a.events(speechEvent)),
