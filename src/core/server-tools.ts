@@ -1,18 +1,46 @@
+import type { Attributes } from './documents.ts';
 import type { ServedTool } from './tool-servers.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A page that a model was shown. Its number in the conversation, from 1, is how a model cites it. */
+/** A page or a passage that a model was shown. Its number in the conversation, from 1, is how a model cites it. */
 export interface Source {
   readonly url: string;
   readonly title: string;
   readonly text: string;
+  /** Of a passage: where it is from. */
+  readonly place?: SourcePlace;
 }
+
+/** Where a passage is from: a collection, a document that the request brought along, or one of its search results. */
+export type SourcePlace =
+  | {
+      readonly type: 'passage';
+      readonly file: string;
+      readonly name: string;
+      readonly score: number;
+      readonly attributes: Attributes;
+    }
+  | {
+      readonly type: 'document';
+      /** Of all documents of the request, from 0. */
+      readonly index: number;
+      /** Of an uploaded file. */
+      readonly file?: string;
+      readonly range: PassageRange;
+    }
+  | { readonly type: 'search-result'; readonly index: number; readonly source: string; readonly block: number };
+
+/** Characters and blocks count from 0, pages from 1. */
+type PassageRange =
+  | { readonly type: 'characters'; readonly start: number; readonly end: number }
+  | { readonly type: 'page'; readonly page: number }
+  | { readonly type: 'block'; readonly block: number };
 
 /** A call that the server runs itself and reports to the client. */
 export interface ServerCall {
   readonly id: string;
-  readonly kind: 'search' | 'fetch' | 'mcp';
+  readonly kind: 'search' | 'fetch' | 'mcp' | 'documents';
   /** On its server, which may differ from the name that the model sees. */
   readonly name: string;
   /** The MCP server, by the name that the client gave it. */

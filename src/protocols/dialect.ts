@@ -23,11 +23,12 @@ import type { Fetched } from '../http/outgoing.ts';
 import { commentFrame, sseHeaders } from '../http/sse.ts';
 import { type ControlParts, decodeControls, effortShares } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';
+import type { DocumentServices } from './documents/library.ts';
 import { ignoredIn, type Table } from './fields.ts';
 import type { CallTicket } from './ticket.ts';
 
 /** What the handlers of a dialect use of the model that a request concerns, and of the server. */
-export interface DialectParts {
+export interface DialectParts extends DocumentServices {
   readonly text: TextService;
   readonly chat: ChatService;
   /** The engines of other kinds. */
@@ -54,7 +55,7 @@ export interface DialectParts {
 /** What is the same for all models: the argument of the endpoints of a dialect. */
 export type DialectServices = Pick<
   DialectParts,
-  'models' | 'alias' | 'now' | 'startedAt' | 'newId' | 'startTimer' | 'fetchMedia'
+  'models' | 'alias' | 'now' | 'startedAt' | 'newId' | 'startTimer' | 'fetchMedia' | 'documents' | 'files'
 >;
 
 /** What a model is to a dialect. */

@@ -4,6 +4,7 @@ import type { GenerationControls } from '../core/request.ts';
 import { atOnce } from '../core/testing/at-once.ts';
 import type { JsonObject } from '../http/body.ts';
 import { ResponseStore } from '../store/responses.ts';
+import { ownDocuments } from './documents/library.ts';
 import { readFields } from './fields.ts';
 import { decodeOptions, nativeBody } from './llamacpp/decode.ts';
 import { optionFields } from './llamacpp/fields.ts';
@@ -39,7 +40,7 @@ const dialects: Readonly<Record<string, Decode>> = {
     return requests[0] as GenerationControls;
   },
   Responses: async (body, apply) => {
-    const parts = { ...dialectParts(), store: new ResponseStore().of('') };
+    const parts = { ...dialectParts(), store: new ResponseStore().of(''), own: ownDocuments({}, {}) };
     return atOnce(decodeResponse(apply({ input: 'x', ...body }), parts)).request.controls;
   },
   Messages: async (body, apply) =>

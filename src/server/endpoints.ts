@@ -51,6 +51,8 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
     startedAt: services.startedAt,
     newId: randomId,
     startTimer: systemTimer,
+    documents: clients?.documents,
+    files: clients?.files,
   };
   const readChat: ReadChat = async (body, model) => (await decodeChat(body, { ...server, ...model })).request;
   const slotsOf = (text: TextService) => services.slots.get(text) ?? new SlotWatch();
@@ -74,7 +76,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         ...(settings.singleinstance ? { shutdown } : {}),
       }),
       ...openaiEndpoints(server),
-      ...vectorStoreEndpoints({ ...server, ...clients }),
+      ...vectorStoreEndpoints(server),
       ...xttsEndpoints({ outputFolder: ownFolder('output') }),
       ...realtimeEndpoints,
       ...responsesEndpoints(services.responses, server),

@@ -10,6 +10,8 @@ export interface HostedTools {
     readonly passageCharacters?: number;
   };
   readonly fetch?: WebToolLimits & { readonly maxContentTokens?: number };
+  /** A search in collections of documents. */
+  readonly documents?: HostedDocuments;
   readonly mcp?: readonly HostedServer[];
   /** Run before the model answers: their results take the place of the tool messages with these ids. */
   readonly approved?: readonly ApprovedCall[];
@@ -17,6 +19,17 @@ export interface HostedTools {
   readonly sources: readonly Source[];
   /** Whether the dialect shows each call as an item of the reply; otherwise an empty line separates the texts around it. */
   readonly itemized: boolean;
+  /**
+   * Passages are cited by their number in brackets: numbers that no source has are dropped from the text, and all others, too, where
+   * the dialect has citations without marks (`strip`).
+   */
+  readonly marks?: 'keep' | 'strip';
+}
+
+export interface HostedDocuments {
+  /** The passages for a question, the best first. */
+  readonly find: (query: string, signal: AbortSignal) => Promise<readonly Source[]>;
+  readonly maxUses?: number;
 }
 
 export interface WebToolLimits {

@@ -9,6 +9,7 @@ import type { Compacted } from '../compaction.ts';
 import { type Step, withEarlier } from '../generation-steps.ts';
 import { type Conversation, type Message, text, wordsOf } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
+import { CitationMarks } from './citation-marks.ts';
 import { CitationFinder, type NumberedSource } from './citations.ts';
 import type { ApprovedCall } from './hosted.ts';
 import { Notes } from './notes.ts';
@@ -42,7 +43,7 @@ export async function answerWithTools(request: ChatRequest, parts: LoopParts): P
   if (connected.areSlow) parts.rest();
   try {
     const offer = await offerTools(request, parts, connected, parts.contextSize, stopped);
-    const isPlain = offer.isEmpty && offer.listings.length === 0 && !request.hosted?.approved;
+    const isPlain = offer.isEmpty && offer.listings.length === 0 && !request.hosted?.approved && !request.hosted?.marks;
     await (isPlain ? parts.answer(request, parts.emit) : new Loop(request, parts, offer).run());
   } catch (error) {
     if (error instanceof ListingFailed && error.server.isListed) {
@@ -62,6 +63,7 @@ class Loop {
   /** All pages that the model was shown. */
   readonly #sources: NumberedSource[];
   readonly #citations: CitationFinder;
+  readonly #marks: CitationMarks | undefined;
   #conversation: Conversation;
   #separator = '';
   /** What was done before the reply began, until it has. */
@@ -74,13 +76,33 @@ class Loop {
   ) {
     this.#sources = (request.hosted?.sources ?? []).map((source) => ({ source, fetched: false }));
     this.#citations = new CitationFinder(this.#sources);
+    const { hosted, controls } = request;
+    // The tokens of logprobs are those of the text as the model wrote it.
+    const marks = hosted?.marks && controls.logprobs === undefined ? hosted.marks : undefined;
+    this.#marks = marks && new CitationMarks(this.#sources, marks);
     this.#emit = (event) => {
-      parts.emit(event);
-      if (event.type === 'text-delta') for (const step of this.#citations.push(event.text)) this.#report(step);
+      if (!this.#marks) return this.#pass(event);
+      if (event.type !== 'text-delta') {
+        this.#passText(this.#marks.finish());
+        return this.#pass(event);
+      }
+      for (const piece of this.#marks.push(event.text)) {
+        if (piece.type === 'text') this.#passText(piece.text);
+        else this.#report({ ...piece, type: 'citation', length: 0, back: 0 });
+      }
     };
     this.#notes = new Notes(request, this.#emit);
     this.#conversation = request.conversation;
     this.#held = offer.listings.map((listing) => ({ type: 'listed', ...listing }));
+  }
+
+  #pass(event: GenerationEvent): void {
+    this.parts.emit(event);
+    if (event.type === 'text-delta') for (const step of this.#citations.push(event.text)) this.#report(step);
+  }
+
+  #passText(words: string): void {
+    if (words !== '') this.#pass({ type: 'text-delta', text: words });
   }
 
   async run(): Promise<void> {
@@ -100,6 +122,7 @@ class Loop {
         turn.take(event);
         if (event.type === 'start') this.#reportHeld();
       });
+      this.#passText(this.#marks?.finish() ?? '');
       const { finish } = turn;
       if (turn.failed || !finish) return;
       if (number === 0) this.#warnOfLeftOut();

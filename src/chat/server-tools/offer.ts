@@ -10,6 +10,7 @@ import {
 import type { WebSearch } from '../../core/web-search.ts';
 import { type Tool, wordsOf } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
+import { fileSearchTool } from './document-tools.ts';
 import { KnownAddresses } from './domains.ts';
 import type { HostedServer } from './hosted.ts';
 import { resultContent } from './result-content.ts';
@@ -147,6 +148,7 @@ export async function offerTools(
   const own: HostedTool[] = [];
   if (hosted?.search && web) own.push(searchTool(hosted.search, web));
   if (hosted?.fetch && web) own.push(fetchTool(hosted.fetch, web, { known, now }));
+  if (hosted?.documents) own.push(fileSearchTool(hosted.documents));
   const taken = new Set([...client, ...own.map(({ tool }) => tool)].map(({ name }) => name));
   const named: HostedTool[] = [];
   const listings: Listing[] = [];

@@ -22,7 +22,7 @@ export interface RunOptions {
   readonly characters: number;
 }
 
-const maxQueryLength = 1000;
+export const maxQueryLength = 1000;
 const maxUrlLength = 2000;
 /** Of text, a low estimate. */
 const charactersPerToken = 3;
@@ -94,12 +94,12 @@ const pageErrors: Readonly<Record<Extract<PageText, { problem: string }>['cause'
 };
 
 /** Counts a use; true if there are none left. */
-function uses({ maxUses = Number.POSITIVE_INFINITY }: WebToolLimits): () => boolean {
+export function uses({ maxUses = Number.POSITIVE_INFINITY }: Pick<WebToolLimits, 'maxUses'>): () => boolean {
   let count = 0;
   return () => ++count > maxUses;
 }
 
-async function unlessBusy<Answer>(answer: Promise<Answer>) {
+export async function unlessBusy<Answer>(answer: Promise<Answer>) {
   try {
     return await answer;
   } catch (error) {
@@ -147,10 +147,11 @@ export function sourcesOf(outcome: ServerOutcome): readonly Source[] {
   return outcome.type === 'sources' ? outcome.sources : [];
 }
 
-function sourceText({ url, title, text }: Source, number: number): string {
-  return [`[${number}] ${title}`.trim(), url, text].filter((line) => line !== '').join('\n');
+function sourceText({ url, title, text, place }: Source, number: number): string {
+  // The address of a passage is for people.
+  return [`[${number}] ${title}`.trim(), place ? '' : url, text].filter((line) => line !== '').join('\n');
 }
 
-function cut(text: string, characters: number): string {
+export function cut(text: string, characters: number): string {
   return text.length <= characters ? text : text.slice(0, characters).replace(/[\ud800-\udbff]$/, '');
 }

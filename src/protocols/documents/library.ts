@@ -1,6 +1,14 @@
-import type { Collection, DocumentLibrary } from '../../core/documents.ts';
+import type {
+  Attributes,
+  Collection,
+  DocumentHit,
+  DocumentLibrary,
+  Passage,
+  PassagePlace,
+} from '../../core/documents.ts';
 import { AppError } from '../../core/errors.ts';
 import type { LibrariesOf } from '../../core/owner.ts';
+import type { Source } from '../../core/server-tools.ts';
 import type { FileLibrary } from '../../core/stored-files.ts';
 import type { Call } from '../../http/call.ts';
 
@@ -20,7 +28,17 @@ export function filesOf(call: Pick<Call, 'key'>, { files }: DocumentServices): F
   return allowed(call, files, 'Uploaded files').of(call);
 }
 
-export function mayUseDocuments({ key }: Pick<Call, 'key'>): boolean {
+/** The collections and files of one call, which fail where it may not use them. */
+export interface OwnDocuments {
+  readonly library: () => DocumentLibrary;
+  readonly files: () => FileLibrary;
+}
+
+export function ownDocuments(call: Pick<Call, 'key'>, services: DocumentServices): OwnDocuments {
+  return { library: () => documentsOf(call, services), files: () => filesOf(call, services) };
+}
+
+function mayUseDocuments({ key }: Pick<Call, 'key'>): boolean {
   return key?.scopes.includes('documents') ?? true;
 }
 
@@ -30,14 +48,36 @@ function allowed<Value>(call: Pick<Call, 'key'>, value: Value | undefined, featu
   throw new AppError('unsupported', { feature, instead: 'this server was started with --nodocuments' });
 }
 
+/** As a chat reads and cites it. */
+export function sourceOf({ passage, score }: DocumentHit): Source {
+  const { id, text, file, name } = passage;
+  const place = { type: 'passage', file, name, score, attributes: passageAttributes(passage) } as const;
+  return { url: passageUrl(id), title: passageTitle(passage), text, place };
+}
+
 /** By id or name. */
-export async function collectionOf(library: DocumentLibrary, name: string): Promise<Collection> {
+export async function collectionOf(library: DocumentLibrary, name: string, what = 'collection'): Promise<Collection> {
   const collection = await library.collection(name);
-  if (!collection) throw new AppError('not-stored', { what: 'collection', id: name });
+  if (!collection) throw new AppError('not-stored', { what, id: name });
   return collection;
 }
 
 /** The page that shows a passage in its document. */
 export function passageUrl(id: string): string {
   return `/documents/${encodeURIComponent(id)}`;
+}
+/** The file and the page, or else the heading: `handbook.pdf, page 4`. */
+export function passageTitle({ name, page, headings }: PassagePlace & { readonly name: string }): string {
+  const heading = headings.at(-1);
+  if (page !== undefined) return `${name}, page ${page}`;
+  return heading === undefined ? name : `${name}, ${heading}`;
+}
+
+/** Page and heading have no field of their own; clients pass attributes through. Those of the client come first. */
+export function passageAttributes({ page, headings, attributes }: Passage): Attributes {
+  return {
+    ...(page !== undefined && { page }),
+    ...(headings.length > 0 && { heading: headings.join(' > ') }),
+    ...attributes,
+  };
 }

@@ -144,7 +144,7 @@ function mcpText(content: unknown, field: string): string {
   return texts.filter((text) => typeof text === 'string').join('\n');
 }
 
-const idPrefixes = { search: 'srvtoolu_', fetch: 'srvtoolu_', mcp: 'mcptoolu_' } as const;
+const idPrefixes = { search: 'srvtoolu_', fetch: 'srvtoolu_', mcp: 'mcptoolu_', documents: 'srvtoolu_' } as const;
 
 function wireId({ kind, id }: ServerCall): string {
   return idPrefixes[kind] + id.replace(/^call_/, '');
@@ -162,7 +162,7 @@ const errorTypes = { search: 'web_search_tool_result', fetch: 'web_fetch_tool_re
 
 export function resultBlock(call: ServerCall, outcome: ServerOutcome, withCitations: boolean): object {
   const id = { tool_use_id: wireId(call) };
-  if (call.kind === 'mcp' || outcome.type === 'result') {
+  if (call.kind === 'mcp' || call.kind === 'documents' || outcome.type === 'result') {
     const failed = outcome.type === 'error' || (outcome.type === 'result' && outcome.failed);
     const content = [{ type: 'text', text: outcomeText(outcome, 0) }];
     return { type: 'mcp_tool_result', ...id, is_error: failed, content };

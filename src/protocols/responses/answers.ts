@@ -6,7 +6,10 @@ const logprobs = a.list(a.object({ ...tokenChoice, top_logprobs: a.list(a.object
 
 const status = a.words('in_progress', 'completed', 'incomplete');
 const summary = a.object({ type: a.words('summary_text'), text: a.text });
-const annotation = a.object({ type: a.words('url_citation'), ...a.citedUrl });
+const annotation = a.either(
+  a.object({ type: a.words('url_citation'), ...a.citedUrl }),
+  a.object({ type: a.words('file_citation'), index: a.count, file_id: a.text, filename: a.text }),
+);
 const part = a.object({ type: a.words('output_text'), text: a.text, annotations: a.list(annotation), logprobs });
 
 const call = { id: a.text, status, call_id: a.text, name: a.text, 'namespace?': a.text };
@@ -34,6 +37,23 @@ const item = a.named(
         queries: a.list(a.text),
         'sources?': a.list(a.object({ type: a.words('url'), url: a.text })),
       }),
+    }),
+    a.object({
+      id: a.text,
+      type: a.words('file_search_call'),
+      status: a.words('in_progress', 'completed', 'failed', 'incomplete'),
+      queries: a.list(a.text),
+      results: a.orNull(
+        a.list(
+          a.object({
+            file_id: a.text,
+            filename: a.text,
+            score: a.number,
+            text: a.text,
+            attributes: a.mapOf(a.either(a.text, a.number, a.flag)),
+          }),
+        ),
+      ),
     }),
     a.object({
       id: a.text,
@@ -156,7 +176,13 @@ const events = a.either(
   event({ ...place, input: a.text }, 'response.custom_tool_call_input.done'),
   event(place, 'response.compaction.compacting'),
   event({ ...inMessage, annotation_index: a.count, annotation }, 'response.output_text.annotation.added'),
-  event(place, ...['in_progress', 'searching', 'completed'].map((state) => `response.web_search_call.${state}`)),
+  event(
+    place,
+    ...['in_progress', 'searching', 'completed'].flatMap((state) => [
+      `response.web_search_call.${state}`,
+      `response.file_search_call.${state}`,
+    ]),
+  ),
 );
 
 const wholeOrStream = a.oneOf(a.json(response), a.events(events));

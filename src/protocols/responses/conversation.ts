@@ -11,6 +11,7 @@ import { isAbsent, isObject, optionalText, readAt, readText, wrong } from '../fi
 import { type Attachments, dataUrlKind } from '../media.ts';
 import { unsealText } from '../sealed-text.ts';
 import { readCompactionItem } from './compaction.ts';
+import { readFileSearchCall } from './file-search.ts';
 import { readApprovals, readMcpCall, readRequest } from './mcp-tools.ts';
 import { customArguments, knownName, type OfferedTool } from './tools.ts';
 import { citedTitles, readSearchCall } from './web-search.ts';
@@ -79,6 +80,12 @@ export function* readConversation(
     add({ role: 'tool', content: text(result), callId: id, toolName: name });
   };
 
+  const readServerCall = (item: StoredItem, at: string) => {
+    if (item.type === 'mcp_call') return readMcpCall(item, at);
+    if (item.type === 'file_search_call') return readFileSearchCall(item, at, sources);
+    return readSearchCall(item, at, { sources, titles });
+  };
+
   for (const { item, at } of items) {
     yield;
     switch (item.type) {
@@ -117,8 +124,9 @@ export function* readConversation(
         break;
       }
       case 'web_search_call':
+      case 'file_search_call':
       case 'mcp_call': {
-        const ran = item.type === 'mcp_call' ? readMcpCall(item, at) : readSearchCall(item, at, { sources, titles });
+        const ran = readServerCall(item, at);
         if (ran) ranCall(item.id, ran);
         else skipped.push(`${at} (${item.type})`);
         break;

@@ -3,11 +3,12 @@ import type { GenerationControls } from '../../core/request.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { ResponseStore } from '../../store/responses.ts';
+import { ownDocuments } from '../documents/library.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { decode } from './decode.ts';
 
 function decoded(body: JsonObject, store = new ResponseStore().of('')) {
-  return atOnce(decode({ input: 'Hi', ...body }, { ...dialectParts(), store }));
+  return atOnce(decode({ input: 'Hi', ...body }, { ...dialectParts(), store, own: ownDocuments({}, {}) }));
 }
 
 describe('decode: controls', () => {
@@ -145,10 +146,10 @@ describe('decode: tools', () => {
 
   test('built-in tools, and a search without access to the web, are skipped and named', () => {
     const search = { type: 'web_search', external_web_access: false };
-    const { request: chat, response, notices } = decoded({ tools: [search, bare, { type: 'file_search' }] });
+    const { request: chat, response, notices } = decoded({ tools: [search, bare, { type: 'computer_use' }] });
     expect(chat.hosted).toBeUndefined();
     expect(chat.conversation.tools.map(({ name }) => name)).toEqual(['wait']);
-    expect([response.tools.length, notices.ignored]).toEqual([1, ['tools (web_search)', 'tools (file_search)']]);
+    expect([response.tools.length, notices.ignored]).toEqual([1, ['tools (web_search)', 'tools (computer_use)']]);
   });
 
   test('MCP servers run on the server, without what their requests should carry', () => {
@@ -181,7 +182,9 @@ describe('decode: tools', () => {
     const parts = dialectParts();
     const searching = { ...parts, controlParts: () => ({ ...parts.controlParts(), searchesWeb: true }) };
     const store = new ResponseStore().of('');
-    expect(atOnce(decode({ input: 'Hi', ...offer }, { ...searching, store })).request.hosted).toHaveProperty('search');
+    expect(
+      atOnce(decode({ input: 'Hi', ...offer }, { ...searching, store, own: ownDocuments({}, {}) })).request.hosted,
+    ).toHaveProperty('search');
   });
 
   test('members of a namespace get a prefix only if their name is taken', () => {

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../http/body.ts';
 import type { OwnResponses, StoredItem } from '../../store/responses.ts';
 import { limitTokens } from '../controls/decode.ts';
 import { type DialectParts, headerEntries, reasoningControl } from '../dialect.ts';
+import type { OwnDocuments } from '../documents/library.ts';
 import * as f from '../fields.ts';
 import { Attachments } from '../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
@@ -14,6 +15,7 @@ import { type ReadBody, readChat } from '../read-body.ts';
 import { withoutCompacted } from './compaction.ts';
 import { type InputItem, readConversation } from './conversation.ts';
 import { type CreateFields, createFields } from './fields.ts';
+import { hostedDocuments } from './file-search.ts';
 import { readMcpServers } from './mcp-tools.ts';
 import { chooseTools, readTools } from './tools.ts';
 import { hostedSearch } from './web-search.ts';
@@ -21,6 +23,7 @@ import { hostedSearch } from './web-search.ts';
 export interface DecodeParts extends DialectParts {
   /** Of the client that sends the request. */
   readonly store: OwnResponses;
+  readonly own: OwnDocuments;
 }
 
 type Finished<Work> = Work extends Generator<unknown, infer Result> ? Result : never;
@@ -33,7 +36,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
   const context = previous ? [...previous.context, ...previous.input, ...previous.output] : [];
   const sent = yield* readInput(fields, { newId: parts.newId, storedItem: (id) => parts.store.item(id) });
   const toolbox = readTools(fields);
-  const { offered, choice, echo: toolChoice, searches } = chooseTools(fields, toolbox.offered, toolbox.searches);
+  const { offered, choice, echo: toolChoice, searches, fileSearch } = chooseTools(fields, toolbox);
   // Agents always offer a search beside their own tools, and work without it.
   const leftOut = searches && !read.limits.searchesWeb && offered.length > 0 && choice.type !== 'named';
   const search = searches && !leftOut ? hostedSearch(fields.tools, fields.max_tool_calls) : undefined;
@@ -50,6 +53,8 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
   const mcp = unused ? [] : readMcpServers(fields.tools, { listed, isClientServer, ignore });
   const hosted = {
     ...(search && { search }),
+    ...(fileSearch && { documents: hostedDocuments(fileSearch, parts.own, fields.max_tool_calls) }),
+    ...((fileSearch || hasPassages(sources)) && { marks: 'keep' as const }),
     ...(mcp.length > 0 && { mcp }),
     ...(approved.length > 0 && { approved }),
   };
@@ -126,7 +131,9 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
     genkey: fields.genkey,
     ttl: fields.ttl,
     withLogprobs,
+    fileSearch,
     withSearchSources: include.includes('web_search_call.action.sources'),
+    withFileResults: include.includes('file_search_call.results'),
     withEncryptedReasoning: include.includes('reasoning.encrypted_content'),
     notices: {
       ...notices,
@@ -140,6 +147,11 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
       ]),
     },
   };
+}
+
+/** Of earlier searches, which can be cited again. */
+function hasPassages(sources: readonly Source[]): boolean {
+  return sources.some(({ place }) => place !== undefined);
 }
 
 function decodeCompaction({ context_management: threshold }: CreateFields, now = false): CompactionRequest | undefined {

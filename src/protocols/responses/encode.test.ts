@@ -51,6 +51,7 @@ function session(output: Partial<OutputParts> = {}, own: Partial<ResponseObject>
       withLogprobs: false,
       withEncryptedReasoning: false,
       withSearchSources: true,
+      withFileResults: false,
       ...output,
     },
     now: () => 1_700_000_003_900,

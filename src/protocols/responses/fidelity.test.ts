@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
+import type { DocumentLibrary } from '../../core/documents.ts';
 import { noKey } from '../../core/owner.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type OwnResponses, ResponseStore } from '../../store/responses.ts';
+import { ownDocuments } from '../documents/library.ts';
 import { fieldTables } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
@@ -50,6 +52,7 @@ function world() {
   const output = [said('msg_1', 'assistant', 'Earlier answer')];
   const response = { id: 'resp_0', object: 'response', status: 'completed', output };
   const input = [said('in_1', 'user', 'First'), said('in_2', 'user', 'Second')];
+  const documents = { of: () => ({ collection: async (id: string) => ({ id }) }) as unknown as DocumentLibrary };
   const own = store.of(noKey);
   own.put({ id: 'resp_0', response, context: [], input, output });
   const kept: { kept: string }[] = [];
@@ -59,7 +62,10 @@ function world() {
   };
   store.of = () => ({ ...own, put });
   return {
-    endpoints: bindAll(responsesEndpoints(responseState(store), dialectParts()), dialectParts({ text, chat })),
+    endpoints: bindAll(
+      responsesEndpoints(responseState(store), dialectParts({ documents })),
+      dialectParts({ text, chat }),
+    ),
     get asked() {
       return [...kept, ...asked, ...(counted.length > 0 && asked.length === 0 ? counted : []), ...times];
     },
@@ -131,6 +137,11 @@ const createProofs: Readonly<Record<string, Proof>> = {
     asks: request({
       hosted: { search: { allowedDomains: ['a.example'], passageCharacters: 300, location: 'IT' }, itemized: true },
     }),
+  },
+  'tools[]: file_search': {
+    send: { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] },
+    asks: request({ hosted: { documents: {}, marks: 'keep', itemized: true } }),
+    refuses: [{ tools: [{ type: 'file_search', vector_store_ids: [] }] }],
   },
   'tools[]: mcp': {
     send: { tools: [{ type: 'mcp', server_label: 'a', server_url: 'mcpfile:a', require_approval: 'never' }] },
@@ -245,7 +256,9 @@ for (const table of tables) {
 }
 
 test('fidelity table: documents every field that a response returns', () => {
-  const { response } = atOnce(decode({ input: 'Hi' }, { ...dialectParts(), store: new ResponseStore().of('') }));
+  const { response } = atOnce(
+    decode({ input: 'Hi' }, { ...dialectParts(), store: new ResponseStore().of(''), own: ownDocuments({}, {}) }),
+  );
   const made = [
     'id',
     'object',

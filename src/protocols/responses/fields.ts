@@ -18,7 +18,7 @@ export const createFields = {
   model: loadedModel,
   input: f.approximated(
     f.described({ anyOf: [f.textSchema, f.objectsSchema] }, f.anyValue),
-    'Text, or messages, function calls and results, custom tool calls and results, web searches, calls of MCP servers and their approval, reasoning and item references. ' +
+    'Text, or messages, function calls and results, custom tool calls and results, web and file searches, calls of MCP servers and their approval, reasoning and item references. ' +
       'Other items, and references to items that are not stored, are ignored (x-parley-ignored).',
   ),
   ...f.places({
@@ -59,12 +59,16 @@ export const createFields = {
   tools: f.approximated(
     f.orElse(f.described(f.objectsSchema, f.readList), []),
     'Functions, custom tools (their grammar is in the prompt, and not enforced) and namespaces of both. ' +
-      `Built-in tools other than web_search and mcp are ignored (x-parley-ignored). ${loosenedNote}`,
+      `Built-in tools other than web_search, file_search and mcp are ignored (x-parley-ignored). ${loosenedNote}`,
   ),
   ...f.places({
     'tools[]: web_search': f.aside(
       'approximated',
       `Also web_search_preview. ${searchNote} filters, search_context_size (low: 300 characters of each page) and user_location are read. With external_web_access: false, and beside functions on a server without --websearch, it is ignored (x-parley-ignored). ${citationNote} Indices count Unicode characters.`,
+    ),
+    'tools[]: file_search': f.aside(
+      'honoured',
+      'Searches vector stores of this server, named by id or name, as often as the model needs to; an unknown one is refused. filters, max_num_results (20; as many as fit into the context) and ranking_options (score_threshold, hybrid_search, ranker "none" without reranker) are read. The model cites passages by their number, like [1]: the mark stays in the text, the annotation file_citation is at its end (UTF-16 units), and numbers of no passage are dropped.',
     ),
     'tools[]: mcp': f.aside(
       'approximated',
@@ -73,10 +77,10 @@ export const createFields = {
   }),
   tool_choice: f.approximated(
     f.described({ type: ['string', 'object'] }, f.anyValue),
-    'Words, a function, custom tool or web_search, and allowed_tools; another built-in tool cannot be forced and is refused.',
+    'Words, a function, custom tool, web_search or file_search, and allowed_tools; another built-in tool cannot be forced and is refused.',
   ),
   parallel_tool_calls: f.honoured(f.orElse(f.readFlag, true)),
-  max_tool_calls: f.honoured(optionalInteger, 'The most web searches of a reply; returned.'),
+  max_tool_calls: f.honoured(optionalInteger, 'The most web searches and the most file searches of a reply; returned.'),
   text: f.group({
     format: f.honoured(f.optionalObject, 'Enforced by a grammar, with strict or without.'),
     verbosity: f.returnedField(f.optionalText, 'Returned.'),
@@ -88,7 +92,7 @@ export const createFields = {
   }),
   include: f.approximated(
     f.orElse(readIncludes, []),
-    'message.output_text.logprobs, web_search_call.action.sources and reasoning.encrypted_content (base64, not encrypted); others are ignored.',
+    'message.output_text.logprobs, web_search_call.action.sources, file_search_call.results and reasoning.encrypted_content (base64, not encrypted); others are ignored.',
   ),
   truncation: f.honoured(
     f.optional(f.word('disabled', 'auto')),

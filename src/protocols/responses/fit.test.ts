@@ -3,6 +3,7 @@ import { flatContent, type Message, text } from '../../chat/messages.ts';
 import type { ChatRequest } from '../../chat/request.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import { ResponseStore } from '../../store/responses.ts';
+import { ownDocuments } from '../documents/library.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { decode } from './decode.ts';
 import { fitConversation } from './fit.ts';
@@ -15,7 +16,7 @@ const words = ({ conversation }: ChatRequest): string[] =>
   conversation.messages.map(({ content }) => flatContent(content, []));
 
 function request(messages: readonly Message[], truncation = 'auto'): ChatRequest {
-  const parts = { ...dialectParts(), store: new ResponseStore().of('') };
+  const parts = { ...dialectParts(), store: new ResponseStore().of(''), own: ownDocuments({}, {}) };
   const { request: chat } = atOnce(decode({ input: 'Hi', truncation, max_output_tokens: 1000 }, parts));
   return { ...chat, conversation: { ...chat.conversation, messages } };
 }

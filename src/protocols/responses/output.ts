@@ -7,6 +7,7 @@ import { urlCitation } from '../hosted-tools.ts';
 import { alignedLogprobs } from '../logprob-alignment.ts';
 import { sealText } from '../sealed-text.ts';
 import { sealSummary } from './compaction.ts';
+import { fileCitation, fileSearchItem, finishedFileSearch } from './file-search.ts';
 import { approvalItem, finishedMcp, listItem, mcpItem } from './mcp-tools.ts';
 import { customInput, type OfferedTool } from './tools.ts';
 import { finishedSearch, searchItem } from './web-search.ts';
@@ -33,11 +34,14 @@ const itemKinds = {
   function_call: { text: 'response.function_call_arguments', place: {}, part: undefined },
   custom_tool_call: { text: 'response.custom_tool_call_input', place: {}, part: undefined },
   web_search_call: { text: 'response.web_search_call', place: {}, part: undefined },
+  file_search_call: { text: 'response.file_search_call', place: {}, part: undefined },
   mcp_call: { text: 'response.mcp_call_arguments', place: {}, part: undefined },
 };
 
 /** Items of what the server itself does for a reply. */
-const serverKinds: ReadonlySet<string> = new Set(['web_search_call', 'mcp_call', 'mcp_list_tools']);
+const serverKinds: ReadonlySet<string> = new Set(['web_search_call', 'file_search_call', 'mcp_call', 'mcp_list_tools']);
+/** Items of searches: their states are events, and they have no deltas. */
+const searchKinds: ReadonlySet<string> = new Set(['web_search_call', 'file_search_call']);
 /** Items that come in one piece. */
 const wholeKinds: ReadonlySet<string> = new Set(['mcp_list_tools', 'mcp_approval_request']);
 
@@ -58,6 +62,7 @@ export interface OutputParts {
   readonly withLogprobs: boolean;
   readonly withEncryptedReasoning: boolean;
   readonly withSearchSources: boolean;
+  readonly withFileResults: boolean;
 }
 
 interface OpenItem {
@@ -66,6 +71,8 @@ interface OpenItem {
   content: string;
   readonly logprobs: object[];
   readonly annotations: object[];
+  /** Of an item of the server. */
+  readonly call?: ServerCall;
   outcome?: ServerOutcome;
 }
 
@@ -154,8 +161,10 @@ export class OutputItems {
         if (this.#open?.kind !== 'message') return nothing;
         const { content, annotations } = this.#open;
         const end = content.length - step.back;
-        const cited = urlCitation(content, { source: step.source, start: end - step.length, end });
-        const annotation = { type: 'url_citation', ...cited };
+        const annotation = fileCitation(step.source, end) ?? {
+          type: 'url_citation',
+          ...urlCitation(content, { source: step.source, start: end - step.length, end }),
+        };
         annotations.push(annotation);
         return [{ type: 'annotated', index: annotations.length - 1, annotation }];
       }
@@ -175,6 +184,7 @@ export class OutputItems {
   #beginCall(): readonly Change[] {
     const [call] = this.#running;
     if (!call) return nothing;
+    if (call.kind === 'documents') return this.#begin({ ...openItem(fileSearchItem(this.#parts.newId('fs_'))), call });
     if (call.kind !== 'mcp') return this.#begin(openItem(searchItem(this.#parts.newId('ws_'), call)));
     return [...this.#begin(openItem(mcpItem(this.#parts.newId('mcp_'), call))), ...this.#arguments(call.json)];
   }
@@ -232,7 +242,7 @@ export class OutputItems {
     });
   }
 
-  #closed({ kind, first, content, logprobs, annotations, outcome }: OpenItem, status: string): StoredItem {
+  #closed({ kind, first, content, logprobs, annotations, call, outcome }: OpenItem, status: string): StoredItem {
     switch (kind) {
       case 'reasoning': {
         const seal = this.#parts.withEncryptedReasoning ? { encrypted_content: sealText(content) } : {};
@@ -248,6 +258,10 @@ export class OutputItems {
         return outcome
           ? finishedSearch(first, outcome, this.#parts.withSearchSources)
           : { ...first, status: 'incomplete' };
+      case 'file_search_call': {
+        const { withFileResults: withResults } = this.#parts;
+        return call ? finishedFileSearch(first, call, { outcome, withResults }) : first;
+      }
       case 'mcp_call': {
         const called = { ...first, arguments: content };
         return outcome ? finishedMcp(called, outcome) : { ...called, status: 'incomplete' };
@@ -331,7 +345,7 @@ export class Frames {
     this.#beforeDelta = `event: ${name}\ndata: ${JSON.stringify({ type: name, ...this.#place }).slice(0, -1)},"delta":`;
     this.#afterDelta = kind === 'message' ? ',"logprobs":' : '';
     const added = this.#frame('response.output_item.added', { output_index: this.#index, item });
-    if (kind === 'web_search_call') {
+    if (searchKinds.has(kind)) {
       return added + this.#placed(`${text}.in_progress`, {}) + this.#placed(`${text}.searching`, {});
     }
     if (kind === 'mcp_call') return added + this.#placed('response.mcp_call.in_progress', {});
@@ -355,7 +369,7 @@ export class Frames {
     const { text: name, part } = itemKinds[this.#kind];
     const { done, part: closed } = contentOf(this.#kind, item);
     const closing = this.#frame.bind(this, 'response.output_item.done');
-    if (this.#kind === 'web_search_call') {
+    if (searchKinds.has(this.#kind)) {
       const completed = item.status === 'completed' ? this.#placed(`${name}.completed`, {}) : '';
       return completed + closing({ output_index: this.#index, item });
     }
@@ -399,6 +413,8 @@ function contentOf(kind: ItemKind, item: StoredItem) {
     }
     case 'web_search_call':
       return { done: {}, text: '', empty: { ...item, status } };
+    case 'file_search_call':
+      return { done: {}, text: '', empty: { ...item, status, queries: [], results: null } };
     case 'mcp_call': {
       const { arguments: json } = item;
       const empty = { ...item, status, arguments: '', output: null, error: null };

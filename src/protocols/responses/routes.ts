@@ -15,6 +15,7 @@ import {
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
+import { ownDocuments } from '../documents/library.ts';
 import { type EndpointShape, endpointRow, requestBody, withServices, withShortPath } from '../endpoint.ts';
 import { type Fields, readFields, wrong } from '../fields.ts';
 import { uncountedHeaders } from '../media.ts';
@@ -28,6 +29,7 @@ import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
 import { encodeStream, encodeUsage, encodeWhole, type Session } from './encode.ts';
 import { responsesFamily } from './errors.ts';
 import { compactFields, countFields, createFields, inputItemsFields, retrieveFields } from './fields.ts';
+import { refuseUnknownStores } from './file-search.ts';
 import { fitConversation } from './fit.ts';
 import { type ResponseObject, replay } from './output.ts';
 
@@ -44,19 +46,19 @@ export function responsesEndpoints(state: ResponseState, server: DialectServices
     row(
       path,
       'Answer a conversation; stream optional.',
-      (call, parts: DialectParts) => create(call, { ...parts, ...ownState(call, state) }),
+      (call, parts: DialectParts) => create(call, ownParts(call, state, parts)),
       { queued: true, replayedAs: 'chat', fields: createFields },
     ),
     row(
       `${path}/input_tokens`,
       'Count the tokens of a request.',
-      (call, parts: DialectParts) => countTokens(call, { ...parts, ...ownState(call, state) }),
+      (call, parts: DialectParts) => countTokens(call, ownParts(call, state, parts)),
       { ...read('chat'), fields: countFields },
     ),
     row(
       `${path}/compact`,
       'Summarise a conversation: the output is the input of the next request.',
-      (call, parts: DialectParts) => compactConversation(call, { ...parts, ...ownState(call, state) }),
+      (call, parts: DialectParts) => compactConversation(call, ownParts(call, state, parts)),
       { queued: true, fields: compactFields },
     ),
     stored(`A stored response (${path}/{id}), or the input that it answers (${path}/{id}/input_items).`, retrieve, {
@@ -75,14 +77,20 @@ interface OwnState extends Omit<ResponseState, 'store'> {
   readonly store: OwnResponses;
 }
 
+/** What the decoder needs of one client. */
+function ownParts(call: Call, state: ResponseState, parts: DialectParts): DecodeParts & OwnState {
+  return { ...parts, ...ownState(call, state), own: ownDocuments(call, parts) };
+}
+
 function ownState(call: Call, { store, background }: ResponseState): OwnState {
   return { background, store: store.of(ownerOf(call)) };
 }
 
-async function create(call: Call, parts: DialectParts & OwnState): Promise<Reply> {
+async function create(call: Call, parts: DecodeParts & OwnState): Promise<Reply> {
   const { chat, startTimer } = parts;
   const decoded = await decodeInSlices(decode(await requestBody(call, parts), parts), call, parts);
   call.watch?.decoded?.(decoded.request);
+  await refuseUnknownStores(decoded.fileSearch, parts.own);
   const { request, droppedMessages } = await fitConversation(decoded.request, chat, parts.text.contextSize());
   const headers = {
     ...(await chatHeaders(decoded.notices, request, chat)),

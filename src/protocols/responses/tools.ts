@@ -6,6 +6,7 @@ import type { JsonObject } from '../../http/body.ts';
 import * as f from '../fields.ts';
 import { checkToolNames, freeText, noParameters } from '../tools.ts';
 import type { CreateFields } from './fields.ts';
+import { type FileSearch, isFileSearch, readFileSearch } from './file-search.ts';
 import { mcpEcho } from './mcp-tools.ts';
 import { isSearchType, readSearchTool } from './web-search.ts';
 
@@ -31,16 +32,20 @@ export function readTools({ tools }: Pick<CreateFields, 'tools'>) {
     offered.set(known, { kind, name, namespace, tool: { ...tool, name: known } });
   }
   const searches = tools.filter((tool) => f.isObject(tool) && readSearchTool(tool, 'tools'));
-  checkToolNames([...names, ...(searches.length > 0 ? ['web_search'] : [])], 'tools');
+  const fileSearch = readFileSearch(tools);
+  const own = [...(searches.length > 0 ? ['web_search'] : []), ...(fileSearch ? ['file_search'] : [])];
+  checkToolNames([...names, ...own], 'tools');
   return {
     offered: [...offered.values()],
     /** The tools as the response object shows them. */
     echo: [
       ...sent.flatMap(({ echo }) => echo ?? []),
       ...searches.map((tool) => tool as object),
+      ...tools.filter((tool) => f.isObject(tool) && isFileSearch(tool.type)).map((tool) => tool as object),
       ...tools.flatMap(mcpEcho),
     ],
     searches: searches.length > 0,
+    fileSearch,
     /** Types of tools that this server does not have. Agents always send them, so they are not an error. */
     skipped: [...skipped],
   };
@@ -49,7 +54,7 @@ export function readTools({ tools }: Pick<CreateFields, 'tools'>) {
 function readTool(sent: unknown, at: string, namespace: string | undefined, skipped: Set<string>): readonly SentTool[] {
   if (!f.isObject(sent)) throw f.wrong(at, 'an object');
   const { type } = sent;
-  if (readSearchTool(sent, at) || type === 'mcp') return [];
+  if (readSearchTool(sent, at) || isFileSearch(type) || type === 'mcp') return [];
   if (type !== 'function' && type !== 'custom' && type !== 'namespace') {
     skipped.add(f.readAt(sent, 'type', at, f.readText));
     return [];
@@ -96,22 +101,26 @@ export function knownName(offered: readonly OfferedTool[], named: JsonObject, at
 
 const readMode = f.word('auto', 'none', 'required');
 
-/** The tools that may be called, whether they must be, and `tool_choice` as the response object shows it. */
-export function chooseTools(
-  { tool_choice: wanted }: Pick<CreateFields, 'tool_choice'>,
-  offered: readonly OfferedTool[],
-  searches: boolean,
-): {
+interface Choice {
   readonly offered: readonly OfferedTool[];
   readonly choice: ToolChoice;
   readonly echo: unknown;
-  readonly searches?: boolean;
-} {
+  readonly searches: boolean;
+  readonly fileSearch: FileSearch | undefined;
+}
+
+/** The tools that may be called, whether they must be, and `tool_choice` as the response object shows it. */
+export function chooseTools(
+  { tool_choice: wanted }: Pick<CreateFields, 'tool_choice'>,
+  toolbox: Pick<ReturnType<typeof readTools>, 'offered' | 'searches' | 'fileSearch'>,
+): Choice {
   const path = 'tool_choice';
-  if (f.isAbsent(wanted)) return { offered, choice: { type: 'auto' }, echo: 'auto', searches };
+  const { offered, searches, fileSearch } = toolbox;
+  const all = { offered, searches, fileSearch };
+  if (f.isAbsent(wanted)) return { ...all, choice: { type: 'auto' }, echo: 'auto' };
   if (typeof wanted === 'string') {
     const type = readMode(wanted, path);
-    return { offered, choice: { type }, echo: type, searches };
+    return { ...all, choice: { type }, echo: type };
   }
   if (!f.isObject(wanted)) throw f.wrong(path, 'a string or an object');
   if (wanted.type === 'allowed_tools') {
@@ -119,18 +128,23 @@ export function chooseTools(
     const left = allowed(wanted, offered);
     // A request that allows none of its tools is not the same as one without tools.
     const named = f.readAt(wanted, 'tools', path, f.optionalList) ?? [];
-    const allowsSearch = searches && named.some((tool) => f.isObject(tool) && isSearchType(tool.type));
-    const isEmpty = left.length === 0 && !allowsSearch;
+    const allows = (is: (type: unknown) => boolean) => named.some((tool) => f.isObject(tool) && is(tool.type));
+    const allowsSearch = searches && allows(isSearchType);
+    const allowedFiles = allows(isFileSearch) ? fileSearch : undefined;
+    const isEmpty = left.length === 0 && !allowsSearch && !allowedFiles;
     const choice = { type: isEmpty && type === 'auto' ? ('none' as const) : type };
-    return { offered: left, choice, echo: wanted, searches: allowsSearch };
+    return { offered: left, choice, echo: wanted, searches: allowsSearch, fileSearch: allowedFiles };
   }
   if (wanted.type === 'function' || wanted.type === 'custom') {
-    return { offered, choice: { type: 'named', name: knownName(offered, wanted, path) }, echo: wanted, searches };
+    return { ...all, choice: { type: 'named', name: knownName(offered, wanted, path) }, echo: wanted };
   }
   if (searches && isSearchType(wanted.type)) {
-    return { offered, choice: { type: 'named', name: 'web_search' }, echo: wanted, searches };
+    return { ...all, choice: { type: 'named', name: 'web_search' }, echo: wanted };
   }
-  const instead = 'only a function, a custom tool or a web search of the request can be forced';
+  if (fileSearch && isFileSearch(wanted.type)) {
+    return { ...all, choice: { type: 'named', name: 'file_search' }, echo: wanted };
+  }
+  const instead = 'only a function, a custom tool, a web search or a file search of the request can be forced';
   throw new AppError('unsupported', { feature: path, instead });
 }
 

@@ -1,11 +1,5 @@
-import type {
-  Chunking,
-  Collection,
-  CollectionFile,
-  DocumentHit,
-  IndexCounts,
-  Passage,
-} from '../../../core/documents.ts';
+import type { Chunking, Collection, CollectionFile, DocumentHit, IndexCounts } from '../../../core/documents.ts';
+import { passageAttributes } from '../../documents/library.ts';
 import type { Fields } from '../../fields.ts';
 import { wrong } from '../../fields.ts';
 import type { pageFields } from './fields.ts';
@@ -63,15 +57,6 @@ export function resultObject({ passage, score }: DocumentHit): object {
     score,
     attributes: passageAttributes(passage),
     content: [{ type: 'text', text }],
-  };
-}
-
-/** Page and heading have no field of their own; clients pass attributes through. Those of the client come first. */
-export function passageAttributes({ page, headings, attributes }: Passage) {
-  return {
-    ...(page !== undefined && { page }),
-    ...(headings.length > 0 && { heading: headings.join(' > ') }),
-    ...attributes,
   };
 }
 
