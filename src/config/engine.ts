@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { isObject, tryParseJson } from '../core/json.ts';
+import { fieldPattern } from '../core/sent-fields.ts';
 import { durationMs } from './duration.ts';
 import { badFlags, type Problem, type Read } from './flag.ts';
 import { bytesOf } from './paths.ts';
@@ -44,6 +45,8 @@ export interface EngineProgram {
   readonly memoryBytes?: number;
   /** Unloaded after this long without requests. */
   readonly idleMs?: number;
+  /** Names of request fields, with `*`, that are passed on although the adapter does not know them. */
+  readonly pass?: readonly string[];
   /** Most requests at once. */
   readonly parallel: number;
 }
@@ -82,6 +85,10 @@ const fields: Readonly<Record<string, (value: unknown) => Value<EngineProgram>>>
   idle: (value) => {
     const idleMs = durationMs(value);
     return idleMs === undefined ? 'a time such as 10m' : { idleMs };
+  },
+  pass: (value) => {
+    const patterns = isTexts(value) ? value.map(fieldPattern) : [undefined];
+    return patterns.every((one) => one !== undefined) ? { pass: patterns } : 'a list of field names such as ["cnet_*"]';
   },
   parallel: (value) =>
     Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 4096

@@ -57,12 +57,17 @@ describe('readRemote', () => {
     ['http://a:1,parallel=1.5', 'parallel must be a whole number from 1'],
     ['http://a:1,model=', 'model must be the name of a model'],
     ['http://a:1,for=video', 'for must be one of text, embeddings, images, audio, speech, transcription'],
-    ['http://a:1,speed=3', 'the options are weight, parallel, model, key, for'],
+    ['http://a:1,speed=3', 'the options are weight, parallel, model, key, for, pass'],
     ['http://a:1,constructor=3', 'the options are weight'],
     ['http://a:1,weight', 'the options are weight'],
     ['http://me:secret@a:1', 'key=env:NAME'],
   ])('rejects %s with the reason', (text, words) => {
     expect(refusalOf(text)).toContain(words);
+  });
+
+  test('pass may be repeated, and takes names of fields only', () => {
+    expect(readRemote('http://a:1,pass=cnet_*,pass=video')).toMatchObject({ address: { pass: ['cnet_*', 'video'] } });
+    expect(refusalOf('http://a:1,pass=a b')).toContain('pass must be a name of fields such as cnet_*');
   });
 
   test('rejects a key on the command line and does not repeat it', () => {
@@ -116,6 +121,11 @@ describe('readDrawingRemote', () => {
       address: { base: 'http://x:1', host: 'x:1', keyVariable: 'SD_KEY' },
       kind: 'comfyui',
     });
+  });
+
+  test('reads the fields that are passed on', () => {
+    expect(readDrawingRemote(['a:1', 'pass=cnet_*', 'pass=video'], {}).address.pass).toEqual(['cnet_*', 'video']);
+    expect(() => readDrawingRemote(['a:1', 'pass=a b'], {})).toThrow('pass=FIELDS');
   });
 
   test('rejects a literal key, an empty variable, credentials in the URL and unknown options', () => {

@@ -1,4 +1,5 @@
 import { hideSecrets } from '../core/hide-secrets.ts';
+import { fieldPattern } from '../core/sent-fields.ts';
 import { badFlags, type Problem, type Read } from './flag.ts';
 
 /** What a remote backend is used for. */
@@ -17,9 +18,12 @@ export interface RemoteAddress {
   /** Model to request; the first that the backend lists by default. */
   readonly model?: string;
   readonly keyVariable?: string;
+  /** Names of request fields, with `*`, that are passed on although the adapter does not know them. */
+  readonly pass?: readonly string[];
 }
 
 const defaultParallel = 64;
+const passForm = 'a name of fields such as cnet_*; repeat the option for several';
 const form = 'URL or URL,OPTION=VALUE';
 
 /** Each returns the parsed option, or what the value must be. */
@@ -45,6 +49,10 @@ const options: Readonly<Record<string, (value: string) => Partial<RemoteAddress>
     const purpose = remotePurposes.find((one) => one === value);
     return purpose ? { purpose } : `one of ${remotePurposes.join(', ')}`;
   },
+  pass: (value) => {
+    const pattern = fieldPattern(value);
+    return pattern === undefined ? passForm : { pass: [pattern] };
+  },
 };
 
 export function readRemote(text: string): Read<{ readonly address: RemoteAddress }> {
@@ -64,7 +72,8 @@ export function readRemote(text: string): Read<{ readonly address: RemoteAddress
     if (!read) return { ok: false, expected: `${form}; the options are ${Object.keys(options).join(', ')}` };
     const option = read(word.slice(equals + 1).trim());
     if (typeof option === 'string') return { ok: false, expected: `${form}, and ${name} must be ${option}` };
-    address = { ...address, ...option };
+    const pass = [...(address.pass ?? []), ...(option.pass ?? [])];
+    address = { ...address, ...option, ...(pass.length > 0 && { pass }) };
   }
   return { ok: true, address };
 }
@@ -124,18 +133,22 @@ export function readDrawingRemote(
   }
   let kind: DrawingRemote['kind'];
   let keyVariable: string | undefined;
+  const pass: string[] = [];
   for (const option of options) {
     const [, name = '', value = ''] = /^([^=]*)=(.*)$/s.exec(option) ?? [];
-    if (name === 'key') keyVariable = filledVariable(value, environment);
+    const pattern = name === 'pass' ? fieldPattern(value) : undefined;
+    if (pattern !== undefined) pass.push(pattern);
+    else if (name === 'key') keyVariable = filledVariable(value, environment);
     else if (name === 'kind' && Object.hasOwn(drawingKinds, value)) kind = drawingKinds[value];
     else
       throw new Error(
-        `--sdremote: unknown option ${option.replace(/=.*$/s, '')}; the options are key=env:NAME, kind=a1111 and kind=comfy.`,
+        `--sdremote: unknown option ${option.replace(/=.*$/s, '')}; the options are key=env:NAME, kind=a1111, kind=comfy and pass=FIELDS such as pass=cnet_*.`,
       );
   }
   const base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
   const common = { base, host: url.host, purpose: 'images', weight: 1, parallel: defaultParallel } as const;
-  return { address: { ...common, ...(keyVariable === undefined ? {} : { keyVariable }) }, kind };
+  const own = { ...(keyVariable !== undefined && { keyVariable }), ...(pass.length > 0 && { pass }) };
+  return { address: { ...common, ...own }, kind };
 }
 
 /** Keys come from the environment, because other users can read the command line in the process list. */

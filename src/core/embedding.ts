@@ -1,5 +1,6 @@
 import type { CardUse } from './card-memory.ts';
 import type { EngineSource } from './engine-source.ts';
+import type { SentFields } from './sent-fields.ts';
 import type { Ticket } from './ticket.ts';
 
 /** A text, or its tokens. */
@@ -68,9 +69,9 @@ type Served<Result> = Result & { readonly loadMs: number };
 export interface EmbeddingEngine {
   /** Undefined until it is loaded. */
   facts(): EmbeddingFacts | undefined;
-  embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embedded>;
+  embed(request: EmbeddingRequest, signal: AbortSignal, sent?: SentFields): Promise<Embedded>;
   /** By a reranking model, or else by the similarity of the vectors. */
-  rank(request: RankRequest, signal: AbortSignal): Promise<Ranked>;
+  rank(request: RankRequest, signal: AbortSignal, sent?: SentFields): Promise<Ranked>;
 }
 
 declare module './task-services.ts' {

@@ -1,3 +1,4 @@
+import type { SentFields } from './sent-fields.ts';
 import type { Ticket } from './ticket.ts';
 
 /** A request for images. Decoders set all defaults and clamp all numbers. */
@@ -71,10 +72,15 @@ export interface ImageFacts {
   readonly vae?: string;
 }
 
+export interface DrawOptions {
+  /** What the client sent, for backends to which some fields are passed on as they are. */
+  readonly sent?: SentFields | undefined;
+}
+
 export interface ImageEngine {
   /** Undefined until it is loaded. */
   facts(): ImageFacts | undefined;
-  draw(request: ImageRequest, signal: AbortSignal): AsyncIterable<ImageEvent>;
+  draw(request: ImageRequest, signal: AbortSignal, options?: DrawOptions): AsyncIterable<ImageEvent>;
   /** A PNG of the requested size. */
   upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array>;
 }

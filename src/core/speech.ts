@@ -1,3 +1,4 @@
+import type { SentFields } from './sent-fields.ts';
 import type { Ticket } from './ticket.ts';
 
 export const speechFormats = ['wav', 'mp3', 'opus', 'flac', 'pcm'] as const;
@@ -59,7 +60,7 @@ export interface SpeechService {
 export interface SpeechEngine {
   /** Undefined until it is loaded. */
   facts(): SpeechFacts | undefined;
-  speak(request: SpeechRequest, signal: AbortSignal): AsyncIterable<SpeechEvent>;
+  speak(request: SpeechRequest, signal: AbortSignal, sent?: SentFields): AsyncIterable<SpeechEvent>;
 }
 
 declare module './task-services.ts' {

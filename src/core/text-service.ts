@@ -1,5 +1,6 @@
 import type { CacheMiss, FinishReason, GenerationEvent, TokenLogprob } from './events.ts';
 import type { GenerationRequest, PromptProgress, QueuePosition, SharingTraits } from './request.ts';
+import type { SentFields } from './sent-fields.ts';
 import type { Ticket } from './ticket.ts';
 
 /** Special tokens for fill-in-the-middle, as texts. */
@@ -151,6 +152,8 @@ export interface GenerationSink {
   promptProgress?(progress: PromptProgress): void;
   /** The W3C trace context, for engines on other servers. */
   readonly traceparent?: string | undefined;
+  /** For backends to which some fields are passed on as they are. */
+  readonly sent?: SentFields | undefined;
 }
 
 export interface RunningGeneration {

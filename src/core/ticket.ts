@@ -1,6 +1,7 @@
 import type { ClientId } from './clients.ts';
 import type { ExchangeWatch } from './exchange-watch.ts';
 import type { PromptProgress, QueueStatus } from './request.ts';
+import type { SentFields } from './sent-fields.ts';
 
 /** The client side of a request: decides its turn, and who may poll or abort it. */
 export interface Ticket {
@@ -31,4 +32,6 @@ export interface Ticket {
   readonly requestId?: string;
   /** Follows the request that it belongs to. */
   readonly watch?: ExchangeWatch | undefined;
+  /** For backends to which some fields are passed on as they are. */
+  readonly sent?: SentFields;
 }

@@ -1,3 +1,4 @@
+import type { SentFields } from './sent-fields.ts';
 import type { Ticket } from './ticket.ts';
 
 export interface TranscriptionRequest {
@@ -65,7 +66,7 @@ export interface TranscriptionService {
 export interface TranscriptionEngine {
   /** Undefined until it is loaded. */
   facts(): TranscriptionFacts | undefined;
-  transcribe(request: TranscriptionRequest, signal: AbortSignal): AsyncIterable<TranscriptionEvent>;
+  transcribe(request: TranscriptionRequest, signal: AbortSignal, sent?: SentFields): AsyncIterable<TranscriptionEvent>;
 }
 
 declare module './task-services.ts' {

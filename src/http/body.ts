@@ -29,6 +29,12 @@ const largeBytes = 1024 * 1024;
 /** Parsed bodies, which must not be changed: the model router and the handler both read them. */
 const parsed = new WeakMap<Uint8Array, object>();
 
+/** The object of a body that was parsed before. */
+export function parsedObject(body: Uint8Array): JsonObject | undefined {
+  const value = parsed.get(body);
+  return isObject(value) ? value : undefined;
+}
+
 /** For endpoints whose body is a JSON object. */
 export async function jsonObject(
   body: Uint8Array,

@@ -43,7 +43,7 @@ function world({ tooLong = '' } = {}) {
   };
   const engine: ConditionedEngine = {
     facts: () => sketchFacts('/m'),
-    draw: async function* (_request, _signal, read): AsyncGenerator<ImageEvent> {
+    draw: async function* (_request, _signal, { read } = {}): AsyncGenerator<ImageEvent> {
       seen.push(read);
       yield { type: 'progress', step: 1, steps: 1 };
     },

@@ -19,7 +19,7 @@ export function encodedImageSource(
       const read = await readPrompts(encoder, [request.prompt, request.negativePrompt], signal);
       const use = await source.use(signal);
       try {
-        yield* use.engine.draw(request, signal, read);
+        yield* use.engine.draw(request, signal, { read });
       } finally {
         use.release();
       }

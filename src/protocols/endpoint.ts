@@ -3,6 +3,7 @@ import { isBlankBody, type JsonObject, jsonObject } from '../http/body.ts';
 import type { AccessRule, Call, EndpointInfo, Headers, Reply } from '../http/call.ts';
 import type { DialectParts } from './dialect.ts';
 import type { Table } from './fields.ts';
+import { withoutPassed } from './sent-fields.ts';
 
 /** An endpoint of a dialect without its handler. `queued` ones also count against `--ratelimit`. */
 export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'>, ModelSelection {
@@ -67,7 +68,8 @@ export function withServices<Parts, Services>(
 ): ModelEndpoint<Omit<Parts, keyof Services>>[] {
   return endpoints.map((endpoint) => ({
     ...endpoint,
-    handle: (call, context) => endpoint.handle(call, { ...services, ...context } as Parts),
+    handle: async (call, context) =>
+      withoutPassed(await endpoint.handle(call, { ...services, ...context } as Parts), call),
   }));
 }
 

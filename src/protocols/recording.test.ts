@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { TranscriptionEvent } from '../core/transcription.ts';
+import { bodyOfForm } from './form-body.ts';
 import {
-  bodyOfForm,
   collectTranscript,
   formOrBody,
   located,

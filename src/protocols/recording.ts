@@ -5,10 +5,10 @@ import type { TaskServices } from '../core/task-services.ts';
 import type { Segment, TranscriptionEvent, TranscriptionService } from '../core/transcription.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Call } from '../http/call.ts';
-import type { Form } from '../http/form.ts';
 import { readGenkey } from './controls/table.ts';
 import { bodyOf } from './endpoint.ts';
 import * as f from './fields.ts';
+import { bodyOfForm } from './form-body.ts';
 import { inlineBase64 } from './media.ts';
 
 interface SentRecording {
@@ -101,21 +101,6 @@ export function transcriptionOptions(
     temperature: fields.temperature,
     suppressNonSpeech: fields.suppress_non_speech,
   };
-}
-
-/** The texts of a form as a JSON object: `name[]` and repeated names are lists, `name[key]` is an object. */
-export function bodyOfForm({ fields }: Form): JsonObject {
-  const body = new Map<string, unknown>();
-  for (const [wire, values] of fields) {
-    const [, name = wire, key] = /^([^[\]]+)\[([^[\]]*)\]$/.exec(wire) ?? [];
-    if (key === undefined) body.set(name, values.length === 1 ? values[0] : values);
-    else if (key === '') body.set(name, [body.get(name) ?? [], ...values].flat());
-    else {
-      const known = body.get(name);
-      body.set(name, { ...(f.isObject(known) ? known : {}), [key]: values.at(-1) });
-    }
-  }
-  return Object.fromEntries(body);
 }
 
 export function transcriptionOf(taskServices: TaskServices | undefined): TranscriptionService {

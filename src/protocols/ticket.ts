@@ -8,6 +8,7 @@ import type { Ticket } from '../core/ticket.ts';
 import type { Call } from '../http/call.ts';
 import { credentials } from '../http/guard.ts';
 import { described, honoured, looseFlag, objectOf, orElse } from './fields.ts';
+import { sentFields } from './sent-fields.ts';
 
 /** The ticket of one call, and its status in the queue. */
 export interface CallTicket extends Ticket {
@@ -57,6 +58,7 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
     signal: call.signal,
     requestId: call.id,
     watch: call.watch,
+    sent: sentFields(call),
     placed: (own, reading = promptProgress) => {
       queueStatus = own;
       promptProgress = reading;

@@ -76,10 +76,12 @@ export class RunningDrawings implements Drawings {
   }
 }
 
+type Drawn = Pick<ImageEngine, 'draw'>;
+
 export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
   const own = tasks(deps);
 
-  async function* watched(engine: ImageEngine, request: ImageRequest, drawing: Drawing, signal: AbortSignal) {
+  async function* watched(engine: Drawn, request: ImageRequest, drawing: Drawing, signal: AbortSignal) {
     const start = drawing.progress;
     try {
       while (drawing.progress.pictures < request.count) {
@@ -94,7 +96,7 @@ export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
   }
 
   /** The pictures that are left, with the places and seeds that they have in the whole request. */
-  async function* untilSkipped(engine: ImageEngine, drawing: Drawing, request: ImageRequest, signal: AbortSignal) {
+  async function* untilSkipped(engine: Drawn, drawing: Drawing, request: ImageRequest, signal: AbortSignal) {
     const first = drawing.progress.pictures;
     const rest = { ...request, seed: request.seed + first, count: request.count - first };
     const { signal: skipped } = drawing.skip;
@@ -118,9 +120,10 @@ export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
         signal,
         draw: async function* (request) {
           const { engine } = await begin();
+          const drawn: Drawn = { draw: (one, until) => engine.draw(one, until, { sent: ticket.sent }) };
           const { steps, count } = request;
           const start = { genkey, skipped: false, step: 0, steps, pictures: 0, count };
-          for await (const event of watched(engine, request, drawings.begin(client, start, stop), signal)) {
+          for await (const event of watched(drawn, request, drawings.begin(client, start, stop), signal)) {
             if (event.type === 'picture') ticket.watch?.used?.({ images: 1 });
             yield event;
           }

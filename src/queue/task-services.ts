@@ -37,7 +37,9 @@ export function speechService(parts: TaskDeps<SpeechEngine, SpeechSource>): Spee
     voices,
     warm: (signal) => loaded(parts.source, signal),
     speak: (request, ticket) =>
-      stream(ticket, ({ engine, signal }) => countSound(engine.speak(request, signal), ticket), { paced: true }),
+      stream(ticket, ({ engine, signal }) => countSound(engine.speak(request, signal, ticket.sent), ticket), {
+        paced: true,
+      }),
   };
 }
 
@@ -55,7 +57,7 @@ export function transcriptionService(parts: TaskDeps<TranscriptionEngine, Transc
     transcribe: (request, ticket) =>
       stream(ticket, async function* ({ engine, signal, wrote }) {
         let text = '';
-        for await (const event of engine.transcribe(request, signal)) {
+        for await (const event of engine.transcribe(request, signal, ticket.sent)) {
           if (event.type === 'segment') {
             text += event.segment.text;
             wrote(text);
@@ -97,7 +99,7 @@ export function embeddingService(parts: TaskDeps<EmbeddingEngine>): EmbeddingSer
     ...(file ? { file } : {}),
     ...(keepFor ? { keepFor } : {}),
     ...(expiresAt ? { expiresAt } : {}),
-    embed: (request, ticket) => timed(ticket, (engine, signal) => engine.embed(request, signal)),
-    rank: (request, ticket) => timed(ticket, (engine, signal) => engine.rank(request, signal)),
+    embed: (request, ticket) => timed(ticket, (engine, signal) => engine.embed(request, signal, ticket.sent)),
+    rank: (request, ticket) => timed(ticket, (engine, signal) => engine.rank(request, signal, ticket.sent)),
   };
 }

@@ -6,6 +6,7 @@ import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/even
 import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import { refuseWithoutModel } from '../core/model-error.ts';
 import type { GenerationRequest, PromptProgress, SharingTraits } from '../core/request.ts';
+import type { SentFields } from '../core/sent-fields.ts';
 import {
   type AbortOutcome,
   emptyCacheReport,
@@ -57,6 +58,7 @@ interface TextJob {
   readonly stop: AbortController;
   readonly place: Place;
   readonly watch: ExchangeWatch | undefined;
+  readonly sent: SentFields | undefined;
   /** It waits for the engine to load. */
   wantsEngine: boolean;
   /** While its prompt is processed. */
@@ -114,6 +116,7 @@ export function textService({
       stop,
       place,
       watch: ticket.watch,
+      sent: ticket.sent,
       wantsEngine: false,
       promptProgress: undefined,
       paused: false,
@@ -151,7 +154,7 @@ export function textService({
   }
 
   function run(request: GenerationRequest, by: GenerateBy, own: TextJob, ended: () => void) {
-    const { job, stop, place, watch } = own;
+    const { job, stop, place, watch, sent } = own;
     const channel = new Channel<GenerationEvent>(() => job.abort('unread'));
     let begun = false;
     let over = false;
@@ -225,6 +228,7 @@ export function textService({
           expectRest(part.total - part.done);
         },
         traceparent: watch?.traceparent,
+        sent,
       });
       running = generation;
       const abortIt = (): void => {

@@ -51,7 +51,7 @@ export const imageFlags = flagTable({
     'Maximum GPU memory for images.',
   ),
   sdremote: list('text', 'URL', { most: 3 }).help(
-    'Generate images on a running server: sd-server, KoboldCpp, A1111 and compatible ones, or ComfyUI. Options after the address: key=env:NAME (environment variable with the password), kind=a1111 or kind=comfy if the kind is not detected.',
+    'Generate images on a running server: sd-server, KoboldCpp, A1111 and compatible ones, or ComfyUI. Options after the address: key=env:NAME (environment variable with the password), kind=a1111 or kind=comfy if the kind is not detected, pass=FIELD to pass request fields on as they are (pass=cnet_*).',
   ),
 });
 

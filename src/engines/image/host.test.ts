@@ -50,7 +50,7 @@ async function all(events: AsyncIterable<ImageEvent>): Promise<ImageEvent[]> {
 
 function begin(host: ImageHost, changes: Partial<ImageRequest> = {}, signal = never) {
   const request = imageRequest(changes);
-  const events = all(host.draw(request, signal, byLength(request.prompt, request.negativePrompt)));
+  const events = all(host.draw(request, signal, { read: byLength(request.prompt, request.negativePrompt) }));
   events.catch(() => undefined);
   return events;
 }

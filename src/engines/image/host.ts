@@ -1,5 +1,12 @@
 import { AppError } from '../../core/errors.ts';
-import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../core/image.ts';
+import type {
+  DrawOptions,
+  ImageEngine,
+  ImageEvent,
+  ImageFacts,
+  ImageRequest,
+  UpscaleRequest,
+} from '../../core/image.ts';
 import { TaskEngine } from '../host/task-engine.ts';
 
 /** Embeddings of the prompt and of the negative prompt, and whether one of them was truncated. */
@@ -8,9 +15,13 @@ export interface PromptVectors {
   readonly shortened: boolean;
 }
 
+interface ConditionedOptions extends DrawOptions {
+  readonly read?: PromptVectors;
+}
+
 /** An image engine that has its own text encoder, or gets the embeddings of its prompts. */
 export interface ConditionedEngine extends ImageEngine {
-  draw(request: ImageRequest, signal: AbortSignal, read?: PromptVectors): AsyncIterable<ImageEvent>;
+  draw(request: ImageRequest, signal: AbortSignal, options?: ConditionedOptions): AsyncIterable<ImageEvent>;
 }
 
 /** Host of an image worker process. */
@@ -18,7 +29,11 @@ export class ImageHost<Options = ImageOptions>
   extends TaskEngine<Options, ImageFacts, ImageTask, ImageTold>
   implements ConditionedEngine
 {
-  async *draw(request: ImageRequest, signal: AbortSignal, read?: PromptVectors): AsyncGenerator<ImageEvent> {
+  async *draw(
+    request: ImageRequest,
+    signal: AbortSignal,
+    { read }: ConditionedOptions = {},
+  ): AsyncGenerator<ImageEvent> {
     const { initial, mask, ...rest } = request;
     const shortened = read?.shortened ?? false;
     const parts = {

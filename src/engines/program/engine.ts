@@ -141,9 +141,10 @@ export class ProgramEngine extends EngineHost implements TextEngine {
       sink.event({ type: 'error', error: error as AppError });
       return { abort: () => undefined };
     }
-    const { traceparent } = sink;
+    const { traceparent, sent } = sink;
     return generate({
       traceparent,
+      sent,
       event: (event) => {
         if (event.type !== 'error') sink.event(event);
         else void this.explained(event.error).then((error) => sink.event({ type: 'error', error: error as AppError }));
@@ -155,9 +156,9 @@ export class ProgramEngine extends EngineHost implements TextEngine {
     const { name, program, pool } = this.parts;
     this.#identity = identity;
     const base = `http://127.0.0.1:${address.port}`;
-    const { parallel } = program;
+    const { parallel, pass } = program;
     pool.replace({
-      address: { base, host: name, purpose: 'text', weight: 1, parallel },
+      address: { base, host: name, purpose: 'text', weight: 1, parallel, ...(pass && { pass }) },
       key: address.key,
       identity,
     });

@@ -1,5 +1,7 @@
+import type { RemoteAddress } from '../../config/remote.ts';
 import { AppError } from '../../core/errors.ts';
 import { languageCode, languageCodes } from '../../core/languages.ts';
+import type { SentFields } from '../../core/sent-fields.ts';
 import type { SpeechEngine, SpeechEvent, SpeechFacts, SpeechFormat, SpeechRequest, Voice } from '../../core/speech.ts';
 import type {
   Segment,
@@ -13,6 +15,7 @@ import { type BackendPool, RemoteTaskEngine, withBackend } from './backend-pool.
 import type { BackendConnection } from './connection.ts';
 import { clientError, RemoteFailure } from './failure.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
+import { passedFields, withPassed } from './passed-fields.ts';
 
 interface AudioParts {
   readonly name: string;
@@ -49,18 +52,24 @@ export class RemoteSpeech extends RemoteTaskEngine<AudioParts> implements Speech
     return this.facts().voices;
   }
 
-  async *speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<SpeechEvent> {
+  async *speak(request: SpeechRequest, signal: AbortSignal, sent?: SentFields): AsyncGenerator<SpeechEvent> {
     const { text, voice, speed, language, instruction, format, seed } = request;
-    const { bytes, host } = await asked(this.pool, this.parts, voice, signal, async ({ connection, host }, id) => {
-      const own = {
-        ...(instruction ? { instructions: instruction } : {}),
-        ...(language ? { language } : {}),
-        ...(seed > 0 ? { seed } : {}),
-      };
-      const body = { model: id, input: text, voice, speed, response_format: format, ...own };
-      const limits = { method: 'POST', body, signal, bytes: speechBytes } as const;
-      return { bytes: await connection.bytes('/v1/audio/speech', limits), host };
-    });
+    const { bytes, host } = await asked(
+      this.pool,
+      this.parts,
+      voice,
+      signal,
+      async ({ connection, host, pass }, id) => {
+        const own = {
+          ...(instruction ? { instructions: instruction } : {}),
+          ...(language ? { language } : {}),
+          ...(seed > 0 ? { seed } : {}),
+        };
+        const body = { model: id, input: text, voice, speed, response_format: format, ...own };
+        const limits = { method: 'POST', body: withPassed(body, sent, pass), signal, bytes: speechBytes } as const;
+        return { bytes: await connection.bytes('/v1/audio/speech', limits), host };
+      },
+    );
     if (!isSound(bytes, format))
       throw new AppError('remote-answer', { backend: host, reason: `it is no sound in the format ${format}` });
     yield { type: 'start', notes: [] };
@@ -119,10 +128,14 @@ export class RemoteTranscription extends RemoteTaskEngine<AudioParts> implements
     return { name: this.parts.name, languages: languageCodes, translates: true };
   }
 
-  async *transcribe(request: TranscriptionRequest, signal: AbortSignal): AsyncGenerator<TranscriptionEvent> {
+  async *transcribe(
+    request: TranscriptionRequest,
+    signal: AbortSignal,
+    sent?: SentFields,
+  ): AsyncGenerator<TranscriptionEvent> {
     const { language, words, translate } = request;
-    const answer = await asked(this.pool, this.parts, '', signal, ({ connection }, id) =>
-      transcribed(connection, request, id, signal),
+    const answer = await asked(this.pool, this.parts, '', signal, ({ connection, pass }, id) =>
+      transcribed(connection, request, id, { signal, sent, pass }),
     );
     const { text, duration, language: found, segments: listed, words: timed } = objectAt(answer);
     if (textAt(text) === undefined && !Array.isArray(listed))
@@ -144,16 +157,18 @@ export class RemoteTranscription extends RemoteTaskEngine<AudioParts> implements
   }
 }
 
+type Passing = Pick<AskedBackend, 'pass'> & { readonly sent: SentFields | undefined };
+
 /** With times if the backend knows that format; whisper-server has its own path unless it is told another. */
 async function transcribed(
   connection: BackendConnection,
   request: TranscriptionRequest,
   model: string,
-  signal: AbortSignal,
+  { signal, ...passing }: Passing & { readonly signal: AbortSignal },
 ): Promise<unknown> {
   const { translate } = request;
   const post = (path: string, format: string) =>
-    connection.upload(path, transcriptionForm(request, model, format), { signal });
+    connection.upload(path, transcriptionForm(request, model, format, passing), { signal });
   const path = translate ? '/v1/audio/translations' : '/v1/audio/transcriptions';
   try {
     return await post(path, 'verbose_json');
@@ -170,7 +185,12 @@ async function hasInference(connection: BackendConnection): Promise<boolean> {
   return /whisper\.cpp server/i.test(page);
 }
 
-function transcriptionForm(request: TranscriptionRequest, model: string, format: string): FormData {
+function transcriptionForm(
+  request: TranscriptionRequest,
+  model: string,
+  format: string,
+  { sent, pass }: Passing,
+): FormData {
   const { recording, language, translate, prompt, temperature, words } = request;
   const form = new FormData();
   form.set('file', new Blob([new Uint8Array(recording)]), `audio.${ending(recording)}`);
@@ -183,6 +203,9 @@ function transcriptionForm(request: TranscriptionRequest, model: string, format:
   if (translate) form.set('translate', 'true');
   for (const one of words && format === 'verbose_json' ? ['word', 'segment'] : [])
     form.append('timestamp_granularities[]', one);
+  const own = { ...Object.fromEntries([...form.keys()].map((name) => [name, true])), timestamp_granularities: true };
+  for (const [name, value] of Object.entries(passedFields(own, sent, pass)))
+    for (const one of [value].flat()) form.append(name, typeof one === 'string' ? one : JSON.stringify(one));
   return form;
 }
 
@@ -221,16 +244,22 @@ function wordOf({ word, start, end }: Fields): TimedWord {
   return { word: textAt(word) ?? '', start: numberAt(start) ?? 0, end: numberAt(end) ?? 0 };
 }
 
+interface AskedBackend {
+  readonly connection: BackendConnection;
+  readonly host: string;
+  readonly pass: RemoteAddress['pass'] | undefined;
+}
+
 /** Runs work on the best backend; errors are those for the client. */
 function asked<Answer>(
   pool: BackendPool,
   { model }: AudioParts,
   affinity: string,
   signal: AbortSignal,
-  work: (backend: { readonly connection: BackendConnection; readonly host: string }, id: string) => Promise<Answer>,
+  work: (backend: AskedBackend, id: string) => Promise<Answer>,
 ): Promise<Answer> {
   return withBackend(pool, { model, affinity, signal }, ({ backend, model: { id } }) =>
-    work({ connection: backend.connection, host: backend.address.host }, id),
+    work({ connection: backend.connection, host: backend.address.host, pass: backend.address.pass }, id),
   ).catch((error: unknown) => {
     signal.throwIfAborted();
     throw clientError(error, pool.capability);

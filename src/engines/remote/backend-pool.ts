@@ -1,10 +1,12 @@
 import type { RemoteAddress } from '../../config/remote.ts';
 import { AppError } from '../../core/errors.ts';
+import type { SentFields } from '../../core/sent-fields.ts';
 import type { EngineState } from '../host/engine-state.ts';
 import { Backend, type BackendParts, backendLine, identifyByModels } from './backend.ts';
 import { clientError, RemoteFailure } from './failure.ts';
 import type { Identity, RemoteKind, RemoteModel } from './kinds.ts';
 import { choose } from './load-balancing.ts';
+import { withPassed } from './passed-fields.ts';
 
 export interface BackendPoolParts extends Pick<BackendParts, 'startTimer' | 'now'> {
   readonly addresses: readonly RemoteAddress[];
@@ -144,11 +146,13 @@ export interface Facts {
   readonly model: RemoteModel;
 }
 
-interface AskingOptions {
+export interface AskingOptions {
   readonly model: string | undefined;
   /** Requests with the same key prefer the same backend. */
   readonly affinity: string;
   readonly signal: AbortSignal;
+  /** What the client sent, for backends with `pass`. */
+  readonly sent?: SentFields | undefined;
 }
 
 /** Maximum size of a response: enough for several pictures as base64, or for thousands of vectors as decimal numbers. */
@@ -159,8 +163,9 @@ export function askPool(pool: BackendPool, question: (facts: Facts) => Asked, op
   return withBackend(pool, options, async ({ backend, model }) => {
     const facts: Facts = { kind: backend.kind, host: backend.address.host, model };
     const { path, body } = question(facts);
+    const whole = withPassed(body, options.sent, backend.address.pass);
     const limits = { signal: options.signal, bytes: answerBytes };
-    return { answer: await backend.connection.json('POST', path, body, limits), facts };
+    return { answer: await backend.connection.json('POST', path, whole, limits), facts };
   });
 }
 

@@ -15,6 +15,9 @@ export interface RemotePicture {
 
 export type SamplerNames = Pick<ImageRequest, 'sampler' | 'scheduler'>;
 
+/** The fields of the request that are passed on beside this body. */
+export type PassedTo = (body: object) => object;
+
 export type Progress = (step: number, steps: number, preview?: Uint8Array) => void;
 
 /** Adapter for the image API of one product. */
@@ -22,7 +25,7 @@ export interface DrawingServer {
   /** Models, samplers and defaults; read once. */
   facts(): Promise<ImageFacts>;
   /** Generates one picture, whatever the count of the request. */
-  draw(request: ImageRequest, signal: AbortSignal, progress: Progress): Promise<RemotePicture>;
+  draw(request: ImageRequest, signal: AbortSignal, progress: Progress, passed?: PassedTo): Promise<RemotePicture>;
   upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array>;
   /** Interrupts the running picture. */
   stop(): Promise<void>;

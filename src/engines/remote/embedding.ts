@@ -1,7 +1,8 @@
 import type { EmbeddingEngine, EmbeddingInput, EmbeddingRequest, RankRequest } from '../../core/embedding.ts';
 import { AppError } from '../../core/errors.ts';
+import type { SentFields } from '../../core/sent-fields.ts';
 import { cosine } from '../../core/vectors.ts';
-import { askPool, type Facts, RemoteTaskEngine } from './backend-pool.ts';
+import { type AskingOptions, askPool, type Facts, RemoteTaskEngine } from './backend-pool.ts';
 import { clientError, RemoteFailure } from './failure.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 
@@ -10,6 +11,8 @@ const maxInputs = 256;
 
 /** Backends do not report their pooling; this is what the reply states. */
 const pooling = 'mean' as const;
+
+type Asking = Pick<AskingOptions, 'signal' | 'sent'>;
 
 /** Embeddings from remote backends, by `POST /v1/embeddings`. */
 export class RemoteEmbedding
@@ -22,7 +25,7 @@ export class RemoteEmbedding
     return this.#facts;
   }
 
-  async embed({ inputs, truncate, pooling: wanted }: EmbeddingRequest, signal: AbortSignal) {
+  async embed({ inputs, truncate, pooling: wanted }: EmbeddingRequest, signal: AbortSignal, sent?: SentFields) {
     if (wanted !== undefined) {
       const instead = 'the remote backend chooses the pooling';
       throw new AppError('unsupported', { feature: `pooling ${wanted}`, instead });
@@ -31,7 +34,7 @@ export class RemoteEmbedding
     const tokens: number[] = Array.from({ length: inputs.length }, () => 0);
     for (const indexes of batches(inputs)) {
       const batch = indexes.map((index) => inputs[index] as EmbeddingInput);
-      const embedded = await this.#batch(batch, truncate, signal);
+      const embedded = await this.#batch(batch, truncate, { signal, sent });
       const lengths = batch.map(({ length }) => length);
       const shares = shared(embedded.tokens, lengths);
       for (const [position, index] of indexes.entries()) {
@@ -43,24 +46,28 @@ export class RemoteEmbedding
   }
 
   /** Uses `/v1/rerank` if the backend has it, otherwise the cosine similarity of embeddings. */
-  async rank(request: RankRequest, signal: AbortSignal) {
+  async rank(request: RankRequest, signal: AbortSignal, sent?: SentFields) {
     try {
-      return await this.#reranked(request, signal);
+      return await this.#reranked(request, { signal, sent });
     } catch (error) {
       if (!(error instanceof RemoteFailure) || error.type !== 'failed') throw error;
     }
     const { vectors, tokens } = await this.embed(
       { inputs: [request.query, ...request.documents], truncate: request.truncate },
       signal,
+      sent,
     );
     const [query, ...documents] = vectors.map(([vector]) => vector ?? new Float32Array());
     const scores = documents.map((document) => cosine(query ?? new Float32Array(), document));
     return { scores, tokens: tokens.reduce((sum, count) => sum + count, 0), truncated: [] };
   }
 
-  async #reranked({ query, documents }: RankRequest, signal: AbortSignal) {
+  async #reranked({ query, documents }: RankRequest, asking: Asking) {
     const question = ({ model: { id } }: Facts) => ({ path: '/v1/rerank', body: { model: id, query, documents } });
-    const { answer, facts } = await askPool(this.pool, question, { model: this.parts.model, affinity: query, signal });
+    const { answer, facts } = await askPool(this.pool, question, {
+      ...{ model: this.parts.model, affinity: query },
+      ...asking,
+    });
     const { results, usage } = objectAt(answer);
     const scores = documents.map(() => Number.NaN);
     for (const result of listAt(results).map(objectAt)) {
@@ -71,7 +78,7 @@ export class RemoteEmbedding
     return { scores, tokens: numberAt(objectAt(usage).total_tokens) ?? 0, truncated: [] };
   }
 
-  async #batch(inputs: readonly EmbeddingInput[], truncate: boolean, signal: AbortSignal) {
+  async #batch(inputs: readonly EmbeddingInput[], truncate: boolean, asking: Asking) {
     const question = ({ kind, model: { id } }: Facts) => ({
       path: '/v1/embeddings',
       body: {
@@ -83,7 +90,7 @@ export class RemoteEmbedding
       },
     });
     const { capability } = this.pool;
-    const options = { model: this.parts.model, affinity: String(inputs[0]).slice(0, 256), signal };
+    const options = { model: this.parts.model, affinity: String(inputs[0]).slice(0, 256), ...asking };
     const { answer, facts } = await askPool(this.pool, question, options).catch((error: unknown) => {
       throw clientError(error, capability);
     });

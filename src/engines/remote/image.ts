@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../../core/image.ts';
+import type { DrawOptions, ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../../core/image.ts';
 import { type Asked, askPool, type Facts, RemoteTaskEngine } from './backend-pool.ts';
 import { type AsPng, base64, readPng } from './drawing-server.ts';
 import { clientError } from './failure.ts';
@@ -32,11 +32,11 @@ export class RemoteImage extends RemoteTaskEngine<RemoteImageParts> implements I
     return remoteImageFacts(this.parts.name);
   }
 
-  async *draw(request: ImageRequest, signal: AbortSignal): AsyncGenerator<ImageEvent> {
+  async *draw(request: ImageRequest, signal: AbortSignal, { sent }: DrawOptions = {}): AsyncGenerator<ImageEvent> {
     const { steps, count, seed, sampler, scheduler } = request;
     yield { type: 'progress', step: 0, steps };
     const question = (facts: Facts) => drawingQuestion(request, facts);
-    const options = { model: this.parts.model, affinity: request.prompt, signal };
+    const options = { model: this.parts.model, affinity: request.prompt, signal, sent };
     const { answer, facts } = await askPool(this.pool, question, options).catch((error: unknown) => {
       signal.throwIfAborted();
       throw clientError(error, this.pool.capability);

@@ -25,7 +25,11 @@ interface Ready extends Watch {
 }
 
 async function ready(...engines: readonly Upstream[]): Promise<Ready> {
-  const watch = poolOf(engines.map((one) => one.address()));
+  return readyAt(engines.map((one) => one.address()));
+}
+
+async function readyAt(addresses: Parameters<typeof poolOf>[0]): Promise<Ready> {
+  const watch = poolOf(addresses);
   const engine = engineOn(watch);
   engine.start();
   await engine.settled();
@@ -267,6 +271,22 @@ describe('RemoteText: reply', () => {
     const { engine } = await ready(one);
     const [start] = await told(chat(engine, { controls: controlsWith({}, { mirostat: 2, typical: 0.9 }) }));
     expect(start).toMatchObject({ type: 'start', unheeded: ['typical', 'mirostat'], seed: -1 });
+  });
+
+  test('fields that its address passes on are sent as they are, and are not unsupported', async () => {
+    const one = await upstream({ ...wellVllm, '/v1/chat/completions': hello });
+    const { engine } = await readyAt([one.address(',pass=mirostat,pass=guided_*')]);
+    const passed: string[] = [];
+    const sent = {
+      fields: { mirostat: 2, guided_regex: 'a+', stream: false, other: 1 },
+      passed: (names: readonly string[]) => passed.push(...names),
+    };
+    const request = chatRequest({ controls: controlsWith({}, { mirostat: 2, typical: 0.9 }) });
+    const [start] = await told(run((sink) => engine.chat(request, 7, { ...sink, sent })));
+    expect(start).toMatchObject({ type: 'start', unheeded: ['typical'] });
+    expect(passed).toEqual(['mirostat', 'guided_regex']);
+    expect(one.asked('/v1/chat/completions')[0]?.body).toMatchObject({ mirostat: 2, guided_regex: 'a+', stream: true });
+    expect(one.asked('/v1/chat/completions')[0]?.body).not.toHaveProperty('other');
   });
 
   test('the start event has what another Parley ignored', async () => {

@@ -11,6 +11,7 @@ import type { Backpressure } from './connection.ts';
 import { clientError, RemoteFailure, statusFailure, withoutEnd } from './failure.ts';
 import { kinds } from './kinds.ts';
 import { chatAffinity, textAffinity } from './load-balancing.ts';
+import { passedFields } from './passed-fields.ts';
 import { lost, ReplyStream, StreamError } from './reply-stream.ts';
 import { type ControlsBody, chatBody, completionBody } from './request-body.ts';
 import { RemoteTokens } from './tokens.ts';
@@ -230,9 +231,11 @@ class Attempt {
 
   async #stream(stop: AbortSignal, opened: (valve: Backpressure) => void): Promise<void> {
     const { id, contextSize } = this.assignment.model;
-    const { kind, connection, cut } = this.#backend;
+    const { kind, connection, cut, address } = this.#backend;
     const { fields, unheeded } = this.work.body({ kind, host: this.#host, seed: this.work.seed, contextSize });
-    this.#unheeded = unheeded;
+    const passed = passedFields({ model: id, ...fields }, this.sink.sent, address.pass);
+    const left = unheeded.filter((name) => !Object.hasOwn(passed, name));
+    this.#unheeded = left;
     const event = (data: string): void => {
       this.#send(this.#reply.read(data));
       if (this.#reply.isPastLimit) throw pastLimit;
@@ -241,7 +244,7 @@ class Attempt {
     const sink = {
       head: (headers: IncomingHttpHeaders, valve: Backpressure) => {
         const ignored = headers['x-parley-ignored'];
-        if (typeof ignored === 'string') this.#unheeded = [...unheeded, ...ignored.split(', ')];
+        if (typeof ignored === 'string') this.#unheeded = [...left, ...ignored.split(', ')];
         this.#droppedTokens = Number(headers['x-parley-dropped-tokens']) || 0;
         opened(valve);
       },
@@ -252,7 +255,7 @@ class Attempt {
     const signal = AbortSignal.any([stop, cut]);
     const { traceparent } = this.sink;
     const headers = traceparent === undefined ? {} : { traceparent };
-    await connection.stream(paths[this.work.form], { model: id, ...fields }, sink, signal, headers);
+    await connection.stream(paths[this.work.form], { ...passed, model: id, ...fields }, sink, signal, headers);
     parser.end();
     // Before the last event, so that the next turn of a conversation finds its backend free.
     this.assignment.done();

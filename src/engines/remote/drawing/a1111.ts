@@ -42,7 +42,7 @@ export function a1111Server(connection: DrawingConnection, wait: Wait): DrawingS
       product = read.product;
       return read.facts;
     },
-    draw: async (request, signal, progress) => {
+    draw: async (request, signal, progress, passed = () => ({})) => {
       const done = new AbortController();
       const watched = { done: done.signal, progress, preview: request.previewEvery > 0 };
       const watching = product.isSdServer ? undefined : watch(connection, wait, watched);
@@ -50,7 +50,7 @@ export function a1111Server(connection: DrawingConnection, wait: Wait): DrawingS
         const path = request.initial ? 'img2img' : 'txt2img';
         const known = product.isSdServer ? knownNames(request, product) : undefined;
         const body = bodyOf({ ...request, ...known?.used }, product);
-        return { ...pictureIn(await post(path, body, signal), request), ...known };
+        return { ...pictureIn(await post(path, { ...passed(body), ...body }, signal), request), ...known };
       } finally {
         done.abort();
         await watching;

@@ -20,9 +20,11 @@ async function asPng(bytes: Uint8Array, size?: { width: number; height: number }
   return { png: Buffer.from(size ? `${text} ${size.width}x${size.height}` : text), width: 64, height: 64 };
 }
 
-async function world(handlers: Readonly<Record<string, Handler>> = {}) {
+async function world(handlers: Readonly<Record<string, Handler>> = {}, options = '') {
   const one = await upstream({ ...lists, '/sdapi/v1/txt2img': picture('png'), ...handlers });
-  const watch = poolOf([one.address(',for=images')], {}, (connection) => identifyDrawing(connection, undefined));
+  const watch = poolOf([one.address(`,for=images${options}`)], {}, (connection) =>
+    identifyDrawing(connection, undefined),
+  );
   const engine = new RemoteDrawing(watch.pool, { asPng });
   engine.start();
   await engine.settled();
@@ -80,6 +82,18 @@ describe('RemoteDrawing.draw', () => {
       sampler: 'Heun',
       notes: ['There is no sampler "Restart"; Heun was taken.'],
     });
+  });
+
+  test('sends the fields that its address passes on, and no others', async () => {
+    const { engine, one } = await world({}, ',pass=cnet_*');
+    const passed: string[] = [];
+    const fields = { cnet_image: 'abc', eta: 1 };
+    const sent = { fields, passed: (names: readonly string[]) => passed.push(...names) };
+    for await (const _ of engine.draw(imageRequest({}), never, { sent }));
+    const body = one.asked('/sdapi/v1/txt2img')[0]?.body;
+    expect(body).toMatchObject({ cnet_image: 'abc', prompt: expect.any(String) });
+    expect(body).not.toHaveProperty('eta');
+    expect(passed).toEqual(['cnet_image']);
   });
 
   test('an unreadable picture is a 502', async () => {

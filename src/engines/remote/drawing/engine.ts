@@ -1,9 +1,20 @@
 import { Channel } from '../../../core/channel.ts';
 import { AppError } from '../../../core/errors.ts';
-import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../../core/image.ts';
+import type {
+  DrawOptions,
+  ImageEngine,
+  ImageEvent,
+  ImageFacts,
+  ImageRequest,
+  UpscaleRequest,
+} from '../../../core/image.ts';
+import type { SentFields } from '../../../core/sent-fields.ts';
 import { RemoteTaskEngine, withBackend } from '../backend-pool.ts';
 import { type AsPng, type DrawingServer, type RemotePicture, readPng } from '../drawing-server.ts';
 import { clientError } from '../failure.ts';
+import { passedFields } from '../passed-fields.ts';
+
+type Work<Answer> = (server: DrawingServer, host: string, pass: readonly string[] | undefined) => Promise<Answer>;
 
 /** Image engine of `--sdremote`: a backend with its own image API, detected by `identifyDrawing`. */
 export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> implements ImageEngine {
@@ -11,13 +22,13 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
     return this.pool.backends.find(({ identity }) => identity?.drawing)?.identity?.drawing?.facts;
   }
 
-  async *draw(request: ImageRequest, signal: AbortSignal): AsyncGenerator<ImageEvent> {
+  async *draw(request: ImageRequest, signal: AbortSignal, { sent }: DrawOptions = {}): AsyncGenerator<ImageEvent> {
     const { width, height, steps, sampler, scheduler, count } = request;
     let last: RemotePicture | undefined;
     for (let index = 0; index < count; index += 1) {
       // One at a time, so that each is sent as soon as it is complete.
       const one = { ...request, seed: (request.seed + index) % 2 ** 32, count: 1 };
-      const { picture, host } = yield* this.#followed(one, signal);
+      const { picture, host } = yield* this.#followed(one, signal, sent);
       const { png } = await readPng(this.parts.asPng, picture.bytes, host);
       yield { type: 'picture', index, seed: picture.seed, png };
       last = picture;
@@ -37,18 +48,19 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
   async *#followed(
     request: ImageRequest,
     signal: AbortSignal,
+    sent: SentFields | undefined,
   ): AsyncGenerator<ImageEvent, { readonly picture: RemotePicture; readonly host: string }> {
     const gone = new AbortController();
     const whole = AbortSignal.any([signal, gone.signal]);
     const events = new Channel<ImageEvent>(() => gone.abort());
     const progress = (step: number, steps: number, preview?: Uint8Array): void =>
       events.push({ type: 'progress', step, steps, ...(preview && { preview }) });
-    const drawing = this.#ask(whole, async (server, host) => {
+    const drawing = this.#ask(whole, async (server, host, pass) => {
       // Not awaited: if the interrupt fails, the picture completes unused.
       const stop = (): void => void server.stop().catch(() => undefined);
       whole.addEventListener('abort', stop, { once: true });
       try {
-        return { picture: await server.draw(request, whole, progress), host };
+        return { picture: await server.draw(request, whole, progress, (body) => passedFields(body, sent, pass)), host };
       } finally {
         whole.removeEventListener('abort', stop);
       }
@@ -64,11 +76,11 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
     }
   }
 
-  #ask<Answer>(signal: AbortSignal, work: (server: DrawingServer, host: string) => Promise<Answer>): Promise<Answer> {
+  #ask<Answer>(signal: AbortSignal, work: Work<Answer>): Promise<Answer> {
     const { pool } = this;
     const asked = withBackend(pool, { model: undefined, affinity: '', signal }, ({ backend }) => {
       const server = backend.identity?.drawing?.server;
-      if (server) return work(server, backend.address.host);
+      if (server) return work(server, backend.address.host, backend.address.pass);
       throw new AppError('engine-failed', { capability: pool.capability, reason: 'the backend draws no pictures' });
     });
     return asked.catch((error: unknown) => {
