@@ -27,6 +27,7 @@ import { serveBench } from './serve.ts';
 import { speechBench } from './speech.ts';
 import { startBench } from './start.ts';
 import { streamBench } from './stream.ts';
+import { swapsBench } from './swaps.ts';
 import { talkBench } from './talk.ts';
 import { transcriptionBench } from './transcription.ts';
 import { voicesBench } from './voices.ts';
@@ -38,6 +39,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   sampling: samplingBench,
   serve: serveBench,
   scheduling: schedulingBench,
+  swaps: swapsBench,
   fair: fairBench,
   busy: busyBench,
   cache: cacheBench,

@@ -11,11 +11,19 @@ export interface EngineUse<Engine> {
   release(): void;
 }
 
+/** A request that is queued for an engine, which is not idle therefore. */
+export interface Expectation {
+  /** It uses the engine, or does not need it any more. Idempotent. */
+  end(): void;
+}
+
 /** Provides an engine. It is loaded on demand, and stays loaded while it is in use. */
 export interface EngineSource<Engine> {
   readonly name: string;
   /** Resolves when it is loaded; rejects if it cannot be, or with the reason of the signal. */
-  use(signal?: AbortSignal): Promise<EngineUse<Engine>>;
+  use(signal?: AbortSignal, expected?: Expectation): Promise<EngineUse<Engine>>;
+  /** A request is queued for it, and will use it. */
+  expect?(): Expectation | undefined;
   peek(): Engine | undefined;
   state(): SourceState;
   /** Whether no flag names it. */

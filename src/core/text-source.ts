@@ -7,7 +7,7 @@ import { unlessAborted } from './unless-aborted.ts';
  * because the next request loads it.
  */
 export interface TextSource
-  extends Pick<EngineSource<TextEngine>, 'use' | 'peek' | 'keepFor' | 'expiresAt'>,
+  extends Pick<EngineSource<TextEngine>, 'use' | 'expect' | 'peek' | 'keepFor' | 'expiresAt'>,
     Pick<TextEngine, 'state' | 'contextSize'> {}
 
 export function fixedTextSource(engine: TextEngine): TextSource {

@@ -17,6 +17,8 @@ export interface Resident {
   readonly auxiliary: boolean;
   /** Has running requests, which must finish before it is unloaded. */
   readonly busy: boolean;
+  /** Has requests, running or queued. */
+  readonly wanted?: boolean;
 }
 
 export interface MemoryBudget {
@@ -42,7 +44,7 @@ export interface Newcomer {
 }
 
 /**
- * Chooses the models to evict so that one more fits: idle ones before busy ones, and the least recently used first. Evicts no
+ * Chooses the models to evict so that one more fits: idle ones before those with requests, and the least recently used first. Evicts no
  * model needlessly. `cannot` if it would not fit beside the pinned models even if all others were evicted.
  */
 export function evict(
@@ -52,7 +54,7 @@ export function evict(
 ): readonly string[] | 'cannot' {
   const order = residents
     .filter(({ pinned }) => !pinned)
-    .sort((a, b) => Number(a.busy) - Number(b.busy) || a.lastUsed - b.lastUsed);
+    .sort((a, b) => requests(a) - requests(b) || a.lastUsed - b.lastUsed);
   const fitsWithout = (gone: readonly Resident[]): boolean =>
     fits(
       residents.filter((resident) => !gone.includes(resident)),
@@ -72,6 +74,8 @@ export function evict(
   }
   return gone.map(({ id }) => id);
 }
+
+const requests = ({ busy, wanted = busy }: Resident): number => Number(busy) + Number(wanted);
 
 /** Whether the groups of two models keep them apart. */
 export function excludes({ group: left }: Pick<Resident, 'group'>, { group: right }: Pick<Resident, 'group'>): boolean {

@@ -1,7 +1,9 @@
 import type { CardNeed } from '../core/card-memory.ts';
+import type { Expectation } from '../core/engine-source.ts';
 import { Uses } from '../core/uses.ts';
 import type { Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
+import type { LeavingModel } from './swap-order.ts';
 
 export interface RegistryEntryParts {
   readonly startTimer: (milliseconds: number, action: () => void) => { cancel(): void };
@@ -17,6 +19,20 @@ const longestTimer = 2 ** 31 - 1;
 /** The latest moment that a date can be, in milliseconds since 1970. */
 const latestDate = 8.64e15;
 
+export interface RegistryEntryEvents {
+  readonly left: (why: UnloadReason) => void;
+  /** A request has ended, or does not wait any more. */
+  readonly freed: () => void;
+}
+
+/** A request that is queued for a model, or waits until it is loaded. */
+export interface QueuedUse {
+  /** Smaller for one that came earlier. */
+  readonly order: number;
+  /** How long it has waited for requests that came later. */
+  delayedMs: number;
+}
+
 /** One model of the registry: its engine, its users, and when it is unloaded. */
 export class RegistryEntry {
   #lifecycle: Lifecycle | undefined;
@@ -24,7 +40,11 @@ export class RegistryEntry {
   #leaving: Promise<void> | undefined;
   #failure: string | undefined;
   readonly #uses = new Uses();
+  readonly #expected = new Map<Expectation, QueuedUse>();
+  /** The `order` of the requests that use it. */
+  readonly #running = new Set<number>();
   #lastUsed = 0;
+  #loadMs: number | undefined;
   /** Memory when it was last loaded, which is better than the estimate. */
   #measured: number | undefined;
   #estimated: number | undefined;
@@ -37,7 +57,7 @@ export class RegistryEntry {
   constructor(
     readonly spec: ModelSpec,
     private readonly parts: RegistryEntryParts,
-    private readonly onLeft: (why: UnloadReason) => void,
+    private readonly events: RegistryEntryEvents,
   ) {
     this.#keepMs = this.#defaultKeepMs();
   }
@@ -59,6 +79,41 @@ export class RegistryEntry {
   /** Whether it accepts requests, now or after a restart. */
   get open(): boolean {
     return this.#lifecycle !== undefined && this.#leaving === undefined;
+  }
+
+  /** Whether it has requests, running or queued. */
+  get wanted(): boolean {
+    return this.#uses.count + this.#expected.size > 0;
+  }
+
+  /** The requests that are queued for it. */
+  get queued(): readonly QueuedUse[] {
+    return [...this.#expected.values()];
+  }
+
+  /** The `order` of its requests. */
+  get requests(): LeavingModel {
+    return { running: [...this.#running], queued: this.queued.map(({ order }) => order) };
+  }
+
+  /** How long it took to load the last time. */
+  get loadMs(): number | undefined {
+    return this.#loadMs;
+  }
+
+  /** A request is queued for it, until the expectation ends. */
+  expect(order: number): Expectation {
+    const expectation: Expectation = {
+      end: () => {
+        if (this.#expected.delete(expectation)) this.events.freed();
+      },
+    };
+    this.#expected.set(expectation, { order, delayedMs: 0 });
+    return expectation;
+  }
+
+  orderOf(expectation: Expectation | undefined): number | undefined {
+    return expectation && this.#expected.get(expectation)?.order;
   }
 
   state(): EntryState {
@@ -102,6 +157,7 @@ export class RegistryEntry {
       group,
       auxiliary,
       busy: this.#uses.count > 0,
+      wanted: this.wanted,
     };
   }
 
@@ -142,6 +198,7 @@ export class RegistryEntry {
   /** Rejects with the reason if it cannot be loaded; then it holds no memory. */
   async enter(): Promise<void> {
     this.#failure = undefined;
+    const begunAt = this.parts.now();
     let lifecycle: Lifecycle;
     try {
       lifecycle = this.spec.make();
@@ -163,13 +220,15 @@ export class RegistryEntry {
       throw new Error(state.reason);
     }
     this.#lastUsed = this.parts.now();
+    this.#loadMs = Math.max(0, this.#lastUsed - begunAt);
     this.#plan();
   }
 
-  take(): Use {
+  take(order: number): Use {
     const lifecycle = this.#lifecycle;
     if (!lifecycle) throw new Error('nothing is loaded that could be used');
     const end = this.#uses.begin();
+    this.#running.add(order);
     this.#timer?.cancel();
     this.#lastUsed = this.parts.now();
     // A request after `keepFor(0)` cancels it.
@@ -182,8 +241,10 @@ export class RegistryEntry {
         if (released) return;
         released = true;
         this.#lastUsed = this.parts.now();
+        this.#running.delete(order);
         end();
         this.#plan();
+        this.events.freed();
       },
     };
   }
@@ -221,7 +282,7 @@ export class RegistryEntry {
     // `keepFor` was about this load: the next one has the default.
     this.#keepMs = this.#defaultKeepMs();
     this.#leaving = undefined;
-    this.onLeft(why);
+    this.events.left(why);
   }
 
   #defaultKeepMs(): number {

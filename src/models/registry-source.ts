@@ -27,13 +27,14 @@ export function engineSourceOf<Engine extends HostedEngine>(
   const engineOf = (lifecycle: unknown) => (lifecycle as EngineLifecycle<Engine>).engine;
   return {
     name,
-    use: async (signal) => {
+    use: async (signal, expected) => {
       const { lifecycle, release } = await withTimeout(name, timeout, signal, async (until) => {
         await arrival?.over(until);
-        return registry.use(kind, name, until, { sparesBusy });
+        return registry.use(kind, name, until, { sparesBusy, expected });
       });
       return { engine: engineOf(lifecycle), release };
     },
+    expect: () => registry.expect(kind, name),
     keepFor: (milliseconds) => registry.keepFor(kind, name, milliseconds),
     expiresAt: () => registry.expiresAt(kind, name),
     peek: () => {
@@ -54,8 +55,8 @@ export function pickedSource<Whole, Engine>(
 ): EngineSource<Engine> {
   return {
     ...source,
-    use: async (signal) => {
-      const { engine, release } = await source.use(signal);
+    use: async (signal, expected) => {
+      const { engine, release } = await source.use(signal, expected);
       try {
         return { engine: pick(engine), release };
       } catch (error) {

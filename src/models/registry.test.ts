@@ -1,6 +1,7 @@
 import { array, assert, asyncProperty, constantFrom, integer, record } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
+import type { Registry } from './registry.ts';
 import { type FakeLifecycle, fakeRegistry, quiet } from './testing/registry.ts';
 
 const failure = async (work: Promise<unknown>): Promise<AppError> => {
@@ -650,5 +651,87 @@ describe('Registry: groups', () => {
     const { registry } = fakeRegistry({ a: { group: 'x', pinned: true }, b: { group: 'y' } });
     await registry.load('text', 'a');
     expect((await failure(registry.load('text', 'b'))).message).toContain('beside what is pinned (--pin): a');
+  });
+});
+
+describe('Registry: the order of swaps', () => {
+  const single = { room: { bytes: 100, count: 1 } };
+  const limited = (seconds: number, swaps = 100) => ({ ...single, swapLimits: { seconds, swaps } });
+
+  /** A request that is queued until `begin`. */
+  const queued = (registry: Registry, name: string) => {
+    const expected = registry.expect('text', name);
+    return { begin: () => registry.use('text', name, undefined, { expected }), leave: () => expected?.end() };
+  };
+
+  test('a queued request keeps its model before a later one for another model', async () => {
+    const { registry, log } = fakeRegistry({ a: {}, b: {} }, limited(0));
+    const first = await registry.use('text', 'a');
+    const second = queued(registry, 'a');
+    const other = registry.use('text', 'b');
+    await quiet();
+    first.release();
+    const use = await second.begin();
+    expect(log).not.toContain('loaded b');
+    use.release();
+    await other;
+    expect(log).toContain('left a: room');
+  });
+
+  test('a queued request that is given up lets the other model in', async () => {
+    const { registry } = fakeRegistry({ a: {}, b: {} }, limited(0));
+    const first = await registry.use('text', 'a');
+    const second = queued(registry, 'a');
+    const other = registry.use('text', 'b');
+    first.release();
+    second.leave();
+    expect((await other).name).toBe('b');
+  });
+
+  test('later requests go first until the limit, and then wait for the next swap', async () => {
+    const { registry, pass, log, lifecycle } = fakeRegistry({ a: { manual: true }, b: {} }, limited(20));
+    const loading = registry.use('text', 'a');
+    const load = async () => {
+      await quiet();
+      await pass(1000);
+      lifecycle('a').become({ type: 'ready' });
+    };
+    await load();
+    const first = await loading;
+    const other = registry.use('text', 'b');
+    await quiet();
+    const second = await registry.use('text', 'a');
+    first.release();
+    await pass(19_999);
+    const third = await registry.use('text', 'a');
+    await pass(1);
+    const late = registry.use('text', 'a');
+    await quiet();
+    second.release();
+    third.release();
+    (await other).release();
+    await load();
+    await late;
+    expect(log.filter((line) => line.startsWith('loaded'))).toEqual(['loaded a', 'loaded b', 'loaded a']);
+  });
+
+  test('an idle model makes room at once', async () => {
+    const { registry, timers } = fakeRegistry({ a: {}, b: {} }, limited(20));
+    await registry.load('text', 'a');
+    expect((await registry.use('text', 'b')).name).toBe('b');
+    expect(timers()).toBe(0);
+  });
+
+  test('loads begin by the arrival of their first request', async () => {
+    const { registry, log } = fakeRegistry({ a: {}, b: {}, c: {} }, limited(0));
+    const first = await registry.use('text', 'a');
+    const early = queued(registry, 'b');
+    const other = registry.use('text', 'c').then(({ release }) => release());
+    const waiting = early.begin();
+    await quiet();
+    first.release();
+    (await waiting).release();
+    await other;
+    expect(log.filter((line) => line.startsWith('loaded'))).toEqual(['loaded a', 'loaded b', 'loaded c']);
   });
 });

@@ -1,15 +1,20 @@
 import type { CardMemory, CardNeed, CardUse } from '../core/card-memory.ts';
+import type { Expectation } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import { type CardBudget, evict, excludes, fits, type MemoryBudget, type Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
-import { RegistryEntry, type RegistryEntryParts } from './registry-entry.ts';
+import { asLoadError, loadFailed, reasonOf, tooLarge } from './load-errors.ts';
+import { type QueuedUse, RegistryEntry, type RegistryEntryEvents, type RegistryEntryParts } from './registry-entry.ts';
+import { isDelayed, type SwapLimits, stayMs, type WaitingRequest } from './swap-order.ts';
 
 interface RegistryParts extends RegistryEntryParts {
   /** The memory for all models; read for each load. */
   readonly memoryBudget: () => MemoryBudget;
   /** Free memory. Without it, loaded models are asked to give back all that they can. */
   readonly availableBytes?: () => number;
+  /** How long requests for loaded models may go before those that need a swap; in order without it. */
+  readonly swapLimits?: SwapLimits;
   readonly observer?: RegistryObserver;
 }
 
@@ -24,8 +29,17 @@ interface RegistryObserver {
 interface LoadRequest {
   readonly entry: RegistryEntry;
   readonly sparesBusy: boolean;
+  /** Smaller for one that came earlier. */
+  readonly order: number;
   readonly resolve: (use: Use) => void;
   readonly reject: (error: AppError) => void;
+}
+
+interface UseOptions {
+  /** It is rejected at once where a model would have to leave that has running requests. */
+  readonly sparesBusy?: boolean;
+  /** Of the request, which was queued before. */
+  readonly expected?: Expectation | undefined;
 }
 
 /** One load, for all requests that wait for it. */
@@ -42,19 +56,28 @@ interface Load {
 
 /**
  * All models by name, and which of them are loaded. Loads that compete for memory run in the order of their requests; a load
- * that fits beside what is loaded starts at once. A model that is evicted finishes its requests first and accepts no new ones,
- * so requests that name models in turn are served in order, and none waits forever.
+ * that fits beside what is loaded starts at once. A model that is to be evicted goes on with its own requests for a while, within
+ * the bounds of `swap-order.ts`. Then it finishes those that run and accepts no new ones, so none waits forever.
  */
 export class Registry {
   readonly #entries: RegistryEntry[] = [];
   readonly #loadRequests: LoadRequest[] = [];
-  /** In the order of their requests. */
   readonly #loads = new Set<Load>();
   /** The memory budget while nothing was being loaded. */
   #idleBudget: MemoryBudget | undefined;
   /** What models may hold of each card, as it was when no model was being loaded. */
   #cardBudgets: readonly CardBudget[] = [];
   #closed = false;
+  /** Of the last request. */
+  #order = 0;
+  /** The requests that wait for later ones, since this moment. */
+  #delayed: { readonly requests: readonly QueuedUse[]; readonly at: number } = { requests: [], at: 0 };
+  /** Ends the time that models stay longer than in order. */
+  #stayTimer: { cancel(): void } | undefined;
+  #isStarting = false;
+  #startsAgain = false;
+  /** How long the last load took. */
+  #lastLoadMs: number | undefined;
 
   constructor(private readonly parts: RegistryParts) {}
 
@@ -87,16 +110,30 @@ export class Registry {
     return this.#find(kind, name)?.lifecycle;
   }
 
-  /**
-   * Loads the model if needed; rejects if it cannot be loaded, or on abort. It stays loaded until released. With `sparesBusy` it rejects
-   * at once where a model would have to leave that has running requests.
-   */
-  async use(kind: string, name: string, signal?: AbortSignal, { sparesBusy = false } = {}): Promise<Use> {
+  /** A request for this model is queued. It counts until it uses the model, or ends. */
+  expect(kind: string, name: string): Expectation | undefined {
+    return this.#find(kind, name)?.expect(this.#nextOrder());
+  }
+
+  /** Loads the model if needed; rejects if it cannot be loaded, or on abort. It stays loaded until released. */
+  async use(
+    kind: string,
+    name: string,
+    signal?: AbortSignal,
+    { sparesBusy = false, expected }: UseOptions = {},
+  ): Promise<Use> {
     signal?.throwIfAborted();
     const entry = this.#find(kind, name);
     if (this.#closed || !entry) throw new AppError('model-not-found', { model: name });
     // Waiting for an engine that restarts after a crash must not block other loads.
-    const use = entry.open ? entry.take() : await this.#requestLoad(entry, signal, sparesBusy);
+    const queued = entry.orderOf(expected) === undefined ? entry.expect(this.#nextOrder()) : expected;
+    const order = entry.orderOf(queued) ?? 0;
+    let use: Use;
+    try {
+      use = entry.open ? entry.take(order) : await this.#requestLoad({ entry, sparesBusy, order }, signal);
+    } finally {
+      queued?.end();
+    }
     try {
       await unlessAborted(entry.settled(), signal);
       const state = entry.state();
@@ -126,11 +163,14 @@ export class Registry {
   /** Adds a spec, unless one of this kind and name exists. */
   add(spec: ModelSpec): void {
     if (this.#find(spec.kind, spec.name)) return;
-    const onLeft = (why: UnloadReason): void => {
-      this.parts.observer?.left?.(spec.name, why);
-      this.#startLoads();
+    const events: RegistryEntryEvents = {
+      left: (why) => {
+        this.parts.observer?.left?.(spec.name, why);
+        this.#startLoads();
+      },
+      freed: () => this.#startLoads(),
     };
-    this.#entries.push(new RegistryEntry(spec, this.parts, onLeft));
+    this.#entries.push(new RegistryEntry(spec, this.parts, events));
   }
 
   /** Removes the spec at once. The model finishes its requests; resolves when it is unloaded. */
@@ -151,6 +191,7 @@ export class Registry {
   /** Ends all engines without waiting for their requests: the program is ending. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#stayTimer?.cancel();
     for (const { entry, reject } of this.#loadRequests.splice(0))
       reject(loadFailed(entry.spec.name, 'the server is ending'));
     this.#loads.clear();
@@ -161,7 +202,11 @@ export class Registry {
     return this.#entries.find(({ spec }) => spec.kind === kind && spec.name === name);
   }
 
-  #requestLoad(entry: RegistryEntry, signal: AbortSignal | undefined, sparesBusy: boolean): Promise<Use> {
+  #requestLoad(
+    wanted: Pick<LoadRequest, 'entry' | 'sparesBusy' | 'order'>,
+    signal: AbortSignal | undefined,
+  ): Promise<Use> {
+    const { entry } = wanted;
     return new Promise((resolve, reject) => {
       const settle =
         <Value>(how: (value: Value) => void) =>
@@ -169,7 +214,7 @@ export class Registry {
           signal?.removeEventListener('abort', abort);
           how(value);
         };
-      const request: LoadRequest = { entry, sparesBusy, resolve: settle(resolve), reject: settle(reject) };
+      const request: LoadRequest = { ...wanted, resolve: settle(resolve), reject: settle(reject) };
       const abort = (): void => {
         const index = this.#loadRequests.indexOf(request);
         if (index !== -1) this.#loadRequests.splice(index, 1);
@@ -202,18 +247,44 @@ export class Registry {
     this.#startLoads();
   }
 
-  /** Starts all loads for which there is memory now. Called whenever memory is freed or a model is requested. */
+  /** Starts all loads for which there is memory now. Called whenever memory is freed, a request ends, or a model is requested. */
   #startLoads(): void {
-    if (this.#closed) return;
-    for (const load of this.#loads) {
+    this.#startsAgain = true;
+    // A load that fails settles its requests, and calls this again.
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    while (this.#startsAgain && !this.#closed) {
+      this.#startsAgain = false;
+      this.#stayTimer?.cancel();
+      this.#stayTimer = undefined;
+      this.#countDelays();
+      const staying = new Set<RegistryEntry>();
+      this.#tryLoads(staying);
+      const models = [...staying].map(({ requests }) => requests);
+      for (const entry of this.#entries)
+        if (entry.state().type === 'leaving') models.push({ ...entry.requests, queued: [] });
+      const delayed = this.#waiting().filter((one) => models.some((model) => isDelayed(one, model)));
+      this.#delayed = { requests: delayed.map(({ request }) => request), at: this.parts.now() };
+    }
+    this.#isStarting = false;
+  }
+
+  #countDelays(): void {
+    const { requests, at } = this.#delayed;
+    const passed = Math.max(0, this.parts.now() - at);
+    for (const request of requests) request.delayedMs += passed;
+  }
+
+  #tryLoads(staying: Set<RegistryEntry>): void {
+    for (const load of this.#inOrder()) {
       if (load.phase !== 'waiting') continue;
-      if (this.#loadRequests.some(({ entry }) => entry === load.entry)) this.#tryToStart(load);
+      if (this.#loadRequests.some(({ entry }) => entry === load.entry)) this.#tryToStart(load, staying);
       // All its requests were aborted.
       else this.#loads.delete(load);
     }
   }
 
-  #tryToStart(load: Load): void {
+  #tryToStart(load: Load, staying: Set<RegistryEntry>): void {
     const { entry, need } = load;
     const budget = this.#budget();
     const { auxiliary = false, group } = entry.spec;
@@ -239,6 +310,13 @@ export class Registry {
     const gone = evict(spared, newcomer, budget);
     if (gone !== 'cannot') {
       const leaving = residents.filter((other) => gone.includes(other.id));
+      const wanted = leaving.filter((other) => other.wanted);
+      const longestMs = sparesBusy ? 0 : Math.max(0, ...wanted.map((other) => this.#stayMs(other)));
+      if (longestMs > 0) {
+        for (const other of wanted) staying.add(other);
+        if (longestMs < Number.POSITIVE_INFINITY) this.#tryAgainIn(longestMs);
+        return;
+      }
       this.#announce(load, leaving);
       // Each of them calls #startLoads when it is unloaded.
       for (const other of leaving) void other.leave('room');
@@ -260,9 +338,41 @@ export class Registry {
     else this.#settle(load, isInUse ? loadFailed(entry.spec.name, reason) : tooLarge(entry.spec.name, need, budget));
   }
 
+  /** How long a model may stay for its own requests: every request for a model that is not loaded limits it. */
+  #stayMs(entry: RegistryEntry): number {
+    const { swapLimits } = this.parts;
+    return swapLimits ? stayMs(entry.requests, this.#waiting(), swapLimits) : 0;
+  }
+
+  /** The requests for models that wait to be loaded. */
+  #waiting(): readonly (WaitingRequest & { readonly request: QueuedUse })[] {
+    return [...this.#loads]
+      .filter(({ phase }) => phase !== 'entering')
+      .flatMap(({ entry }) => {
+        const loadMs = entry.loadMs ?? this.#lastLoadMs;
+        return entry.queued.map((request) => ({ ...request, loadMs, request }));
+      });
+  }
+
+  #tryAgainIn(milliseconds: number): void {
+    this.#stayTimer?.cancel();
+    this.#stayTimer = this.parts.startTimer(Math.ceil(milliseconds), () => this.#startLoads());
+  }
+
+  #nextOrder(): number {
+    this.#order += 1;
+    return this.#order;
+  }
+
+  /** By the first of their requests. */
+  #inOrder(): Load[] {
+    const first = ({ entry }: Load): number => Math.min(...entry.queued.map(({ order }) => order));
+    return [...this.#loads].sort((a, b) => first(a) - first(b));
+  }
+
   /** Loads that wait for evicted models to be unloaded. */
   #earlier(load: Load): readonly Load[] {
-    const all = [...this.#loads];
+    const all = this.#inOrder();
     return all.slice(0, all.indexOf(load)).filter(({ phase }) => phase === 'waiting');
   }
 
@@ -327,6 +437,7 @@ export class Registry {
       this.#settle(load, asLoadError(entry.spec.name, error));
       return;
     }
+    this.#lastLoadMs = entry.loadMs;
     this.parts.observer?.loaded?.(entry.spec.name);
     this.#settle(load);
   }
@@ -350,7 +461,7 @@ export class Registry {
       this.#loadRequests.splice(this.#loadRequests.indexOf(one), 1);
       if (error) one.reject(error);
       // In use at once, so that the next load does not evict it.
-      else one.resolve(entry.take());
+      else one.resolve(entry.take(one.order));
     }
     this.#startLoads();
   }
@@ -367,27 +478,4 @@ function withHeld(cards: readonly CardMemory[], models: readonly Listed[]): read
     totalBytes,
     heldBytes: held.reduce((sum, one) => sum + (one.name === name ? one.heldBytes : 0), 0),
   }));
-}
-
-function loadFailed(model: string, reason: string): AppError {
-  return new AppError('model-load-failed', { model, reason });
-}
-
-function asLoadError(model: string, thrown: unknown): AppError {
-  if (thrown instanceof AppError) return thrown;
-  return loadFailed(model, thrown instanceof Error ? thrown.message : String(thrown));
-}
-
-/** The reason alone, without the name of the model. */
-export function reasonOf(error: AppError): string {
-  return error.code === 'model-load-failed' ? (error.details as { reason: string }).reason : error.message;
-}
-
-function tooLarge(model: string, need: number, { bytes, count }: MemoryBudget): AppError {
-  const gigabytes = (value: number): string => `${(value / 2 ** 30).toFixed(1)} GB`;
-  const reason =
-    need > bytes || count > 0
-      ? `it needs about ${gigabytes(need)} and ${gigabytes(Math.max(0, bytes))} can be had`
-      : 'no model may be loaded (--maxmodels)';
-  return loadFailed(model, reason);
 }

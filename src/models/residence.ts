@@ -4,7 +4,7 @@ import type { Settings } from '../config/flags.ts';
 import { asAppError } from '../core/errors.ts';
 import { aliasTarget, equalName } from '../core/model-names.ts';
 import type { Listed, ModelSpec, Use } from './lifecycle.ts';
-import { reasonOf } from './registry.ts';
+import { reasonOf } from './load-errors.ts';
 
 /** How long the model of a config stays loaded, and beside which others. */
 export function residenceOf({

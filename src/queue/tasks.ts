@@ -111,9 +111,10 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     let begunAt: number | undefined;
     let error: unknown;
     let release = (): void => {};
+    const expected = source.expect?.();
     const useEngine = async (): Promise<TaskRun<Engine>> => {
       const askedAt = requestQueue.now();
-      const use = await requestQueue.loadTimed(source.use(signal), kind.name, source.name, watch);
+      const use = await requestQueue.loadTimed(source.use(signal, expected), kind.name, source.name, watch);
       release = use.release;
       signal.throwIfAborted();
       begunAt = requestQueue.now();
@@ -150,6 +151,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     } finally {
       // An engine that is still being loaded is released when it is loaded.
       await run?.catch(() => undefined);
+      expected?.end();
       release();
     }
     if (begunAt === undefined) return;

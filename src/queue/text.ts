@@ -275,13 +275,15 @@ export function textService({
       place.expect(estimate.seconds(tokens, request.maxTokens));
     };
     const acquire = async (): Promise<void> => {
+      const expected = source.expect?.();
       try {
         await unlessAborted(place.turn, stop.signal);
-        use = await requestQueue.loadTimed(source.use(stop.signal), 'text', modelName(source.state()), watch);
+        use = await requestQueue.loadTimed(source.use(stop.signal, expected), 'text', modelName(source.state()), watch);
       } catch (error) {
         // Stopped before the engine was loaded: nothing is in use.
         if (!stop.signal.aborted) throw error;
       } finally {
+        expected?.end();
         own.wantsEngine = false;
       }
     };

@@ -20,10 +20,11 @@ import {
   unloadModel,
 } from '../models/admin-options.ts';
 import { specsOf } from '../models/engine-kinds.ts';
+import { reasonOf } from '../models/load-errors.ts';
 import type { ModelOffer } from '../models/model-instance.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
 import { PresetFiles, presetOffers } from '../models/presets.ts';
-import { type Registry, reasonOf } from '../models/registry.ts';
+import type { Registry } from '../models/registry.ts';
 import type { Arrival } from '../models/registry-source.ts';
 import { isWarmName, modelAlias, pinProblem, preloadAll } from '../models/residence.ts';
 import { ModelRouter } from '../models/router.ts';

@@ -28,6 +28,7 @@ import { pictureEditor } from '../models/picture-editor.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
 import { Registry } from '../models/registry.ts';
 import { startsLoaded } from '../models/residence.ts';
+import { swapLimits } from '../models/swap-order.ts';
 import { displayName, modelPath } from '../models/text-engine.ts';
 import { exchangeLog, JsonTerminal } from '../observe/json-log.ts';
 import { printable } from '../observe/printable.ts';
@@ -239,6 +240,7 @@ function createRegistry(settings: Settings, model: PreparedModel, terminal: Term
   const registry: Registry = new Registry({
     memoryBudget: () => memoryBudget(settings, () => registry),
     availableBytes,
+    swapLimits: swapLimits(settings),
     startTimer: systemTimer,
     now: () => Date.now(),
     defaultKeepMs: () =>

@@ -339,6 +339,24 @@ export const parleyFlags = flagTable({
     min: 0,
     max: 64,
   }).help('Maximum number of models in memory in --routermode. The least recently used one is unloaded first.'),
+  swapdelay: integer('SECONDS', 30, {
+    label: 'Delay of a swap',
+    tab: 'Admin',
+    scope: 'server',
+    min: 0,
+    max: 86400,
+  }).help(
+    'With --routermode: how long a request may wait for its model because later requests for loaded models go first, in all. Those that run then are finished. 0: in the order of arrival.',
+  ),
+  swapdelayswaps: integer('COUNT', 2, {
+    label: 'Delay of a swap, in swaps',
+    tab: 'Admin',
+    scope: 'server',
+    min: 0,
+    max: 1000,
+  }).help(
+    'The same limit as a multiple of the time that the model of the request took to load the last time; the shorter one of both holds. 0: in the order of arrival.',
+  ),
   idle: text('TIME', '', { label: 'Unload when idle for', tab: 'Admin', defaultText: '--adminunloadtimeout' }).help(
     'Unload the model after this long without requests, such as 90s, 10m or 2h; 0 unloads it after each request, never keeps it. In a config of --admindir it applies to the model of that config. Requests may set another time (keep_alive, ttl).',
   ),

@@ -2,6 +2,7 @@ import type { CardMemory, CardUse } from '../../core/card-memory.ts';
 import type { MemoryBudget } from '../eviction.ts';
 import type { Lifecycle, LifecycleState, ModelSpec, UnloadReason } from '../lifecycle.ts';
 import { Registry } from '../registry.ts';
+import type { SwapLimits } from '../swap-order.ts';
 
 /** A lifecycle whose state the test sets. */
 export class FakeLifecycle implements Lifecycle {
@@ -93,11 +94,13 @@ export function fakeRegistry(
     room = { bytes: 100, count: 10 },
     keepMs = Number.POSITIVE_INFINITY,
     otherPrograms = () => 0,
+    swapLimits,
   }: {
     room?: MemoryBudget;
     keepMs?: number;
     /** What other programs hold of the card, which has 100. */
     otherPrograms?: () => number;
+    swapLimits?: SwapLimits;
   } = {},
 ) {
   let now = 0;
@@ -133,6 +136,7 @@ export function fakeRegistry(
     memoryBudget: () => ({ ...room, cards: registry.cardBudgets }),
     now: () => now,
     defaultKeepMs: () => keepMs,
+    ...(swapLimits && { swapLimits }),
     startTimer: (milliseconds, action) => {
       const timer = { at: now + milliseconds, action };
       timers.push(timer);
