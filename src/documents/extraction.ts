@@ -56,9 +56,11 @@ export class DocumentExtractor {
     await this.#turn(signal);
     try {
       const process = this.#process(limits.heapMegabytes);
-      const document = await process.extract(name, source, limits, signal);
-      if (process.isReusable) this.#keep(process);
-      return document;
+      try {
+        return await process.extract(name, source, limits, signal);
+      } finally {
+        if (process.isReusable) this.#keep(process);
+      }
     } finally {
       this.#running -= 1;
       this.#waiting.shift()?.();

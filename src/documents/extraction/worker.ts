@@ -24,21 +24,25 @@ async function extract({ name, path, limits }: ToExtractor, given: Uint8Array | 
 
 /** All of a file, which must not change meanwhile. */
 async function readFile(name: string, path: string, maxBytes: number): Promise<Uint8Array> {
-  await using file = await open(path, 'r');
-  const before = await file.stat();
-  if (!before.isFile()) throw unreadable(name, 'invalid', 'it is not a file');
-  if (before.size > maxBytes) throw unreadable(name, 'invalid', tooLarge(maxBytes));
-  const bytes = new Uint8Array(before.size);
-  let length = 0;
-  while (length < bytes.length) {
-    const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
+  const file = await open(path, 'r');
+  try {
+    const before = await file.stat();
+    if (!before.isFile()) throw unreadable(name, 'invalid', 'it is not a file');
+    if (before.size > maxBytes) throw unreadable(name, 'invalid', tooLarge(maxBytes));
+    const bytes = new Uint8Array(before.size);
+    let length = 0;
+    while (length < bytes.length) {
+      const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    const after = await file.stat();
+    if (length !== before.size || after.size !== before.size || after.mtimeMs !== before.mtimeMs)
+      throw unreadable(name, 'invalid', 'it changed while it was read');
+    return bytes;
+  } finally {
+    await file.close();
   }
-  const after = await file.stat();
-  if (length !== before.size || after.size !== before.size || after.mtimeMs !== before.mtimeMs)
-    throw unreadable(name, 'invalid', 'it changed while it was read');
-  return bytes;
 }
 
 const tooLarge = (bytes: number): string => `it is larger than ${Math.round(bytes / 1_048_576)} MB`;
