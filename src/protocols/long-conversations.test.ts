@@ -23,7 +23,11 @@ function* readResponses(input: unknown): Sliced<readonly Message[]> {
   let ids = 0;
   const newId = (prefix: string) => `${prefix}${++ids}`;
   const { items } = yield* readInput({ input }, { newId, storedItem: () => undefined });
-  return (yield* readConversation(items, { offered: [], attachments: blind(), sources: [] })).messages;
+  return (yield* readConversation(items, {
+    offered: [],
+    attachments: blind(),
+    sources: [],
+  })).messages;
 }
 
 const decoders: Record<string, (messages: unknown) => Sliced<readonly Message[]>> = {
@@ -32,7 +36,7 @@ const decoders: Record<string, (messages: unknown) => Sliced<readonly Message[]>
   messages: (messages) =>
     decodeConversation(
       { messages: readList(messages, 'messages') },
-      { ignore: () => undefined, sources: [], attachments: blind() },
+      { ignore: () => undefined, sources: [], counts: { documents: 0, results: 0 }, attachments: blind() },
     ),
   responses: readResponses,
 };
@@ -104,7 +108,12 @@ describe('results are matched to calls', () => {
       { role: 'assistant', content: use },
       { role: 'user', content: results },
     ];
-    const reading = { ignore: () => undefined, sources: [], attachments: blind() };
+    const reading = {
+      ignore: () => undefined,
+      sources: [],
+      counts: { documents: 0, results: 0 },
+      attachments: blind(),
+    };
     expect(names(atOnce(decodeConversation({ messages }, reading)))).toEqual(expected);
   });
 
@@ -120,7 +129,14 @@ describe('results are matched to calls', () => {
 test('a system message with very many blocks is one text', () => {
   const blocks = list(() => ({ type: 'text', text: 's' }));
   const body = { messages: [{ role: 'system', content: blocks }, alternating[0]] };
-  const [system] = atOnce(decodeConversation(body, { ignore: () => undefined, sources: [], attachments: blind() }));
+  const [system] = atOnce(
+    decodeConversation(body, {
+      ignore: () => undefined,
+      sources: [],
+      counts: { documents: 0, results: 0 },
+      attachments: blind(),
+    }),
+  );
   expect(system).toMatchObject({ role: 'system', content: [{ text: Array(many).fill('s').join('\n') }] });
 });
 

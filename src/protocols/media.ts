@@ -5,6 +5,7 @@ import type { Medium } from '../core/request.ts';
 import type { TextModel, TextState } from '../core/text-service.ts';
 import type { Headers } from '../http/call.ts';
 import { type FetchMedia, refuseMedia } from './dialect.ts';
+import type { LoadedFile, LoadedFiles } from './documents/sent-files.ts';
 import { described, looseTexts, orElse, picturesSchema, wrong } from './fields.ts';
 
 /** As many of each kind as the native API keeps. */
@@ -18,12 +19,27 @@ type RemoteMedium = Pick<Medium, 'kind'> & { readonly url: string; readonly fiel
 export class Attachments {
   readonly #inputs: TextModel['inputs'];
   readonly #addresses: boolean;
+  readonly #files: LoadedFiles | undefined;
   readonly #media: (Medium | RemoteMedium)[] = [];
 
   /** `addresses`: whether clients of this dialect may send the URL of an image. */
-  constructor(state: TextState, { addresses }: { readonly addresses: boolean }) {
+  constructor(
+    state: TextState,
+    { addresses, files }: { readonly addresses: boolean; readonly files?: LoadedFiles | undefined },
+  ) {
     this.#inputs = mediaInputs(state);
     this.#addresses = addresses;
+    this.#files = files;
+  }
+
+  /** The file of a part of the request, if it was loaded. */
+  file(part: object): LoadedFile | undefined {
+    return this.#files?.get(part);
+  }
+
+  /** A picture or a sound among them. */
+  addFile({ kind, base64, mime }: LoadedFile & { readonly type: 'medium' }, field: string): ContentPart {
+    return this.add({ kind, data: base64, field, format: mime });
   }
 
   /** Adds one, and returns the content part that refers to it. */

@@ -10,13 +10,42 @@ export type MarkedPiece =
 const wholeMark = /^( ?)\[(\d{1,4}(?: ?, ?\d{1,4}){0,9})\]$/;
 const beginningOfMark = /^ ?(?:\[(?:\d{1,4}(?: ?, ?\d{1,4}){0,9}(?: ?, ?)?)?)?$/;
 
+const punctuation = /^[.,;:!?)"'”»]+$/;
+
+/** Neighbouring texts are one piece. */
+class Pieces {
+  readonly #pieces: MarkedPiece[] = [];
+  #text = '';
+
+  add(text: string): void {
+    this.#text += text;
+  }
+
+  cite(cited: MarkedPiece): void {
+    this.#end();
+    this.#pieces.push(cited);
+  }
+
+  all(): readonly MarkedPiece[] {
+    this.#end();
+    return this.#pieces;
+  }
+
+  #end(): void {
+    if (this.#text !== '') this.#pieces.push({ type: 'text', text: this.#text });
+    this.#text = '';
+  }
+}
+
 /**
  * Checks the numbers in brackets of a streamed text while it is written: those of no source are dropped, and with `strip` valid ones
- * become citations without a mark. What may be the beginning of a mark waits for its end. Code stays as it is.
+ * become citations without a mark, after the punctuation of their sentence. What may be the beginning of a mark waits for its end. Code stays as it is.
  */
 export class CitationMarks {
   #held = '';
   #inCode = false;
+  /** Citations that wait for the punctuation of their sentence. */
+  #pending: (MarkedPiece & { type: 'cited' })[] = [];
 
   constructor(
     private readonly sources: readonly NumberedSource[],
@@ -24,39 +53,40 @@ export class CitationMarks {
   ) {}
 
   push(piece: string): readonly MarkedPiece[] {
-    const pieces: MarkedPiece[] = [];
-    let text = '';
-    const end = (): void => {
-      if (text !== '') pieces.push({ type: 'text', text });
-      text = '';
-    };
+    const output = new Pieces();
     for (const character of piece) {
       this.#held += character;
       const mark = wholeMark.exec(this.#held);
       if (mark) {
         const { kept, cited } = this.#checked(mark);
-        text += kept;
-        if (cited.length > 0) end();
-        pieces.push(...cited);
+        output.add(kept);
+        this.#pending.push(...cited);
         this.#held = '';
         continue;
       }
       if (!this.#inCode && beginningOfMark.test(this.#held)) continue;
       // The last character may begin the next mark.
       const isBeginning = !this.#inCode && (character === ' ' || character === '[') && this.#held.length > 1;
-      text += isBeginning ? this.#held.slice(0, -1) : this.#held;
+      const words = isBeginning ? this.#held.slice(0, -1) : this.#held;
+      if (!punctuation.test(words)) this.#cite(output);
+      output.add(words);
       this.#held = isBeginning ? character : '';
       if (character === '`') this.#inCode = !this.#inCode;
     }
-    end();
-    return pieces;
+    return output.all();
   }
 
   /** What turned out to be no mark. */
-  finish(): string {
-    const held = this.#held;
+  finish(): readonly MarkedPiece[] {
+    const output = new Pieces();
+    this.#cite(output);
+    output.add(this.#held);
     this.#held = '';
-    return held;
+    return output.all();
+  }
+
+  #cite(output: Pieces): void {
+    for (const cited of this.#pending.splice(0)) output.cite(cited);
   }
 
   #checked([whole, space = '', numbers = '']: RegExpExecArray) {

@@ -9,7 +9,7 @@ import type { Compacted } from '../compaction.ts';
 import { type Step, withEarlier } from '../generation-steps.ts';
 import { type Conversation, type Message, text, wordsOf } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
-import { CitationMarks } from './citation-marks.ts';
+import { CitationMarks, type MarkedPiece } from './citation-marks.ts';
 import { CitationFinder, type NumberedSource } from './citations.ts';
 import type { ApprovedCall } from './hosted.ts';
 import { Notes } from './notes.ts';
@@ -82,14 +82,9 @@ class Loop {
     this.#marks = marks && new CitationMarks(this.#sources, marks);
     this.#emit = (event) => {
       if (!this.#marks) return this.#pass(event);
-      if (event.type !== 'text-delta') {
-        this.#passText(this.#marks.finish());
-        return this.#pass(event);
-      }
-      for (const piece of this.#marks.push(event.text)) {
-        if (piece.type === 'text') this.#passText(piece.text);
-        else this.#report({ ...piece, type: 'citation', length: 0, back: 0 });
-      }
+      if (event.type === 'text-delta') return this.#passPieces(this.#marks.push(event.text));
+      this.#passPieces(this.#marks.finish());
+      this.#pass(event);
     };
     this.#notes = new Notes(request, this.#emit);
     this.#conversation = request.conversation;
@@ -101,8 +96,11 @@ class Loop {
     if (event.type === 'text-delta') for (const step of this.#citations.push(event.text)) this.#report(step);
   }
 
-  #passText(words: string): void {
-    if (words !== '') this.#pass({ type: 'text-delta', text: words });
+  #passPieces(pieces: readonly MarkedPiece[]): void {
+    for (const piece of pieces) {
+      if (piece.type === 'text') this.#pass({ type: 'text-delta', text: piece.text });
+      else this.#report({ ...piece, type: 'citation', length: 0, back: 0 });
+    }
   }
 
   async run(): Promise<void> {
@@ -122,7 +120,7 @@ class Loop {
         turn.take(event);
         if (event.type === 'start') this.#reportHeld();
       });
-      this.#passText(this.#marks?.finish() ?? '');
+      this.#passPieces(this.#marks?.finish() ?? []);
       const { finish } = turn;
       if (turn.failed || !finish) return;
       if (number === 0) this.#warnOfLeftOut();

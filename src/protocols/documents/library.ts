@@ -32,10 +32,17 @@ export function filesOf(call: Pick<Call, 'key'>, { files }: DocumentServices): F
 export interface OwnDocuments {
   readonly library: () => DocumentLibrary;
   readonly files: () => FileLibrary;
+  /** Text of a file that a request brings along, which needs no scope. */
+  readonly extract: DocumentLibrary['extract'];
 }
 
 export function ownDocuments(call: Pick<Call, 'key'>, services: DocumentServices): OwnDocuments {
-  return { library: () => documentsOf(call, services), files: () => filesOf(call, services) };
+  return {
+    library: () => documentsOf(call, services),
+    files: () => filesOf(call, services),
+    extract: (name, bytes, signal) =>
+      enabled(services.documents, `The file ${name}`).of(call).extract(name, bytes, signal),
+  };
 }
 
 function mayUseDocuments({ key }: Pick<Call, 'key'>): boolean {
@@ -44,6 +51,10 @@ function mayUseDocuments({ key }: Pick<Call, 'key'>): boolean {
 
 function allowed<Value>(call: Pick<Call, 'key'>, value: Value | undefined, feature: string): Value {
   if (!mayUseDocuments(call)) throw new AppError('scope-missing', { scope: 'documents' });
+  return enabled(value, feature);
+}
+
+function enabled<Value>(value: Value | undefined, feature: string): Value {
   if (value !== undefined) return value;
   throw new AppError('unsupported', { feature, instead: 'this server was started with --nodocuments' });
 }

@@ -34,7 +34,24 @@ const ending = {
 };
 
 const summary = { content: a.orNull(a.text), encrypted_content: a.words(null) };
+const cited = {
+  cited_text: a.text,
+  document_index: a.count,
+  document_title: a.orNull(a.text),
+  file_id: a.orNull(a.text),
+};
 const citation = a.either(
+  a.object({ type: a.words('page_location'), ...cited, start_page_number: a.count, end_page_number: a.count }),
+  a.object({ type: a.words('content_block_location'), ...cited, start_block_index: a.count, end_block_index: a.count }),
+  a.object({
+    type: a.words('search_result_location'),
+    cited_text: a.text,
+    search_result_index: a.count,
+    source: a.text,
+    title: a.orNull(a.text),
+    start_block_index: a.count,
+    end_block_index: a.count,
+  }),
   a.object({
     type: a.words('web_search_result_location'),
     url: a.text,

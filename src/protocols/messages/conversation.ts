@@ -4,6 +4,8 @@ import { AppError } from '../../core/errors.ts';
 import type { Source } from '../../core/server-tools.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
+import { documentSources } from '../documents/citable.ts';
+import type { SentFile } from '../documents/sent-files.ts';
 import * as f from '../fields.ts';
 import type { Attachments } from '../media.ts';
 import { isServerCall, isServerResult, serverResultText } from './server-tools.ts';
@@ -19,8 +21,10 @@ interface Reading {
   /** Is called with the path of everything that has no effect. */
   readonly ignore: (field: string) => void;
   readonly attachments: Attachments;
-  /** The pages of earlier results, in order. */
+  /** The pages of earlier results, and the passages of documents that can be cited, in order. */
   readonly sources: Source[];
+  /** How many documents and search results there were so far. */
+  readonly counts: { documents: number; results: number };
 }
 
 const readRole = f.oneOf('user', 'assistant', 'system');
@@ -239,17 +243,17 @@ export const blockKinds: Readonly<Record<string, f.Said & { readonly read: Block
   image: {
     handling: 'honoured',
     read: image,
-    note: 'Sources base64 and url (on the public internet; 10 MB, 10 seconds, at most 16). File ids are refused, and all pictures if the model has no projector (--mmproj). Not included in token counts (x-parley-warnings).',
+    note: 'Sources base64, file, and url (on the public internet; 10 MB, 10 seconds, at most 16). All pictures are refused if the model has no projector (--mmproj). Not included in token counts (x-parley-warnings).',
   },
   document: {
     handling: 'approximated',
     read: document,
-    note: 'Sources text and content become text with title and context, without citations. PDF, URL and file sources are refused.',
+    note: 'Its text, with title and context: sources text, content, base64, url and file (text, PDF, docx, odt, epub, rtf, HTML, e-mail; at most 32). Pages of a PDF are read as text, not as pictures. With citations.enabled the model is asked to cite its passages by number: the numbers become citations of the reply (char_location, page_location, content_block_location), whose cited_text is the paragraph; a text block ends with its citations. Only some documents may have citations.',
   },
   search_result: {
-    handling: 'approximated',
+    handling: 'honoured',
     read: searchResult,
-    note: 'As text with its title and source, without citations.',
+    note: 'As text with its title and source; with citations.enabled cited as search_result_location.',
   },
   compaction: {
     handling: 'honoured',
@@ -286,8 +290,11 @@ function joinTexts(parts: readonly string[]): string {
 }
 
 function blocksContent(content: unknown, field: string, reading: Reading): Content {
-  const parts = readBlocks(content, field).map((block) => blockContent(block, reading));
-  return joinContent(parts, '\n');
+  return joinContent(contentBlocks(content, field, reading), '\n');
+}
+
+function contentBlocks(content: unknown, field: string, reading: Reading): readonly Content[] {
+  return readBlocks(content, field).map((block) => blockContent(block, reading));
 }
 
 const readImageSource = f.oneOf('base64', 'url', 'file');
@@ -297,8 +304,10 @@ function image({ fields, field }: Block, { attachments }: Reading): Content {
   const source = f.readObject(fields.source, path);
   const type = readImageSource(source.type, `${path}.type`);
   if (type === 'file') {
-    const instead = 'this server keeps no files; send the picture itself';
-    throw new AppError('unsupported', { feature: `An image by its file id (${path})`, instead });
+    const file = attachments.file(fields);
+    if (file?.type === 'medium' && file.kind === 'image') return [attachments.addFile(file, path)];
+    if (file) throw f.wrong(`${path}.file_id`, `the id of a picture, and ${file.name} is none`);
+    throw unloaded(path);
   }
   const format = type === 'base64' ? f.readAt(source, 'media_type', path, f.optionalText) : undefined;
   const name = type === 'base64' ? 'data' : 'url';
@@ -313,17 +322,97 @@ function document({ fields, field }: Block, reading: Reading): Content {
   const title = f.readAt(fields, 'title', field, f.optionalText);
   const context = f.readAt(fields, 'context', field, f.optionalText);
   const header = [...(title ? [`Title: ${title}`] : []), ...(context ? [`Context: ${context}`] : [])];
-  if (type === 'text') return tagged('document', header, text(f.readAt(source, 'data', path, f.readText)));
-  if (type === 'content') return tagged('document', header, blocksContent(source.content, `${path}.content`, reading));
+  const index = reading.counts.documents++;
+  const isCited = wantsCitations(fields, field);
+  if (type === 'content') {
+    const blocks = contentBlocks(source.content, `${path}.content`, reading);
+    if (!isCited) return tagged('document', header, joinContent(blocks, '\n'));
+    const cited = numbered(blocks, reading, (words, block) => {
+      const place = { type: 'document', index, range: { type: 'block', block } } as const;
+      return { url: '', title: title ?? '', text: words, place };
+    });
+    return tagged('document', [...header, citingNote], joinContent(cited, '\n'));
+  }
+  const file = loadedDocument(fields, source, type, path, reading);
+  if (!isCited) return tagged('document', header, text(file.document.text));
+  const sources = documentSources(file.document, { title: title ?? file.name, index, file: file.id });
+  const passages = sources.map((own) => text(`[${reading.sources.push(own)}] ${own.text}`));
+  return tagged('document', [...header, citingNote], joinContent(passages, '\n'));
+}
+
+/** Of a text source as it is sent, of others as it was loaded before. */
+function loadedDocument(fields: JsonObject, source: JsonObject, type: string, path: string, reading: Reading) {
+  if (type === 'text') {
+    const data = f.readAt(source, 'data', path, f.readText);
+    return { document: { title: '', text: data, sections: [] }, name: '', id: undefined };
+  }
+  if (!fileSources.has(type)) throw f.wrong(`${path}.type`, 'one of text, content, base64, url, file');
+  const file = reading.attachments.file(fields);
+  if (file?.type === 'medium')
+    throw f.wrong(path, `a document, and ${file.name} is none; send it in a block of the type image`);
+  if (!file) throw unloaded(path);
+  return { document: file.document, name: file.name === 'file' ? '' : file.name, id: file.file };
+}
+
+const fileSources: ReadonlySet<string> = new Set(['base64', 'url', 'file']);
+
+function unloaded(path: string): AppError {
   const instead = 'send what it says with a source of the type text';
-  throw new AppError('unsupported', { feature: `A document that is no text (${path})`, instead });
+  return new AppError('unsupported', { feature: `A file of this kind (${path})`, instead });
+}
+
+/** The files whose content is loaded before the conversation is read. */
+export function messageFile(part: JsonObject, at: string): SentFile | undefined {
+  const { type, source } = part;
+  if ((type !== 'document' && type !== 'image') || !f.isObject(source)) return undefined;
+  const path = `${at}.source`;
+  if (source.type === 'file') {
+    const id = f.readAt(source, 'file_id', path, f.readName);
+    return { field: `${path}.file_id`, source: { type: 'file', id } };
+  }
+  // Pictures that are sent along are no files.
+  if (type === 'image') return undefined;
+  const name = f.readAt(part, 'title', at, f.optionalText);
+  if (source.type === 'url') {
+    return { field: `${path}.url`, source: { type: 'address', url: f.readAt(source, 'url', path, f.readName) } };
+  }
+  if (source.type !== 'base64') return undefined;
+  const mime = f.readAt(source, 'media_type', path, f.optionalText);
+  const data = f.readAt(source, 'data', path, f.readText);
+  return { field: `${path}.data`, name, mime, source: { type: 'data', data } };
 }
 
 function searchResult({ fields, field }: Block, reading: Reading): Content {
   const title = f.readAt(fields, 'title', field, f.readText);
   const source = f.readAt(fields, 'source', field, f.readText);
-  const found = blocksContent(f.readAt(fields, 'content', field, f.readList), `${field}.content`, reading);
-  return tagged('search_result', [`Title: ${title}`, `Source: ${source}`], found);
+  const found = contentBlocks(f.readAt(fields, 'content', field, f.readList), `${field}.content`, reading);
+  const header = [`Title: ${title}`, `Source: ${source}`];
+  const index = reading.counts.results++;
+  if (!wantsCitations(fields, field)) return tagged('search_result', header, joinContent(found, '\n'));
+  const cited = numbered(found, reading, (words, block) => {
+    return { url: '', title, text: words, place: { type: 'search-result', index, source, block } };
+  });
+  return tagged('search_result', [...header, citingNote], joinContent(cited, '\n'));
+}
+
+const citingNote =
+  'Cite these passages by their number in brackets, like [1], right after each statement of the answer that they support.';
+
+function wantsCitations(fields: JsonObject, field: string): boolean {
+  const citations = f.readAt(fields, 'citations', field, f.optionalObject) ?? {};
+  return f.readAt(citations, 'enabled', `${field}.citations`, f.optionalFlag) ?? false;
+}
+
+/** Blocks of text with their number; they are not cut further. */
+function numbered(
+  blocks: readonly Content[],
+  reading: Reading,
+  sourceOf: (words: string, block: number) => Source,
+): readonly Content[] {
+  return blocks.map((block, index) => {
+    const words = wordsOf(block);
+    return words.trim() === '' ? block : [...text(`[${reading.sources.push(sourceOf(words, index))}] `), ...block];
+  });
 }
 
 function tagged(tag: string, header: readonly string[], content: Content): Content {

@@ -330,11 +330,11 @@ test.each<[JsonObject, string]>([
   ],
   [
     { messages: [user({ type: 'image', source: { type: 'file', file_id: 'f' } })] },
-    'An image by its file id (messages[0].content[0].source) is not possible',
+    'A file of this kind (messages[0].content[0].source) is not possible',
   ],
   [
     { messages: [user({ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: '' } })] },
-    'A document that is no text (messages[0].content[0].source) is not possible',
+    'A file of this kind (messages[0].content[0].source) is not possible',
   ],
 ])('decode: rejects %j', (body, sentence) => {
   expect(() => read(body)).toThrow(sentence);

@@ -6,6 +6,7 @@ import type { Source } from '../../core/server-tools.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { limitTokens } from '../controls/decode.ts';
 import { type DialectParts, reasoningControl } from '../dialect.ts';
+import type { LoadedFiles } from '../documents/sent-files.ts';
 import * as f from '../fields.ts';
 import { Attachments } from '../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
@@ -19,22 +20,29 @@ import { readMcpServers, readServerTool, wantsDocumentCitations } from './server
 /** `table`: the fields of the endpoint; those of a count have no length and no delivery. */
 export function* decode(
   body: JsonObject,
-  context: DialectParts,
+  context: DialectParts & { readonly loaded?: LoadedFiles },
   table: typeof createFields | typeof countFields = createFields,
 ) {
   const read = readChat(table as typeof createFields, body, context);
   const { fields, native, limits, notices } = read;
   const ignored: string[] = [];
   const ignore = (field: string) => void ignored.push(field);
-  const attachments = new Attachments(context.text.state(), { addresses: true });
+  const attachments = new Attachments(context.text.state(), { addresses: true, files: context.loaded });
   const thinking = decodeThinking(fields);
   const controls = decodeOwnControls(read);
   const compaction = decodeCompaction(fields);
   const sources: Source[] = [];
-  const messages = yield* decodeConversation(fields, { ignore, attachments, sources });
+  const counts = { documents: 0, results: 0 };
+  const messages = yield* decodeConversation(fields, { ignore, attachments, sources, counts });
   const { tools, web } = decodeTools(fields, ignore);
   const mcp = readMcpServers(fields, limits, ignore);
-  const hosted = web || mcp.length > 0 ? { ...web, ...(mcp.length > 0 && { mcp }) } : undefined;
+  // Passages of documents and search results that may be cited.
+  const isCited = sources.some(({ place }) => place !== undefined);
+  const runsTools = web !== undefined || mcp.length > 0;
+  const hosted =
+    runsTools || isCited
+      ? { ...web, ...(mcp.length > 0 && { mcp }), ...(isCited && { marks: 'strip' as const }) }
+      : undefined;
   const request: ChatRequest = {
     ...decodeToolChoice(fields),
     conversation: {
@@ -59,7 +67,9 @@ export function* decode(
     maxTokens: controls.maxTokens,
     warmUp: fields.max_tokens === 0,
     compaction,
-    ...(hosted && { hosted: { documentCitations: wantsDocumentCitations(fields.tools) } }),
+    ...(hosted && {
+      hosted: { documentCitations: wantsDocumentCitations(fields.tools), runsTools, documents: counts.documents },
+    }),
   };
   return {
     /** Without its media, which may have to be fetched first. */

@@ -14,7 +14,7 @@ import type { Shortfall } from '../dialect.ts';
 import { partialObject } from '../partial-json.ts';
 import type { AppliedEdit } from './context-management.ts';
 import { errorBody } from './errors.ts';
-import { callBlock, ServerToolBlocks } from './server-tools.ts';
+import { callBlock, type HostedFacts, ServerToolBlocks } from './server-tools.ts';
 
 /** What all events of one reply have in common. */
 export interface ReplyFacts {
@@ -30,8 +30,8 @@ export interface ReplyFacts {
   readonly appliedEdits?: readonly AppliedEdit[] | undefined;
   /** Undefined unless the request asks for a summary. */
   readonly compaction?: Pick<CompactionRequest, 'pause'> | undefined;
-  /** For a request with tools that the server runs. */
-  readonly hosted?: { readonly documentCitations: boolean };
+  /** For a request with tools that the server runs, or with documents that are cited. */
+  readonly hosted?: HostedFacts;
 }
 
 type Start = Extract<GenerationEvent, { type: 'start' }>;
@@ -140,7 +140,7 @@ class Blocks {
   readonly #server: ServerToolBlocks | undefined;
 
   constructor({ hosted }: ReplyFacts) {
-    this.#server = hosted && new ServerToolBlocks(hosted.documentCitations);
+    this.#server = hosted && new ServerToolBlocks(hosted);
   }
 
   /** Adds to the open block of this kind, or to a new one. */
@@ -310,7 +310,7 @@ interface FoldedBlock {
 /** The sum of the events, with the blocks in the order of the stream. */
 export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts) {
   const blocks: FoldedBlock[] = [];
-  const server = facts.hosted && new ServerToolBlocks(facts.hosted.documentCitations);
+  const server = facts.hosted && new ServerToolBlocks(facts.hosted);
   const warnings: string[] = [];
   let start: Start | undefined;
   let finish: Finish | undefined;

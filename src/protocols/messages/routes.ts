@@ -11,12 +11,15 @@ import {
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
+import { ownDocuments } from '../documents/library.ts';
+import { loadFiles, sentFiles } from '../documents/sent-files.ts';
 import { endpointRow, requestBody, withServices, withShortPath } from '../endpoint.ts';
 import { uncountedHeaders } from '../media.ts';
 import { decodeInSlices } from '../read-body.ts';
 import { ticketFor } from '../ticket.ts';
 import { chatHeaders } from '../tools.ts';
 import { type AppliedEdit, addEdit, applyEdits, type ContextManagement } from './context-management.ts';
+import { messageFile } from './conversation.ts';
 import { decode } from './decode.ts';
 import { encodeStream, foldReply, ping } from './encode.ts';
 import { messagesFamily } from './errors.ts';
@@ -53,8 +56,7 @@ function refuse({ method, path }: Call): never {
 }
 
 async function answer(call: Call, context: DialectParts): Promise<Reply> {
-  const decoding = decode(await requestBody(call, context), context);
-  const { facts: known, notices, genkey, stream, ...decoded } = await decodeInSlices(decoding, call, context);
+  const { facts: known, notices, genkey, stream, ...decoded } = await decoding(call, context, createFields);
   call.watch?.decoded?.(decoded.request);
   const { request, applied: appliedEdits } = await edited(decoded.request, decoded.contextManagement, call, context);
   const facts = { ...known, appliedEdits };
@@ -72,14 +74,21 @@ async function answer(call: Call, context: DialectParts): Promise<Reply> {
   });
 }
 
+async function decoding(call: Call, context: DialectParts, table: typeof createFields | typeof countFields) {
+  const body = await requestBody(call, context);
+  const sent = sentFiles(body.messages, 'messages', messageFile);
+  const options = { own: ownDocuments(call, context), fetchMedia: context.fetchMedia, signal: call.signal };
+  const loaded = sent.size > 0 ? await loadFiles(sent, options) : undefined;
+  return decodeInSlices(decode(body, { ...context, ...(loaded && { loaded }) }, table), call, context);
+}
+
 function wholeReply({ message, shortfall, warnings }: Awaited<ReturnType<typeof foldReply>>, headers: Headers): Reply {
   const listed = warnings.length > 0 && { 'x-parley-warnings': warnings.join(', ') };
   return json(message, 200, { ...withShortfall(headers, shortfall), ...listed });
 }
 
 async function count(call: Call, context: DialectParts): Promise<Reply> {
-  const decoding = decode(await requestBody(call, context), context, countFields);
-  const { request: sent, notices, contextManagement } = await decodeInSlices(decoding, call, context);
+  const { request: sent, notices, contextManagement } = await decoding(call, context, countFields);
   refuseWithoutModel(context.text.state());
   const { request, applied } = await edited(sent, contextManagement, call, context);
   const originalTokens = await context.chat.countTokens(sent, call.signal);

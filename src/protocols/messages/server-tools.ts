@@ -6,6 +6,7 @@ import type {
   ServerToolErrorCode,
   ServerToolStep,
   Source,
+  SourcePlace,
 } from '../../core/server-tools.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { ControlParts } from '../controls/decode.ts';
@@ -191,6 +192,44 @@ function searchResult({ url, title, text }: Source): object {
   return { type: 'web_search_result', url, title, encrypted_content: sealText(text), page_age: null };
 }
 
+export interface HostedFacts {
+  /** Of pages that the server fetches. */
+  readonly documentCitations: boolean;
+  readonly runsTools?: boolean;
+  /** How many documents the request has. */
+  readonly documents?: number;
+}
+
+function passageCitation(place: SourcePlace, title: string, text: string): object | undefined {
+  switch (place.type) {
+    case 'document': {
+      const { index, file, range } = place;
+      const of = { cited_text: text, document_index: index, document_title: title || null, file_id: file ?? null };
+      switch (range.type) {
+        case 'characters':
+          return { type: 'char_location', ...of, start_char_index: range.start, end_char_index: range.end };
+        case 'page':
+          return { type: 'page_location', ...of, start_page_number: range.page, end_page_number: range.page + 1 };
+        case 'block':
+          return {
+            type: 'content_block_location',
+            ...of,
+            start_block_index: range.block,
+            end_block_index: range.block + 1,
+          };
+      }
+      break;
+    }
+    case 'search-result': {
+      const { index, source, block } = place;
+      const of = { cited_text: text, search_result_index: index, source, title: title || null };
+      return { type: 'search_result_location', ...of, start_block_index: block, end_block_index: block + 1 };
+    }
+    case 'passage':
+      return undefined;
+  }
+}
+
 /** Of a page that is cited without a quote. */
 const maxCited = 150;
 
@@ -201,7 +240,7 @@ export class ServerToolBlocks {
   /** Of the fetched pages, in order. */
   readonly #documents: string[] = [];
 
-  constructor(private readonly withDocumentCitations: boolean) {}
+  constructor(private readonly facts: HostedFacts) {}
 
   result({ call, outcome }: ServerToolStep & { type: 'outcome' }): object {
     if (outcome.type === 'sources') this.#searches += 1;
@@ -209,23 +248,25 @@ export class ServerToolBlocks {
       this.#fetches += 1;
       this.#documents.push(outcome.source.url);
     }
-    return resultBlock(call, outcome, this.withDocumentCitations);
+    return resultBlock(call, outcome, this.facts.documentCitations);
   }
 
   /** Undefined where the dialect has no form for it: a fetched page that is only named. */
   citation({ source, quote, fetched }: ServerToolStep & { type: 'citation' }): object | undefined {
-    const { url, title, text } = source;
+    const { url, title, text, place } = source;
+    if (place) return passageCitation(place, title, text);
     if (!fetched) {
       const cited = { cited_text: quote?.text ?? text.slice(0, maxCited), encrypted_index: sealText(url) };
       return { type: 'web_search_result_location', url, title, ...cited };
     }
     const index = this.#documents.indexOf(url);
-    if (!quote || index === -1 || !this.withDocumentCitations) return undefined;
+    if (!quote || index === -1 || !this.facts.documentCitations) return undefined;
     const range = { start_char_index: quote.start, end_char_index: quote.start + quote.text.length };
     return {
       type: 'char_location',
       cited_text: quote.text,
-      document_index: index,
+      // Those of the request come first.
+      document_index: (this.facts.documents ?? 0) + index,
       document_title: title || null,
       file_id: null,
       ...range,
@@ -233,6 +274,7 @@ export class ServerToolBlocks {
   }
 
   usage(): object {
+    if (this.facts.runsTools === false) return {};
     return { server_tool_use: { web_search_requests: this.#searches, web_fetch_requests: this.#fetches } };
   }
 }

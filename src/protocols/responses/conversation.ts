@@ -7,6 +7,7 @@ import type { Source } from '../../core/server-tools.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { StoredItem } from '../../store/responses.ts';
+import type { SentFile } from '../documents/sent-files.ts';
 import { isAbsent, isObject, optionalText, readAt, readText, wrong } from '../fields.ts';
 import { type Attachments, dataUrlKind } from '../media.ts';
 import { unsealText } from '../sealed-text.ts';
@@ -203,6 +204,9 @@ function readContent(value: unknown, at: string, attachments: Attachments): Cont
 
 /** The address is a text, or an object as in chat completions. */
 function imagePart(part: JsonObject, at: string, attachments: Attachments): Content {
+  const file = attachments.file(part);
+  if (file?.type === 'medium') return [attachments.addFile(file, `${at}.file_id`)];
+  if (file) throw wrong(`${at}.file_id`, `the id of a picture, and ${file.name} is none`);
   if (isAbsent(part.image_url) && !isAbsent(part.file_id)) {
     throw refuseFile('Image', at, 'this server keeps no files; send the picture itself in image_url');
   }
@@ -220,8 +224,11 @@ function audioPart(part: JsonObject, at: string, attachments: Attachments): Cont
   return [attachments.add({ kind: 'audio', data, field: `${place}.data`, format })];
 }
 
-/** Text files and media; other files would need a parser. */
+/** The text of a document, or a picture or sound. */
 function filePart(part: JsonObject, at: string, attachments: Attachments): Content {
+  const file = attachments.file(part);
+  if (file?.type === 'medium') return [attachments.addFile(file, at)];
+  if (file) return text(`${file.name}:\n${file.document.text}\n`);
   const data = readAt(part, 'file_data', at, optionalText);
   const name = readAt(part, 'filename', at, optionalText);
   if (data === undefined) throw refuseFile('File', at, 'only files that are sent along in file_data can be read');
@@ -232,6 +239,25 @@ function filePart(part: JsonObject, at: string, attachments: Attachments): Conte
     throw refuseFile('File', at, 'only text files and pictures can be read');
   }
   return text(`${name === undefined ? '' : `${name}:\n`}${bytes.toString('utf8')}\n`);
+}
+
+/** The files whose content is loaded before the conversation is read. */
+export function responseFile(part: JsonObject, at: string): SentFile | undefined {
+  const textAt = (name: string) => readAt(part, name, at, optionalText);
+  if (part.type === 'input_image') {
+    const id = isAbsent(part.image_url) ? textAt('file_id') : undefined;
+    return id === undefined ? undefined : { field: `${at}.file_id`, source: { type: 'file', id } };
+  }
+  if (part.type !== 'input_file') return undefined;
+  const name = textAt('filename');
+  const [id, url, data] = [textAt('file_id'), textAt('file_url'), textAt('file_data')];
+  if ([id, url, data].filter((each) => each !== undefined).length > 1) {
+    throw wrong(at, 'a file with one of file_id, file_url and file_data');
+  }
+  if (id !== undefined) return { field: `${at}.file_id`, name, source: { type: 'file', id } };
+  if (url !== undefined) return { field: `${at}.file_url`, name, source: { type: 'address', url } };
+  if (data === undefined || dataUrlKind(data)) return undefined;
+  return { field: `${at}.file_data`, name, source: { type: 'data', data } };
 }
 
 function refuseFile(what: 'File' | 'Image', at: string, instead: string): AppError {

@@ -8,6 +8,7 @@ import type { OwnResponses, StoredItem } from '../../store/responses.ts';
 import { limitTokens } from '../controls/decode.ts';
 import { type DialectParts, headerEntries, reasoningControl } from '../dialect.ts';
 import type { OwnDocuments } from '../documents/library.ts';
+import type { LoadedFiles } from '../documents/sent-files.ts';
 import * as f from '../fields.ts';
 import { Attachments } from '../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
@@ -24,6 +25,8 @@ export interface DecodeParts extends DialectParts {
   /** Of the client that sends the request. */
   readonly store: OwnResponses;
   readonly own: OwnDocuments;
+  /** The files of the request. */
+  readonly loaded?: LoadedFiles;
 }
 
 type Finished<Work> = Work extends Generator<unknown, infer Result> ? Result : never;
@@ -41,7 +44,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
   const leftOut = searches && !read.limits.searchesWeb && offered.length > 0 && choice.type !== 'named';
   const search = searches && !leftOut ? hostedSearch(fields.tools, fields.max_tool_calls) : undefined;
   const sources: Source[] = [];
-  const attachments = new Attachments(parts.text.state(), { addresses: true });
+  const attachments = new Attachments(parts.text.state(), { addresses: true, files: parts.loaded });
   const earlier = context.map((item): InputItem => ({ item, at: 'previous_response_id' }));
   const items = withoutCompacted([...earlier, ...sent.items]);
   const reading = { offered, attachments, sources };

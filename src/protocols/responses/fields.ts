@@ -25,9 +25,9 @@ export const createFields = {
     'input[].content[]': f.aside(
       'approximated',
       'Texts and refusals; pictures (input_image) as data URLs, base64 or addresses on the public internet (10 MB, ' +
-        '10 seconds, at most 16), sounds (input_audio), and text files or pictures in file_data. detail has no effect. ' +
-        'Other files and file ids are refused, and so are pictures and sounds where the loaded model has no projector ' +
-        'for them (--mmproj).',
+        '10 seconds, at most 16), sounds (input_audio), and files (input_file) by file_id, file_url or file_data: pictures, ' +
+        'sounds, and the text of documents (text, PDF, docx, odt, epub, rtf, HTML, e-mail; at most 32). detail has no effect. ' +
+        'Pictures and sounds are refused where the loaded model has no projector for them (--mmproj).',
     ),
     'input[]: compaction': f.aside(
       'honoured',

@@ -3,6 +3,7 @@ import { fold } from '../../core/fold.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { ownerOf } from '../../core/owner.ts';
 import { percentDecoded } from '../../core/percent-decoded.ts';
+import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import type { OwnResponses, StoredItem } from '../../store/responses.ts';
 import { read, write } from '../access.ts';
@@ -16,6 +17,7 @@ import {
   withShortfall,
 } from '../dialect.ts';
 import { ownDocuments } from '../documents/library.ts';
+import { loadFiles, sentFiles } from '../documents/sent-files.ts';
 import { type EndpointShape, endpointRow, requestBody, withServices, withShortPath } from '../endpoint.ts';
 import { type Fields, readFields, wrong } from '../fields.ts';
 import { uncountedHeaders } from '../media.ts';
@@ -25,6 +27,7 @@ import { chatHeaders } from '../tools.ts';
 import { keptAfter } from '../ttl.ts';
 import type { ResponseState } from './background.ts';
 import { messagesToKeep, sealSummary } from './compaction.ts';
+import { responseFile } from './conversation.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
 import { encodeStream, encodeUsage, encodeWhole, type Session } from './encode.ts';
 import { responsesFamily } from './errors.ts';
@@ -88,7 +91,7 @@ function ownState(call: Call, { store, background }: ResponseState): OwnState {
 
 async function create(call: Call, parts: DecodeParts & OwnState): Promise<Reply> {
   const { chat, startTimer } = parts;
-  const decoded = await decodeInSlices(decode(await requestBody(call, parts), parts), call, parts);
+  const decoded = await decoding(await requestBody(call, parts), call, parts);
   call.watch?.decoded?.(decoded.request);
   await refuseUnknownStores(decoded.fileSearch, parts.own);
   const { request, droppedMessages } = await fitConversation(decoded.request, chat, parts.text.contextSize());
@@ -116,11 +119,24 @@ async function create(call: Call, parts: DecodeParts & OwnState): Promise<Reply>
   return json(response, 200, withShortfall(headers, shortfall));
 }
 
+/** Also the files of the conversation before it are loaded. */
+async function decoding(body: JsonObject, call: Call, parts: DecodeParts): Promise<DecodedRequest> {
+  const { previous_response_id: id } = body;
+  const { context = [], input = [] } = (typeof id === 'string' ? parts.store.get(id) : undefined) ?? {};
+  const sent = new Map([
+    ...sentFiles([...context, ...input], 'previous_response_id', responseFile),
+    ...sentFiles(body.input, 'input', responseFile),
+  ]);
+  const { own, fetchMedia } = parts;
+  const loaded = sent.size > 0 ? await loadFiles(sent, { own, fetchMedia, signal: call.signal }) : undefined;
+  return decodeInSlices(decode(body, { ...parts, ...(loaded && { loaded }) }), call, parts);
+}
+
 /** The user messages stay as they are, and the summary follows them. */
 async function compactConversation(call: Call, parts: DecodeParts): Promise<Reply> {
   const sent = await requestBody(call, parts);
   const { input: asked = [], ...fields } = readFields(compactFields, sent);
-  const decoded = await decodeInSlices(decode({ ...fields, input: asked }, parts), call, parts);
+  const decoded = await decoding({ ...fields, input: asked }, call, parts);
   const { response, context, input, genkey } = decoded;
   const request = { ...decoded.request, compaction: { trigger: 0, pause: true } };
   call.watch?.decoded?.(request);
@@ -143,7 +159,7 @@ async function compactConversation(call: Call, parts: DecodeParts): Promise<Repl
 }
 
 async function countTokens(call: Call, parts: DecodeParts): Promise<Reply> {
-  const { request, notices } = await decodeInSlices(decode(await requestBody(call, parts), parts), call, parts);
+  const { request, notices } = await decoding(await requestBody(call, parts), call, parts);
   refuseWithoutModel(parts.text.state());
   const inputTokens = await parts.chat.countTokens(request, call.signal);
   const headers = { ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };

@@ -3,6 +3,8 @@ import type { ChatRequest, OutputFormat, ToolChoice } from '../../../chat/reques
 import { inSlices } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { type DialectParts, reasoningControl } from '../../dialect.ts';
+import { type OwnDocuments, ownDocuments } from '../../documents/library.ts';
+import { loadFiles, sentFiles } from '../../documents/sent-files.ts';
 import * as f from '../../fields.ts';
 import { contextSizeOf, readContextSize, userLocation } from '../../hosted-tools.ts';
 import { Attachments, withMedia } from '../../media.ts';
@@ -12,7 +14,7 @@ import { checkToolNames, freeText, readFunction } from '../../tools.ts';
 import { decodeDelivery, decodeOwnControls, decodePromptLogprobs, nativeBody } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
 import { type ChatFields, chatFields } from './fields.ts';
-import { decodeMessages, hasSpeakerNames } from './messages.ts';
+import { chatFile, decodeMessages, hasSpeakerNames } from './messages.ts';
 
 /** For bodies that come from no connection. */
 const neverAborted = new AbortController().signal;
@@ -24,10 +26,14 @@ export async function decodeChat(
   body: JsonObject,
   { text, fetchMedia, ...context }: DialectParts,
   signal = neverAborted,
+  /** Of the client that sends it; without one it can bring files along, but not name any. */
+  own: OwnDocuments = ownDocuments({}, { documents: context.documents }),
 ) {
   const read = readChat(chatFields, body, context, nativeBody(body));
   const { fields, notices } = read;
-  const attachments = new Attachments(text.state(), { addresses: true });
+  const sent = sentFiles(fields.messages, 'messages', chatFile);
+  const files = sent.size > 0 ? await loadFiles(sent, { own, fetchMedia, signal }) : undefined;
+  const attachments = new Attachments(text.state(), { addresses: true, files });
   const messages = await inSlices(decodeMessages(fields.messages, attachments), { signal });
   const { tools, choice, parallel, legacy, skipped } = decodeToolUse(fields);
   const { effort, budget } = decodeReasoning(fields);

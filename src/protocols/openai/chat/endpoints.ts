@@ -2,6 +2,7 @@ import { refuseWithoutModel } from '../../../core/model-error.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
 import { read, write } from '../../access.ts';
 import { type DialectParts, withIgnored } from '../../dialect.ts';
+import { ownDocuments } from '../../documents/library.ts';
 import { requestBody, withShortPath } from '../../endpoint.ts';
 import { uncountedHeaders } from '../../media.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
@@ -28,7 +29,7 @@ export const chatEndpoints = [
 ].flatMap(withShortPath);
 
 async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
-  const decoded = await decodeChat(await requestBody(call, parts), parts, call.signal);
+  const decoded = await decodeChat(await requestBody(call, parts), parts, call.signal, ownDocuments(call, parts));
   const { request, legacyCalls, stream } = decoded;
   call.watch?.decoded?.(request);
   const ticket = textTicket(call, decoded);
@@ -53,7 +54,12 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
 }
 
 async function countTokens(call: Call, parts: DialectParts): Promise<Reply> {
-  const { request, notices } = await decodeChat(await requestBody(call, parts), parts, call.signal);
+  const { request, notices } = await decodeChat(
+    await requestBody(call, parts),
+    parts,
+    call.signal,
+    ownDocuments(call, parts),
+  );
   const tokens = await parts.chat.countTokens(request, call.signal);
   refuseWithoutModel(parts.text.state());
   const headers = { ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };

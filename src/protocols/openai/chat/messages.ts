@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type Content, type Message, type ToolCallRecord, text } from '../../../chat/messages.ts';
 import type { Sliced } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
+import type { SentFile } from '../../documents/sent-files.ts';
 import * as f from '../../fields.ts';
 import { type Attachments, dataUrlKind } from '../../media.ts';
 import { unsupportedField } from '../errors.ts';
@@ -140,7 +141,7 @@ export const partKinds: Readonly<Record<string, f.Said & { readonly read: PartRe
   file: {
     handling: 'approximated',
     read: readFile,
-    note: 'Text files and pictures as data URLs in file_data; others are refused.',
+    note: 'By file_id or in file_data (a data URL or base64): pictures, sounds, and the text of documents (text, PDF, docx, odt, epub, rtf, HTML, e-mail), at most 32.',
   },
 };
 
@@ -179,8 +180,25 @@ function inputAudio(part: JsonObject, path: string, attachments: Attachments): C
 
 const dataUrl = /^data:([^;,]*)(?:;[^;,=]+=[^;,]*)*;base64,/;
 
-/** Text files and media; other files would need a parser. */
+/** The files whose content is loaded before the conversation is read. */
+export function chatFile(part: JsonObject, path: string): SentFile | undefined {
+  const file = part.type === 'file' ? f.readAt(part, 'file', path, f.optionalObject) : undefined;
+  if (!file) return undefined;
+  const within = `${path}.file`;
+  const name = f.readAt(file, 'filename', within, f.optionalText);
+  const id = f.readAt(file, 'file_id', within, f.optionalText);
+  const data = f.readAt(file, 'file_data', within, f.optionalText);
+  if (id !== undefined && data !== undefined) throw f.wrong(within, 'a file with either file_id or file_data');
+  if (id !== undefined) return { field: `${within}.file_id`, name, source: { type: 'file', id } };
+  if (!data || dataUrlKind(data)) return undefined;
+  return { field: `${within}.file_data`, name, source: { type: 'data', data } };
+}
+
+/** The text of a document, or a picture or sound. */
 function readFile(part: JsonObject, path: string, attachments: Attachments): Content {
+  const loaded = attachments.file(part);
+  if (loaded?.type === 'medium') return [attachments.addFile(loaded, `${path}.file`)];
+  if (loaded) return text(loaded.document.text);
   const file = f.readAt(part, 'file', path, f.optionalObject) ?? {};
   const field = `${path}.file.file_data`;
   const data = f.optionalText(file.file_data, field) ?? '';
