@@ -13,6 +13,7 @@ import { UsageLog } from '../src/keys/usage-log.ts';
 import { download, readSha256 } from '../src/library/download.ts';
 import { readFacts } from '../src/packs/built.ts';
 import { checkPackage } from '../src/packs/manifest.ts';
+import { openFiles } from '../src/server/file-services.ts';
 import { loginFile } from '../src/server/tool-servers.ts';
 import { KeptSummaries } from '../src/store/kept-summaries.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
@@ -79,6 +80,25 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
     expect(JSON.parse(found?.json.toString() ?? '')).toMatchObject({ data: '{"id":"a1","title":"Über 🚪"}' });
     expect((await records.list()).records).toContainEqual({ kind: 'stories', id: 'b2', revision: 2, deleted: true });
     expect(await records.save({ kind: 'stories', id: 'b2' }, 2, '{}')).toEqual({ saved: true, revision: 4 });
+  },
+  // Of the holder of a key, with an upload in parts.
+  files: async (path) => {
+    const now = () => 1_790_000_100_000;
+    const limits = { fileBytes: 100, allBytes: 100 };
+    const { files, uploads } = openFiles({ folder: path, limits, now, warn: never });
+    const sender = { key: { name: 'phone', shared: false } };
+    const [stored] = await files.of(sender).list();
+    expect(stored).toMatchObject({
+      name: 'Übersicht.md',
+      bytes: 9,
+      createdAt: 1_790_000_000,
+      expiresAt: 1_790_003_600,
+    });
+    expect(readFileSync(await files.of(sender).path(stored?.id ?? ''), 'utf8')).toBe('# Hello\n\n');
+    const id = 'upload_01a0c55e2c01a1b2c3d4e5f60718293a4b5c';
+    const parts = ['part_01a0c55e2c02a1b2c3d4e5f60718293a4b5c'];
+    const { file } = await uploads.of(sender).complete(id, parts, undefined, new AbortController().signal);
+    expect(file).toMatchObject({ name: 'a.jsonl', bytes: 5, expiresAt: 1_790_007_300 });
   },
   'multiplayer-5001.json': async (path) => {
     const story = new SharedStory({ path, clock: () => 0, ...file });

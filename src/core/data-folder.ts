@@ -35,6 +35,11 @@ export const ownFolders = {
     content:
       'The model that an administrator switched to last, for the next start; one file for each port. Unfinished downloads, likewise. The usage of clients by day (`usage.json`). Summaries of `--contextoverflow compact` (`summaries-PORT.json`).',
   },
+  files: {
+    kind: 'data',
+    name: 'files',
+    content: 'Files that clients upload (`/v1/files`), and batches: a folder for each owner.',
+  },
   config: {
     kind: 'config',
     name: '',

@@ -77,6 +77,8 @@ const catalogue = {
   ...withStatus(413, {
     'payload-too-large': ({ limitMegabytes }: { limitMegabytes: number }) =>
       `Payload is too big. Max payload size is ${limitMegabytes}MB.`,
+    'file-too-large': ({ limitMegabytes }: { limitMegabytes: number }) =>
+      `The file is too large: at most ${limitMegabytes} MB are stored (--filelimit).`,
   }),
   ...withStatus(421, {
     'host-refused': ({ host }: Texts<'host'>) =>
@@ -131,6 +133,8 @@ const catalogue = {
   ...withStatus(507, {
     'disk-full': (_: NoDetails) =>
       'The disk of the server is full: the files of this request could not be stored. Free some space and send it again.',
+    'storage-full': ({ limitMegabytes }: { limitMegabytes: number }) =>
+      `All files together would take more than ${limitMegabytes} MB (--filespace). Delete some that are not needed any more.`,
   }),
 };
 

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AppError } from '../core/errors.ts';
 import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import type { KeyScope } from '../core/key-scopes.ts';
-import type { Form, FormLimits } from './form.ts';
+import type { Form, FormOptions } from './form.ts';
 
 /** A request as a handler gets it, with its body read. */
 export interface Call {
@@ -105,7 +105,9 @@ export interface EndpointInfo extends AccessRule {
   /** Status of HEAD; 200 by default. */
   readonly probeStatus?: number;
   /** Accepts a multipart body, with these limits. */
-  readonly form?: Partial<FormLimits>;
+  readonly form?: FormOptions;
+  /** Of two endpoints with one path, the one with this header answers the requests that have it. In lower case. */
+  readonly header?: string;
   readonly summary: string;
   readonly family: Family;
 }

@@ -33,6 +33,14 @@ export interface FormLimits {
   readonly fieldBytes: number;
 }
 
+/** What an endpoint may change of the reading of its forms. */
+export interface FormOptions extends Partial<FormLimits> {
+  /** Instead of the limit of all bodies. */
+  readonly bytes?: number;
+  /** Creates the folder for the files: on the disk where they are kept, they need not be copied. */
+  readonly folder?: () => Promise<string>;
+}
+
 const defaultLimits: FormLimits = { files: 16, fields: 256, fieldBytes: 4 * 2 ** 20 };
 
 type ReadForm =
@@ -44,7 +52,7 @@ type ReadForm =
 export interface FormReading extends Omit<BodyLimits, 'take'> {
   readonly limits: Partial<FormLimits>;
   /** Creates the folder for the files; by default in the temporary folder of the system. */
-  readonly folder?: () => Promise<string>;
+  readonly folder?: (() => Promise<string>) | undefined;
   /** Creates a file; by default readable for this account only. */
   readonly openFile?: ((path: string) => Writable) | undefined;
 }

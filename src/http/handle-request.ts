@@ -91,7 +91,7 @@ async function handleWithin(parts: RequestParts, incoming: Incoming, fault: Prom
   const method = request.method ?? '';
   const path = plainPath(request.url ?? '');
   const id = parts.newId();
-  const endpoint = parts.router.find(method, path);
+  const endpoint = parts.router.find(method, path, request.headers);
   const remoteAddress = plainAddress(request.socket.remoteAddress);
   const watch = parts.watchExchange?.({
     id,
@@ -163,11 +163,19 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
   const { stallMilliseconds, startTimer } = parts;
   const share = parts.bodies.open();
   response.once('close', share.release);
-  const bounds = { bytes: parts.maxRequestMegabytes * 1024 * 1024, stallMilliseconds, startTimer, begin };
-  const read =
-    endpoint.form && isForm(request)
-      ? await readForm(request, { ...bounds, limits: endpoint.form, openFile: parts.openUpload })
-      : await readBody(request, { ...bounds, take: share.take });
+  const maxBytes = parts.maxRequestMegabytes * 1024 * 1024;
+  const bounds = { bytes: maxBytes, stallMilliseconds, startTimer, begin };
+  const { form } = endpoint;
+  const isSentForm = form !== undefined && isForm(request);
+  const read = isSentForm
+    ? await readForm(request, {
+        ...bounds,
+        bytes: form.bytes ?? maxBytes,
+        folder: form.folder,
+        limits: form,
+        openFile: parts.openUpload,
+      })
+    : await readBody(request, { ...bounds, take: share.take });
   const handle = async (call: Call, afterwards?: () => Promise<void>): Promise<Answer> => {
     const resumable = parts.streams?.accept(call);
     incoming.resumable = resumable;
@@ -184,6 +192,7 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
   };
   const who = { authorized: identity.type !== 'nobody', ...(identity.type === 'key' ? { key: identity.key } : {}) };
   const common = { id, method, path, query: queryOf(target), headers, signal, remoteAddress, ...who, watch };
+  const megabytes = Math.floor(((isSentForm ? form.bytes : undefined) ?? maxBytes) / 1024 / 1024);
   switch (read.type) {
     case 'whole':
       watch?.received?.(read.body);
@@ -196,7 +205,7 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
     case 'disk-full':
       return refused(new AppError('disk-full', {}), true);
     case 'too-large':
-      return refused(new AppError('payload-too-large', { limitMegabytes: parts.maxRequestMegabytes }), !held);
+      return refused(new AppError('payload-too-large', { limitMegabytes: megabytes }), !held);
     case 'crowded':
       return refused(new AppError('busy', { retryAfterSeconds: 5 }), true);
     case 'stalled':

@@ -4,12 +4,12 @@ import type { Endpoint } from './call.ts';
  * Paths match by their ending, because apps put the server behind prefixes (`/koboldcpp/api/v1/generate`). Precedence: exact,
  * longest ending, longest prefix, then `rest`, unless the path exists for other methods.
  */
-export type Route = Pick<Endpoint, 'method' | 'match' | 'path'>;
+export type Route = Pick<Endpoint, 'method' | 'match' | 'path' | 'header'>;
 type Method = Route['method'];
 
 export interface Router<Found> {
-  /** Takes a plain path (`plainPath`). */
-  find(method: string, path: string): Found | undefined;
+  /** Takes a plain path (`plainPath`). Without headers, the route that needs none. */
+  find(method: string, path: string, headers?: Readonly<Record<string, unknown>>): Found | undefined;
   /** The methods of this path; those of `rest` do not count. */
   methods(path: string): readonly Method[];
 }
@@ -19,6 +19,20 @@ type Table<Found> = Readonly<Record<Route['match'], Map<string, Found>>>;
 export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const satisfies readonly Method[];
 
 export function router<Found extends Route>(routes: readonly Found[]): Router<Found> {
+  const names = [...new Set(routes.flatMap(({ header }) => header ?? []))];
+  const plain = pathRouter(routes.filter(({ header }) => header === undefined));
+  if (names.length === 0) return plain;
+  const special = names.map((name) => [name, pathRouter(routes.filter(({ header }) => header === name))] as const);
+  return {
+    find: (method, path, headers = {}) => {
+      const sent = special.find(([name, own]) => headers[name] !== undefined && own.find(method, path) !== undefined);
+      return sent ? sent[1].find(method, path) : plain.find(method, path);
+    },
+    methods: plain.methods,
+  };
+}
+
+function pathRouter<Found extends Route>(routes: readonly Found[]): Router<Found> {
   const tables = new Map<string, Table<Found>>(
     methods.map((method) => [method, { exact: new Map(), ending: new Map(), prefix: new Map(), rest: new Map() }]),
   );

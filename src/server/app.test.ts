@@ -300,7 +300,9 @@ describe('OpenAPI document', () => {
     const aliases = refused.map((operation) => operation.replace(' ', ' /api'));
     expect(unanswered.filter((operation) => ![...refused, ...aliases].includes(operation))).toEqual([]);
     const known = new Set(operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`));
-    expect([...declared.keys()].filter((operation) => !known.has(operation))).toEqual([]);
+    // At a path of two dialects, an answer is named by the header that tells them apart.
+    const plain = [...declared.keys()].map((operation) => operation.replace(/ with [\w-]+$/, ''));
+    expect(plain.filter((operation) => !known.has(operation))).toEqual([]);
     const families = new Set(dialectAnswers.flatMap(({ errors }) => Object.keys(errors)));
     expect(document.tags.map(({ name }) => name).filter((name) => !families.has(name))).toEqual([]);
   });

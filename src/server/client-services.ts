@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { Settings } from '../config/flags.ts';
 import type { DocumentLibrary } from '../core/documents.ts';
-import { Libraries, type LibrariesOf, noKey, type Owner } from '../core/owner.ts';
-import type { FileLibrary } from '../core/stored-files.ts';
+import { fileNameOf, Libraries, type LibrariesOf, noKey, type Owner } from '../core/owner.ts';
+import type { FileLibrary, UploadLibrary } from '../core/stored-files.ts';
 import type { ToolServers } from '../core/tool-servers.ts';
 import type { WebSearch } from '../core/web-search.ts';
 import { makeFolder } from '../engines/llama/cache-folder.ts';
@@ -24,6 +23,7 @@ export interface ClientServices {
   readonly documents?: LibrariesOf<DocumentLibrary>;
   /** Files that clients uploaded. */
   readonly files?: LibrariesOf<FileLibrary>;
+  readonly uploads?: LibrariesOf<UploadLibrary>;
   /** MCP servers of `--mcpallow`, with the headers of a request. */
   readonly mcp?: (url: string, headers?: Readonly<Record<string, string>>) => ToolServers | undefined;
 }
@@ -84,12 +84,8 @@ function keyFolder(path: string): string {
   return `${path.slice(0, -extname(path).length)}.keys`;
 }
 
-/** The hash tells names apart that differ only in their case, where the file system does not, and no name is reserved with it. */
 function pathIn(path: string, library: Owner): string {
-  if (library === noKey) return path;
-  const name = library.replace(/^key /, '');
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
-  return join(keyFolder(path), `${name.toLowerCase()}-${hash}${extname(path)}`);
+  return library === noKey ? path : join(keyFolder(path), `${fileNameOf(library)}${extname(path)}`);
 }
 
 async function usable(what: string, tried: () => Promise<void>): Promise<void> {

@@ -21,10 +21,12 @@ import { fidelityEndpoint, fidelityFamily } from '../protocols/fidelity/fidelity
 import { answeringBoth, llamacppEndpoints } from '../protocols/llamacpp/routes.ts';
 import { SlotWatch } from '../protocols/llamacpp/status.ts';
 import { mcpEndpoints } from '../protocols/mcp/routes.ts';
+import { messagesFileEndpoints } from '../protocols/messages/files.ts';
 import { messagesEndpoints } from '../protocols/messages/routes.ts';
 import { nativeEndpoints } from '../protocols/native/routes.ts';
 import { answeringProbes, ollamaEndpoints } from '../protocols/ollama/routes.ts';
 import { decodeChat } from '../protocols/openai/chat/decode.ts';
+import { fileEndpoints } from '../protocols/openai/files/endpoints.ts';
 import { imagesEndpoints } from '../protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from '../protocols/openai/routes.ts';
 import { vectorStoreEndpoints } from '../protocols/openai/vector-stores/routes.ts';
@@ -35,6 +37,7 @@ import { realtimeEndpoints } from '../protocols/realtime/routes.ts';
 import { responsesEndpoints } from '../protocols/responses/routes.ts';
 import { sdapiEndpoints } from '../protocols/sdapi/routes.ts';
 import { xttsEndpoints } from '../protocols/xtts/routes.ts';
+import { fileServices } from './file-services.ts';
 import { requestEndpoints } from './inspector.ts';
 import type { ModelContext } from './model-context.ts';
 import { modelFileFacts } from './model-file-facts.ts';
@@ -57,6 +60,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
   const readChat: ReadChat = async (body, model) => (await decodeChat(body, { ...server, ...model })).request;
   const slotsOf = (text: TextService) => services.slots.get(text) ?? new SlotWatch();
   const pictures = { ...server, product, editor, drawings, randomSeed: () => randomInt(100_000, 1_000_000) };
+  const files = fileServices(ownFolder('files'), settings, { files: clients?.files, uploads: clients?.uploads });
   let packs: Promise<PackInstalls> | undefined;
   const endpoints: readonly ModelEndpoint<ModelContext>[] = forAdministrators(
     withSharedPaths<ModelContext>([
@@ -75,6 +79,8 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         mayAddFolders: (call) => mayAdminister(admin, call),
         ...(settings.singleinstance ? { shutdown } : {}),
       }),
+      ...fileEndpoints(files),
+      ...messagesFileEndpoints(files, randomId),
       ...openaiEndpoints(server),
       ...vectorStoreEndpoints(server),
       ...xttsEndpoints({ outputFolder: ownFolder('output') }),
@@ -174,8 +180,11 @@ function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'en
 /** A path of two dialects is answered in the one whose fields it is sent. */
 function withSharedPaths<Context>(endpoints: readonly ModelEndpoint<Context>[]): ModelEndpoint<Context>[] {
   const shared = endpoints.filter((endpoint) => endpoint.shared);
+  const special = endpoints.filter(({ header }) => header !== undefined);
   return endpoints.map((endpoint) => {
-    const { method, path } = endpoint;
+    const { method, path, header } = endpoint;
+    const other = special.find((one) => one.method === method && one.path === path);
+    if (other && header === undefined) return { ...endpoint, also: other };
     const ours = shared.find((one) => one.method === method && one.shared?.path === path);
     return ours ? answeringBoth(endpoint, ours) : endpoint;
   });

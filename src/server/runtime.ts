@@ -41,6 +41,7 @@ import { KeptSummaries } from '../store/kept-summaries.ts';
 import { LastModel, type ModelChoice, SavedDownloads, SavedSummaries } from '../store/state-files.ts';
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
+import { openOwnFiles } from './file-services.ts';
 import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
 import type { HeldMemory } from './own-machine.ts';
@@ -89,7 +90,9 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const { settings, terminal, served } = parts;
   const pool = await textBackends(settings, terminal);
   const model = await textModel(parts, pool);
-  const clients = served ? { ...(await clientServices(settings, terminal)), ...(await openAllowedServers(parts)) } : {};
+  const files = served ? openOwnFiles(settings, () => clients, { warn: (line) => terminal.line(line) }) : {};
+  const others = served ? { ...(await clientServices(settings, terminal)), ...(await openAllowedServers(parts)) } : {};
+  const clients: ClientServices = { ...files, ...others };
   const keys = served ? await keyring(settings, terminal) : undefined;
   const usage = served ? await usageLog(terminal) : undefined;
   const summaries = keptSummaries(parts);

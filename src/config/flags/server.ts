@@ -271,6 +271,17 @@ export const parleyFlags = flagTable({
   shutdowntimeout: integer('SECONDS', 8, { label: 'Shutdown time-out', scope: 'server', min: 0, max: 86400 }).help(
     'How long running requests may finish after the first Ctrl+C or SIGTERM; 0 ends them at once. Waiting and new ones are refused.',
   ),
+  filelimit: integer('MB', 512, { label: 'Largest stored file', scope: 'server', min: 1, max: 1_048_576 }).help(
+    'Maximum size of a file that clients store on the server (/v1/files, /v1/uploads).',
+  ),
+  filespace: integer('MB', 20_480, {
+    label: 'Space for stored files',
+    scope: 'server',
+    min: 1,
+    max: 1_073_741_824,
+  }).help(
+    'Maximum size of all files together that the holder of a key stores on the server, or everybody without keys. What is beyond it is refused.',
+  ),
   websearchurl: text('URL', '', { scope: 'server', defaultText: 'the HTML page of DuckDuckGo' }).help(
     'Search page or SearXNG instance to query; %s stands for the query. Turns on --websearch.',
   ),

@@ -172,8 +172,22 @@ const error = {
       'invalid_request_error',
     ),
     message: a.text,
+    'details?': a.object({ error_code: a.text }),
   }),
 };
+
+const file = a.object({
+  id: a.text,
+  type: a.words('file'),
+  filename: a.text,
+  mime_type: a.text,
+  size_bytes: a.count,
+  created_at: a.moment,
+  downloadable: a.flag,
+  expires_at: a.orNull(a.moment),
+});
+const listed = { has_more: a.flag, first_id: a.orNull(a.text), last_id: a.orNull(a.text) };
+const special = 'with anthropic-version';
 
 const index = { index: a.count };
 const event = a.either(
@@ -209,6 +223,11 @@ export const messagesAnswers: a.DialectAnswers = {
         'context_management?': a.object({ original_input_tokens: a.count }),
       }),
     ),
+    [`POST /v1/files ${special}`]: a.json(file),
+    [`GET /v1/files ${special}`]: a.json(a.object({ data: a.list(file), ...listed, next_page: a.orNull(a.text) })),
+    [`GET /v1/files/{id} ${special}`]: a.json(file),
+    [`GET /v1/files/{id}/content ${special}`]: a.media('application/octet-stream'),
+    [`DELETE /v1/files/{id} ${special}`]: a.json(a.object({ id: a.text, type: a.words('file_deleted') })),
     'GET /v1/messages/batches': a.refused,
     'POST /v1/messages/batches': a.refused,
     'DELETE /v1/messages/batches': a.refused,

@@ -19,9 +19,19 @@ const typesByCode: Partial<Record<ErrorCode, string>> = {
   'model-load-failed': 'api_error',
 };
 
+/** What the official clients make errors of their own of. */
+const detailsByCode: Partial<Record<ErrorCode, { readonly status: number; readonly error_code: string }>> = {
+  'storage-full': { status: 400, error_code: 'storage_quota_exceeded' },
+};
+
 export function errorBody(error: AppError): object {
-  const byStatus = typesByStatus.get(error.status) ?? (error.status >= 500 ? 'api_error' : 'invalid_request_error');
-  return { type: 'error', error: { type: typesByCode[error.code] ?? byStatus, message: errorMessage(error) } };
+  const { status = error.status, error_code } = detailsByCode[error.code] ?? {};
+  const byStatus = typesByStatus.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
+  const details = error_code === undefined ? {} : { details: { error_code } };
+  return {
+    type: 'error',
+    error: { type: typesByCode[error.code] ?? byStatus, message: errorMessage(error), ...details },
+  };
 }
 
 /** Coding agents look for exactly these words, and shorten the conversation when they find them. */
@@ -40,7 +50,8 @@ export function messagesFamily(newId: (prefix: string) => string): Family {
     title: 'Messages API (Anthropic-compatible)',
     errorReply(error, requestId = newId('req_')) {
       const body = { ...errorBody(error), request_id: requestId, ...busyDetail(error) };
-      return json(body, error.status, { 'request-id': requestId, ...retryHeaders(error) });
+      const { status } = detailsByCode[error.code] ?? error;
+      return json(body, status, { 'request-id': requestId, ...retryHeaders(error) });
     },
   };
 }

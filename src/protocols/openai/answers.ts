@@ -231,9 +231,54 @@ const drawn = a.json(a.either(pictures, error));
 
 const question = [{ role: 'user', content: 'Name three colours.' }];
 
+const file = a.named(
+  'File',
+  a.object({
+    id: a.text,
+    object: a.words('file'),
+    bytes: a.count,
+    created_at: seconds,
+    expires_at: a.orNull(seconds),
+    filename: a.text,
+    purpose: a.text,
+    status: a.words('processed'),
+    status_details: a.nothing,
+  }),
+);
+const upload = a.object({
+  id: a.text,
+  object: a.words('upload'),
+  bytes: a.count,
+  created_at: seconds,
+  expires_at: seconds,
+  filename: a.text,
+  purpose: a.text,
+  status: a.words('pending', 'completed', 'cancelled', 'expired'),
+  file: a.orNull(file),
+});
+const listOf = (entry: JsonSchema) =>
+  a.object({
+    object: a.words('list'),
+    data: a.list(entry),
+    first_id: a.orNull(a.text),
+    last_id: a.orNull(a.text),
+    has_more: a.flag,
+  });
+
 export const openaiAnswers: a.DialectAnswers = {
   errors: { openai: error },
   answers: {
+    'POST /v1/files': a.json(file),
+    'GET /v1/files': a.json(listOf(file)),
+    'GET /v1/files/{id}': a.json(file),
+    'GET /v1/files/{id}/content': a.media('application/octet-stream'),
+    'DELETE /v1/files/{id}': a.json(a.object({ id: a.text, object: a.words('file'), deleted: a.words(true) })),
+    'POST /v1/uploads': a.json(upload),
+    'POST /v1/uploads/{id}/parts': a.json(
+      a.object({ id: a.text, object: a.words('upload.part'), created_at: seconds, upload_id: a.text }),
+    ),
+    'POST /v1/uploads/{id}/complete': a.json(upload),
+    'POST /v1/uploads/{id}/cancel': a.json(upload),
     'POST /v1/chat/completions': a.oneOf(a.json(a.either(chat, error)), chatStream(chatChunk)),
     'POST /v1/chat/completions/input_tokens': a.json(
       a.object({ object: a.words('response.input_tokens'), input_tokens: a.count }),

@@ -12,7 +12,8 @@ interface DocumentParts {
 
 /** Generated from the endpoints and their field tables. Pages are for people and not part of it. */
 export function openapiDocument({ product, endpoints, answers }: DocumentParts): object {
-  const described = endpoints.filter(({ family }) => family.name !== 'pages');
+  // Those that need a header are described with the endpoint of their path.
+  const described = endpoints.filter(({ family, header }) => family.name !== 'pages' && header === undefined);
   const schemas = new Map<Table, SentSchema>();
   const paths: Record<string, Record<string, object>> = {};
   const components: Record<string, JsonSchema> = {};
@@ -21,8 +22,11 @@ export function openapiDocument({ product, endpoints, answers }: DocumentParts):
   for (const endpoint of described) {
     const method = endpoint.method.toLowerCase();
     for (const { path, fields } of documentedPaths(endpoint)) {
+      const others = endpoint.also?.header === undefined ? [] : documentedPaths(endpoint.also);
+      const other = others.find((one) => one.path === path)?.fields;
       const original = endpoint.aliasOf ?? path;
-      const sent = fields && (schemas.get(fields) ?? { name: schemaName(path), schema: tableSchema(fields) });
+      const table = other ? { ...other, ...fields } : fields;
+      const sent = fields && table && (schemas.get(fields) ?? { name: schemaName(path), schema: tableSchema(table) });
       if (sent) schemas.set(fields, sent);
       if (sent && method !== 'get') components[sent.name] = sent.schema;
       paths[path] = {

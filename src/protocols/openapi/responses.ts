@@ -21,7 +21,7 @@ export function responsesWith(
   return (endpoint, path, original) => {
     const { method, family, also } = endpoint;
     const own = answerOf(answers, method, path, original);
-    const other = also && answerOf(answers, also.method, also.path, also.path);
+    const other = also && otherAnswer(answers, also, path);
     const { operation, answer } =
       own && other ? { operation: `${method} ${path}`, answer: oneOf(own.answer, other.answer) } : (own ?? {});
     const others = answer?.errors ?? (also && errors.get(also.family.name));
@@ -33,6 +33,14 @@ export function responsesWith(
       default: { description: 'An error.', content: { 'application/json': failure } },
     };
   };
+}
+
+/** Answers at a path of two dialects are named by the header that tells them apart. */
+function otherAnswer(answers: ReadonlyMap<string, Answer>, also: EndpointShape, path: string) {
+  const { method, header } = also;
+  if (header === undefined) return answerOf(answers, method, also.path, also.path);
+  const answer = answers.get(`${method} ${path} with ${header}`);
+  return answer && { answer };
 }
 
 function answerOf(answers: ReadonlyMap<string, Answer>, method: string, path: string, original: string) {

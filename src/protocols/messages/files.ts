@@ -1,0 +1,137 @@
+import type { StoredFile } from '../../core/stored-files.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import { read, write } from '../access.ts';
+import { ignoredHeader } from '../dialect.ts';
+import { endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import * as f from '../fields.ts';
+import { bodyOfForm } from '../recording.ts';
+import {
+  anthropicHeader,
+  below,
+  contentReply,
+  deleteFile,
+  type FileServices,
+  fileOf,
+  filesOf,
+  filesPath,
+  pageOf,
+  queryCount,
+  sentFile,
+} from '../stored-files.ts';
+import { messagesFamily } from './errors.ts';
+
+const readSeconds: f.Read<number | undefined> = f.described(
+  { type: 'integer', minimum: 3600, maximum: 7_776_000 },
+  f.optional((value, path) => f.wholeBetween(3600, 7_776_000)(f.looseNumber(value, path), path)),
+);
+
+const createFields = {
+  file: f.withSchema(f.textSchema, f.aside('honoured', 'The file of the form, at most --filelimit MB.')),
+  expires_in_seconds: f.honoured(readSeconds, '3600 to 7776000; without it the file stays until it is deleted.'),
+};
+
+const readIds: f.Read<readonly string[]> = f.described(
+  { type: 'array', items: f.textSchema, maxItems: 100 },
+  (value, path) => {
+    const ids = f.orElse(f.looseTexts(1000), [])(value, path);
+    if (ids.length > 100) throw f.wrong(path, 'at most 100 ids');
+    return ids;
+  },
+);
+
+const listFields = {
+  limit: f.honoured(queryCount(1000, 20), '1 to 1000, 20 by default.'),
+  page: f.honoured(f.optionalText, 'next_page of the page before.'),
+  after_id: f.honoured(f.optionalText, 'The last id of the page before.'),
+  before_id: f.honoured(f.optionalText, 'The first id of the page after.'),
+  'ids[]': f.honoured(readIds, 'Only these files, at most 100, in one page.'),
+  scope_id: f.ignored('Files of a model are not told apart.'),
+  beta: f.aside('honoured', 'Of older clients, without effect.'),
+};
+
+/** Files in the form of the Messages API, at the paths of the OpenAI API: requests with `anthropic-version` get them. */
+export function messagesFileEndpoints(
+  services: FileServices,
+  newId: (prefix: string) => string,
+): readonly PlainEndpoint[] {
+  const family = messagesFamily(newId);
+  const shared = { queued: false, recorded: false, header: anthropicHeader, match: 'ending', family } as const;
+  const get = endpointRow(read('documents'), { ...shared, method: 'GET' });
+  const change = endpointRow(write('documents'), { ...shared, method: 'POST' });
+  const handling = (answer: (call: Call, services: FileServices) => Promise<Reply>) => async (call: Call) => {
+    const reply = await answer(call, services);
+    return { ...reply, headers: { ...reply.headers, 'request-id': call.id } };
+  };
+  return [
+    change(filesPath, 'Store a file.', handling(create), { form: services.fileForm, fields: createFields }),
+    get(filesPath, 'The stored files.', handling(list), { fields: listFields }),
+    get(`${filesPath}/`, 'A stored file, or its content.', handling(retrieve), {
+      match: 'prefix',
+      below: { '{id}': undefined, '{id}/content': undefined },
+    }),
+    change(`${filesPath}/`, 'Delete a file, also from all collections.', handling(remove), {
+      method: 'DELETE',
+      match: 'prefix',
+      below: { '{id}': undefined },
+    }),
+  ];
+}
+
+async function create(call: Call, services: FileServices): Promise<Reply> {
+  const fields = call.form ? bodyOfForm(call.form) : {};
+  const { expires_in_seconds: seconds } = f.readFields(createFields, fields);
+  const { path, ...file } = sentFile(call, 'file');
+  const expiresAt = seconds === undefined ? {} : { expiresAt: Math.floor(services.now() / 1000) + seconds };
+  const stored = await filesOf(call, services).move({ ...file, purpose: 'user_data', ...expiresAt }, path);
+  return json(fileObject(stored), 200, ignoredHeader(createFields, fields));
+}
+
+async function list(call: Call, services: FileServices): Promise<Reply> {
+  const ids = call.query.getAll('ids[]');
+  const query = { ...Object.fromEntries(call.query), ...(ids.length > 0 && { 'ids[]': ids }) };
+  const { limit, page, after_id: afterId, before_id: beforeId, 'ids[]': only } = f.readFields(listFields, query);
+  const wanted = new Set(only.map(ownId));
+  const all = (await filesOf(call, services).list()).filter(({ id }) => wanted.size === 0 || wanted.has(id));
+  const after = page ?? afterId;
+  const { data, hasMore } = pageOf(all, {
+    limit: wanted.size > 0 ? 100 : limit,
+    after: after && ownId(after),
+    before: beforeId && ownId(beforeId),
+  });
+  const files = data.map(fileObject);
+  const [first = null, last = null] = [files[0]?.id, files.at(-1)?.id];
+  const body = { data: files, has_more: hasMore, first_id: first, last_id: last, next_page: hasMore ? last : null };
+  return json(body, 200, ignoredHeader(listFields, query));
+}
+
+async function retrieve(call: Call, services: FileServices): Promise<Reply> {
+  const { id, action } = below(call, 'files', ['content']);
+  return action === 'content' ? contentReply(call, id, services) : json(fileObject(await fileOf(call, id, services)));
+}
+
+async function remove(call: Call, services: FileServices): Promise<Reply> {
+  const { id } = await deleteFile(call, below(call, 'files').id, services);
+  return json({ id: wireId(id), type: 'file_deleted' });
+}
+
+const wireId = (id: string): string => id.replace(/^file-/, 'file_');
+const ownId = (id: string): string => id.replace(/^file_/, 'file-');
+
+function fileObject({ id, name, mime, bytes, createdAt, expiresAt }: StoredFile) {
+  return {
+    id: wireId(id),
+    type: 'file',
+    filename: name,
+    mime_type: mime,
+    size_bytes: bytes,
+    created_at: moment(createdAt),
+    // The owner of the server may have back what was stored on it.
+    downloadable: true,
+    expires_at: expiresAt === undefined ? null : moment(expiresAt),
+  };
+}
+
+/** RFC 3339. */
+export function moment(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
+}

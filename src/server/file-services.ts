@@ -1,0 +1,163 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Settings } from '../config/flags.ts';
+import { ownFolder } from '../core/data-folder.ts';
+import type { DocumentLibrary } from '../core/documents.ts';
+import { OrderedIds } from '../core/ordered-ids.ts';
+import { fileNameOf, Libraries, type LibrariesOf, type Owner, senderOf } from '../core/owner.ts';
+import type { FileLibrary, UploadLibrary } from '../core/stored-files.ts';
+import { removeLeftovers, uploadFolder } from '../http/form.ts';
+import type { FileServices } from '../protocols/stored-files.ts';
+import type { StoredFiles } from '../store/stored-files.ts';
+import type { Uploads } from '../store/uploads.ts';
+
+interface OpenFilesOptions {
+  readonly folder: string;
+  readonly limits: { readonly fileBytes: number; readonly allBytes: number };
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly warn: (sentence: string) => void;
+  /** Removes a file that was deleted or has expired from the collections of its owner. */
+  readonly forget?: (library: Owner, id: string) => Promise<void>;
+}
+
+/** What clients store on the server, by its owners. */
+export interface ClientFiles {
+  readonly files: LibrariesOf<FileLibrary>;
+  readonly uploads: LibrariesOf<UploadLibrary>;
+  /** Deletes what has expired and what killed servers have left, of all owners. */
+  clean(): Promise<void>;
+}
+
+interface OwnFiles {
+  readonly files: StoredFiles;
+  readonly uploads: Uploads;
+}
+
+/** In the folder of the files, for those that are being received. */
+const incoming = 'incoming';
+
+/** Nothing is loaded or read before the first use: most servers never store a file. */
+export function openFiles({ folder, limits, now, warn, forget }: OpenFilesOptions): ClientFiles {
+  const stores = new Map<Owner, Promise<OwnFiles>>();
+  const open = async (owner: Owner): Promise<OwnFiles> => {
+    const [{ StoredFiles }, { Uploads }] = await Promise.all([
+      import('../store/stored-files.ts'),
+      import('../store/uploads.ts'),
+    ]);
+    const own = join(folder, fileNameOf(owner));
+    const files: StoredFiles = new StoredFiles({
+      ...{ folder: own, owner, limits, now, warn },
+      otherBytes: () => uploads.bytes(),
+      ...(forget && { forgotten: (id: string) => forget(owner, id) }),
+    });
+    const uploads: Uploads = new Uploads({
+      ...{ folder: join(own, 'uploads'), files, now },
+      fileBytes: limits.fileBytes,
+    });
+    return { files, uploads };
+  };
+  const storesOf = (owner: Owner): Promise<OwnFiles> => {
+    const known = stores.get(owner) ?? open(owner);
+    stores.set(owner, known);
+    return known;
+  };
+  return {
+    files: new Libraries((owner) => lazyFiles(async () => (await storesOf(owner)).files, new OrderedIds(now))),
+    uploads: new Libraries((owner) => lazyUploads(async () => (await storesOf(owner)).uploads)),
+    clean: async () => {
+      const names = await readdir(folder).catch(() => []);
+      if (names.length === 0) return;
+      const { ownerIn } = await import('../store/stored-files.ts');
+      for (const name of names) {
+        const owner = await ownerIn(join(folder, name));
+        if (owner === undefined) continue;
+        const { files, uploads } = await storesOf(owner);
+        await files.clean();
+        await uploads.clean();
+      }
+      await removeLeftovers(join(folder, incoming));
+    },
+  };
+}
+
+function lazyFiles(load: () => Promise<FileLibrary>, ids: OrderedIds): FileLibrary {
+  return {
+    list: async () => (await load()).list(),
+    get: async (id) => (await load()).get(id),
+    add: async (file, content, signal) => (await load()).add(file, content, signal),
+    move: async (file, path) => (await load()).move(file, path),
+    newId: () => ids.next('file-'),
+    path: async (id) => (await load()).path(id),
+    delete: async (id) => (await load()).delete(id),
+  };
+}
+
+function lazyUploads(load: () => Promise<UploadLibrary>): UploadLibrary {
+  return {
+    create: async (upload) => (await load()).create(upload),
+    addPart: async (id, path) => (await load()).addPart(id, path),
+    complete: async (id, parts, md5, signal) => (await load()).complete(id, parts, md5, signal),
+    cancel: async (id) => (await load()).cancel(id),
+  };
+}
+
+/** Beside the files of a form. */
+const fieldBytes = 2 ** 20;
+const partBytes = 64 * 2 ** 20;
+
+/** Files are received in the folder in which they are stored, so that they need not be copied. */
+export function fileServices(
+  folder: string,
+  { filelimit }: Pick<Settings, 'filelimit'>,
+  stored: Pick<FileServices, 'files' | 'uploads'>,
+): FileServices {
+  const receive = async (): Promise<string> => {
+    const parent = join(folder, incoming);
+    await mkdir(parent, { recursive: true, mode: 0o700 });
+    return uploadFolder(parent);
+  };
+  const form = { files: 1, fields: 20, fieldBytes: 10_000, folder: receive };
+  return {
+    ...stored,
+    fileForm: { ...form, bytes: filelimit * 2 ** 20 + fieldBytes },
+    partForm: { ...form, bytes: partBytes + fieldBytes },
+    now: () => Date.now(),
+  };
+}
+
+const cleaningMs = 60 * 60 * 1000;
+/** After the start of the server. */
+const firstCleaningMs = 60 * 1000;
+
+interface FileUsers {
+  readonly documents?: LibrariesOf<DocumentLibrary>;
+}
+
+/** The files of clients in Parley's own folder. Those that are deleted or expire leave the collections, too. */
+export function openOwnFiles(
+  { filelimit, filespace }: Pick<Settings, 'filelimit' | 'filespace'>,
+  users: () => FileUsers,
+  { warn }: Pick<OpenFilesOptions, 'warn'>,
+): Pick<ClientFiles, 'files' | 'uploads'> {
+  const { clean, ...stored } = openFiles({
+    folder: ownFolder('files'),
+    limits: { fileBytes: filelimit * 2 ** 20, allBytes: filespace * 2 ** 20 },
+    now: () => Date.now(),
+    warn,
+    forget: async (library, id) => users().documents?.of(senderOf(library)).forgetFile(id),
+  });
+  let trouble = '';
+  const tried = async (): Promise<void> => {
+    const failure = await clean().then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    // The same failure is reported once.
+    if (failure !== '' && failure !== trouble) warn(`Stored files that have expired cannot be deleted: ${failure}.`);
+    trouble = failure;
+  };
+  setTimeout(() => void tried(), firstCleaningMs).unref();
+  setInterval(() => void tried(), cleaningMs).unref();
+  return stored;
+}
