@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type {
   Attributes,
@@ -15,7 +15,7 @@ import type {
 } from '../../core/documents.ts';
 import { AppError } from '../../core/errors.ts';
 import { Libraries } from '../../core/owner.ts';
-import type { FileLibrary, StoredFile } from '../../core/stored-files.ts';
+import type { FileLibrary, NewStoredFile, StoredFile } from '../../core/stored-files.ts';
 
 interface HeldFile {
   id: string;
@@ -60,6 +60,12 @@ export function memoryLibraries({ folder, asksUntilIndexed = 0 }: MemoryOptions)
 function memoryFiles(folder: string, next: (prefix: string) => string): FileLibrary {
   const held = new Map<string, StoredFile>();
   const found = (id: string): StoredFile => held.get(id) ?? missing('file', id);
+  const keep = ({ id = next('file-'), ...file }: NewStoredFile, bytes: Uint8Array): StoredFile => {
+    writeFileSync(join(folder, id), bytes);
+    const stored = { mime: 'application/octet-stream', ...file, id, bytes: bytes.length, createdAt: 1000 };
+    held.set(id, stored);
+    return stored;
+  };
   return {
     list: async () => [...held.values()].toReversed(),
     get: async (id) => held.get(id),
@@ -67,13 +73,10 @@ function memoryFiles(folder: string, next: (prefix: string) => string): FileLibr
       const pieces: Uint8Array[] = [];
       for await (const piece of content) pieces.push(piece);
       signal.throwIfAborted();
-      const bytes = Buffer.concat(pieces);
-      const id = next('file-');
-      writeFileSync(join(folder, id), bytes);
-      const stored = { mime: 'application/octet-stream', ...file, id, bytes: bytes.length, createdAt: 1000 };
-      held.set(id, stored);
-      return stored;
+      return keep(file, Buffer.concat(pieces));
     },
+    move: async (file, path) => keep(file, readFileSync(path)),
+    newId: () => next('file-'),
     path: async (id) => join(folder, found(id).id),
     delete: async (id) => held.delete(id),
   };

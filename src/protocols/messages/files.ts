@@ -4,7 +4,7 @@ import { read, write } from '../access.ts';
 import { ignoredHeader } from '../dialect.ts';
 import { endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
-import { bodyOfForm } from '../recording.ts';
+import { bodyOfForm } from '../form-body.ts';
 import {
   anthropicHeader,
   below,
@@ -55,7 +55,7 @@ export function messagesFileEndpoints(
   newId: (prefix: string) => string,
 ): readonly PlainEndpoint[] {
   const family = messagesFamily(newId);
-  const shared = { queued: false, recorded: false, header: anthropicHeader, match: 'ending', family } as const;
+  const shared = { queued: false, header: anthropicHeader, match: 'ending', family } as const;
   const get = endpointRow(read('documents'), { ...shared, method: 'GET' });
   const change = endpointRow(write('documents'), { ...shared, method: 'POST' });
   const handling = (answer: (call: Call, services: FileServices) => Promise<Reply>) => async (call: Call) => {

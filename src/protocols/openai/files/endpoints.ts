@@ -6,7 +6,7 @@ import { read, write } from '../../access.ts';
 import { ignoredHeader } from '../../dialect.ts';
 import { bodyOf, type PlainEndpoint, withShortPath } from '../../endpoint.ts';
 import { readFields, wrong } from '../../fields.ts';
-import { bodyOfForm } from '../../recording.ts';
+import { bodyOfForm } from '../../form-body.ts';
 import {
   below,
   contentReply,
@@ -32,7 +32,7 @@ type Answer = (call: Call, services: FileServices) => Promise<Reply>;
 
 /** Files of clients (`/v1/files`), and uploads in parts (`/v1/uploads`). */
 export function fileEndpoints(services: FileServices): readonly PlainEndpoint[] {
-  const shared = { queued: false, recorded: false } as const;
+  const shared = { queued: false } as const;
   const reading = { ...shared, ...read('documents'), method: 'GET' } as const;
   const changing = { ...shared, ...write('documents') };
   const row = (path: string, summary: string, answer: Answer, own: Parameters<typeof openaiRow>[3]) =>
