@@ -1,3 +1,4 @@
+import type { GraphEvent, GraphRequest, RunsGraphs } from './image-graph.ts';
 import type { SentFields } from './sent-fields.ts';
 import type { Ticket } from './ticket.ts';
 
@@ -70,6 +71,8 @@ export interface ImageFacts {
   readonly loras?: readonly { readonly name: string; readonly file: string }[];
   /** The file that replaces the VAE of the model. */
   readonly vae?: string;
+  /** Without this, only the graphs that this server can read itself. */
+  readonly graphs?: RunsGraphs;
 }
 
 export interface DrawOptions {
@@ -83,6 +86,10 @@ export interface ImageEngine {
   draw(request: ImageRequest, signal: AbortSignal, options?: DrawOptions): AsyncIterable<ImageEvent>;
   /** A PNG of the requested size. */
   upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array>;
+  /** Where its facts have `graphs`. */
+  graph?(request: GraphRequest, signal: AbortSignal): AsyncIterable<GraphEvent>;
+  /** The classes of nodes of such graphs. */
+  nodes?(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
 }
 
 export interface ImageProgress {
@@ -113,6 +120,9 @@ export interface ImageTurn {
   readonly signal: AbortSignal;
   draw(request: ImageRequest): AsyncIterable<ImageEvent>;
   upscale(request: UpscaleRequest): Promise<Uint8Array>;
+  /** Whether the engine, once it is loaded, runs graphs as they are. */
+  runsGraphs(): Promise<boolean>;
+  graph(request: GraphRequest): AsyncIterable<GraphEvent>;
 }
 
 export interface ImageService {
@@ -123,6 +133,8 @@ export interface ImageService {
   inTurn<Event>(ticket: Ticket, work: (turn: ImageTurn) => AsyncIterable<Event>): AsyncIterable<Event>;
   draw(request: ImageRequest, ticket: Ticket): AsyncIterable<ImageEvent>;
   upscale(request: UpscaleRequest, ticket: Ticket): Promise<Uint8Array>;
+  /** The classes of nodes of an engine that runs graphs as they are, which is loaded for that; undefined for others. */
+  nodes?(signal: AbortSignal): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
 declare module './task-services.ts' {

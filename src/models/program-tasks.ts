@@ -1,6 +1,7 @@
+import { commandKind, type EngineProgram } from '../config/engine.ts';
 import type { Settings } from '../config/flags.ts';
 import type { EmbeddingEngine } from '../core/embedding.ts';
-import type { ImageEngine } from '../core/image.ts';
+import type { ImageEngine, ImageFacts } from '../core/image.ts';
 import type { ProgramEngine } from '../engines/program/engine.ts';
 import type { ProgramTask } from '../engines/program/identify.ts';
 import { commonVoices, RemoteSpeech, RemoteTranscription } from '../engines/remote/audio.ts';
@@ -35,7 +36,7 @@ export function programTasks({ name, program, task }: NamedProgram, spec: Spec, 
   const image: ImageModel = {
     ...shared,
     atOnce: () => 1,
-    facts: { ...unknownFacts, name, title: name, path: name },
+    facts: { ...unknownFacts, ...graphsOf(program), name, title: name, path: name },
     pick: picked('image', (engine): ImageEngine => {
       const png = asPng(pictureEditor);
       if (engine.identity?.drawing) return new RemoteDrawing(engine.pool, { asPng: png });
@@ -59,6 +60,13 @@ export function programTasks({ name, program, task }: NamedProgram, spec: Spec, 
   if (task === 'text') return { textEmbedding: embedding };
   const all = { image, embedding, speech, transcription };
   return task === undefined ? { ...all, textEmbedding: embedding } : { [task]: all[task] };
+}
+
+/** Whether it is ComfyUI, as far as its config or its command shows that. */
+function graphsOf(program: EngineProgram): Pick<ImageFacts, 'graphs'> {
+  const kind = commandKind(program);
+  if (kind === 'comfyui') return { graphs: 'whole' };
+  return kind === undefined ? { graphs: 'perhaps' } : {};
 }
 
 /** Before it has answered. */

@@ -1,5 +1,6 @@
 import type { Settings } from '../config/flags.ts';
 import { readDrawingRemote } from '../config/remote.ts';
+import type { ImageFacts } from '../core/image.ts';
 import type { PictureEdit, PictureEditor } from '../core/pictures.ts';
 import type { BackendPoolParts } from '../engines/remote/backend-pool.ts';
 import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
@@ -36,7 +37,7 @@ export function remoteDrawing(words: readonly string[], terminal: Console): Imag
   const make = () => new EngineLifecycle(new RemoteDrawing(pool(), { asPng: asPng(pictureEditor) }));
   // Before it has answered.
   const { base } = address;
-  const facts = {
+  const facts: ImageFacts = {
     name: base,
     title: base,
     path: base,
@@ -44,6 +45,7 @@ export function remoteDrawing(words: readonly string[], terminal: Console): Imag
     samplers: ['Euler a'],
     schedulers: ['automatic'],
     upscalers: [],
+    ...(kind !== 'a1111' && { graphs: kind === 'comfyui' ? 'whole' : 'perhaps' }),
   };
   const spec = { name: address.base, kind: 'image', auxiliary: true, need: async () => 0, make };
   return { given: true, optional: true, facts, spec };

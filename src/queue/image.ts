@@ -11,6 +11,7 @@ import type {
   ImageService,
   ImageTurn,
 } from '../core/image.ts';
+import type { GraphEvent } from '../core/image-graph.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { type TaskDeps, tasks } from './tasks.ts';
 
@@ -129,6 +130,21 @@ export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
           }
         },
         upscale: async (request) => (await begin()).engine.upscale(request, signal),
+        runsGraphs: async () => (await begin()).engine.facts()?.graphs === 'whole',
+        graph: async function* (request) {
+          const { engine } = await begin();
+          const start = { genkey, skipped: false, step: 0, steps: 0, pictures: 0, count: 1 };
+          const drawing = drawings.begin(client, start, stop);
+          try {
+            for await (const event of engine.graph?.(request, signal) ?? []) {
+              drawing.progress = afterGraph(drawing.progress, event);
+              if (event.type === 'file') ticket.watch?.used?.({ images: 1 });
+              yield event;
+            }
+          } finally {
+            drawings.end(drawing);
+          }
+        },
       }),
     );
   }
@@ -139,9 +155,27 @@ export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
       return deps.source.peek()?.facts() ?? deps.source.facts;
     },
     inTurn,
+    nodes: async (signal) => {
+      const { source } = deps;
+      // Only for an engine that is known to have them, another one is loaded.
+      if ((source.peek()?.facts() ?? source.facts).graphs !== 'whole') return undefined;
+      const { engine, release } = await source.use(signal);
+      try {
+        return await engine.nodes?.(signal);
+      } finally {
+        release();
+      }
+    },
     draw: (request, ticket) => inTurn(ticket, (turn) => turn.draw(request)),
     upscale: (request, ticket) => own.once(ticket, ({ engine, signal }) => engine.upscale(request, signal)),
   };
+}
+
+/** The steps of the node that runs. */
+function afterGraph(progress: Drawing['progress'], event: GraphEvent): Drawing['progress'] {
+  if (event.type !== 'event' || event.name !== 'progress') return progress;
+  const { value, max } = event.data;
+  return typeof value === 'number' && typeof max === 'number' ? { ...progress, step: value, steps: max } : progress;
 }
 
 function after(progress: Drawing['progress'], event: ImageEvent): Drawing['progress'] {

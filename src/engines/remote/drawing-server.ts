@@ -1,5 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import type { ImageFacts, ImageRequest, UpscaleRequest } from '../../core/image.ts';
+import type { GraphEvent, GraphRequest } from '../../core/image-graph.ts';
 import type { BackendConnection } from './connection.ts';
 import { RemoteFailure } from './failure.ts';
 
@@ -29,6 +30,15 @@ export interface DrawingServer {
   upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array>;
   /** Interrupts the running picture. */
   stop(): Promise<void>;
+  /** Of a server that runs whole graphs. */
+  readonly graphs?: GraphServer;
+}
+
+export interface GraphServer {
+  /** An abort ends it on the server too. */
+  run(request: GraphRequest, signal: AbortSignal, event: (event: GraphEvent) => void): Promise<void>;
+  /** The classes of its nodes. */
+  nodes(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
 }
 
 export type DrawingConnection = Pick<BackendConnection, 'json' | 'bytes' | 'upload'>;

@@ -1,4 +1,7 @@
+import { AppError } from '../../core/errors.ts';
+import type { RunsGraphs } from '../../core/image-graph.ts';
 import { ownerOf } from '../../core/owner.ts';
+import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { bodyOf } from '../endpoint.ts';
 import { isObject, readFields } from '../fields.ts';
@@ -7,10 +10,11 @@ import { clientOf } from '../ticket.ts';
 import { refusalBody } from './errors.ts';
 import { type PromptFields, promptFields } from './fields.ts';
 import { annotatedName } from './files.ts';
-import { GraphRefusal, readGraph } from './graph.ts';
+import { type Graph, GraphRefusal, readGraph } from './graph.ts';
 import type { ComfyQueue } from './queue.ts';
 import { runPlan } from './run.ts';
-import { walkGraph } from './walk.ts';
+import { endNodes, runGraph } from './run-graph.ts';
+import { type WalkOptions, walkGraph } from './walk.ts';
 
 /** Validates a graph and puts it into the queue. */
 export async function queuePrompt(call: Call, parts: PictureParts, prompts: ComfyQueue): Promise<Reply> {
@@ -31,9 +35,11 @@ function added(call: Call, fields: PromptFields, parts: PictureParts, prompts: C
     const place = annotatedName(name, 'input');
     return place !== undefined && files.get(place) !== undefined;
   };
-  const loras = parts.taskServices?.image?.facts.loras?.map(({ file }) => file);
-  const { plan, nodeErrors } = walkGraph(nodes, { hasFile, loras, targets: fields.partial_execution_targets });
   const image = imageOf(parts.taskServices);
+  const { graphs, loras } = image.facts;
+  const options = { hasFile, loras: loras?.map(({ file }) => file), targets: fields.partial_execution_targets };
+  const { plan, refusal, nodeErrors } = planned(nodes, options, graphs);
+  const graph = { graph: fields.prompt as JsonObject, extra: fields.extra_data, targets: options.targets };
   const wanted = fields.prompt_id;
   const id = wanted && wanted.length <= 200 && !prompts.has(wanted) ? wanted : prompts.newId();
   const texts = pictureTexts(fields);
@@ -41,14 +47,30 @@ function added(call: Call, fields: PromptFields, parts: PictureParts, prompts: C
     id,
     fields,
     nodes,
-    outputs: plan.outputs.map((output) => output.id),
+    outputs: plan?.outputs.map((output) => output.id) ?? endNodes(graph.graph),
     owner,
     ticket: { client: clientOf(call), part: fields.client_id ?? '', requestId: call.id, watch: call.watch },
     image,
     bytes: call.body.length,
-    run: (running, turn) => runPlan(plan, running, { ...parts, image, turn, files, prompts, texts }),
+    run: async (running, turn) => {
+      if (graphs !== undefined && (await turn.runsGraphs())) return runGraph(graph, running, { turn, files });
+      if (!plan) throw new AppError('unsupported', { feature: 'This graph', instead: refusal ?? 'it needs ComfyUI' });
+      return runPlan(plan, running, { ...parts, image, turn, files, prompts, texts });
+    },
   });
   return { prompt_id: id, number, node_errors: nodeErrors };
+}
+
+/** How this server would run the graph itself; why it cannot matters only if its backend does not run whole graphs. */
+function planned(nodes: Graph, options: WalkOptions, graphs: RunsGraphs | undefined) {
+  if (graphs === 'whole') return { nodeErrors: {} };
+  try {
+    const { plan, nodeErrors } = walkGraph(nodes, options);
+    return { plan, nodeErrors: graphs === undefined ? nodeErrors : {} };
+  } catch (error) {
+    if (graphs === undefined || !(error instanceof GraphRefusal)) throw error;
+    return { refusal: error.message, nodeErrors: {} };
+  }
 }
 
 /** Longer texts are left out of the pictures. */

@@ -12,7 +12,7 @@ import { ComfyFiles } from './files.ts';
 import type { Graph } from './graph.ts';
 
 /** The files of each output. */
-export type Outputs = Readonly<Record<string, { readonly images: readonly object[] }>>;
+export type Outputs = Readonly<Record<string, object>>;
 
 /** Callbacks of a running prompt. */
 export interface Running {
@@ -21,6 +21,8 @@ export interface Running {
   executing(node: string): void;
   send(type: string, data: object): void;
   sendPicture(png: Uint8Array): void;
+  /** A binary message as it is. */
+  sendBinary(bytes: Uint8Array): void;
   wantsPreviews(): boolean;
   sendPreview(node: string, png: Uint8Array): void;
 }
@@ -218,6 +220,7 @@ export class ComfyQueue {
       note: (text) => void prompt.notes.push(text),
       send,
       sendPicture: (png) => this.hub.sendPicture(client, png),
+      sendBinary: (bytes) => this.hub.sendBinary(client, bytes),
       wantsPreviews: () => this.hub.wantsPreviews(client),
       sendPreview: (node, png) => {
         const about = { node_id: node, display_node_id: node, parent_node_id: null, real_node_id: node };
@@ -323,6 +326,10 @@ class Hub {
   /** A finished picture: event type 1, image format 2 (PNG). */
   sendPicture(client: string | undefined, png: Uint8Array): void {
     this.#socketOf(client)?.send(Buffer.concat([Buffer.from([0, 0, 0, 1, 0, 0, 0, 2]), png]));
+  }
+
+  sendBinary(client: string | undefined, bytes: Uint8Array): void {
+    this.#socketOf(client)?.sendOrDrop(bytes);
   }
 
   wantsPreviews(client: string | undefined): boolean {

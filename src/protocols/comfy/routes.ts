@@ -1,6 +1,6 @@
 import { freemem, totalmem } from 'node:os';
 import { AppError } from '../../core/errors.ts';
-import type { ImageFacts } from '../../core/image.ts';
+import type { ImageFacts, ImageService } from '../../core/image.ts';
 import { type Owner, ownerOf } from '../../core/owner.ts';
 import { percentDecoded } from '../../core/percent-decoded.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
@@ -31,13 +31,16 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
   const get = (
     path: string,
     summary: string,
-    value: (call: Call, facts: ImageFacts | undefined) => unknown,
+    value: (call: Call, facts: ImageFacts | undefined, nodes: ImageService['nodes']) => unknown,
     rule: AccessRule = information,
   ): Own =>
     post(
       path,
       summary,
-      async (call, { taskServices }) => json(await value(call, factsFor(call, taskServices?.image?.facts))),
+      async (call, { taskServices }) => {
+        const image = taskServices?.image;
+        return json(await value(call, factsFor(call, image?.facts), image?.nodes));
+      },
       { ...legacyOpen(rule), method: 'GET' },
     );
   const drop = (path: string, summary: string, remove: (owner: Owner, ids?: readonly string[]) => void): Own =>
@@ -52,7 +55,12 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
       },
       { fields: dropFields },
     );
-  const classes = async (call: Call, facts: ImageFacts | undefined) => {
+  const classes = async (call: Call, facts: ImageFacts | undefined, nodes: ImageService['nodes']) => {
+    const backend = call.authorized ? await nodes?.(call.signal) : undefined;
+    if (backend) {
+      const { withOwnFiles } = await import('./run-graph.ts');
+      return withOwnFiles(backend, prompts.files.of(ownerOf(call)).sent());
+    }
     const { objectInfo } = await import('./object-info.ts');
     return objectInfo(facts, call.authorized ? prompts.files.of(ownerOf(call)).sent() : []);
   };
@@ -110,9 +118,9 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
       form: {},
     }),
     get('/object_info', 'The classes of nodes.', classes),
-    get('/object_info/', 'One class of nodes.', async (call, facts) => {
+    get('/object_info/', 'One class of nodes.', async (call, facts, nodes) => {
       const name = lastPart(call.path);
-      const all = await classes(call, facts);
+      const all = await classes(call, facts, nodes);
       return Object.hasOwn(all, name) ? { [name]: all[name] } : {};
     }),
     get('/system_stats', 'Memory and devices of the machine.', () => systemStats(product)),

@@ -10,6 +10,7 @@ import type {
   ImageService,
   UpscaleRequest,
 } from '../../core/image.ts';
+import type { GraphEvent, GraphRequest } from '../../core/image-graph.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import type { Ticket } from '../../core/ticket.ts';
 import { unlessAborted } from '../../core/unless-aborted.ts';
@@ -104,10 +105,13 @@ export interface FakeImageOptions {
   readonly notes?: readonly string[];
   /** How many are taken in at once. */
   readonly places?: number;
+  /** Played instead of a whole graph. */
+  readonly graph?: (request: GraphRequest, ticket: Ticket) => AsyncIterable<GraphEvent>;
+  readonly nodes?: ImageService['nodes'];
 }
 
 /** Draws plain squares at once and notes what it was asked for. */
-export function fakeImage({ facts, script, notes = [], places = 100 }: FakeImageOptions = {}): FakeImage {
+export function fakeImage({ facts, script, notes = [], places = 100, graph, nodes }: FakeImageOptions = {}): FakeImage {
   const own = { ...imageFacts, ...facts };
   const queue = new Queue({ capacity: 1, maxRequests: () => places });
   const fake: FakeImage = {
@@ -131,6 +135,7 @@ export function fakeImage({ facts, script, notes = [], places = 100 }: FakeImage
     image: {
       name: own.name,
       facts: own,
+      ...(nodes && { nodes }),
       inTurn: (ticket, work) => {
         const place = queue.enter({
           client: ticket.client,
@@ -144,6 +149,8 @@ export function fakeImage({ facts, script, notes = [], places = 100 }: FakeImage
               signal: ticket.signal,
               draw: (request) => fake.image.draw(request, ticket),
               upscale: (request) => fake.image.upscale(request, ticket),
+              runsGraphs: async () => graph !== undefined,
+              graph: (request) => graph?.(request, ticket) ?? noGraph(),
             });
           } finally {
             place.leave();
@@ -162,6 +169,8 @@ export function fakeImage({ facts, script, notes = [], places = 100 }: FakeImage
   };
   return fake;
 }
+
+async function* noGraph(): AsyncGenerator<GraphEvent> {}
 
 export async function* drawSquares(request: ImageRequest, notes: readonly string[] = []): AsyncGenerator<ImageEvent> {
   const { width, height, steps, sampler, scheduler, count, seed, previewEvery } = request;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ImageRequest } from '../../../core/image.ts';
 import { imageRequest } from '../../image/testing/request.ts';
-import { comfyServer, drawingGraph, type Listen, upscalingGraph } from './comfyui.ts';
+import type { Listen } from './comfy-graphs.ts';
+import { comfyServer, drawingGraph, upscalingGraph } from './comfyui.ts';
 import { type Asked, fakeConnection } from './testing/fake-connection.ts';
 
 const never = new AbortController().signal;

@@ -12,11 +12,8 @@ import {
   type Wait,
 } from '../drawing-server.ts';
 import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
+import { comfyGraphs, finished, type Listen } from './comfy-graphs.ts';
 
-/** Subscribes to progress messages of the WebSocket; returns the unsubscribe function. */
-export type Listen = (client: string, received: (event: string, data: unknown) => void) => () => void;
-
-const pollMs = 300;
 const plainUpscalers = [
   { name: 'None', scale: 1 },
   { name: 'Nearest', scale: 4 },
@@ -43,12 +40,7 @@ export function comfyServer(connection: DrawingConnection, wait: Wait, listen: L
         connection.bytes('/queue', request).catch(() => undefined);
       };
       signal.addEventListener('abort', drop, { once: true });
-      for (;;) {
-        const history = await connection.json('GET', `/history/${encodeURIComponent(id)}`, undefined, { signal });
-        const entry = objectAt(history)[id];
-        if (entry !== undefined) return await outputOf(entry, connection, signal);
-        await wait(pollMs, signal);
-      }
+      return await outputOf(await finished(id, { connection, wait, signal }), connection, signal);
     } finally {
       unsubscribe();
     }
@@ -80,6 +72,7 @@ export function comfyServer(connection: DrawingConnection, wait: Wait, listen: L
       const name = await upload(picture, signal);
       return pictureOf(upscalingGraph(name, upscaler, { width, height }), signal, () => {});
     },
+    graphs: comfyGraphs(connection, wait, listen),
     stop: async () => void (await connection.bytes('/interrupt', { method: 'POST', milliseconds: shortRequestMs })),
   };
 }
@@ -121,6 +114,7 @@ async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
     title: checkpoint,
     path: checkpoint,
     ...drawingFacts,
+    graphs: 'whole',
     samplers: samplers.length > 0 ? samplers : ['euler'],
     schedulers: schedulers.length > 0 ? schedulers : ['normal'],
     upscalers: [...plainUpscalers, ...upscalers.map((name) => ({ name, scale: 4 }))],

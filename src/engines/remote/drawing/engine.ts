@@ -8,11 +8,14 @@ import type {
   ImageRequest,
   UpscaleRequest,
 } from '../../../core/image.ts';
+import type { GraphEvent, GraphRequest } from '../../../core/image-graph.ts';
 import type { SentFields } from '../../../core/sent-fields.ts';
 import { RemoteTaskEngine, withBackend } from '../backend-pool.ts';
 import { type AsPng, type DrawingServer, type RemotePicture, readPng } from '../drawing-server.ts';
 import { clientError } from '../failure.ts';
 import { passedFields } from '../passed-fields.ts';
+
+const noGraphs = { feature: 'A whole graph', instead: 'only ComfyUI runs those' };
 
 type Work<Answer> = (server: DrawingServer, host: string, pass: readonly string[] | undefined) => Promise<Answer>;
 
@@ -42,6 +45,28 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
       return { bytes: await server.upscale(request, signal), host };
     });
     return (await readPng(this.parts.asPng, bytes, host, { width, height })).png;
+  }
+
+  async *graph(request: GraphRequest, signal: AbortSignal): AsyncGenerator<GraphEvent> {
+    const gone = new AbortController();
+    const whole = AbortSignal.any([signal, gone.signal]);
+    const events = new Channel<GraphEvent>(() => gone.abort());
+    const run = this.#ask(whole, async (server) => {
+      if (!server.graphs) throw new AppError('unsupported', noGraphs);
+      await server.graphs.run(request, whole, (event) => events.push(event));
+    });
+    const end = (): void => events.end();
+    run.then(end, end);
+    yield* events;
+    try {
+      await run;
+    } finally {
+      signal.throwIfAborted();
+    }
+  }
+
+  nodes(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
+    return this.#ask(signal, async (server) => (await server.graphs?.nodes(signal)) ?? {});
   }
 
   /** Progress events, then the picture. An abort also interrupts the backend. */

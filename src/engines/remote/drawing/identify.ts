@@ -8,7 +8,8 @@ import { RemoteFailure } from '../failure.ts';
 import { objectAt } from '../json.ts';
 import { type Identity, shownName } from '../kinds.ts';
 import { a1111Server } from './a1111.ts';
-import { comfyServer, type Listen } from './comfyui.ts';
+import type { Listen } from './comfy-graphs.ts';
+import { comfyServer } from './comfyui.ts';
 
 /** Detects the product, unless it is configured, and lists its models and samplers. */
 export async function identifyDrawing(
@@ -31,19 +32,21 @@ async function kindOf(connection: BackendConnection): Promise<NonNullable<Drawin
   throw new RemoteFailure('failed', host, 'it is no image server that is known here: no /sdapi/v1 and no /object_info');
 }
 
-/** Progress messages are short; previews are larger and not used. */
-const socketLimits = { maxPayload: 16 * 2 ** 20, handshakeTimeout: 10_000, perMessageDeflate: false };
+/** Progress messages are short; previews, and pictures that nodes send, are larger. */
+const socketLimits = { maxPayload: 64 * 2 ** 20, handshakeTimeout: 10_000, perMessageDeflate: false };
 
 /** Without the WebSocket only progress is missing. */
 function listening({ target, headers }: BackendConnection): Listen {
-  return (client, received) => {
+  return (client, received, binary) => {
     const url = `${target.base.replace(/^http/, 'ws')}/ws?clientId=${client}`;
     const socket = new WebSocket(url, { headers, ...socketLimits });
     socket.on('error', () => {});
+    const opened = new Promise<void>((resolve) => void socket.once('open', resolve).once('close', () => resolve()));
     socket.on('message', (bytes, isBinary) => {
-      const { type, data } = objectAt(isBinary ? undefined : tryParseJson(String(bytes)));
+      if (isBinary) return binary?.(bytes as Buffer);
+      const { type, data } = objectAt(tryParseJson(String(bytes)));
       if (typeof type === 'string') received(type, data);
     });
-    return () => socket.terminate();
+    return Object.assign(() => socket.terminate(), { opened });
   };
 }
