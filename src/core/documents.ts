@@ -205,3 +205,14 @@ export interface Section {
   /** Code, table and text are cut differently. */
   readonly kind: 'text' | 'code' | 'table';
 }
+
+/** The page that shows a passage in its document. */
+export function passageUrl(id: string): string {
+  return `/documents/${encodeURIComponent(id)}`;
+}
+/** The file and the page, or else the heading: `handbook.pdf, page 4`. */
+export function passageTitle({ name, page, headings }: PassagePlace & { readonly name: string }): string {
+  const heading = headings.at(-1);
+  if (page !== undefined) return `${name}, page ${page}`;
+  return heading === undefined ? name : `${name}, ${heading}`;
+}

@@ -13,7 +13,8 @@ export function ownerOf({ key }: { readonly key?: { readonly name: string } | un
   return key ? `key ${key.name}` : noKey;
 }
 
-interface Sender {
+/** Who sends a request, as far as its libraries are concerned. */
+export interface Sender {
   readonly key?: { readonly name: string; readonly shared?: boolean } | undefined;
 }
 

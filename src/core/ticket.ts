@@ -1,5 +1,6 @@
 import type { ClientId } from './clients.ts';
 import type { ExchangeWatch } from './exchange-watch.ts';
+import type { Sender } from './owner.ts';
 import type { PromptProgress, QueueStatus } from './request.ts';
 import type { SentFields } from './sent-fields.ts';
 
@@ -30,6 +31,8 @@ export interface Ticket {
   readonly placed?: (standing: () => QueueStatus | undefined, reading?: () => PromptProgress | undefined) => void;
   /** The `x-request-id` of the request that it belongs to. */
   readonly requestId?: string;
+  /** Whose documents tools of this server may search for it; undefined if nobody's. */
+  readonly reader?: Sender;
   /** Follows the request that it belongs to. */
   readonly watch?: ExchangeWatch | undefined;
   /** For backends to which some fields are passed on as they are. */

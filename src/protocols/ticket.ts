@@ -7,6 +7,7 @@ import type { PromptProgress, QueueStatus } from '../core/request.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { Call } from '../http/call.ts';
 import { credentials } from '../http/guard.ts';
+import { mayUseDocuments } from './documents/library.ts';
 import { described, honoured, looseFlag, objectOf, orElse } from './fields.ts';
 import { sentFields } from './sent-fields.ts';
 
@@ -58,6 +59,7 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
     signal: call.signal,
     requestId: call.id,
     watch: call.watch,
+    ...(mayUseDocuments(call) && { reader: { key: call.key } }),
     sent: sentFields(call),
     placed: (own, reading = promptProgress) => {
       queueStatus = own;

@@ -2,10 +2,14 @@ import { randomInt } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { availableBytes } from '../core/available-memory.ts';
 import { ownFolder } from '../core/data-folder.ts';
+import { joinedToolServers } from '../core/joined-tool-servers.ts';
 import type { PackInstalls } from '../core/pack-installs.ts';
 import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
+import type { ToolServers } from '../core/tool-servers.ts';
+import { documentTools } from '../documents/tool-server.ts';
 import { readGguf } from '../gguf/gguf.ts';
+import type { Call } from '../http/call.ts';
 import { installedEngineVersions, kindLabels, taskCounters, taskFeatures } from '../models/engine-kinds.ts';
 import { modelAlias } from '../models/residence.ts';
 import { type AdminAccess, adminLevel, allowed, mayAdminister } from '../protocols/admin/access.ts';
@@ -16,6 +20,7 @@ import { packEndpoints } from '../protocols/admin/packs.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';
 import { type DialectServices, type ReadChat, randomId } from '../protocols/dialect.ts';
+import { mayUseDocuments } from '../protocols/documents/library.ts';
 import { documented, type ModelEndpoint } from '../protocols/endpoint.ts';
 import { fidelityEndpoint, fidelityFamily } from '../protocols/fidelity/fidelity.ts';
 import { answeringBoth, llamacppEndpoints } from '../protocols/llamacpp/routes.ts';
@@ -118,13 +123,22 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
       ...downloadEndpoints({ access: admin, library }),
       deletionEndpoint({ access: admin, library, models }),
       ...requestEndpoints(services, server, () => endpoints),
-      ...mcpEndpoints({ tools, product }),
+      ...mcpEndpoints({ toolsOf: (call) => toolsFor(call, services), product }),
       ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),
       ...aboutEndpoints({ product, endpoints: () => endpoints }),
     ]),
     admin,
   );
   return endpoints;
+}
+
+/** The servers of `--mcpfile`, and the documents of whoever calls, with addresses as this client reaches the server. */
+function toolsFor(call: Call, { tools, clients = {}, settings }: ServerServices): ToolServers | undefined {
+  const { documents } = clients;
+  if (!documents || !mayUseDocuments(call)) return tools;
+  const host = call.headers.host ?? '';
+  const base = /^[\w.:[\]-]+$/.test(host) ? `${settings.ssl ? 'https' : 'http'}://${host}` : '';
+  return joinedToolServers(tools, documentTools({ library: documents.of(call), base }));
 }
 
 /** Those that are for administrators only refuse all others before their handlers are called. */

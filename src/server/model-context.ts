@@ -9,8 +9,12 @@ import type { SummaryModel } from '../chat/summary-model.ts';
 import type { Settings } from '../config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
 import { AppError } from '../core/errors.ts';
+import { joinedToolServers } from '../core/joined-tool-servers.ts';
+import type { Sender } from '../core/owner.ts';
 import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
+import type { ToolServers } from '../core/tool-servers.ts';
+import { documentTools } from '../documents/tool-server.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import { createTaskServices, type EngineServices, taskCapacities } from '../models/engine-kinds.ts';
 import { modelName, namingOf } from '../models/model-name.ts';
@@ -139,6 +143,7 @@ function modelChat(
   const { mcpserverloop } = settings;
   const serverTools: ServerTools = {
     servers: mcpserverloop > 0 ? tools : undefined,
+    serversOf: mcpserverloop > 0 ? serversOf : undefined,
     serverAt: (url, headers) => tools?.at?.(url) ?? clients?.mcp?.(url, headers),
     web: clients?.search,
     turns: mcpserverloop || defaultTurns,
@@ -165,6 +170,11 @@ function modelChat(
     compactions,
     summaryModel,
   });
+
+  function serversOf(reader: Sender): ToolServers | undefined {
+    const library = clients?.documents?.of(reader);
+    return library ? joinedToolServers(tools, documentTools({ library, onlySearch: true })) : tools;
+  }
 
   function ran(name: string, failed: boolean): void {
     warn(`The tool ${printable(name)} ${failed ? 'failed' : 'ran'} for a chat.`);

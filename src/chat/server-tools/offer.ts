@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import type { Sender } from '../../core/owner.ts';
 import type { ServerToolStep } from '../../core/server-tools.ts';
 import {
   type ServedCall,
@@ -20,6 +21,8 @@ import { fetchTool, type HostedTool, searchTool } from './web-tools.ts';
 export interface ServerTools {
   /** Offered to requests without tools of their own (`--mcpserverloop`). */
   readonly servers?: ToolServers | undefined;
+  /** Those, and the documents of one client. */
+  readonly serversOf?: ((reader: Sender) => ToolServers | undefined) | undefined;
   /** The MCP server with this address that requests may name, with its own names of tools. It is connected when it is listed. */
   readonly serverAt?: ServerAt | undefined;
   /** With `--websearch`. */
@@ -66,7 +69,11 @@ export class ListingFailed extends AppError<'unsupported'> {
 }
 
 /** The tools that apply to a request; undefined if it runs without. Refuses hosted tools that this server does not have. */
-export function serverToolsFor(request: ChatRequest, all: ServerTools | undefined): ServerTools | undefined {
+export function serverToolsFor(
+  request: ChatRequest,
+  all: ServerTools | undefined,
+  reader?: Sender,
+): ServerTools | undefined {
   const { hosted } = request;
   const missing = all?.web ? undefined : (hosted?.search ?? hosted?.fetch);
   if (missing) {
@@ -85,7 +92,8 @@ export function serverToolsFor(request: ChatRequest, all: ServerTools | undefine
     const expected = `the approval of a call of an MCP server in tools, and ${orphan.server} is not there`;
     throw new AppError('invalid-field', { field: orphan.field, expected });
   }
-  const servers = wantsServers(request) ? all?.servers : undefined;
+  const offered = (reader && all?.serversOf?.(reader)) ?? all?.servers;
+  const servers = wantsServers(request) ? offered : undefined;
   return all && (hosted || servers) ? { ...all, servers } : undefined;
 }
 

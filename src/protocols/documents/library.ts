@@ -1,10 +1,11 @@
-import type {
-  Attributes,
-  Collection,
-  DocumentHit,
-  DocumentLibrary,
-  Passage,
-  PassagePlace,
+import {
+  type Attributes,
+  type Collection,
+  type DocumentHit,
+  type DocumentLibrary,
+  type Passage,
+  passageTitle,
+  passageUrl,
 } from '../../core/documents.ts';
 import { AppError } from '../../core/errors.ts';
 import type { LibrariesOf } from '../../core/owner.ts';
@@ -45,7 +46,7 @@ export function ownDocuments(call: Pick<Call, 'key'>, services: DocumentServices
   };
 }
 
-function mayUseDocuments({ key }: Pick<Call, 'key'>): boolean {
+export function mayUseDocuments({ key }: Pick<Call, 'key'>): boolean {
   return key?.scopes.includes('documents') ?? true;
 }
 
@@ -71,17 +72,6 @@ export async function collectionOf(library: DocumentLibrary, name: string, what 
   const collection = await library.collection(name);
   if (!collection) throw new AppError('not-stored', { what, id: name });
   return collection;
-}
-
-/** The page that shows a passage in its document. */
-export function passageUrl(id: string): string {
-  return `/documents/${encodeURIComponent(id)}`;
-}
-/** The file and the page, or else the heading: `handbook.pdf, page 4`. */
-export function passageTitle({ name, page, headings }: PassagePlace & { readonly name: string }): string {
-  const heading = headings.at(-1);
-  if (page !== undefined) return `${name}, page ${page}`;
-  return heading === undefined ? name : `${name}, ${heading}`;
 }
 
 /** Page and heading have no field of their own; clients pass attributes through. Those of the client come first. */

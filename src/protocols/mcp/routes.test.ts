@@ -10,7 +10,7 @@ import { mcpEndpoints, readMessage } from './routes.ts';
 const product = { name: 'Parley', version: '1.2.3' };
 
 async function world(tools: ToolServers | undefined, options: Parameters<typeof serve>[1] = {}) {
-  const server = await serve(bindAll(mcpEndpoints({ tools, product }), undefined), options);
+  const server = await serve(bindAll(mcpEndpoints({ toolsOf: () => tools, product }), undefined), options);
   const post = async (body: unknown, headers: Record<string, string> = {}) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const answer = await ask(server, { method: 'POST', path: '/mcp', headers, body: text });
@@ -136,7 +136,7 @@ describe('POST /mcp', () => {
 
   test('replies in JSON-RPC to any body', async () => {
     const { servers } = echoing();
-    const [endpoint] = mcpEndpoints({ tools: servers, product });
+    const [endpoint] = mcpEndpoints({ toolsOf: () => servers, product });
     const method = fc.constantFrom('initialize', 'ping', 'tools/list', 'tools/call', 'x');
     const message = fc.record({ id: fc.jsonValue(), method, params: fc.jsonValue() }, { requiredKeys: [] });
     await fc.assert(

@@ -15,14 +15,14 @@ import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { isObject } from '../fields.ts';
 
 interface McpParts {
-  /** Undefined without `--mcpfile`. */
-  readonly tools: ToolServers | undefined;
+  /** For one client: the servers of `--mcpfile`, and its documents. Undefined without either. */
+  readonly toolsOf: (call: Call) => ToolServers | undefined;
   readonly product: { readonly name: string; readonly version: string };
 }
 
 type Request = Incoming & { type: 'request' };
 
-/** One MCP server with the tools of all servers of `--mcpfile`. */
+/** One MCP server with the tools of all servers of `--mcpfile`, and those that search documents. */
 export function mcpEndpoints(parts: McpParts): PlainEndpoint[] {
   const row = endpointRow(write('tools'), { method: 'POST', match: 'exact', family: mcpFamily });
   const summary = 'The tools of the configured tool servers, by JSON-RPC (MCP): tools, resources and prompts.';
@@ -37,10 +37,14 @@ async function answer(call: Call, parts: McpParts): Promise<Reply> {
     case 'invalid':
       return errorReply(message.id, rpcCodes.invalid, `Invalid Request: ${message.reason}`, 400);
     case 'request':
-      return parts.tools
-        ? served(message, call, parts.tools, parts)
-        : errorReply(message.id, rpcCodes.failed, notConfigured);
+      return answerRequest(message, call, parts);
   }
+}
+
+async function answerRequest(message: Request, call: Call, parts: McpParts): Promise<Reply> {
+  const tools = parts.toolsOf(call);
+  if (!tools) return errorReply(message.id, rpcCodes.failed, notConfigured);
+  return served(message, call, tools, parts);
 }
 
 const notConfigured = 'No tool servers are configured. Start the server with --mcpfile FILE.';

@@ -9,7 +9,7 @@ import { mcpEndpoints } from './routes.ts';
 /** The official MCP client against the endpoint. */
 async function world(tools: ToolServers | undefined, options: ConstructorParameters<typeof Client>[1] = {}) {
   const product = { name: 'Parley', version: '1.2.3' };
-  const { port } = await serve(bindAll(mcpEndpoints({ tools, product }), undefined));
+  const { port } = await serve(bindAll(mcpEndpoints({ toolsOf: () => tools, product }), undefined));
   const client = new Client({ name: 'test', version: '1' }, options);
   const errors: Error[] = [];
   client.onerror = (error) => errors.push(error);

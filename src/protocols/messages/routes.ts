@@ -14,6 +14,7 @@ import {
 import { ownDocuments } from '../documents/library.ts';
 import { loadFiles, sentFiles } from '../documents/sent-files.ts';
 import { endpointRow, requestBody, withServices, withShortPath } from '../endpoint.ts';
+import { readFields } from '../fields.ts';
 import { uncountedHeaders } from '../media.ts';
 import { decodeInSlices } from '../read-body.ts';
 import { ticketFor } from '../ticket.ts';
@@ -76,7 +77,8 @@ async function answer(call: Call, context: DialectParts): Promise<Reply> {
 
 async function decoding(call: Call, context: DialectParts, table: typeof createFields | typeof countFields) {
   const body = await requestBody(call, context);
-  const sent = sentFiles(body.messages, 'messages', messageFile);
+  const { messages } = readFields({ messages: createFields.messages }, body);
+  const sent = sentFiles(messages, 'messages', messageFile);
   const options = { own: ownDocuments(call, context), fetchMedia: context.fetchMedia, signal: call.signal };
   const loaded = sent.size > 0 ? await loadFiles(sent, options) : undefined;
   return decodeInSlices(decode(body, { ...context, ...(loaded && { loaded }) }, table), call, context);

@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs';
-import type {
-  Attributes,
-  Collection,
-  CollectionFile,
-  DocumentHit,
-  DocumentLibrary,
-  Passage,
+import {
+  type Attributes,
+  type Collection,
+  type CollectionFile,
+  type DocumentHit,
+  type DocumentLibrary,
+  type Passage,
+  passageUrl,
 } from '../../core/documents.ts';
 import { AppError } from '../../core/errors.ts';
 import { percentDecoded } from '../../core/percent-decoded.ts';
@@ -14,7 +15,7 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { read, write } from '../access.ts';
 import type { FetchMedia } from '../dialect.ts';
 import { readAttributes, readFilter, readMetadata } from '../documents/filters.ts';
-import { collectionOf, type DocumentServices, documentsOf, filesOf, passageUrl } from '../documents/library.ts';
+import { collectionOf, type DocumentServices, documentsOf, filesOf } from '../documents/library.ts';
 import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { nativeFamily } from './errors.ts';

@@ -119,13 +119,16 @@ async function create(call: Call, parts: DecodeParts & OwnState): Promise<Reply>
   return json(response, 200, withShortfall(headers, shortfall));
 }
 
+const { input: inputField, previous_response_id: previousField } = createFields;
+const conversationFields = { input: inputField, previous_response_id: previousField };
+
 /** Also the files of the conversation before it are loaded. */
 async function decoding(body: JsonObject, call: Call, parts: DecodeParts): Promise<DecodedRequest> {
-  const { previous_response_id: id } = body;
+  const { previous_response_id: id, input: asked } = readFields(conversationFields, body);
   const { context = [], input = [] } = (typeof id === 'string' ? parts.store.get(id) : undefined) ?? {};
   const sent = new Map([
     ...sentFiles([...context, ...input], 'previous_response_id', responseFile),
-    ...sentFiles(body.input, 'input', responseFile),
+    ...sentFiles(asked, 'input', responseFile),
   ]);
   const { own, fetchMedia } = parts;
   const loaded = sent.size > 0 ? await loadFiles(sent, { own, fetchMedia, signal: call.signal }) : undefined;
