@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { root } from './set-up.mjs';
@@ -11,6 +11,7 @@ const { importModule } = await import('./bundle.mjs');
 const { readHeaders } = await importModule('scripts/engine-check/headers.ts');
 const { ownDeclarations } = await importModule('scripts/engine-check/declarations.ts');
 const { differences, probeProgram, usedFacts } = await importModule('scripts/engine-check/compare.ts');
+const { predictionDifferences } = await importModule('scripts/engine-check/prediction.ts');
 const { isSupportedArchitecture } = await importModule('src/gguf/architectures.ts');
 
 const words = process.argv.slice(2);
@@ -74,7 +75,8 @@ function compilerComplaints(source, facts) {
 const source = option('--source') ?? sourceFolder();
 const read = (name) => readFileSync(join(source, name), 'utf8');
 const headers = ['ggml.h', 'ggml-backend.h', 'ggml-cpu.h'].map((name) => read(`ggml/include/${name}`));
-const facts = readHeaders([...headers, read('include/llama.h')]);
+// Multi-token prediction is not part of the stable API.
+const facts = readHeaders([...headers, read('include/llama.h'), read('src/llama-ext.h')]);
 const own = ownDeclarations(root);
 const used = usedFacts(facts, own);
 const counts = [own.functions, own.structs, own.constants].map((group) => Object.keys(group).length);
@@ -94,6 +96,17 @@ const unknown = architectures.filter((name) => name !== '(unknown)' && !isSuppor
 report(
   'Architectures of this version that src/gguf/architectures.ts does not have',
   [unknown.join(' ')].filter(Boolean),
+  false,
+);
+
+const modelFiles = readdirSync(join(source, 'src/models')).filter((name) => name.endsWith('.cpp'));
+report(
+  'Architectures whose layers for multi-token prediction are used in another way (predictionArchitectures)',
+  predictionDifferences({
+    names: folder,
+    classes: read('src/llama-model.cpp'),
+    models: modelFiles.map((name) => read(`src/models/${name}`)),
+  }),
   false,
 );
 

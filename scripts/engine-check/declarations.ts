@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import koffi from 'koffi';
 import { poolings } from '../../src/engines/embedding/worker/model.ts';
 import { cacheTypes } from '../../src/engines/llama/load-options.ts';
-import { stateFlags } from '../../src/engines/llama/worker/memory/context.ts';
+import { contextTypes, stateFlags } from '../../src/engines/llama/worker/memory/context.ts';
 import { plainLayout } from '../../src/engines/llama/worker/native/structs.ts';
 import {
   cardTypes,
@@ -49,6 +49,7 @@ export function ownDeclarations(root: URL): HeaderFacts {
       ...prefixed('LLAMA_SPLIT_MODE_', splitModes),
       ...prefixed('LLAMA_TOKEN_ATTR_', tokenKinds),
       ...prefixed('LLAMA_STATE_SEQ_FLAGS_', stateFlags),
+      ...prefixed('LLAMA_CONTEXT_TYPE_', contextTypes),
       ...prefixed('LLAMA_KV_OVERRIDE_TYPE_', overrideTags),
       ...prefixed('LLAMA_POOLING_TYPE_', Object.fromEntries(poolings.map((name, index) => [name, index]))),
       ...prefixed('GGML_TYPE_', cacheTypes),

@@ -195,8 +195,8 @@ export const generationFlags = flagTable({
   draftgpusplit: list('number', 'RATIO', { label: 'Draft tensor split', tab: 'Loaded Files', unsupported: true }).help(
     'Share of the draft model for each GPU.',
   ),
-  usemtp: toggle({ label: 'Multi-token prediction', tab: 'Loaded Files', unsupported: true }).help(
-    'Draft with the multi-token prediction layers of models that have them.',
+  usemtp: toggle({ label: 'Multi-token prediction', tab: 'Loaded Files' }).help(
+    'Speculative decoding with layers for multi-token prediction: those of the text model or, with --draftmodel, of a file of their own. The generated text stays the same. --draftamount limits the tokens per step. A line on the console says why where this is not possible.',
   ),
   visionmaxres: integer('PIXELS', 1024, { label: 'Maximum image size', min: 512, max: 2048, clamp: true }).help(
     'Maximum side length of input images; larger ones are scaled down.',

@@ -21,21 +21,28 @@ type SizedOptions = Pick<
   | 'loadMode'
 >;
 
-/** Files that are loaded with the model: a projector by its size, a draft model by its shape. */
+/** What is loaded with the model: a projector by its size, a draft model by its shape, as which layers of the model itself count too. */
 interface BesideModel {
   readonly projectorBytes: number;
-  readonly draft: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken'> | undefined;
+  readonly draft: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken' | 'compute'> | undefined;
 }
 
 /** The files that flags load with the model. A file that cannot be read is reported when it is loaded. */
 export async function besideModel(
-  options: Pick<LoadOptions, 'projector' | 'draft' | 'deterministic'>,
+  options: Pick<LoadOptions, 'projector' | 'draft' | 'deterministic' | 'shape'>,
 ): Promise<BesideModel> {
   const { projector, draft, deterministic } = options;
   const projectorStats = projector?.useGpu ? await stat(projector.path).catch(() => undefined) : undefined;
   const drafter = draft?.model && draft.model.gpuLayers !== 0 && !deterministic ? draft.model.path : undefined;
   const file = drafter === undefined ? undefined : await readModelFile(drafter).catch(() => undefined);
-  return { projectorBytes: projectorStats?.size ?? 0, draft: file?.shape };
+  const shape = draft?.prediction && !deterministic ? predictionShape(file?.shape, options.shape) : file?.shape;
+  return { projectorBytes: projectorStats?.size ?? 0, draft: shape };
+}
+
+/** Layers for multi-token prediction, of a file of their own or of the model, in whose size they are. */
+function predictionShape(file: ModelShape | undefined, model: ModelShape): BesideModel['draft'] {
+  const { prediction, ...shape } = file ?? { ...model, sizeBytes: 0 };
+  return prediction ? { ...shape, cacheBytesPerToken: prediction.cacheBytesPerToken } : file;
 }
 
 const nothingBeside: BesideModel = { projectorBytes: 0, draft: undefined };

@@ -98,12 +98,15 @@ export function loadOptions(settings: Settings, facts: ModelFacts) {
 /** A draft model is small: -1 offloads all its layers. */
 const allLayers = 999;
 
-/** Speculative decoding: by lookup of the last `pattern` tokens (0: none), by a small model, or both. */
-function draft({ draftngram, draftmodel, draftamount, draftgpulayers }: Settings) {
-  if (draftamount <= 0 || (draftngram <= 0 && draftmodel === '')) return undefined;
+/**
+ * Speculative decoding: by lookup of the last `pattern` tokens (0: none), by a small model, or both. With `prediction`, by the layers for
+ * multi-token prediction of the model or of the draft model.
+ */
+function draft({ draftngram, draftmodel, draftamount, draftgpulayers, usemtp }: Settings) {
+  if (draftamount <= 0 || (draftngram <= 0 && draftmodel === '' && !usemtp)) return undefined;
   const gpuLayers = draftgpulayers < 0 ? allLayers : draftgpulayers;
   const model = draftmodel === '' ? undefined : { path: draftmodel, gpuLayers };
-  return { amount: draftamount, pattern: draftngram, model };
+  return { amount: draftamount, pattern: draftngram, model, prediction: usemtp };
 }
 
 /** Images are scaled down to `maxSide` pixels; a number of tokens of -1 is up to the projector. */
@@ -263,14 +266,37 @@ export async function readModelFile(path: string) {
 /** Lists with an entry for each layer are read in full. */
 const layerEntries = 512;
 
+/** The names of all parts of a model; only its own name for a file that is not the first of several parts. */
+function partsOf(path: string): readonly string[] {
+  const [, stem, count] = /^(.+)-00001-of-(\d{5})\.gguf$/i.exec(path) ?? [];
+  if (stem === undefined || Number(count) < 2) return [path];
+  return Array.from(
+    { length: Number(count) },
+    (_, part) => `${stem}-${String(part + 1).padStart(5, '0')}-of-${count}.gguf`,
+  );
+}
+
 /** Undefined for a file that is not the first of several parts. */
 async function sizeOfParts(path: string): Promise<number | undefined> {
-  const [, stem, count] = /^(.+)-00001-of-(\d{5})\.gguf$/i.exec(path) ?? [];
-  if (stem === undefined || Number(count) < 2) return undefined;
-  const parts = Array.from({ length: Number(count) }, (_, part) =>
-    stat(`${stem}-${String(part + 1).padStart(5, '0')}-of-${count}.gguf`),
-  );
+  const parts = partsOf(path);
+  if (parts.length === 1) return undefined;
   // A missing part is reported when the model is loaded.
-  const sizes = await Promise.all(parts.map((part) => part.then(({ size }) => size).catch(() => 0)));
+  const sizes = await Promise.all(
+    parts.map((part) =>
+      stat(part).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  );
   return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** Whether one of the parts of a model has a tensor of this name. */
+export async function hasTensor(path: string, name: string): Promise<boolean> {
+  for (const part of partsOf(path)) {
+    const { tensors } = await readGguf(part);
+    if (tensors.some((tensor) => tensor.name === name)) return true;
+  }
+  return false;
 }

@@ -18,6 +18,8 @@ export interface ModelShape {
   /** Weights that are read to compute a token; fewer than all with experts. */
   readonly activeBytes?: number;
   readonly compute?: ComputeShape;
+  /** Layers for multi-token prediction at the end of `layers`, and what a context for them has in its cache of a token. */
+  readonly prediction?: { readonly layers: number; readonly cacheBytesPerToken: number } | undefined;
 }
 
 /** Values of 32 bits that compute buffers hold for each token of a batch. Their memory is reused from phase to phase. */
@@ -138,6 +140,7 @@ export function modelShape(
     hostBytes: hostBytes(header) * scale,
     activeBytes: activeBytes(header, facts) * scale,
     compute: computeShape(header, facts),
+    prediction: predictionShape(facts),
   };
 }
 
@@ -192,6 +195,19 @@ function cacheShape(facts: ModelFacts): Pick<ModelShape, 'cacheBytesPerToken' | 
     stateBytes,
     ...(windowed > 0 && window && { window: { bytesPerToken: windowed, tokens: window.tokens } }),
   };
+}
+
+/** The library gives a context for these layers a cache of all layers where it does not leave out the others. */
+const cachesAllForPrediction = new Set(['cohere2moe', 'deepseek2', 'glm4moe']);
+
+function predictionShape(facts: ModelFacts): ModelShape['prediction'] {
+  const { architecture, number, blocks } = facts;
+  const layers = Math.min(number('nextn_predict_layers') ?? 0, blocks);
+  if (layers === 0) return undefined;
+  const { keyHeads, keys, values } = headShape(facts, blocks - 1, false);
+  const isLatent = (number('attention.key_length_mla') ?? 0) > 0;
+  const bytes = 2 * keyHeads * (keys + (isLatent ? 0 : values));
+  return { layers, cacheBytesPerToken: bytes * (cachesAllForPrediction.has(architecture) ? blocks : layers) };
 }
 
 /** Encoders, and models that write all tokens at once. */

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { DraftModel, disagreement } from './draft.ts';
+import { DraftModel } from './draft.ts';
 import type { DecodeResult } from './memory/context.ts';
+import { disagreement } from './open-draft.ts';
 
 const size = 20;
 const end = 19;

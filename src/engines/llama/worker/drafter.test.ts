@@ -10,7 +10,7 @@ const fresh = Int32Array.of(1, 2, 3, 4, 5);
 
 const info = { gpuLayers: 0 };
 const options = (pattern: number, deterministic = false) => {
-  return { draft: { amount: 2, pattern, model: undefined }, deterministic };
+  return { draft: { amount: 2, pattern, model: undefined, prediction: false }, deterministic };
 };
 
 function guesses(pattern: number, draft: DraftModel | undefined, tokens: Int32Array, under?: typeof grammar) {
@@ -79,7 +79,7 @@ test.each([
   [20, 'arm64', 4],
   [0, 'x64', 4],
 ])('drafter: with %i layers on the GPU (%s), a draft has %i of at most 4 tokens', (gpuLayers, arch, length) => {
-  const draft = { amount: 4, pattern: 2, model: undefined };
+  const draft = { amount: 4, pattern: 2, model: undefined, prediction: false };
   const draftRecord = { rejectedInARow: 0 };
   const loaded = { options: { draft, deterministic: false }, context: { memory: 'plain' as const }, draft: undefined };
   const made = drafter({ ...loaded, draftRecord, info: { gpuLayers } }, { grammar: undefined }, 5, arch);

@@ -11,6 +11,7 @@ import type { RequestGrammar } from './grammar.ts';
 import type { DecodeResult } from './memory/context.ts';
 import { type PromptScores, tokenChoice } from './memory/prompt-scores.ts';
 import type { Slot } from './memory/slot.ts';
+import type { PredictionLayers } from './prediction-layers.ts';
 import { ThreadSampler } from './sampler-threads/sampler-pool.ts';
 import { type OutputText, TextHistory } from './text/output-text.ts';
 import type { PromptPlan } from './text/prompt.ts';
@@ -108,7 +109,8 @@ export class Generation {
   /** Its prompt must not share a batch with others: it needs more rows of logits, or must not depend on other requests. */
   get prefillsAlone(): boolean {
     const { slot, negative, scores } = this.deps;
-    return negative !== undefined || scores !== undefined || slot.portion !== undefined || this.atMedium;
+    const oneSequence = slot.portion !== undefined || slot.context.reordersStates;
+    return negative !== undefined || scores !== undefined || oneSequence || this.atMedium;
   }
 
   /** Computes that medium; `advance` or `interrupt` follow as after a batch. */
@@ -144,6 +146,16 @@ export class Generation {
     const half = Math.floor(room / 2);
     const together = slot.remaining <= half && negative.remaining <= half;
     for (const one of [slot, negative]) one.fill(together ? half : Math.min(half, one.remaining - 1));
+  }
+
+  /** The batch was computed: the layers for multi-token prediction need the hidden states of its tokens before the next one. */
+  async follow(layers: Pick<PredictionLayers, 'follow'>): Promise<void> {
+    const { slot, negative } = this.deps;
+    if (negative) return;
+    const { from, end, firstRow } = slot.batched;
+    await layers.follow(slot.sequence, slot.tokens, from, end, (index) =>
+      slot.context.hiddenState(firstRow + index - from),
+    );
   }
 
   /** The batch was computed: true if a sampler thread now samples the next token, which `advance` takes. */

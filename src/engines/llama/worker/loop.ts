@@ -6,6 +6,7 @@ import type { Generation } from './generation.ts';
 import type { CellPool } from './memory/cell-pool.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
+import type { PredictionLayers } from './prediction-layers.ts';
 import type { SamplerPool } from './sampler-threads/sampler-pool.ts';
 import { batching } from './scheduling.ts';
 import { StepClock } from './step-times.ts';
@@ -32,6 +33,8 @@ export interface LoopOptions {
   /** Prompts were computed: so many tokens of all of them in this time. */
   readonly prefilled?: (tokens: number, milliseconds: number) => void;
   readonly samplers?: () => Pick<SamplerPool, 'go'> | undefined;
+  /** Layers that follow the main model, for multi-token prediction. */
+  readonly layers?: Pick<PredictionLayers, 'follow' | 'width'> | undefined;
   /** Missing where the number of threads is fixed. */
   readonly threads?: Pick<StepThreads, 'before' | 'after' | 'needsWatch' | 'watch'> | undefined;
 }
@@ -222,7 +225,7 @@ export class BatchLoop {
 
   /** Computes one batch; returns its number of tokens. */
   async #compute({ rows, padding }: Batch<Generation>): Promise<number> {
-    const { context, now, threads, pool } = this.options;
+    const { context, now, threads, pool, layers } = this.options;
     const generations = rows.map(({ generation }) => generation);
     const isPrefill = generations[0]?.inPrefill === true;
     context.clearBatch();
@@ -237,6 +240,7 @@ export class BatchLoop {
     for (const { fill } of fills.sort((a, b) => a.slot.sequence - b.slot.sequence)) fill();
     const { size } = context;
     if (size === 0) return 0;
+    if (layers) context.keepStates(isPrefill ? 'all' : 'outputs', layers.width);
     const startedAt = now();
     threads?.before(isPrefill, size);
     this.#prefilling = isPrefill ? { size, startedAt } : undefined;
@@ -248,7 +252,7 @@ export class BatchLoop {
       this.#prefillMsPerToken = (computedAt - startedAt) / size;
       this.options.prefilled?.(size, computedAt - startedAt);
     }
-    if (result === 'ok') this.#sample(generations);
+    if (result === 'ok') this.#sample(layers ? await this.#followed(generations, layers) : generations);
     else if (isPrefill && generations.length > 1 && (result === 'failed' || (result === 'no-room' && !pool)))
       await this.#prefillSeparately(generations);
     else this.#afterAll(generations, result);
@@ -277,6 +281,19 @@ export class BatchLoop {
     await nextTurn();
     context.synchronize();
     return result;
+  }
+
+  /** Those whose hidden states the layers for multi-token prediction have taken over: before sampling, as drafted tokens may be rejected. */
+  async #followed(generations: readonly Generation[], layers: Pick<PredictionLayers, 'follow'>) {
+    for (const generation of generations) {
+      try {
+        await generation.follow(layers);
+      } catch (error) {
+        generation.fail(asAppError(error), this.#pieces);
+        this.#active.delete(generation);
+      }
+    }
+    return generations.filter(({ finished }) => !finished);
   }
 
   /** Samples for all generations: some on other threads, the rest on this one meanwhile. */

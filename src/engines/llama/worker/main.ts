@@ -164,6 +164,7 @@ async function serve(loaded: Loaded, availableBefore: number) {
     sharesCores: options.threads >= availableParallelism(),
     prefilled: (tokens, milliseconds) => worker.snapshots?.computed(tokens, milliseconds),
     samplers: () => worker.samplers,
+    layers: loaded.layers,
     threads: stepThreads(loaded, send, now),
     pool,
     save: (slot) => worker.snapshots?.save(slot) ?? false,

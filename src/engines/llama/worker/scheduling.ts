@@ -83,6 +83,11 @@ export const drafts = {
   maxInheritedRejections: 6,
 } as const;
 
+export const predictions = {
+  /** Layers for multi-token prediction compute this many tokens of a prompt at once; fewer wait for the next draft. */
+  maxPending: 256,
+} as const;
+
 export const threads = {
   /** Steps of a width class before they are compared: three, for a median. */
   minSteps: 3,

@@ -8,7 +8,6 @@ import { installedBuilds } from '../../gpu-builds.ts';
 import { howToGetCuda, nvidiaCards, unusedCard } from '../../graphics-cards.ts';
 import { cacheTypes, contextSizeFor, type LoadedModel, type LoadOptions, sharesCells } from '../../load-options.ts';
 import { poolCells } from '../../model-shape.ts';
-import { openDraft } from '../draft.ts';
 import { openProjector } from '../media/projector.ts';
 import { steadyNotes } from '../memory/batch-size.ts';
 import { Context, contextParams } from '../memory/context.ts';
@@ -21,6 +20,8 @@ import {
 } from '../native/process-memory.ts';
 import type { Pointer } from '../native/structs.ts';
 import { allGpus, cardUse, gpuDevices, loadWeights, NativeLoadError, readCards } from '../native/weights.ts';
+import { openDraft, withUsablePrediction } from '../open-draft.ts';
+import { PredictionLayers } from '../prediction-layers.ts';
 import { fillMarks, Vocabulary } from '../text/vocabulary.ts';
 import { openEngine, watchedEngine } from './library.ts';
 
@@ -48,7 +49,7 @@ export async function loadModel(
   const notes: string[] = [];
   const gpus = gpuDevices(native, requested);
   const before = readCards(native, gpus);
-  const options = await withCells(requested, before);
+  const options = await withCells(await withUsablePrediction(requested, native.version(), notes), before);
   const gpuLayers = gpus.length === 0 ? 0 : existingLayers(await chooseLayers(options, before), options);
   placed(gpuLayers);
   if (gpus.length === 0 && gpuFlag(options)) {
@@ -62,7 +63,9 @@ export async function loadModel(
     notes.push('With --mmproj another library is used, which has no CUDA: --usecuda has no effect.');
   }
   const memory = reclaimableMemory(native, options);
-  const model = await withCopiedLetGo(memory, () => loadWeights(native, options, gpus, gpuLayers, progress)).catch(
+  const prediction = options.draft?.prediction === true && !options.draft.model;
+  const weights = { ...options, prediction };
+  const model = await withCopiedLetGo(memory, () => loadWeights(native, weights, gpus, gpuLayers, progress)).catch(
     (error: Error) => {
       throw error instanceof NativeLoadError ? (architectureProblem(options.shape, native.version()) ?? error) : error;
     },
@@ -80,13 +83,26 @@ export async function loadModel(
   const width = native.modelInputWidth(model);
   const projector = await openProjector(engine.media, { options, model, gpus, width, contextSize, params });
   if (projector === null) throw new NativeLoadError();
-  const context = withUntouchedGivenBack(memory, () => new Context(native, model, params, vocabulary.size, projector));
+  const context = withUntouchedGivenBack(
+    memory,
+    () => new Context(native, model, params, vocabulary.size, { projector }),
+  );
   const threadpools = makeThreadpools(native, options.threads, options.batchThreads);
   threadpools.attach(context.pointer);
   addLoras(native, model, context, options);
   warmUp(context, vocabulary);
   notes.push(...steadyNotes(options, { gpuLayers, savesAll: context.savesAll }));
-  const draft = await openDraft({ native, options, vocabulary, context, contextSize, threadpools, memory, notes });
+  const draft = await openDraft({
+    native,
+    options,
+    vocabulary,
+    model,
+    context,
+    contextSize,
+    threadpools,
+    memory,
+    notes,
+  });
   const layers = native.modelLayers(model);
   const parameters = Number(native.modelParameters(model));
   const info: LoadedModel = {
@@ -117,6 +133,7 @@ export async function loadModel(
     context,
     projector,
     draft,
+    layers: draft instanceof PredictionLayers ? draft : undefined,
     draftRecord: { rejectedInARow: 0 },
     options,
     contextSize,

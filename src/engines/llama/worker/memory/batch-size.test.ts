@@ -70,7 +70,7 @@ test.each([
 });
 
 test('steadyNotes: options without effect and untested ones', () => {
-  const draft = { amount: 2, pattern: 3, model: undefined };
+  const draft = { amount: 2, pattern: 3, model: undefined, prediction: false };
   const kept = { smartCache: 5, diskCache: { folder: 'f', bytes: 1 } };
   const nothing = { draft: undefined, smartCache: 0, diskCache: undefined };
   expect(steadyNotes({ deterministic: false, draft, ...kept }, { gpuLayers: 10, savesAll: false })).toEqual([]);

@@ -1,7 +1,7 @@
 import type { LoadOptions } from '../../load-options.ts';
 import type { MediumChunk } from '../media/media-prompt.ts';
 import type { Projector } from '../media/projector.ts';
-import type { Native } from '../native/native.ts';
+import type { Native, NativePrediction } from '../native/native.ts';
 import type { Batch, ContextParams, Pointer } from '../native/structs.ts';
 
 export type DecodeResult = 'ok' | 'no-room' | 'aborted' | 'failed';
@@ -12,6 +12,15 @@ export type MemoryKind = 'plain' | 'window' | 'state';
 /** Flags of the library: the whole state of a sequence, or only the parts that cannot be rewound. */
 export const stateFlags = { whole: 0, part: 1 };
 export type StateKind = keyof typeof stateFlags;
+
+/** A context computes the model itself, or its layers for multi-token prediction. */
+export const contextTypes = { default: 0, mtp: 1 };
+
+/** `input`: the values of the vector that each token of a batch has besides its id; 0 for none. */
+interface ContextExtras {
+  readonly projector?: Projector | undefined;
+  readonly input?: number;
+}
 
 /** One llama.cpp context: the batch that is being filled, its KV cache, and the logits of the last decode. */
 export class Context {
@@ -34,6 +43,10 @@ export class Context {
   readonly #abortCell: BigInt64Array;
   /** The library reuses its output buffer, so there are few addresses; creating a view is expensive. */
   readonly #views = new Map<Pointer, Float32Array>();
+  /** For multi-token prediction: hidden states as output, and as input of the batch. */
+  #prediction: { readonly calls: NativePrediction; readonly width: number } | undefined;
+  readonly #stateViews = new Map<Pointer, Float32Array>();
+  readonly #inputs: Float32Array | undefined;
   readonly pointer: Pointer;
   /** Tokens in the batch. */
   size = 0;
@@ -44,7 +57,7 @@ export class Context {
     model: Pointer,
     params: ContextParams,
     private readonly vocabularySize: number,
-    private readonly projector?: Projector,
+    private readonly extras: ContextExtras = {},
   ) {
     const cell = native.alloc(512);
     this.#abortCell = new BigInt64Array(native.view(cell, 512)).fill(1n);
@@ -66,8 +79,12 @@ export class Context {
     this.canShift = this.memory === 'plain' && !params.kv_unified && native.memoryCanShift(this.#memory);
     // The library lowers n_batch to n_ctx, and more tokens than that in a batch abort the process.
     this.batchCapacity = Math.min(params.n_batch, params.n_ctx);
-    this.#batch = native.batchNew(this.batchCapacity, 0, 1);
     const count = this.batchCapacity;
+    const { input = 0 } = extras;
+    const batch = native.batchNew(count, input, 1);
+    // The library allocates ids or vectors.
+    this.#batch = input > 0 ? { ...batch, token: native.alloc(count * 4) } : batch;
+    this.#inputs = batch.embd ? new Float32Array(native.view(batch.embd, count * input * 4)) : undefined;
     this.#tokens = new Int32Array(native.view(this.#batch.token, count * 4));
     this.#positions = new Int32Array(native.view(this.#batch.pos, count * 4));
     new Int32Array(native.view(this.#batch.n_seq_id, count * 4)).fill(1);
@@ -91,6 +108,37 @@ export class Context {
     return row;
   }
 
+  /** Sets the vector that a row of the batch has besides its token. */
+  setInput(row: number, vector: Float32Array): void {
+    this.#inputs?.set(vector, row * vector.length);
+  }
+
+  /** The hidden states of the next batch are kept: of all its tokens, or of those with logits. They have this width. */
+  keepStates(of: 'all' | 'outputs', width: number): void {
+    this.#prediction ??= { calls: this.native.prediction(), width };
+    this.#prediction.calls.setStates(this.pointer, true, of === 'outputs');
+  }
+
+  /** Whether the states of `all` tokens are in another order than the batch, if that has several sequences. */
+  get reordersStates(): boolean {
+    return this.#prediction !== undefined && (this.pool === undefined || this.memory !== 'plain');
+  }
+
+  /** The hidden state of a row; the next decode overwrites it. */
+  hiddenState(row: number): Float32Array {
+    const prediction = this.#prediction;
+    const [base, address] = prediction
+      ? [prediction.calls.states(this.pointer), prediction.calls.state(this.pointer, row)]
+      : [null, null];
+    if (!prediction || !base || !address) throw new Error('the engine has no hidden state for this token');
+    const { width } = prediction;
+    const known = this.#stateViews.get(base);
+    const view = known ?? new Float32Array(this.native.view(base, this.batchCapacity * width * 4));
+    if (!known) this.#stateViews.set(base, view);
+    const start = Number(address - base) / 4;
+    return view.subarray(start, start + width);
+  }
+
   /** Blocks the event loop: right for small batches, which take less time than a thread switch. */
   decodeNow(): DecodeResult {
     this.#batch.n_tokens = this.size;
@@ -104,8 +152,9 @@ export class Context {
 
   /** Computes an image or audio chunk, outside of any batch, from this position on. */
   decodeMedium(chunk: MediumChunk, position: number, sequence: number): Promise<DecodeResult> {
-    if (!this.projector) throw new Error('there is no projector');
-    return this.#abortable(this.projector.decode(this.pointer, chunk, position, sequence));
+    const { projector } = this.extras;
+    if (!projector) throw new Error('there is no projector');
+    return this.#abortable(projector.decode(this.pointer, chunk, position, sequence));
   }
 
   async #abortable(running: Promise<number>): Promise<DecodeResult> {

@@ -260,10 +260,15 @@ export class Slot {
     return portionOf(Math.min(end, cut) - computed, limit);
   }
 
-  /** The tokens of the computed, unsettled batch that have prompt logprobs, and the row of the first. */
-  get scoredRows(): { readonly from: number; readonly end: number; readonly firstRow: number } {
-    const end = Math.min(this.computed + this.#inBatch, this.scored);
-    return { from: this.computed, end: Math.max(this.computed, end), firstRow: this.#firstRow };
+  /** The tokens of the computed, unsettled batch, and the row of the first. */
+  get batched(): { readonly from: number; readonly end: number; readonly firstRow: number } {
+    return { from: this.computed, end: this.computed + this.#inBatch, firstRow: this.#firstRow };
+  }
+
+  /** Those of them that have prompt logprobs. */
+  get scoredRows(): Slot['batched'] {
+    const { from, end, firstRow } = this.batched;
+    return { from, end: Math.max(from, Math.min(end, this.scored)), firstRow };
   }
 
   /** Computes the next medium; settled or rolled back like a batch. */

@@ -54,6 +54,43 @@ export function openFabric(folder: string): { readonly native: Native; readonly 
   return { native, media: bindMedia(library) };
 }
 
+/** Functions of llama.cpp for multi-token prediction, which its libraries export under their C++ names only; the same on x64 and arm64. */
+const predictionSymbols = {
+  llama_set_embeddings_nextn: {
+    gcc: '_Z26llama_set_embeddings_nextnP13llama_contextbb',
+    msvc: '?llama_set_embeddings_nextn@@YAXPEAUllama_context@@_N1@Z',
+  },
+  llama_get_embeddings_nextn: {
+    gcc: '_Z26llama_get_embeddings_nextnP13llama_context',
+    msvc: '?llama_get_embeddings_nextn@@YAPEAMPEAUllama_context@@@Z',
+  },
+  llama_get_embeddings_nextn_ith: {
+    gcc: '_Z30llama_get_embeddings_nextn_ithP13llama_contexti',
+    msvc: '?llama_get_embeddings_nextn_ith@@YAPEAMPEAUllama_context@@H@Z',
+  },
+} as const;
+
+/** Calls for multi-token prediction. Not part of the stable API, so they are looked up only where they are used. */
+export type NativePrediction = ReturnType<typeof bindPrediction>;
+
+function bindPrediction(library: Library) {
+  const mangled = <const Text extends string>(prototype: Text) => {
+    const [, result = '', name = '', list = ''] = /^(\w+) (\w+)\((.*)\)$/.exec(prototype) ?? [];
+    const symbol = predictionSymbols[name as keyof typeof predictionSymbols];
+    const types = list.split(', ').map((parameter) => parameter.split(' ')[0] as string);
+    const compiler = process.platform === 'win32' ? 'msvc' : 'gcc';
+    return library.func(symbol[compiler], result, types) as unknown as Prototype<Text>;
+  };
+  return {
+    layers: declaring(library)('int32 llama_model_n_layer_nextn(pointer model)'),
+    /** Whether a context outputs the hidden states of its tokens: of all, or (`masked`) of those with logits. */
+    setStates: mangled('void llama_set_embeddings_nextn(pointer context, bool value, bool masked)'),
+    /** The buffer with the states of the last batch, and the state of one of its rows in it. */
+    states: mangled('nullable llama_get_embeddings_nextn(pointer context)'),
+    state: mangled('nullable llama_get_embeddings_nextn_ith(pointer context, int32 row)'),
+  };
+}
+
 const decodePrototype = 'int32 llama_decode(pointer context, llama_batch batch)';
 const tokenizePrototype =
   'int32 llama_tokenize(pointer vocab, bytes text, int32 length, ints tokens, int32 max, bool add, bool parse)';
@@ -136,6 +173,7 @@ function bind({ base: baseLibrary, ggml: ggmlLibrary, llama: llamaLibrary, backe
     modelIsHybrid: llama('bool llama_model_is_hybrid(pointer model)'),
     /** Length of the sliding window; 0 without one. */
     modelWindow: llama('int32 llama_model_n_swa(pointer model)'),
+    prediction: () => bindPrediction(llamaLibrary),
     modelHasDecoder: llama('bool llama_model_has_decoder(pointer model)'),
     modelHasEncoder: llama('bool llama_model_has_encoder(pointer model)'),
 

@@ -17,7 +17,7 @@ export const cardTypes: Readonly<Record<string, number>> = { gpu: 1, igpu: 2 };
 
 export async function loadWeights(
   native: Native,
-  options: Pick<LoadOptions, 'model'> & Placement & Overrides,
+  options: Pick<LoadOptions, 'model'> & Placement & Overrides & { readonly prediction?: boolean },
   gpus: readonly Pointer[],
   gpuLayers: number,
   progress: (fraction: number) => void,
@@ -44,6 +44,7 @@ export async function loadWeights(
     progress_callback: callback.pointer,
     kv_overrides: kvOverrides(options.metadataOverrides),
     tensor_buft_overrides: overrides.list,
+    load_mtp: options.prediction ?? false,
   };
   try {
     const model = await native.modelLoad(options.model, params);
