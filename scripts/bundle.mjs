@@ -46,6 +46,9 @@ export async function bundleScript(from, to) {
   await bundled.close();
 }
 
+/** Packages whose code becomes part of the program, because they are large and little of them is used; the pages have them too. */
+const bundledPackages = /(^|[\\/]node_modules[\\/])pdfjs-dist[\\/]/;
+
 async function write(from, to, input, groups = []) {
   const bundled = await rolldown({
     input,
@@ -53,7 +56,7 @@ async function write(from, to, input, groups = []) {
     platform: 'node',
     tsconfig: false,
     transform: { target: 'esnext' },
-    external: (id) => !id.startsWith('.') && !id.startsWith(from),
+    external: (id) => !id.startsWith('.') && !id.startsWith(from) && !bundledPackages.test(id),
     plugins: [ownAddresses(from), latinOnly()],
     experimental: {
       chunkOptimization: {

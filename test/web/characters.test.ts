@@ -3,7 +3,7 @@ import { deflateSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { packed, pngOf, textChunk } from '../../web/src/files/testing/png.ts';
-import { zipOf } from '../../web/src/files/testing/zip.ts';
+import { zipOf } from '../../src/documents/testing/zip.ts';
 import { checksum } from '../../web/src/files/zip.ts';
 import { type LiveServer, liveServers } from '../live/server.ts';
 import { barriers, browserPages, faults, quickPictures, withoutBrowser } from './browser.ts';

@@ -1,3 +1,5 @@
+import { decodeAs, legacyEncoding } from './encoding.ts';
+
 /** The text of a file in any common encoding, with `\n` at the end of its lines; undefined for one that is no text. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   const text = decoded(bytes);
@@ -11,7 +13,7 @@ function decoded(bytes: Uint8Array): string | undefined {
   const wide = wideEncoding(bytes);
   if (wide !== undefined) return new TextDecoder(wide).decode(bytes);
   if (isBinary(bytes)) return undefined;
-  return strictly('utf-8', bytes) ?? new TextDecoder('windows-1252').decode(bytes);
+  return strictly('utf-8', bytes) ?? decodeAs(legacyEncoding(bytes), bytes);
 }
 
 function strictly(encoding: string, bytes: Uint8Array): string | undefined {

@@ -20,9 +20,6 @@ export const texts = {
     failed: (reason: string) => `Web search failed: ${reason} The message was sent without results.`,
     nothing: 'The web search found nothing. The message was sent without results.',
   },
-  formats: {
-    missing: (part: string) => `it is damaged (no ${part}).`,
-  },
   retrieval: {
     preparing: (name: string, done: number, total: number) =>
       total === 0 ? `Reading ${name} …` : `Indexing ${name}: ${count(done)} of ${count(total)} passages …`,

@@ -1,6 +1,6 @@
+import { htmlText } from '../../../src/documents/formats/html.ts';
 import { read } from '../api/call.ts';
 import { bytesIn } from '../api/loose.ts';
-import { htmlText } from './formats/html.ts';
 import { texts } from './texts.ts';
 import { WebFile } from './web-file.ts';
 import { inSlices } from './yielding.ts';

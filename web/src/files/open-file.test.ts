@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { zipOf } from '../../../src/documents/testing/zip.ts';
 import { textOf } from '../story/story.ts';
 import { counting, storyOfTexts } from '../story/testing/stories.ts';
 import { exported, plainText } from './export-file.ts';
 import { contentOf, type Found, storyOfText } from './open-file.ts';
 import { packed, pngOf, textChunk } from './testing/png.ts';
-import { zipOf } from './testing/zip.ts';
 import { Unreadable } from './unreadable.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { zipOf } from './testing/zip.ts';
+import { zipOf } from '../../../src/documents/testing/zip.ts';
 import { Unreadable } from './unreadable.ts';
 import { checksum, isZip, readZip } from './zip.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { zipOf } from '../../files/testing/zip.ts';
+import { zipOf } from '../../../../src/documents/testing/zip.ts';
 import { attachmentOf, type Capabilities, transcriptOf } from './read-file.ts';
 
 const sent: { path: string; form: FormData }[] = [];

@@ -1,4 +1,5 @@
-import { readZip, type ZipEntry } from '../../files/zip.ts';
+import { FormatError } from '../../../../src/documents/formats/format-error.ts';
+import { readZip } from '../../files/zip.ts';
 import { inSlices } from '../yielding.ts';
 
 /** Documents that are neither PDF nor plain text. */
@@ -20,10 +21,14 @@ export function documentFormat({ name, type }: { readonly name: string; readonly
 /** The text of a document, with Markdown for headings, lists and tables. */
 export async function documentText(file: Blob, format: DocumentFormat): Promise<string> {
   if (format === 'rtf') {
-    const { rtfText } = await import('./rtf.ts');
+    const { rtfText } = await import('../../../../src/documents/formats/rtf.ts');
     return inSlices(rtfText(await file.text()));
   }
-  const office = await import('./office.ts');
-  const entries: readonly ZipEntry[] = await readZip(new Uint8Array(await file.arrayBuffer()));
-  return { docx: office.docxText, odt: office.odtText, epub: office.epubText }[format](entries);
+  const office = await import('../../../../src/documents/formats/office.ts');
+  const entries = await readZip(new Uint8Array(await file.arrayBuffer()));
+  const read = { docx: office.docxText, odt: office.odtText, epub: office.epubText }[format];
+  const { text } = await read(entries, inSlices).catch((thrown: unknown) => {
+    throw thrown instanceof FormatError ? new Error(`${thrown.message}.`) : thrown;
+  });
+  return text;
 }

@@ -1,4 +1,4 @@
-import { checksum } from '../zip.ts';
+import { checksum } from '../formats/zip.ts';
 
 type Content = string | Uint8Array;
 

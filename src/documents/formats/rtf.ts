@@ -1,3 +1,5 @@
+import { decodeAs } from './encoding.ts';
+
 /** Groups that hold no text of the document. */
 const silent = new Set(
   'fonttbl colortbl stylesheet info pict object header footer headerl headerr footerl footerr listtable listoverridetable themedata datastore generator fldinst'.split(
@@ -20,6 +22,7 @@ export function* rtfText(rtf: string): Generator<void, string> {
   const parts: string[] = [];
   const groups: Group[] = [];
   let group: Group = { isSilent: false, skip: 1 };
+  const page = codePage(rtf);
   let toSkip = 0;
   let count = 0;
   const say = (text: string): void => {
@@ -36,7 +39,7 @@ export function* rtfText(rtf: string): Generator<void, string> {
     } else if (whole === '}') {
       group = groups.pop() ?? group;
       toSkip = 0;
-    } else if (hex !== undefined) say(windows1252(Number.parseInt(hex, 16)));
+    } else if (hex !== undefined) say(page[Number.parseInt(hex, 16)] ?? '');
     else if (plain !== undefined) say(plain);
     else if (symbol === '*') group = { ...group, isSilent: true };
     else if (symbol !== undefined) say(symbol === '~' ? ' ' : /[\\{}]/.test(symbol) ? symbol : '');
@@ -49,11 +52,21 @@ export function* rtfText(rtf: string): Generator<void, string> {
   }
   return parts
     .join('')
-    .replace(/[ \t|]+\n/g, '\n')
+    .split('\n')
+    .map(withoutEmptyCells)
+    .join('\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim();
 }
 
-function windows1252(code: number): string {
-  return new TextDecoder('windows-1252').decode(Uint8Array.of(code));
+/** The characters of bytes in the code page that the file names. */
+function codePage(rtf: string): readonly string[] {
+  const page = /\\ansicpg(125\d|874)\b/.exec(rtf.slice(0, 2000))?.[1] ?? '1252';
+  return Array.from({ length: 256 }, (_, code) => decodeAs(`windows-${page}`, Uint8Array.of(code)));
+}
+
+function withoutEmptyCells(line: string): string {
+  let end = line.length;
+  while (end > 0 && ' \t|'.includes(line[end - 1] ?? '')) end -= 1;
+  return line.slice(0, end);
 }

@@ -1,5 +1,5 @@
-import { htmlPieces } from '../../../../src/search/html.ts';
-import { TextLines } from './text-lines.ts';
+import { htmlPieces } from '../../search/html.ts';
+import { type StructuredText, TextLines } from './text-lines.ts';
 
 const hidden = new Set(['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'select', 'button', 'form']);
 const around = new Set(['nav', 'footer', 'aside']);
@@ -10,10 +10,10 @@ const blocks = new Set(
 );
 /** The main part of a page counts as such from this length on. */
 const enough = 500;
+const maxTitle = 300;
 
-export interface PageText {
+export interface PageText extends StructuredText {
   readonly title: string;
-  readonly text: string;
 }
 
 /** The readable text of a page: its main part or article where it has one, without scripts, menus and forms. */
@@ -42,7 +42,7 @@ export function* htmlText(html: string): Generator<void, PageText> {
       continue;
     }
     if (piece.type === 'text') {
-      if (inTitle) title += piece.text;
+      if (inTitle) title += title.length > maxTitle ? '' : piece.text;
       else if (isPre)
         for (const [index, line] of piece.text.split('\n').entries()) both((lines) => preLine(lines, line, index));
       else both((lines) => lines.add(piece.text.replace(/\s+/g, ' ')));
@@ -59,7 +59,13 @@ export function* htmlText(html: string): Generator<void, PageText> {
       continue;
     }
     if (name === 'main' || name === 'article') mainDepth = Math.max(0, mainDepth + (opens ? 1 : -1));
-    if (name === 'pre') isPre = opens;
+    if (name === 'pre') {
+      both((lines) => {
+        lines.paragraph();
+        lines.isCode = opens;
+      });
+      isPre = opens;
+    }
     if (name === 'br') both((lines) => lines.end());
     else if (/^h[1-6]$/.test(name)) {
       both((lines) => lines.paragraph());
@@ -71,8 +77,8 @@ export function* htmlText(html: string): Generator<void, PageText> {
     else if ((name === 'td' || name === 'th') && opens) both((lines) => lines.cell());
     else if (blocks.has(name)) both((lines) => lines.paragraph());
   }
-  const text = main.text.length >= enough ? main.text : whole.text;
-  return { title: title.replace(/\s+/g, ' ').trim(), text };
+  const { result } = main.length >= enough ? main : whole;
+  return { title: title.replace(/\s+/g, ' ').trim().slice(0, maxTitle), ...result };
 }
 
 /** A tag that closes itself: `<svg />`. */
