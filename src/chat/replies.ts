@@ -26,11 +26,15 @@ interface RepliesParts {
   readonly countTokens: (request: ChatRequest, signal?: AbortSignal) => Promise<number>;
   readonly compactions?: CompactionStore | undefined;
   readonly summaryModel?: SummaryModel | undefined;
+  readonly recall?: Recall | undefined;
 }
+
+/** Adds what is remembered about the conversation, for chats whose model or preset remembers. */
+export type Recall = (request: ChatRequest, ticket: Ticket) => Promise<ChatRequest>;
 
 /** Several replies to one request, one after the other; other requests may run between them. */
 export function repliesBy(
-  { text, answer, serverTools: all, countTokens, compactions, summaryModel }: RepliesParts,
+  { text, answer, serverTools: all, countTokens, compactions, summaryModel, recall }: RepliesParts,
   request: ChatRequest,
   ticket: Ticket,
   count: number,
@@ -99,6 +103,7 @@ export function repliesBy(
   };
   void (async () => {
     let shortened: ReturnType<typeof compacted> | undefined;
+    let recalled: Promise<ChatRequest> | undefined;
     for (const [index, channel] of channels.entries()) {
       let begun = false;
       const emit = (event: GenerationEvent): void => {
@@ -108,9 +113,11 @@ export function repliesBy(
       };
       const seeded = (made: ChatRequest) => ({ ...made, controls: withReplySeed(made.controls, index) });
       const reply = async (): Promise<void> => {
-        if (!mayBeCompacted(request)) return answerOne(seeded(request), emit, () => channel.room());
         // All replies to one request have the same prompt.
-        shortened ??= compacted(request, () => emit({ type: 'compacting' }));
+        recalled ??= recall?.(request, { ...ticket, signal });
+        const whole = (await recalled) ?? request;
+        if (!mayBeCompacted(request)) return answerOne(seeded(whole), emit, () => channel.room());
+        shortened ??= compacted(whole, () => emit({ type: 'compacting' }));
         const { request: made, compaction } = await shortened;
         const one = seeded(made);
         if (!compaction) return answerOne(one, emit, () => channel.room());

@@ -10,7 +10,7 @@ import { withSystem } from './messages.ts';
 import { type ChatPrompt, chatPrompt, type TemplateUse, usesTemplate } from './prompt.ts';
 import { ReasoningSplitter, type ReplyPart, thinkingTags } from './reasoning.ts';
 import type { PromptTemplate } from './rendering/threads.ts';
-import { repliesBy } from './replies.ts';
+import { type Recall, repliesBy } from './replies.ts';
 import { answerGrammar, callableTools, replyGrammar } from './reply-grammar.ts';
 import { type ChatRequest, refusesThinking, refuseUnknownTool } from './request.ts';
 import { type ServerTools, withServerTools } from './server-tools/offer.ts';
@@ -41,6 +41,7 @@ export interface ChatParts {
   readonly serverTools?: ServerTools | undefined;
   readonly compactions?: CompactionStore | undefined;
   readonly summaryModel?: SummaryModel | undefined;
+  readonly recall?: Recall | undefined;
 }
 
 export interface ChatService {
@@ -205,6 +206,7 @@ export function chatService(parts: ChatParts): ChatService {
       {
         ...{ answer, text, countTokens },
         ...{ serverTools: parts.serverTools, compactions: parts.compactions, summaryModel: parts.summaryModel },
+        recall: parts.recall,
       },
       request,
       ticket,

@@ -33,6 +33,7 @@ const presetKeys: ReadonlySet<string> = new Set<FlagKey>([
   'defaultgenamt',
   'contextoverflow',
   'mcpserverloop',
+  'memory',
   'systemprompt',
   'jinja',
   'jinja_tools',

@@ -29,6 +29,7 @@ export const ownFolders = {
   packs: { kind: 'data', name: 'packs', content: 'Engines of `parley pack add`.', variable: 'PARLEY_PACKS' },
   output: { kind: 'data', name: 'output', content: 'Speech that clients of the XTTS API save on the server.' },
   stories: { kind: 'data', name: 'stories', content: 'The story of `--multiplayer`, one for each port.' },
+  memories: { kind: 'data', name: 'memories', content: 'What people want remembered; each key has its own file.' },
   state: {
     kind: 'data',
     name: 'state',

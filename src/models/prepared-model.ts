@@ -53,7 +53,7 @@ export interface RemoteModel {
   /** Sends chats as messages, without rendering them. */
   readonly chat: (
     text: TextService,
-    own: Required<Pick<ChatParts, 'serverTools' | 'compactions' | 'summaryModel'>>,
+    own: Required<Pick<ChatParts, 'serverTools' | 'compactions' | 'summaryModel' | 'recall'>>,
   ) => ChatService;
 }
 

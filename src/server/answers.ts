@@ -9,6 +9,7 @@ import { mcpAnswers } from '../protocols/mcp/answers.ts';
 import { messagesAnswers } from '../protocols/messages/answers.ts';
 import { nativeAnswers } from '../protocols/native/answers.ts';
 import { documentAnswers } from '../protocols/native/document-answers.ts';
+import { memoryAnswers } from '../protocols/native/memory-answers.ts';
 import { musicAnswers } from '../protocols/native/music-answers.ts';
 import { ollamaAnswers } from '../protocols/ollama/answers.ts';
 import { openaiAnswers } from '../protocols/openai/answers.ts';
@@ -23,6 +24,7 @@ export const dialectAnswers: readonly DialectAnswers[] = [
   nativeAnswers(featureNames),
   musicAnswers,
   documentAnswers,
+  memoryAnswers,
   openaiAnswers,
   realtimeAnswers,
   responsesAnswers,

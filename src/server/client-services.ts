@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { Settings } from '../config/flags.ts';
 import type { DocumentLibrary } from '../core/documents.ts';
+import type { MemoryLibrary } from '../core/memories.ts';
 import { fileNameOf, Libraries, type LibrariesOf, noKey, type Owner } from '../core/owner.ts';
 import type { FileLibrary, UploadLibrary } from '../core/stored-files.ts';
 import type { ToolServers } from '../core/tool-servers.ts';
@@ -21,6 +22,8 @@ export interface ClientServices {
   readonly story?: SharedStory;
   readonly search?: WebSearch;
   readonly documents?: LibrariesOf<DocumentLibrary>;
+  /** What people want remembered. */
+  readonly memories?: LibrariesOf<MemoryLibrary>;
   /** Files that clients uploaded. */
   readonly files?: LibrariesOf<FileLibrary>;
   readonly uploads?: LibrariesOf<UploadLibrary>;

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { tagsWithoutThinking } from '../chat/adapters/adapter.ts';
+import { memoryTools } from '../chat/memory/tools.ts';
 import { withOpening } from '../chat/opening.ts';
 import { type InstructText, replacePlaceholders } from '../chat/placeholders.ts';
 import type { ServerTools } from '../chat/server-tools/offer.ts';
@@ -28,6 +29,7 @@ import type { NativeParts } from '../protocols/native/routes.ts';
 import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
 import { textService } from '../queue/text.ts';
+import { recallWith } from './memories.ts';
 import type { ModelParts } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
 import type { ServerServices } from './services.ts';
@@ -89,8 +91,8 @@ function chatContext(
   { summaryText, shownAs }: { readonly summaryText: () => TextService; readonly shownAs?: string },
 ): ModelContext {
   const { name = '', settings, format, opening } = parts;
-  const { text, lane } = engines;
-  const exact = modelChat(parts, services, text, lane);
+  const { text } = engines;
+  const exact = modelChat(parts, services, { ...engines, character: shownAs });
   const shared = settings.exactprompts ? exact : withSharedPrefixes(exact);
   const chat = { ...(opening ? withOpening(shared, opening) : shared), templateText: format.templateText };
   const image = requestDefaults(settings);
@@ -104,6 +106,7 @@ function chatContext(
     contextSize: text.contextSize(),
     overflow: settings.contextoverflow,
     guidance: settings.enableguidance,
+    remembers: settings.memory && services.clients?.memories !== undefined,
     searchesWeb: services.clients?.search !== undefined,
     isClientServer: (url) => services.tools?.at?.(url) === undefined && services.clients?.mcp?.(url) !== undefined,
     adapter: adapter.defaults,
@@ -124,26 +127,38 @@ function chatContext(
     replacePlaceholders: (texts: InstructText) => replacePlaceholders(texts, adapter.tags),
     preloadStory: preloadedStory(settings.preloadstory),
     settings,
-    summaryChat: () => modelChat(parts, services, summaryText(), lane),
+    summaryChat: () =>
+      modelChat({ ...parts, settings: { ...settings, memory: false } }, services, { ...engines, text: summaryText() }),
   };
 }
 
 /** Rounds of calls for tools that a request asks for. */
 const defaultTurns = 8;
 
+interface ChatEngines extends Pick<ModelContext, 'text' | 'taskServices' | 'lane'> {
+  /** The preset, which remembers what was said to it beside what all chats of the person may know. */
+  readonly character?: string | undefined;
+}
+
 /** The chats of one model. */
 function modelChat(
   { name = '', settings, format, remote }: ModelParts,
-  services: Pick<ServerServices, 'tools' | 'clients' | 'warn' | 'summaries' | 'beside'>,
-  text: TextService,
-  lane: string,
+  services: Pick<ServerServices, 'tools' | 'clients' | 'warn' | 'summaries' | 'recalls' | 'beside'>,
+  { text, lane, taskServices, character }: ChatEngines,
 ): ChatService {
   const { tools, clients, warn, summaries } = services;
   const { tags } = format.adapter.adapter;
   const { mcpserverloop } = settings;
+  const memories = settings.memory ? clients?.memories : undefined;
+  const { embedding } = taskServices;
+  const recall = memories && recallWith({ memories, kept: services.recalls, character, embedding, warn });
   const serverTools: ServerTools = {
     servers: mcpserverloop > 0 ? tools : undefined,
     serversOf: mcpserverloop > 0 ? serversOf : undefined,
+    memory:
+      memories &&
+      ((reader, { hosted }) =>
+        memoryTools({ library: memories.of(reader), character, asFiles: hosted?.memory ?? false })),
     serverAt: (url, headers) => tools?.at?.(url) ?? clients?.mcp?.(url, headers),
     web: clients?.search,
     turns: mcpserverloop || defaultTurns,
@@ -153,7 +168,7 @@ function modelChat(
   };
   const compactions = summaries.of(name);
   const summaryModel = summaryModelOf(settings, services, lane);
-  if (remote) return remote.chat(text, { serverTools, compactions, summaryModel });
+  if (remote) return remote.chat(text, { serverTools, compactions, summaryModel, recall });
   return chatService({
     text,
     tags,
@@ -169,6 +184,7 @@ function modelChat(
     serverTools,
     compactions,
     summaryModel,
+    recall,
   });
 
   function serversOf(reader: Sender): ToolServers | undefined {

@@ -42,6 +42,7 @@ import { LastModel, type ModelChoice, SavedDownloads, SavedSummaries } from '../
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
 import { openOwnFiles } from './file-services.ts';
+import { openMemories } from './memories.ts';
 import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
 import type { HeldMemory } from './own-machine.ts';
@@ -91,8 +92,9 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const pool = await textBackends(settings, terminal);
   const model = await textModel(parts, pool);
   const files = served ? openOwnFiles(settings, () => clients, { warn: (line) => terminal.line(line) }) : {};
+  const memories = served ? { memories: openMemories((line) => terminal.line(line)) } : {};
   const others = served ? { ...(await clientServices(settings, terminal)), ...(await openAllowedServers(parts)) } : {};
-  const clients: ClientServices = { ...files, ...others };
+  const clients: ClientServices = { ...files, ...memories, ...others };
   const keys = served ? await keyring(settings, terminal) : undefined;
   const usage = served ? await usageLog(terminal) : undefined;
   const summaries = keptSummaries(parts);

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
+import type { KeptRecalls } from '../chat/memory/recall.ts';
 import type { Message } from '../chat/messages.ts';
 import type { ChatService } from '../chat/service.ts';
 import type { Settings } from '../config/flags.ts';
@@ -33,6 +34,7 @@ import type { TaskObserver } from '../queue/tasks.ts';
 import type { TextObserver } from '../queue/text.ts';
 import { KeptSummaries } from '../store/kept-summaries.ts';
 import type { ClientServices } from './client-services.ts';
+import { keptRecalls } from './memories.ts';
 
 interface SelectedBeside {
   readonly context: {
@@ -111,6 +113,8 @@ export interface ServerServices extends ServiceParts {
   readonly conversations: ConversationReport | undefined;
   /** Compacted beginnings of conversations (`--contextoverflow compact`). */
   readonly summaries: KeptSummaries<Message>;
+  /** What was remembered for each message of a conversation (`--memory`). */
+  readonly recalls: KeptRecalls;
 }
 
 export function serverServices(parts: ServiceParts): ServerServices {
@@ -174,6 +178,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
     inspected,
     conversations,
     summaries: parts.summaries ?? new KeptSummaries({ now: () => Date.now() }),
+    recalls: keptRecalls(),
   };
 }
 

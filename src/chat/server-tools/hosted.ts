@@ -12,6 +12,8 @@ export interface HostedTools {
   readonly fetch?: WebToolLimits & { readonly maxContentTokens?: number };
   /** A search in collections of documents. */
   readonly documents?: HostedDocuments;
+  /** The memory tool of the Messages API. */
+  readonly memory?: true;
   readonly mcp?: readonly HostedServer[];
   /** Run before the model answers: their results take the place of the tool messages with these ids. */
   readonly approved?: readonly ApprovedCall[];

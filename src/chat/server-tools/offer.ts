@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import { joinedToolServers } from '../../core/joined-tool-servers.ts';
 import type { Sender } from '../../core/owner.ts';
 import type { ServerToolStep } from '../../core/server-tools.ts';
 import {
@@ -23,6 +24,8 @@ export interface ServerTools {
   readonly servers?: ToolServers | undefined;
   /** Those, and the documents of one client. */
   readonly serversOf?: ((reader: Sender) => ToolServers | undefined) | undefined;
+  /** Tools over what a client wants remembered, with `--memory`. */
+  readonly memory?: ((reader: Sender, request: ChatRequest) => ToolServers | undefined) | undefined;
   /** The MCP server with this address that requests may name, with its own names of tools. It is connected when it is listed. */
   readonly serverAt?: ServerAt | undefined;
   /** With `--websearch`. */
@@ -92,8 +95,10 @@ export function serverToolsFor(
     const expected = `the approval of a call of an MCP server in tools, and ${orphan.server} is not there`;
     throw new AppError('invalid-field', { field: orphan.field, expected });
   }
-  const offered = (reader && all?.serversOf?.(reader)) ?? all?.servers;
-  const servers = wantsServers(request) ? offered : undefined;
+  const wants = wantsServers(request);
+  const memory = reader && (wants || hosted?.memory) ? all?.memory?.(reader, request) : undefined;
+  const offered = wants ? ((reader && all?.serversOf?.(reader)) ?? all?.servers) : undefined;
+  const servers = memory && offered ? joinedToolServers(memory, offered) : (memory ?? offered);
   return all && (hosted || servers) ? { ...all, servers } : undefined;
 }
 

@@ -222,6 +222,9 @@ export const chatFlags = flagTable({
   systemprompt: text('TEXT', '', { label: 'System prompt', also: ['--system-prompt', '-sys'] }).help(
     'System prompt for chats that have none.',
   ),
+  memory: toggle({ label: 'Memory', also: ['--memories'] }).help(
+    'Chats of every API know what the person wants remembered: facts that fit the last message are put at its end, and the model may keep a fact when asked to. The pages list them; without this flag only the pages use them. In a preset: "memory": true.',
+  ),
   jinja: toggle({ label: "Model's own chat template" }).help(
     "Use the model's own chat template, for requests with tools only if it shows them and its format of calls is known.",
   ),

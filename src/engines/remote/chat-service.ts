@@ -12,7 +12,7 @@ import type { RemoteText } from './text.ts';
 import type { RemoteTokens } from './tokens.ts';
 
 type ReplyParts = Parameters<typeof repliesBy>[0];
-type RemoteChatParts = Pick<ReplyParts, 'text' | 'serverTools' | 'compactions' | 'summaryModel'> & {
+type RemoteChatParts = Pick<ReplyParts, 'text' | 'serverTools' | 'compactions' | 'summaryModel' | 'recall'> & {
   readonly tokens: RemoteTokens;
 };
 

@@ -30,6 +30,8 @@ export interface ControlParts {
   readonly guidance: boolean;
   /** With `--websearch`. */
   readonly searchesWeb?: boolean;
+  /** Whether the server runs the memory tool of a request itself (`--memory`). */
+  readonly remembers?: boolean;
   /** Whether an MCP server is one of `--mcpallow`, which gets the credentials of the client. */
   readonly isClientServer?: ((url: string) => boolean) | undefined;
   readonly adapter: AdapterDefaults & { readonly maxTokens?: number };

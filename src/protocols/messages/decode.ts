@@ -4,6 +4,7 @@ import type { HostedTools } from '../../chat/server-tools/hosted.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { Source } from '../../core/server-tools.ts';
 import type { JsonObject } from '../../http/body.ts';
+import type { ControlParts } from '../controls/decode.ts';
 import { limitTokens } from '../controls/decode.ts';
 import { type DialectParts, reasoningControl } from '../dialect.ts';
 import type { LoadedFiles } from '../documents/sent-files.ts';
@@ -34,14 +35,14 @@ export function* decode(
   const sources: Source[] = [];
   const counts = { documents: 0, results: 0 };
   const messages = yield* decodeConversation(fields, { ignore, attachments, sources, counts });
-  const { tools, web } = decodeTools(fields, ignore);
+  const { tools, own } = decodeTools(fields, limits, ignore);
   const mcp = readMcpServers(fields, limits, ignore);
   // Passages of documents and search results that may be cited.
   const isCited = sources.some(({ place }) => place !== undefined);
-  const runsTools = web !== undefined || mcp.length > 0;
+  const runsTools = own !== undefined || mcp.length > 0;
   const hosted =
     runsTools || isCited
-      ? { ...web, ...(mcp.length > 0 && { mcp }), ...(isCited && { marks: 'strip' as const }) }
+      ? { ...own, ...(mcp.length > 0 && { mcp }), ...(isCited && { marks: 'strip' as const }) }
       : undefined;
   const request: ChatRequest = {
     ...decodeToolChoice(fields),
@@ -137,15 +138,24 @@ function decodeOutput(
   return schemaOutput(f.readAt(format, 'schema', field, f.readObject), `${field}.schema`, schemaToGrammar);
 }
 
-function decodeTools({ tools: entries }: CreateFields, ignore: (field: string) => void) {
-  let web: Partial<HostedTools> | undefined;
+function decodeTools(
+  { tools: entries }: CreateFields,
+  { remembers = false }: Pick<ControlParts, 'remembers'>,
+  ignore: (field: string) => void,
+) {
+  let hosted: Partial<HostedTools> | undefined;
   const hostedNames: string[] = [];
   const tools = entries.flatMap((entry, index) => {
     const field = `tools[${index}]`;
     const own = f.isObject(entry) && typeof entry.type === 'string' && readServerTool(entry, entry.type, field);
     if (own) {
-      web = { ...web, ...own };
+      hosted = { ...hosted, ...own };
       hostedNames.push(own.search ? 'web_search' : 'web_fetch');
+      return [];
+    }
+    if (remembers && f.isObject(entry) && typeof entry.type === 'string' && entry.type.startsWith('memory_')) {
+      hosted = { ...hosted, memory: true };
+      hostedNames.push('memory');
       return [];
     }
     if (f.isObject(entry) && entry.type === 'mcp_toolset') return [];
@@ -154,7 +164,7 @@ function decodeTools({ tools: entries }: CreateFields, ignore: (field: string) =
     return tool ?? [];
   });
   checkToolNames([...hostedNames, ...tools.map(({ name }) => name)], 'tools');
-  return { tools, web: web as Partial<HostedTools> | undefined };
+  return { tools, own: hosted as Partial<HostedTools> | undefined };
 }
 
 /** Undefined for a tool that only the original service can run (code execution). */

@@ -57,7 +57,7 @@ const promptFields = {
   ),
   tools: f.approximated(
     f.orElse(f.described(f.objectsSchema, f.readList), []),
-    `Custom tools, and bash, text_editor and memory with a description of the server. web_search and web_fetch of any date are run by the server, see below. Other tools that only the original service runs are ignored (x-parley-ignored). strict makes no difference (calls follow the schema if the call format of the model allows it); defer_loading, input_examples, allowed_callers and eager_input_streaming have no effect: every tool is offered from the start. ${loosenedNote}`,
+    `Custom tools, and bash, text_editor and memory with a description of the server. With --memory (also of a preset) the server runs memory itself, on what is remembered for the sender. web_search and web_fetch of any date are run by the server, see below. Other tools that only the original service runs are ignored (x-parley-ignored). strict makes no difference (calls follow the schema if the call format of the model allows it); defer_loading, input_examples, allowed_callers and eager_input_streaming have no effect: every tool is offered from the start. ${loosenedNote}`,
   ),
   mcp_servers: f.approximated(
     f.orElse(f.listOf(f.readObject), []),

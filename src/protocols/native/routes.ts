@@ -10,6 +10,7 @@ import { type DocumentParts, documentEndpoints } from './documents.ts';
 import { nativeFamily, readInput } from './errors.ts';
 import { type GenerateParts, generateEndpoints, taskEndpoints } from './generate.ts';
 import { cacheEndpoint, type InfoParts, type InfoServices, infoEndpoints } from './info.ts';
+import { type MemoryParts, memoryEndpoints } from './memories.ts';
 import { musicEndpoints } from './music.ts';
 import { nativeSpeechEndpoint, type SpeechParts, transcribeEndpoint } from './speech.ts';
 import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
@@ -17,10 +18,10 @@ import { type StreamParts, streamEndpoints } from './streams.ts';
 import { type SyncParts, syncEndpoints } from './synced-records.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
-export interface NativeParts extends GenerateParts, InfoParts, TokenParts, EmbeddingParts, SpeechParts {}
+export interface NativeParts extends GenerateParts, InfoParts, TokenParts, EmbeddingParts, SpeechParts, MemoryParts {}
 
 /** What the handlers get beside the context of the model. */
-interface HandlerServices extends InfoServices, Pick<NativeParts, 'startTimer' | 'alias' | 'readChat'> {}
+interface HandlerServices extends InfoServices, Pick<NativeParts, 'startTimer' | 'alias' | 'readChat' | 'memories'> {}
 
 /** What the server has, whichever model answers. */
 export interface NativeServices extends HandlerServices, StoryParts, SyncParts, StreamParts, DocumentParts {
@@ -32,9 +33,10 @@ export interface NativeServices extends HandlerServices, StoryParts, SyncParts, 
 }
 
 export function nativeEndpoints(services: NativeServices): ModelEndpoint<Omit<NativeParts, keyof HandlerServices>>[] {
-  const { product, engineVersions, engineFeatures, serverFeatures, counters, startTimer, alias, readChat } = services;
+  const { product, engineVersions, engineFeatures, serverFeatures, counters, startTimer, alias, readChat, memories } =
+    services;
   const handlers = {
-    ...{ product, engineVersions, engineFeatures, serverFeatures, counters, startTimer, alias, readChat },
+    ...{ product, engineVersions, engineFeatures, serverFeatures, counters, startTimer, alias, readChat, memories },
   };
   return [
     ...withServices<NativeParts, HandlerServices>(modelEndpoints, handlers),
@@ -66,6 +68,7 @@ const modelEndpoints: readonly ModelEndpoint<NativeParts>[] = [
   ...taskEndpoints,
   embeddingsEndpoint,
   ...tokenEndpoints,
+  ...memoryEndpoints,
   ...infoEndpoints,
   cacheEndpoint,
   nativeSpeechEndpoint,

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { type KeptRecalls, withMemories } from '../chat/memory/recall.ts';
+import type { Recall } from '../chat/replies.ts';
+import { ownFolder } from '../core/data-folder.ts';
+import type { EmbeddingService } from '../core/embedding.ts';
+import type { Embed, MemoryLibrary } from '../core/memories.ts';
+import { fileNameOf, Libraries, type LibrariesOf, libraryOf } from '../core/owner.ts';
+import type { Ticket } from '../core/ticket.ts';
+import { BoundedMap } from '../store/bounded-map.ts';
+import { MemoryStore } from '../store/memories.ts';
+
+/** The memories of each library, in a file that is made with the first one. */
+export function openMemories(
+  warn: (sentence: string) => void,
+  folder = ownFolder('memories'),
+): Libraries<MemoryLibrary> {
+  const newId = () => randomBytes(9).toString('base64url');
+  return new Libraries((library) => {
+    const path = join(folder, `${fileNameOf(library)}.json`);
+    return new MemoryStore({ path, warn, now: () => new Date(), newId });
+  });
+}
+
+/** In memory only: after a restart the next turn of a conversation is computed from the first message that had memories. */
+export function keptRecalls(): KeptRecalls {
+  const blocks = new BoundedMap<string>({ entries: 5000, bytes: 4 * 2 ** 20 });
+  return { get: (key) => blocks.get(key), set: (key, block) => blocks.set(key, block, key.length + block.length) };
+}
+
+interface RecallParts {
+  readonly memories: LibrariesOf<MemoryLibrary>;
+  readonly kept: KeptRecalls;
+  readonly character: string | undefined;
+  readonly embedding: EmbeddingService | undefined;
+  readonly warn: (sentence: string) => void;
+}
+
+export function recallWith({ memories, kept, character, embedding, warn }: RecallParts): Recall {
+  return async (request, ticket) => {
+    const { reader = {} } = ticket;
+    const options = { library: memories.of(reader), character, kept, owner: libraryOf(reader) };
+    try {
+      return await withMemories(request, { ...options, embed: embedding && embedWith(embedding, ticket) });
+    } catch (error) {
+      ticket.signal.throwIfAborted();
+      warn(`What is remembered was left out of a prompt: ${(error as Error).message}`);
+      return request;
+    }
+  };
+}
+
+/** Vectors by the embedding model, as a part of a request that is admitted already. */
+export function embedWith(embedding: EmbeddingService, { placed: _, watch: __, ...ticket }: Ticket): Embed {
+  return {
+    model: embedding.name,
+    vectors: async (inputs) => {
+      const { vectors } = await embedding.embed({ inputs, truncate: true }, { ...ticket, genkey: '', admitted: true });
+      return vectors.map(([vector = new Float32Array()]) => vector);
+    },
+  };
+}
