@@ -16,6 +16,7 @@ import { checkPackage } from '../src/packs/manifest.ts';
 import { openFiles } from '../src/server/file-services.ts';
 import { loginFile } from '../src/server/tool-servers.ts';
 import { KeptSummaries } from '../src/store/kept-summaries.ts';
+import { MemoryStore } from '../src/store/memories.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
 import { SharedStory } from '../src/store/shared-story.ts';
 import { LastModel, SavedDownloads, SavedSummaries } from '../src/store/state-files.ts';
@@ -128,6 +129,13 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
     expect(await summaries.of('story').get('key phone', 'hash')).toMatchObject([
       { role: 'user' },
       { role: 'assistant' },
+    ]);
+  },
+  'memories.json': async (path) => {
+    const memories = new MemoryStore({ path, warn: never, now: () => new Date(0), newId: () => 'new' });
+    expect(await memories.list()).toEqual([
+      { id: 'a1', text: 'The dog is called Rex.', pinned: true, createdAt: 1790000000, changedAt: 1790000100 },
+      { id: 'b2', text: 'Likes tea.', character: 'Ada', pinned: false, createdAt: 1790000000, changedAt: 1790000000 },
     ]);
   },
   'usage.json': async (path) => {

@@ -155,10 +155,13 @@ function modelChat(
   const serverTools: ServerTools = {
     servers: mcpserverloop > 0 ? tools : undefined,
     serversOf: mcpserverloop > 0 ? serversOf : undefined,
+    // Where calls have no known form, each chat would need a second generation to decide about them.
     memory:
       memories &&
       ((reader, { hosted }) =>
-        memoryTools({ library: memories.of(reader), character, asFiles: hosted?.memory ?? false })),
+        hosted?.memory || format.templateUse.shownTools
+          ? memoryTools({ library: memories.of(reader), character, asFiles: hosted?.memory ?? false })
+          : undefined),
     serverAt: (url, headers) => tools?.at?.(url) ?? clients?.mcp?.(url, headers),
     web: clients?.search,
     turns: mcpserverloop || defaultTurns,

@@ -175,6 +175,16 @@ test('decode: adds descriptions to client tools', () => {
   }
 });
 
+test('decode: with --memory the server runs the memory tool itself', () => {
+  const parts = { ...dialectParts(), controlParts: () => ({ ...controlParts, remembers: true }) };
+  const tools = [{ type: 'memory_20250818', name: 'memory' }, { name: 'f', input_schema: { type: 'object' } }];
+  const { request } = atOnce(decode({ messages: hello, max_tokens: 16, tools }, parts));
+  expect(request.hosted?.memory).toBe(true);
+  expect(request.conversation.tools.map(({ name }) => name)).toEqual(['f']);
+  const twice = [...tools, { name: 'memory', input_schema: { type: 'object' } }];
+  expect(() => atOnce(decode({ messages: hello, max_tokens: 16, tools: twice }, parts))).toThrow('there twice');
+});
+
 test.each<[unknown, object]>([
   [undefined, { toolChoice: { type: 'auto' }, parallelToolCalls: true }],
   [null, { toolChoice: { type: 'auto' } }],
