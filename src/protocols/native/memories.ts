@@ -23,6 +23,9 @@ const readName: f.Read<string> = f.described({ type: 'string', maxLength: maxNam
   if (name === '' || name.length > maxName) throw f.wrong(path, `a name of 1 to ${maxName} characters`);
   return name;
 });
+const readCharacter: f.Read<string | null | undefined> = f.described({ type: ['string', 'null'] }, (value, path) =>
+  value === null ? null : f.optional(readName)(value, path),
+);
 const characterNote = 'The character that knows it; left out for what every chat may know.';
 
 const listFields = { character: f.honoured(f.optional(readName), 'Only its memories and those of every chat.') };
@@ -36,7 +39,7 @@ const addFields = {
 };
 const changeFields = {
   text: f.honoured(f.optionalText),
-  character: f.honoured(f.optional(readName)),
+  character: f.honoured(readCharacter, 'null: no character any more.'),
   pinned: f.honoured(f.optionalFlag),
 };
 const searchFields = {
@@ -61,7 +64,6 @@ export const memoryEndpoints: readonly ModelEndpoint<MemoryParts>[] = [
   }),
   row(path, 'Remember something.', add, { fields: addFields }),
   row(`${path}/search`, 'The memories that fit a message, as a prompt gets them.', search, {
-    ...read('chat'),
     fields: searchFields,
     queued: true,
   }),
@@ -90,12 +92,7 @@ async function add(call: Call, parts: MemoryParts): Promise<Reply> {
 }
 
 async function change(call: Call, parts: MemoryParts): Promise<Reply> {
-  const body = await bodyOf(call);
-  const { character, ...own } = f.readFields(changeFields, body);
-  const changed = await libraryOf(call, parts).change(idOf(call), {
-    ...own,
-    character: body.character === null ? null : character,
-  });
+  const changed = await libraryOf(call, parts).change(idOf(call), f.readFields(changeFields, await bodyOf(call)));
   if (!changed) throw missing(call);
   return json(memoryBody(changed));
 }
