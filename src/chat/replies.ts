@@ -42,7 +42,7 @@ export function repliesBy(
   const { watch } = ticket;
   const stop = new AbortController();
   const signal = AbortSignal.any([ticket.signal, stop.signal]);
-  const serverTools = serverToolsFor(request, all, ticket.reader);
+  const serverTools = serverToolsFor(request, all, ticket);
   const reservation = text.reserve({ ...ticket, signal }, sharingTraits(request, serverTools !== undefined));
   const answerOne = async (one: ChatRequest, emit: Emit, room: () => Promise<void> | undefined): Promise<void> => {
     if (!serverTools) return answer(one, reservation, signal, emit, room);

@@ -33,6 +33,8 @@ export interface Ticket {
   readonly requestId?: string;
   /** Whose documents tools of this server may search for it; undefined if nobody's. */
   readonly reader?: Sender;
+  /** Whose memories its chats may use. */
+  readonly sender?: Sender;
   /** Follows the request that it belongs to. */
   readonly watch?: ExchangeWatch | undefined;
   /** For backends to which some fields are passed on as they are. */

@@ -59,6 +59,7 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
     signal: call.signal,
     requestId: call.id,
     watch: call.watch,
+    sender: { key: call.key },
     ...(mayUseDocuments(call) && { reader: { key: call.key } }),
     sent: sentFields(call),
     placed: (own, reading = promptProgress) => {

@@ -38,8 +38,8 @@ interface RecallParts {
 
 export function recallWith({ memories, kept, character, embedding, warn }: RecallParts): Recall {
   return async (request, ticket) => {
-    const { reader = {} } = ticket;
-    const options = { library: memories.of(reader), character, kept, owner: libraryOf(reader) };
+    const { sender = {} } = ticket;
+    const options = { library: memories.of(sender), character, kept, owner: libraryOf(sender) };
     try {
       return await withMemories(request, { ...options, embed: embedding && embedWith(embedding, ticket) });
     } catch (error) {

@@ -158,9 +158,9 @@ function modelChat(
     // Where calls have no known form, each chat would need a second generation to decide about them.
     memory:
       memories &&
-      ((reader, { hosted }) =>
+      ((sender, { hosted }) =>
         hosted?.memory || format.templateUse.shownTools
-          ? memoryTools({ library: memories.of(reader), character, asFiles: hosted?.memory ?? false })
+          ? memoryTools({ library: memories.of(sender), character, asFiles: hosted?.memory ?? false })
           : undefined),
     serverAt: (url, headers) => tools?.at?.(url) ?? clients?.mcp?.(url, headers),
     web: clients?.search,

@@ -2,6 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { joinedToolServers } from '../../core/joined-tool-servers.ts';
 import type { Sender } from '../../core/owner.ts';
 import type { ServerToolStep } from '../../core/server-tools.ts';
+import type { Ticket } from '../../core/ticket.ts';
 import {
   type ServedCall,
   type ServedResult,
@@ -25,7 +26,7 @@ export interface ServerTools {
   /** Those, and the documents of one client. */
   readonly serversOf?: ((reader: Sender) => ToolServers | undefined) | undefined;
   /** Tools over what a client wants remembered, with `--memory`. */
-  readonly memory?: ((reader: Sender, request: ChatRequest) => ToolServers | undefined) | undefined;
+  readonly memory?: ((sender: Sender, request: ChatRequest) => ToolServers | undefined) | undefined;
   /** The MCP server with this address that requests may name, with its own names of tools. It is connected when it is listed. */
   readonly serverAt?: ServerAt | undefined;
   /** With `--websearch`. */
@@ -75,7 +76,7 @@ export class ListingFailed extends AppError<'unsupported'> {
 export function serverToolsFor(
   request: ChatRequest,
   all: ServerTools | undefined,
-  reader?: Sender,
+  { reader, sender }: Pick<Ticket, 'reader' | 'sender'> = {},
 ): ServerTools | undefined {
   const { hosted } = request;
   const missing = all?.web ? undefined : (hosted?.search ?? hosted?.fetch);
@@ -96,7 +97,7 @@ export function serverToolsFor(
     throw new AppError('invalid-field', { field: orphan.field, expected });
   }
   const wants = wantsServers(request);
-  const memory = reader && (wants || hosted?.memory) ? all?.memory?.(reader, request) : undefined;
+  const memory = sender && (wants || hosted?.memory) ? all?.memory?.(sender, request) : undefined;
   const offered = wants ? ((reader && all?.serversOf?.(reader)) ?? all?.servers) : undefined;
   const servers = memory && offered ? joinedToolServers(memory, offered) : (memory ?? offered);
   return all && (hosted || servers) ? { ...all, servers } : undefined;
