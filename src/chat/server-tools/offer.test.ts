@@ -14,8 +14,10 @@ const all: ServerTools = {
 };
 
 test('serverToolsFor: the tools of a chat are those of its client', () => {
-  expect(serverToolsFor(chatRequest('Hi'), all, { key: { name: 'ada' } })?.servers).toBe(ada);
-  expect(serverToolsFor(chatRequest('Hi'), all, {})?.servers).toBe(common);
+  expect(serverToolsFor(chatRequest('Hi'), all, { reader: { key: { name: 'ada' } } })?.servers).toBe(ada);
+  expect(serverToolsFor(chatRequest('Hi'), all, { reader: {} })?.servers).toBe(common);
   expect(serverToolsFor(chatRequest('Hi'), all)?.servers).toBe(common);
-  expect(serverToolsFor(chatRequest('Hi'), { ...all, serversOf: undefined, servers: undefined }, {})).toBeUndefined();
+  expect(
+    serverToolsFor(chatRequest('Hi'), { ...all, serversOf: undefined, servers: undefined }, { reader: {} }),
+  ).toBeUndefined();
 });
