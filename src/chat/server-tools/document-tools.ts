@@ -24,13 +24,13 @@ export function fileSearchTool(hosted: HostedDocuments): HostedTool {
       if (isUsed()) return failed('max_uses_exceeded');
       const found = await unlessBusy(hosted.find(query.trim(), signal));
       if ('type' in found) return found;
-      return { type: 'sources', sources: fitting(found, characters) };
+      return { type: 'sources', sources: fittingSources(found, characters) };
     },
   };
 }
 
 /** The best whole passages that the model can read together; of a single one that is too long, its beginning. */
-export function fitting(sources: readonly Source[], characters: number): readonly Source[] {
+export function fittingSources(sources: readonly Source[], characters: number): readonly Source[] {
   let left = characters;
   const count = sources.findIndex(({ title, text }) => {
     left -= title.length + text.length + 16;

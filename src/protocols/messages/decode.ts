@@ -68,8 +68,8 @@ export function* decode(
     maxTokens: controls.maxTokens,
     warmUp: fields.max_tokens === 0,
     compaction,
-    ...(hosted && {
-      hosted: { documentCitations: wantsDocumentCitations(fields.tools), runsTools, documents: counts.documents },
+    ...((hosted || fields.collections.length > 0) && {
+      hosted: { documentCitations: wantsDocumentCitations(fields.tools), runsTools, ...counts },
     }),
   };
   return {
@@ -79,6 +79,7 @@ export function* decode(
     stream: fields.stream,
     genkey: fields.genkey,
     contextManagement: fields.context_management,
+    collections: fields.collections,
     facts,
     notices: { ...notices, ignored: [...notices.ignored, ...shortened(ignored)] },
   };

@@ -2,7 +2,15 @@ import { expect } from 'vitest';
 import type { JsonObject } from '../../http/body.ts';
 import { fieldTables } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
-import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import {
+  dialectParts,
+  emptyCollections,
+  finishEvent,
+  scriptedChat,
+  scriptedText,
+  seeing,
+  startEvent,
+} from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { messagesEndpoints } from './routes.ts';
 
@@ -18,7 +26,7 @@ function world() {
   });
   const { text } = scriptedText([], { state: () => seeing() });
   // Ids count up, which would make two replies differ that are the same.
-  const parts = dialectParts({ text, chat, newId: (prefix) => `${prefix}1` });
+  const parts = dialectParts({ text, chat, newId: (prefix) => `${prefix}1`, documents: emptyCollections });
   return {
     endpoints: bindAll(messagesEndpoints(parts), parts),
     get asked() {
@@ -248,6 +256,11 @@ const proofs: Readonly<Record<string, Proof>> = {
   stop_sequences: { send: { stop_sequences: ['', 'x'] }, asks: request({ controls: { stop: ['x'] } }) },
   genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
   memory: { send: { memory: 'M' }, asks: request({ memory: 'M' }) },
+  collections: {
+    send: { collections: ['papers'] },
+    asks: request({ hosted: { marks: 'strip' } }),
+    refuses: [{ collections: 'papers' }, { collections: [1] }],
+  },
   'sampling controls of the native API': {
     send: { min_p: 0.37, rep_pen: 1.37, seed: 3 },
     asks: request({ controls: { sampling: { minP: 0.37, repetitionPenalty: 1.37, seed: 3 } } }),

@@ -1,4 +1,5 @@
 import { asControls, readGenkey } from '../controls/table.ts';
+import { collectionsField } from '../documents/collections.ts';
 import * as f from '../fields.ts';
 import { citationNote, searchNote } from '../hosted-tools.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
@@ -87,6 +88,10 @@ const promptFields = {
   }),
   output_format: f.honoured(f.optionalObject, 'The older name of output_config.format.'),
   memory: f.honoured(f.orElse(f.readText, ''), 'Put in front of the prompt, as in the native API.'),
+  collections: f.honoured(
+    collectionsField.read,
+    `${collectionsField.note} Citations are search_result_location, whose source is the page of the passage.`,
+  ),
   cache_control: f.ignored('The longest cached prefix of a prompt is always used, marked or not.'),
   context_management: f.honoured(
     f.optional(readContextManagement),

@@ -11,6 +11,7 @@ import {
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
+import { withCollections } from '../documents/collections.ts';
 import { ownDocuments } from '../documents/library.ts';
 import { loadFiles, sentFiles } from '../documents/sent-files.ts';
 import { endpointRow, requestBody, withServices, withShortPath } from '../endpoint.ts';
@@ -81,7 +82,15 @@ async function decoding(call: Call, context: DialectParts, table: typeof createF
   const sent = sentFiles(messages, 'messages', messageFile);
   const options = { own: ownDocuments(call, context), fetchMedia: context.fetchMedia, signal: call.signal };
   const loaded = sent.size > 0 ? await loadFiles(sent, options) : undefined;
-  return decodeInSlices(decode(body, { ...context, ...(loaded && { loaded }) }, table), call, context);
+  const decoded = await decodeInSlices(decode(body, { ...context, ...(loaded && { loaded }) }, table), call, context);
+  const contextSize = context.text.contextSize();
+  const request = await withCollections(decoded.request, decoded.collections, {
+    ...options,
+    marks: 'strip',
+    itemized: true,
+    contextSize,
+  });
+  return { ...decoded, request };
 }
 
 function wholeReply({ message, shortfall, warnings }: Awaited<ReturnType<typeof foldReply>>, headers: Headers): Reply {

@@ -198,35 +198,30 @@ export interface HostedFacts {
   readonly runsTools?: boolean;
   /** How many documents the request has. */
   readonly documents?: number;
+  /** How many search results it has. */
+  readonly results?: number;
 }
 
-function passageCitation(place: SourcePlace, title: string, text: string): object | undefined {
-  switch (place.type) {
-    case 'document': {
-      const { index, file, range } = place;
-      const of = { cited_text: text, document_index: index, document_title: title || null, file_id: file ?? null };
-      switch (range.type) {
-        case 'characters':
-          return { type: 'char_location', ...of, start_char_index: range.start, end_char_index: range.end };
-        case 'page':
-          return { type: 'page_location', ...of, start_page_number: range.page, end_page_number: range.page + 1 };
-        case 'block':
-          return {
-            type: 'content_block_location',
-            ...of,
-            start_block_index: range.block,
-            end_block_index: range.block + 1,
-          };
-      }
-      break;
-    }
-    case 'search-result': {
-      const { index, source, block } = place;
-      const of = { cited_text: text, search_result_index: index, source, title: title || null };
-      return { type: 'search_result_location', ...of, start_block_index: block, end_block_index: block + 1 };
-    }
-    case 'passage':
-      return undefined;
+function passageCitation(place: Exclude<SourcePlace, { type: 'passage' }>, title: string, text: string): object {
+  if (place.type === 'search-result') {
+    const { index, source, block } = place;
+    const of = { cited_text: text, search_result_index: index, source, title: title || null };
+    return { type: 'search_result_location', ...of, start_block_index: block, end_block_index: block + 1 };
+  }
+  const { index, file, range } = place;
+  const of = { cited_text: text, document_index: index, document_title: title || null, file_id: file ?? null };
+  switch (range.type) {
+    case 'characters':
+      return { type: 'char_location', ...of, start_char_index: range.start, end_char_index: range.end };
+    case 'page':
+      return { type: 'page_location', ...of, start_page_number: range.page, end_page_number: range.page + 1 };
+    case 'block':
+      return {
+        type: 'content_block_location',
+        ...of,
+        start_block_index: range.block,
+        end_block_index: range.block + 1,
+      };
   }
 }
 
@@ -239,6 +234,8 @@ export class ServerToolBlocks {
   #fetches = 0;
   /** Of the fetched pages, in order. */
   readonly #documents: string[] = [];
+
+  readonly #passages: string[] = [];
 
   constructor(private readonly facts: HostedFacts) {}
 
@@ -254,7 +251,7 @@ export class ServerToolBlocks {
   /** Undefined where the dialect has no form for it: a fetched page that is only named. */
   citation({ source, quote, fetched }: ServerToolStep & { type: 'citation' }): object | undefined {
     const { url, title, text, place } = source;
-    if (place) return passageCitation(place, title, text);
+    if (place) return passageCitation(this.#placed(source, place), title, text);
     if (!fetched) {
       const cited = { cited_text: quote?.text ?? text.slice(0, maxCited), encrypted_index: sealText(url) };
       return { type: 'web_search_result_location', url, title, ...cited };
@@ -271,6 +268,14 @@ export class ServerToolBlocks {
       file_id: null,
       ...range,
     };
+  }
+
+  /** Passages of collections count as further search results, in the order in which they are cited. */
+  #placed({ url }: Source, place: SourcePlace): Exclude<SourcePlace, { type: 'passage' }> {
+    if (place.type !== 'passage') return place;
+    if (!this.#passages.includes(url)) this.#passages.push(url);
+    const index = (this.facts.results ?? 0) + this.#passages.indexOf(url);
+    return { type: 'search-result', index, source: url, block: 0 };
   }
 
   usage(): object {

@@ -4,7 +4,15 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { fieldTables } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
-import { dialectParts, finishEvent, readyState, scriptedChat, scriptedText, startEvent } from '../testing/doubles.ts';
+import {
+  dialectParts,
+  emptyCollections,
+  finishEvent,
+  readyState,
+  scriptedChat,
+  scriptedText,
+  startEvent,
+} from '../testing/doubles.ts';
 import { listProofs, scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { openaiEndpoints } from './routes.ts';
@@ -42,7 +50,10 @@ function world() {
     prompt: prompt.replace('{{[INPUT]}}', 'User:'),
   });
   const embedding = scriptedOthers();
-  const parts = { ...dialectParts({ text, chat, taskServices: embedding.taskServices }), replacePlaceholders };
+  const parts = {
+    ...dialectParts({ text, chat, taskServices: embedding.taskServices, documents: emptyCollections }),
+    replacePlaceholders,
+  };
   return {
     endpoints: bindAll(openaiEndpoints(parts), parts),
     get asked() {
@@ -156,6 +167,10 @@ const chatProofs: Readonly<Record<string, Proof>> = {
   },
   'messages[].name': { send: { messages: [{ ...user, name: 'Ann' }] } },
   memory: { send: { memory: 'M' }, asks: request({ memory: 'M' }) },
+  collections: {
+    send: { collections: ['papers'] },
+    asks: request({ hosted: { marks: 'keep' } }),
+  },
   n: { send: { n: 2 }, tells: /"index":1/ },
   top_logprobs: { beside: { logprobs: true }, send: { top_logprobs: 3 }, asks: request({ controls: { logprobs: 3 } }) },
   response_format: { send: { response_format: { type: 'json_object' } }, asks: request({ output: { type: 'json' } }) },

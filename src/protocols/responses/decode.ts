@@ -135,6 +135,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
     ttl: fields.ttl,
     withLogprobs,
     fileSearch,
+    collections: fields.collections,
     withSearchSources: include.includes('web_search_call.action.sources'),
     withFileResults: include.includes('file_search_call.results'),
     withEncryptedReasoning: include.includes('reasoning.encrypted_content'),

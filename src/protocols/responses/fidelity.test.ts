@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import type { DocumentLibrary } from '../../core/documents.ts';
 import { noKey } from '../../core/owner.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
@@ -7,7 +6,15 @@ import { type OwnResponses, ResponseStore } from '../../store/responses.ts';
 import { ownDocuments } from '../documents/library.ts';
 import { fieldTables } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
-import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import {
+  dialectParts,
+  emptyCollections,
+  finishEvent,
+  scriptedChat,
+  scriptedText,
+  seeing,
+  startEvent,
+} from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { responseState } from './background.ts';
 import { sealSummary } from './compaction.ts';
@@ -52,7 +59,6 @@ function world() {
   const output = [said('msg_1', 'assistant', 'Earlier answer')];
   const response = { id: 'resp_0', object: 'response', status: 'completed', output };
   const input = [said('in_1', 'user', 'First'), said('in_2', 'user', 'Second')];
-  const documents = { of: () => ({ collection: async (id: string) => ({ id }) }) as unknown as DocumentLibrary };
   const own = store.of(noKey);
   own.put({ id: 'resp_0', response, context: [], input, output });
   const kept: { kept: string }[] = [];
@@ -63,7 +69,7 @@ function world() {
   store.of = () => ({ ...own, put });
   return {
     endpoints: bindAll(
-      responsesEndpoints(responseState(store), dialectParts({ documents })),
+      responsesEndpoints(responseState(store), dialectParts({ documents: emptyCollections })),
       dialectParts({ text, chat }),
     ),
     get asked() {
@@ -199,6 +205,11 @@ const createProofs: Readonly<Record<string, Proof>> = {
   },
   encapsulate_thinking: { send: { encapsulate_thinking: false }, asks: request({ reasoning: { separate: false } }) },
   memory: { send: { memory: 'M' }, asks: request({ memory: 'M' }) },
+  collections: {
+    send: { collections: ['papers'] },
+    asks: request({ hosted: { marks: 'keep' } }),
+    refuses: [{ collections: 'papers' }, { collections: [1] }],
+  },
   genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
   ttl: { send: { ttl: 300 }, asks: { keep: 300_000 }, refuses: [{ ttl: -1 }, { ttl: '5m' }] },
   '(native sampling fields)': {

@@ -1,5 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import { asControls, loadedModel, readEffort, readGenkey, readStop } from '../controls/table.ts';
+import { collectionsField } from '../documents/collections.ts';
 import * as f from '../fields.ts';
 import { citationNote, searchNote } from '../hosted-tools.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
@@ -121,6 +122,7 @@ export const createFields = {
   continue_assistant_turn: f.honoured(f.orElse(f.looseFlag, true), 'Continues a last assistant message.'),
   encapsulate_thinking: f.honoured(f.orElse(f.looseFlag, true), 'Reasoning is an own item.'),
   memory: f.honoured(f.orElse(f.readText, ''), 'Put in front of the prompt.'),
+  collections: f.honoured(collectionsField.read, `${collectionsField.note} Citations are as those of file_search.`),
   genkey: f.honoured(readGenkey),
   ttl: ttlField,
   ...f.places({ '(native sampling fields)': f.aside('honoured', 'All of them; see the native API.') }),

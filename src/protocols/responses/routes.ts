@@ -16,6 +16,7 @@ import {
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
+import { withCollections } from '../documents/collections.ts';
 import { ownDocuments } from '../documents/library.ts';
 import { loadFiles, sentFiles } from '../documents/sent-files.ts';
 import { type EndpointShape, endpointRow, requestBody, withServices, withShortPath } from '../endpoint.ts';
@@ -132,7 +133,15 @@ async function decoding(body: JsonObject, call: Call, parts: DecodeParts): Promi
   ]);
   const { own, fetchMedia } = parts;
   const loaded = sent.size > 0 ? await loadFiles(sent, { own, fetchMedia, signal: call.signal }) : undefined;
-  return decodeInSlices(decode(body, { ...parts, ...(loaded && { loaded }) }), call, parts);
+  const decoded = await decodeInSlices(decode(body, { ...parts, ...(loaded && { loaded }) }), call, parts);
+  const options = {
+    own,
+    marks: 'keep',
+    itemized: true,
+    contextSize: parts.text.contextSize(),
+    signal: call.signal,
+  } as const;
+  return { ...decoded, request: await withCollections(decoded.request, decoded.collections, options) };
 }
 
 /** The user messages stay as they are, and the summary follows them. */

@@ -1,6 +1,8 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import type { ChatService } from '../../chat/service.ts';
+import type { DocumentLibrary } from '../../core/documents.ts';
 import type { GenerationEvent } from '../../core/events.ts';
+import type { LibrariesOf } from '../../core/owner.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import {
   emptyCacheReport,
@@ -219,3 +221,12 @@ export function callOf(path: string, body: unknown, own: Partial<Call> = {}): Ca
     ...own,
   };
 }
+
+/** Every collection is there, and nothing is in it. */
+export const emptyCollections: LibrariesOf<DocumentLibrary> = {
+  of: () =>
+    ({
+      collection: async (id: string) => ({ id }),
+      search: async () => ({ queries: [], hits: [], notes: [] }),
+    }) as unknown as DocumentLibrary,
+};

@@ -3,6 +3,7 @@ import type { ChatRequest, OutputFormat, ToolChoice } from '../../../chat/reques
 import { inSlices } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { type DialectParts, reasoningControl } from '../../dialect.ts';
+import { withCollections } from '../../documents/collections.ts';
 import { type OwnDocuments, ownDocuments } from '../../documents/library.ts';
 import { loadFiles, sentFiles } from '../../documents/sent-files.ts';
 import * as f from '../../fields.ts';
@@ -27,7 +28,10 @@ export async function decodeChat(
   { text, fetchMedia, ...context }: DialectParts,
   signal = neverAborted,
   /** Of the client that sends it; without one it can bring files along, but not name any. */
-  own: OwnDocuments = ownDocuments({}, { documents: context.documents }),
+  own: OwnDocuments = {
+    ...ownDocuments({}, {}),
+    extract: ownDocuments({}, { documents: context.documents }).extract,
+  },
 ) {
   const read = readChat(chatFields, body, context, nativeBody(body));
   const { fields, notices } = read;
@@ -64,7 +68,13 @@ export async function decodeChat(
   };
   return {
     ...decodeDelivery(fields),
-    request: await withMedia(request, attachments, { fetchMedia, signal }),
+    request: await withCollections(await withMedia(request, attachments, { fetchMedia, signal }), fields.collections, {
+      own,
+      marks: 'keep',
+      itemized: false,
+      contextSize: text.contextSize(),
+      signal,
+    }),
     replies: fields.n,
     legacyCalls: legacy,
     /** Some models send calls late and all at once, so that the wait for them is long. */

@@ -1,3 +1,4 @@
+import { collectionsField } from '../../documents/collections.ts';
 import * as f from '../../fields.ts';
 import { citationNote, searchNote } from '../../hosted-tools.ts';
 import { loosenedNote, silenceNote } from '../../tools.ts';
@@ -44,6 +45,10 @@ const promptFields = {
   continue_final_message: f.honoured(f.optionalFlag),
   add_generation_prompt: f.honoured(f.optionalFlag, 'true does not continue a last assistant turn.'),
   memory: f.honoured(f.orElse(f.readText, ''), 'Put in front of the prompt, as in the native API.'),
+  collections: f.honoured(
+    collectionsField.read,
+    `${collectionsField.note} Citations are annotations: the mark stays in the text, and url is the page of the passage.`,
+  ),
 };
 
 const readPresence = f.described(f.textSchema, (value) => !f.isAbsent(value));

@@ -1,0 +1,71 @@
+import { type Message, text, wordsOf } from '../../chat/messages.ts';
+import type { ChatRequest } from '../../chat/request.ts';
+import { fittingSources } from '../../chat/server-tools/document-tools.ts';
+import { outcomeText } from '../../chat/server-tools/web-tools.ts';
+import * as f from '../fields.ts';
+import { collectionOf, type OwnDocuments, sourceOf } from './library.ts';
+
+const maxCollections = 16;
+
+/** A field of every chat API. */
+export const collectionsField = f.honoured(
+  f.orElse(
+    f.described(f.textsSchema, (value, path) => {
+      const names = f.listOf(f.readName)(value, path);
+      if (names.length > maxCollections) throw f.wrong(path, `at most ${maxCollections} collections`);
+      return names;
+    }),
+    [],
+  ),
+  'Collections of documents of this server, by id or name: the passages that fit the last message of the user are put at its end, and the model is asked to cite them by number. Unknown ones are refused.',
+);
+
+const passages = 8;
+const maxCharacters = 16_000;
+/** Of a long message, its end is what it asks. */
+const maxQuery = 2000;
+const earlierMessages = 6;
+
+interface CollectionOptions {
+  readonly own: OwnDocuments;
+  /** Whether citations have marks in the text. */
+  readonly marks: 'keep' | 'strip';
+  /** See `HostedTools`. */
+  readonly itemized: boolean;
+  readonly contextSize: number;
+  readonly signal: AbortSignal;
+}
+
+/** The conversation with passages for its last message, at the end of that message: all before it stays in the cache. */
+export async function withCollections(
+  request: ChatRequest,
+  names: readonly string[],
+  { own, marks, itemized, contextSize, signal }: CollectionOptions,
+): Promise<ChatRequest> {
+  if (names.length === 0) return request;
+  const library = own.library();
+  const collections = await Promise.all(names.map((name) => collectionOf(library, name)));
+  const { messages } = request.conversation;
+  const last = messages.findLastIndex(({ role }) => role === 'user');
+  const message = messages[last];
+  const query = message ? wordsOf(message.content).trim().slice(-maxQuery) : '';
+  if (!message || query === '') return request;
+  const spoken = messages.slice(0, last).filter(({ role }) => role === 'user' || role === 'assistant');
+  const conversation = spoken.slice(-earlierMessages).map(({ content }) => wordsOf(content).slice(-maxQuery));
+  const ids = [...new Set(collections.map(({ id }) => id))];
+  const { hits } = await library.search({ queries: [query], collections: ids, limit: passages, conversation }, signal);
+  const earlier = request.hosted?.sources ?? [];
+  const found = fittingSources(hits.map(sourceOf), Math.min(maxCharacters, contextSize));
+  const shown = outcomeText({ type: 'sources', sources: found }, earlier.length + 1);
+  const note = found.length > 0 ? citingNote : 'The documents of the user have nothing on this.';
+  const words = text(`\n\n<documents>\n${note}\n\n${found.length > 0 ? shown : ''}`.trimEnd().concat('\n</documents>'));
+  const extended: Message = { ...message, content: [...message.content, ...words] };
+  return {
+    ...request,
+    conversation: { ...request.conversation, messages: messages.with(last, extended) },
+    hosted: { itemized, ...request.hosted, sources: [...earlier, ...found], marks },
+  };
+}
+
+const citingNote =
+  'Passages of documents of the user. Cite them by their number in brackets, like [1], right after each statement of the answer that they support.';
