@@ -55,6 +55,7 @@ const pageFolders = [
     'sound',
     'draw',
     'documents',
+    'knowledge',
     'characters',
     'tools',
     'replies',

@@ -169,6 +169,7 @@ function serverFeatures({ settings, admin, models, tools, clients = {} }: Server
     savedata: Boolean(clients.slots),
     multiplayer: Boolean(clients.story),
     websearch: Boolean(clients.search),
+    documents: Boolean(clients.documents),
   };
 }
 

@@ -45,7 +45,7 @@ async function chatPage(): Promise<Page> {
 }
 const field = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-const sources = (page: Page) => page.locator('article.user').last().getByRole('region', { name: 'Sources' });
+const sources = (page: Page) => page.locator('article').last().getByRole('region', { name: 'Sources' });
 
 async function say(page: Page, text: string): Promise<void> {
   const before = await page.locator('article.assistant').count();
@@ -145,7 +145,9 @@ describe.skipIf(withoutBrowser)('documents, web search and tools on the chat pag
     await sources(page)
       .getByRole('button', { name: /Walruses/ })
       .click();
-    await expect.poll(() => sources(page).getByRole('link').getAttribute('href')).toBe('http://127.0.0.1:9/w');
+    const link = page.getByRole('dialog', { name: '1. Walruses' }).getByRole('link');
+    await expect.poll(() => link.getAttribute('href')).toBe('http://127.0.0.1:9/w');
+    await page.keyboard.press('Escape');
     found = '';
     await say(page, 'And how old does a walrus get?');
     await page.getByText(/Web search failed/).waitFor();

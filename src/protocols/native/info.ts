@@ -25,6 +25,7 @@ export const switchNames = [
   'guidance',
   'jinja',
   'mcp',
+  'documents',
 ] as const;
 
 /** `admin` is 1 without an admin password and 2 with one; what is left out is off. */

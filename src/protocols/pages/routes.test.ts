@@ -146,6 +146,16 @@ test('/docs/: serves the manual and no other files', async () => {
   }
 });
 
+test.each([
+  ['/documents/vs_1.12', '../#/knowledge/vs_1.12'],
+  ['/documents/%22%3Cb%3E%0a', '../#/knowledge/%22%3Cb%3E%0A'],
+  ['/documents/%', '../#/knowledge/%25'],
+])('%s opens the passage in the web client, relative to its path', async (path, location) => {
+  const found = router(pages()).find('GET', path);
+  const reply = await found?.handle({ method: 'GET', path, headers: {} } as Call, undefined);
+  expect(reply).toMatchObject({ status: 302, headers: { location } });
+});
+
 test.each(['/', '/lcpp'])('%s is the web client, with a policy against other sites', async (path) => {
   const { status, headers, body } = await get(path);
   expect({ status, body }).toEqual({ status: 200, body: clientPage });

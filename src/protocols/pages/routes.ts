@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
+import { percentDecoded } from '../../core/percent-decoded.ts';
 import type { Call, Family, Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { information } from '../access.ts';
@@ -50,6 +51,12 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
       'The page of conversations: what came from the cache in each turn, and what was computed again.',
       built('conversations.html'),
     ),
+    page(
+      '/documents/',
+      'Opens the web client at a passage of a document: the target of citations, such as /documents/ID.',
+      passage,
+      { match: 'prefix' },
+    ),
     page('/docs', 'Another name for /api.', api),
     page('/docs/', 'The manual that comes along, such as /docs/configuration.md.', manual, { match: 'prefix' }),
     page('/v1', 'A note for people who open the base address of the OpenAI API.', () => baseAddressNote),
@@ -61,6 +68,12 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
 }
 
 const manualFolder = fileURLToPath(new URL('../../../docs', import.meta.url));
+
+/** Relative, so that it stays below the path prefix of a proxy. */
+function passage({ path }: Call): Reply {
+  const id = percentDecoded(path.slice(path.lastIndexOf('/') + 1));
+  return redirect(`../#/knowledge/${encodeURIComponent(id)}`);
+}
 
 /** The manual as Markdown source. */
 async function manual(call: Call): Promise<Reply> {

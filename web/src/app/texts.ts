@@ -2,7 +2,7 @@ export const texts = {
   product: 'Parley',
   skip: 'Skip to content',
   views: 'Views',
-  view: { chat: 'Chat', write: 'Write', draw: 'Draw', sound: 'Sound' },
+  view: { chat: 'Chat', write: 'Write', draw: 'Draw', sound: 'Sound', knowledge: 'Knowledge' },
   settings: 'Settings',
   theme: (theme: string) => `Theme: ${theme}`,
   loading: 'Loading …',

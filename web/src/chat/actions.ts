@@ -1,5 +1,5 @@
 import { personas } from '../characters/library.svelte.ts';
-import type { Attachment, Chat, Turn } from '../conversations/conversation.ts';
+import type { Attachment, Chat, TakenCollection, Turn } from '../conversations/conversation.ts';
 import { change, chatOrNew, library, put } from '../conversations/library.svelte.ts';
 import { forked, leafOf, withChange, withoutMessage, withoutTurn, withTurn } from '../conversations/tree.ts';
 import { requestReply } from '../replies/replies.svelte.ts';
@@ -12,6 +12,10 @@ import { cancelTitles } from './titles/model-titles.ts';
 export interface Message {
   readonly text: string;
   readonly attachments?: readonly Attachment[];
+  /** Of the server, for this message. */
+  readonly collections?: readonly TakenCollection[];
+  /** The same for the chat that begins with it. */
+  readonly always?: readonly TakenCollection[];
   /** Prefill of the reply. */
   readonly prefill?: string;
 }
@@ -21,7 +25,8 @@ export function send(chatId: string | undefined, message: Message): void {
   cancelTitles();
   const chat = chatOrNew(chatId);
   const turn = said(leafOf(chat)?.id ?? null, message, chat);
-  change(chat.id, (now) => withTurn(now, turn), { undoable: true });
+  const { always } = message;
+  change(chat.id, (now) => withTurn(always ? { ...now, collections: always } : now, turn), { undoable: true });
   go({ view: 'chat', id: chat.id }, { replace: chatId === undefined });
   void requestReply(chat.id, turn.id, { prefill: message.prefill ?? '', undoable: false });
 }
@@ -44,7 +49,8 @@ export function saveText(chatId: string, turn: Turn, text: string): void {
 /** Adds another version of a message, with its own reply. */
 export function sendInstead(chatId: string, turn: Turn, text: string): void {
   cancelTitles();
-  const other = said(turn.parent, { text, attachments: turn.attachments ?? [] }, library.get(chatId));
+  const { attachments = [], collections = [] } = turn;
+  const other = said(turn.parent, { text, attachments, collections }, library.get(chatId));
   change(chatId, (chat) => withTurn(chat, other), { undoable: true });
   void requestReply(chatId, other.id, { undoable: false });
 }
@@ -68,7 +74,11 @@ export function fork(chatId: string, turn: Turn): void {
   notify(texts.turn.forked);
 }
 
-function said(parent: string | null, { text, attachments = [] }: Message, chat: Chat | undefined): Turn {
+function said(
+  parent: string | null,
+  { text, attachments = [], collections = [] }: Message,
+  chat: Chat | undefined,
+): Turn {
   const name = personas.find(chat?.persona)?.name;
   return {
     id: newId(),
@@ -77,6 +87,7 @@ function said(parent: string | null, { text, attachments = [] }: Message, chat: 
     text,
     at: Date.now(),
     ...(attachments.length > 0 ? { attachments } : {}),
+    ...(collections.length > 0 ? { collections } : {}),
     ...(name ? { name } : {}),
   };
 }

@@ -2,6 +2,7 @@
 export const texts = {
   title: (chat: string) => (chat === '' ? 'Parley' : `${chat} · Parley`),
   settings: 'Chat settings',
+  collect: 'Keep documents as collection',
   prompt: 'Show prompt',
   connect: 'Connect an app',
   shortcuts: 'Keyboard shortcuts',

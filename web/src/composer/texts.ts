@@ -27,6 +27,7 @@ export const texts = {
     transcribing: 'Transcribing …',
     noSpeech: 'No speech found.',
     draw: 'Draw image',
+    knowledge: 'Knowledge',
     prefill: 'Prefill the reply',
     prefillLabel: 'Start of the reply',
     prefillPlaceholder: 'The reply starts with …',

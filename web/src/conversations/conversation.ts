@@ -70,6 +70,8 @@ export interface Turn {
   readonly speaker?: string;
   /** Name of the character or persona at that time, shown if it was deleted since. */
   readonly name?: string;
+  /** Collections of the server that go with this message alone. */
+  readonly collections?: readonly TakenCollection[];
   /** Passages of documents and results of searches that were sent with this message. */
   readonly sources?: readonly Source[];
 }
@@ -80,6 +82,29 @@ export interface Source {
   readonly title: string;
   readonly url?: string;
   readonly text: string;
+  /** Of a passage of a collection: its id on the server. */
+  readonly passage?: string;
+  readonly found?: FoundBy;
+}
+
+/** How a passage was found: its rank, from 1, by meaning and by words, and the score of the reranker, 0 to 1. */
+export interface FoundBy {
+  readonly vector?: number;
+  readonly keywords?: number;
+  readonly reranked?: number;
+}
+
+/** A collection of the server that goes with messages. */
+export interface TakenCollection {
+  readonly id: string;
+  /** At that time, for sentences about it. */
+  readonly name: string;
+}
+
+/** A collection that goes with every message of a chat. */
+export interface ChatCollection extends TakenCollection {
+  /** It belongs to all chats of this folder, as long as this chat is in it. */
+  readonly folder?: string;
 }
 
 /** A summary of the start of a chat, sent instead of it. */
@@ -127,4 +152,6 @@ export interface Chat {
   readonly stops?: readonly string[];
   /** Results of a web search go with each message. */
   readonly webSearch?: boolean;
+  /** Collections that are searched for each message. */
+  readonly collections?: readonly ChatCollection[];
 }

@@ -117,7 +117,9 @@ function ownChats({ chats, version: found }: Record<string, unknown>, parts: Sha
 
 /** Fields of role-play chats. */
 function keptFields(chat: Record<string, unknown>): Partial<Chat> {
-  const lists = ['characters', 'muted', 'stops', 'world', 'tools'].filter((name) => Array.isArray(chat[name]));
+  const lists = ['characters', 'muted', 'stops', 'world', 'tools', 'collections'].filter((name) =>
+    Array.isArray(chat[name]),
+  );
   const texts = ['persona', 'turnOrder', 'promptForm'].filter((name) => typeof chat[name] === 'string');
   const flags = ['autoSummary', 'autoReply', 'pinned'].filter((name) => chat[name] === true);
   const parts = ['note', 'summary'].filter(

@@ -95,6 +95,11 @@ function bestFirst(scores: Float32Array): number[] {
   return order.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
 }
 
+/** The rank, from 1, of each passage with a score, by its index. */
+export function ranksOf(scores: Float32Array): ReadonlyMap<number, number> {
+  return new Map(bestFirst(scores).map((index, rank) => [index, rank + 1]));
+}
+
 /** Indexes of the best passages whose lengths fit in the budget, best first. Passages without a score are left out. */
 export function bestWithin(scores: Float32Array, lengths: readonly number[], budget: number): number[] {
   const chosen: number[] = [];

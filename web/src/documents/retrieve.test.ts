@@ -260,3 +260,101 @@ test('searchQuery: a short question is searched with the one before it', async (
   );
   expect(searchQuery([asked('Old'), asked('How warm is it there in winter?')])).toBe('How warm is it there in winter?');
 });
+
+const manual = { id: 'vs_1', name: 'Manual' };
+const passage = (number: number, text: string, more: object = {}) => ({
+  ...{ passage: `vs_1.${number}`, collection: 'vs_1', file: 'f', name: 'manual.pdf', page: 3, headings: ['Lamp'] },
+  ...{ start: 0, end: text.length, text, found: { vector: number, keywords: 2 }, score: 0.5 },
+  ...more,
+});
+const answers = (...results: object[]) => ({ 'api/extra/documents/search': () => ({ results, notes: [] }) });
+
+test('retrieve: passages of collections are sources, with how they were found', async () => {
+  const question = asked('When is the lamp lit?', { collections: [manual] });
+  const page = passage(2, 'See the site.', { attributes: { url: 'https://a.example/' } });
+  const { find, turn } = await opened(chatWith(question), answers(passage(1, 'At dusk.'), page));
+  await find(question.id);
+  expect(turn(question.id).sources).toEqual([
+    {
+      title: 'manual.pdf, page 3, Lamp',
+      ...{ text: 'At dusk.', passage: 'vs_1.1', found: { vector: 1, keywords: 2 } },
+    },
+    expect.objectContaining({ url: 'https://a.example/', passage: 'vs_1.2' }),
+  ]);
+});
+
+test('retrieve: collections of the message, of the chat and of its folder are searched once each, with the messages before', async () => {
+  const first = asked('Tell me of the lamp.');
+  const reply: Turn = { id: 'reply', parent: first.id, role: 'assistant', text: 'It is large.', at: 2 };
+  const question = asked('And when is it lit?', { collections: [manual, { id: 'vs_2', name: 'Log' }] }, 'reply');
+  const chat: Chat = { ...chatWith(first, reply, question), folder: 'Work', collections: [manual] };
+  const { page, find } = await opened(chat, answers());
+  page.records('chats').set('d', {
+    ...emptyChat('d', 1, 'Work'),
+    collections: [{ id: 'vs_3', name: 'Charts', folder: 'Work' }],
+  });
+  const { chatRecords } = await import('../conversations/library.svelte.ts');
+  await chatRecords.refresh('d');
+  await find(question.id);
+  expect(page.requestsTo('api/extra/documents/search').map(({ body }) => body)).toEqual([
+    expect.objectContaining({
+      query: 'And when is it lit?',
+      collections: ['vs_1', 'vs_2', 'vs_3'],
+      conversation: ['Tell me of the lamp.', 'It is large.'],
+    }),
+  ]);
+});
+
+test('retrieve: passages of collections fill their part of the context, the best first', async () => {
+  const question = asked('When is the lamp lit?', { collections: [manual] });
+  const many = Array.from({ length: 20 }, (_, at) => passage(at + 1, `${at} ${'x'.repeat(900)}`));
+  const { find, turn } = await opened(chatWith(question), answers(...many));
+  await find(question.id);
+  const { sources = [] } = turn(question.id);
+  expect(sources.map(({ passage: id }) => id)).toEqual(['vs_1.1', 'vs_1.2', 'vs_1.3', 'vs_1.4']);
+});
+
+test('retrieve: documents of the chat come before collections, and nothing is sent twice', async () => {
+  const question = asked('Where does the keeper hide his key?', { attachments: [book], collections: [manual] });
+  const { find, turn } = await opened(chatWith(question), answers(passage(1, fact), passage(2, 'The key is large.')));
+  await find(question.id);
+  const { sources = [] } = turn(question.id);
+  expect(sources[0]).toMatchObject({ title: 'book.txt', found: { keywords: expect.any(Number) } });
+  expect(sources.filter(({ text }) => text.includes(fact))).toHaveLength(1);
+  expect(sources.at(-1)?.text).toBe('The key is large.');
+});
+
+test('retrieve: a collection that was deleted is named, and the others are searched', async () => {
+  const log = { id: 'vs_2', name: 'Log' };
+  const question = asked('When is the lamp lit?', { collections: [manual, log] });
+  const { find, turn, notices } = await opened(chatWith(question), {
+    'api/extra/documents/search': ({ collections }: { collections: string[] }) =>
+      collections.includes('vs_2')
+        ? Response.json({ detail: { msg: 'No collection vs_2.' } }, { status: 404 })
+        : { results: [passage(1, 'At dusk.')], notes: [] },
+    'api/extra/documents': () => ({ collections: [{ id: 'vs_1' }], can_add_folders: false }),
+  });
+  await find(question.id);
+  expect(turn(question.id).sources?.[0]?.text).toBe('At dusk.');
+  expect(notices.list[0]?.text).toContain('Log');
+});
+
+test('retrieve: a failed search of collections is shown, and the message is sent without passages', async () => {
+  const question = asked('When is the lamp lit?', { collections: [manual] });
+  const { find, turn, notices } = await opened(chatWith(question), {
+    'api/extra/documents/search': () => Response.json({ detail: { msg: 'The disk is full.' } }, { status: 500 }),
+  });
+  await find(question.id);
+  expect(turn(question.id).sources).toBeUndefined();
+  expect(notices.list[0]).toMatchObject({ kind: 'bad', text: expect.stringContaining('The disk is full.') });
+});
+
+test('retrieve: a collection that the text names is searched', async () => {
+  const question = asked('Look in #manual: when is the lamp lit?');
+  const list = () => ({ collections: [manual, { id: 'vs_2', name: 'Log' }], can_add_folders: false });
+  const responses = { ...answers(passage(1, 'At dusk.')), 'api/extra/documents': list };
+  const { page, find, turn } = await opened(chatWith(question), responses, { documents: true });
+  await find(question.id);
+  expect(page.requestsTo('api/extra/documents/search')[0]?.body).toMatchObject({ collections: ['vs_1'] });
+  expect(turn(question.id).sources).toHaveLength(1);
+});

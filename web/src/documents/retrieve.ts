@@ -1,10 +1,12 @@
 import { call } from '../api/call.ts';
-import { sentenceOf } from '../api/failure.ts';
-import type { Attachment, Chat, Source, Turn } from '../conversations/conversation.ts';
+import { Failure, sentenceOf } from '../api/failure.ts';
+import type { Attachment, Chat, FoundBy, Source, TakenCollection, Turn } from '../conversations/conversation.ts';
 import { change, library } from '../conversations/library.svelte.ts';
 import { pathTo, withChange } from '../conversations/tree.ts';
 import { server } from '../models/server.svelte.ts';
 import { notify } from '../ui/notices.svelte.ts';
+import { texts as collectionTexts } from './collection-texts.ts';
+import { type FoundPassage, fetchCollections, type SearchAnswer, searchPassages, titleOf } from './collections.ts';
 import {
   type DocumentIndex,
   deleteUnused,
@@ -14,10 +16,12 @@ import {
   isComplete,
 } from './document-index.svelte.ts';
 import { embed } from './embed.ts';
+import { mentioned } from './mention.ts';
 import { mergedPassages, type Passage } from './passages.ts';
-import { bestWithin, cosineScores, fusedScores, keywordScores } from './ranking.ts';
+import { bestWithin, cosineScores, fusedScores, keywordScores, ranksOf } from './ranking.ts';
 import { takeSearchOfNewChat } from './search.svelte.ts';
 import { passageBudget, sendModes } from './send-modes.ts';
+import { collectionsOf, uniqueById } from './taken.ts';
 import { texts } from './texts.ts';
 import { inSlices } from './yielding.ts';
 
@@ -38,16 +42,36 @@ export async function retrieve(chatId: string, turnId: string | null, options: R
   const webSearch = searches(chat, turn);
   const path = pathTo(fixModes(chat, turn), turn.id);
   const documents = path.flatMap(({ attachments = [] }) => attachments.filter(({ send }) => send === 'passages'));
-  if (documents.length === 0 && !webSearch) return;
+  const collections = uniqueById<TakenCollection>([
+    ...(turn.collections ?? []),
+    ...(await namedIn(turn)),
+    ...collectionsOf(chat, library.chats),
+  ]);
+  if (documents.length === 0 && collections.length === 0 && !webSearch) return;
+  // They share what the context has left for passages.
+  const budget = passageBudget(server.context) / (documents.length > 0 && collections.length > 0 ? 2 : 1);
+  const names = collections.map(({ name }) => name);
   const found = await Promise.all([
-    documents.length === 0 ? [] : fromDocuments(documents, path, options).catch(failed(options, String)),
+    documents.length === 0 ? [] : fromDocuments(documents, path, budget, options).catch(failed(options, String)),
+    collections.length === 0
+      ? []
+      : fromCollections(collections, path, budget, options).catch(
+          failed(options, (reason) => collectionTexts.retrieval.failed(names, reason)),
+        ),
     webSearch ? fromWeb(searchQuery(path), options).catch(failed(options, texts.search.failed)) : [],
   ]);
   options.signal.throwIfAborted();
   options.onStatus('');
-  const sources = found.flat();
+  const sources = withoutRepeated(found.flat());
   if (sources.length > 0) change(chatId, (now) => withChange(now, turn.id, { sources }));
   void deleteUnused(usedDocuments);
+}
+
+/** Those that the text names as `#name`, without a choice from the list. */
+async function namedIn({ text }: Turn): Promise<readonly TakenCollection[]> {
+  if (!server.features.documents || !/#[^\s#]/.test(text)) return [];
+  const { collections } = await fetchCollections().catch(() => ({ collections: [] }));
+  return mentioned(text, collections).map(({ id, name }) => ({ id, name }));
 }
 
 /** A failed search does not keep the message from being sent. */
@@ -81,13 +105,13 @@ function fixModes(chat: Chat, { id, attachments = [] }: Turn): Chat {
 async function fromDocuments(
   documents: readonly Attachment[],
   path: readonly Turn[],
+  budget: number,
   { signal, onStatus }: RetrieveOptions,
 ): Promise<readonly Source[]> {
   const named = [...new Map(documents.map((document) => [document.id, document])).values()];
   const indexes: DocumentIndex[] = [];
   for (const document of named) indexes.push(await prepared(document, { signal, onStatus }));
   onStatus(texts.retrieval.searching);
-  const budget = passageBudget(server.context);
   return bestSources(named, indexes, path, budget, signal);
 }
 
@@ -103,6 +127,66 @@ async function prepared(document: Attachment, { signal, onStatus }: RetrieveOpti
   } finally {
     clearInterval(timer);
   }
+}
+
+/** More passages than fit in most contexts. */
+const maxPassages = 20;
+/** Of the messages before the question, in messages and in characters of each. */
+const conversationTurns = 6;
+const conversationLength = 1000;
+
+/** The server searches them, and completes a question that follows up on earlier messages. */
+async function fromCollections(
+  collections: readonly TakenCollection[],
+  path: readonly Turn[],
+  budget: number,
+  { signal, onStatus }: RetrieveOptions,
+): Promise<readonly Source[]> {
+  onStatus(collectionTexts.retrieval.collections(collections.map(({ name }) => name)));
+  const { question } = questionOf(path);
+  const conversation = path
+    .slice(-1 - conversationTurns, -1)
+    .map(({ text }) => text.slice(-conversationLength).trim())
+    .filter((text) => text !== '');
+  const search = (among: readonly TakenCollection[]): Promise<SearchAnswer> =>
+    searchPassages(
+      { query: question.slice(0, 4000), collections: among.map(({ id }) => id), limit: maxPassages, conversation },
+      signal,
+    );
+  const { results, notes = [] } = await search(collections).catch(async (thrown) => {
+    if (!(thrown instanceof Failure) || thrown.status !== 404) throw thrown;
+    const { collections: known } = await fetchCollections();
+    const [here, gone] = [true, false].map((is) =>
+      collections.filter((one) => known.some(({ id }) => id === one.id) === is),
+    ) as [TakenCollection[], TakenCollection[]];
+    // Anything else was not found.
+    if (gone.length === 0) throw thrown;
+    notify(collectionTexts.retrieval.gone(gone.map(({ name }) => name)), { kind: 'bad' });
+    return here.length === 0 ? { results: [], notes: [] } : search(here);
+  });
+  for (const note of notes) notify(note);
+  const lengths = results.map(({ text }) => text.length);
+  // Equal scores keep the order of the server.
+  const chosen = bestWithin(new Float32Array(lengths.length).fill(1), lengths, budget);
+  return chosen.flatMap((index) => results[index] ?? []).map(sourceOfPassage);
+}
+
+function sourceOfPassage(found: FoundPassage): Source {
+  const { url } = found.attributes ?? {};
+  return {
+    title: titleOf(found),
+    ...(typeof url === 'string' && URL.canParse(url) ? { url } : {}),
+    text: found.text,
+    passage: found.passage,
+    ...(found.found ? { found: found.found } : {}),
+  };
+}
+
+/** A document of the chat may be in a collection, too. */
+function withoutRepeated(sources: readonly Source[]): readonly Source[] {
+  return sources.filter(
+    ({ text }, at) => !sources.slice(0, at).some((before) => before.text.includes(text) || text === before.text),
+  );
 }
 
 interface Candidate {
@@ -122,11 +206,18 @@ async function bestSources(
   );
   const candidateTexts = candidates.map(({ document, passage }) => textOf(document, passage));
   const { question, recent } = questionOf(path);
-  const rankings = [
-    { scores: await inSlices(keywordScores(question, candidateTexts), { signal }), weight: 1 },
-    ...(await vectorRankings(documents, indexes, [question, recent], signal)),
-  ];
-  const scores = fusedScores(rankings);
+  const keywords = { scores: await inSlices(keywordScores(question, candidateTexts), { signal }), weight: 1 };
+  const vectors = await vectorRankings(documents, indexes, [question, recent], signal);
+  const scores = fusedScores([keywords, ...vectors]);
+  const ranks = { keywords: ranksOf(keywords.scores), vector: vectors[0] ? ranksOf(vectors[0].scores) : undefined };
+  const at = new Map(candidates.map(({ passage }, index) => [passage, index]));
+  /** The best rank of the passages that became one. */
+  const foundBy = (parts: readonly Passage[]): FoundBy => {
+    const best = (of: ReadonlyMap<number, number> | undefined): number =>
+      Math.min(...parts.map((part) => of?.get(at.get(part) ?? -1) ?? Number.POSITIVE_INFINITY));
+    const [vector, words] = [best(ranks.vector), best(ranks.keywords)];
+    return { ...(Number.isFinite(vector) && { vector }), ...(Number.isFinite(words) && { keywords: words }) };
+  };
   // Without a word in common the beginning says best what a document is about.
   const chosen = bestWithin(
     scores.some((score) => score > 0) ? scores : scores.fill(1),
@@ -138,7 +229,10 @@ async function bestSources(
       const candidate = candidates[index];
       return candidate?.document === document ? [candidate.passage] : [];
     });
-    return mergedPassages(own).map((passage) => sourceOf(document, passage));
+    return mergedPassages(own).map((passage) => {
+      const parts = own.filter(({ start, end }) => start >= passage.start && end <= passage.end);
+      return { ...sourceOf(document, passage), found: foundBy(parts) };
+    });
   });
 }
 

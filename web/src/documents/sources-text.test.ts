@@ -7,7 +7,7 @@ test('sourcesText: numbered, with title and address, in fences longer than those
     { title: 'Harbour', url: 'https://a.example/', text: '```\ncode\n```' },
   ]);
   expect(text).toBe(
-    'Sources, to be cited as [1], [2]:\n\n[1] notes.md, Ships\n```\nA `boat`.\n```\n\n' +
+    'Sources. Cite the number of each that you use in brackets, such as [1], after the sentence that it supports:\n\n[1] notes.md, Ships\n```\nA `boat`.\n```\n\n' +
       '[2] Harbour (https://a.example/)\n````\n```\ncode\n```\n````',
   );
   expect(sourcesText([])).toBe('');

@@ -1,5 +1,8 @@
 import type { Source } from '../conversations/conversation.ts';
 
+const instruction =
+  'Sources. Cite the number of each that you use in brackets, such as [1], after the sentence that it supports:';
+
 /** The sources of a message as the model reads them: numbered, with their titles, each text in a fence. */
 export function sourcesText(sources: readonly Source[]): string {
   if (sources.length === 0) return '';
@@ -8,7 +11,7 @@ export function sourcesText(sources: readonly Source[]): string {
     const fence = fenceFor(text);
     return `[${index + 1}] ${place}\n${fence}\n${text.trim()}\n${fence}`;
   });
-  return `Sources, to be cited as [1], [2]:\n\n${list.join('\n\n')}`;
+  return `${instruction}\n\n${list.join('\n\n')}`;
 }
 
 /** Longer than any run of backticks in the text. */

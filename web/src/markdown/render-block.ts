@@ -1,4 +1,5 @@
 import createPurifier from 'dompurify';
+import { validNumbers } from './citations.ts';
 import { frameCode, growCode, startGrowing } from './code-block.ts';
 import { directionOf } from './direction.ts';
 import { openCode } from './open-code.ts';
@@ -16,7 +17,8 @@ const allowed = {
     'a b blockquote br code del details em h1 h2 h3 h4 h5 h6 hr i img input kbd li mark ol p pre s span strong sub summary sup table tbody td th thead tr u ul'.split(
       ' ',
     ),
-  ALLOWED_ATTR: 'href title align class start alt src type checked disabled data-tex data-display data-note'.split(' '),
+  ALLOWED_ATTR:
+    'href title align class start alt src type checked disabled data-tex data-display data-note data-cite'.split(' '),
   RETURN_DOM_FRAGMENT: true,
 } as const;
 
@@ -30,10 +32,16 @@ export interface BlockOptions {
   readonly speech: boolean;
   /** Labels of the footnotes of the whole text. */
   readonly notes: readonly string[];
+  /** What each source is, in a few words; marks of other numbers stay text. */
+  readonly sources: readonly string[];
 }
 
 /** Renders one block of markdown. */
-export function renderBlock(target: HTMLElement, markdown: string, { open, speech, notes }: BlockOptions): void {
+export function renderBlock(
+  target: HTMLElement,
+  markdown: string,
+  { open, speech, notes, sources }: BlockOptions,
+): void {
   const code = open ? openCode(markdown) : undefined;
   if (code && growCode(target, code)) return;
   const fragment = purifier.sanitize(htmlOf(markdown, { speech }), {
@@ -46,6 +54,7 @@ export function renderBlock(target: HTMLElement, markdown: string, { open, speec
   for (const table of fragment.querySelectorAll('table')) wrapTable(table);
   for (const place of fragment.querySelectorAll<HTMLElement>('.maths')) fillFormula(place);
   for (const place of fragment.querySelectorAll<HTMLElement>('[data-note]')) fillNote(place, notes);
+  for (const place of fragment.querySelectorAll<HTMLElement>('[data-cite]')) fillCitation(place, sources);
   for (const box of fragment.querySelectorAll('input')) box.setAttribute('aria-label', texts.done);
   target.replaceChildren(fragment);
   if (code) startGrowing(target, code);
@@ -96,4 +105,27 @@ function fillNote(place: HTMLElement, notes: readonly string[]): void {
     button.title = texts.backToText;
     place.prepend(button, ' ');
   } else place.replaceChildren(button);
+}
+
+function fillCitation(place: HTMLElement, sources: readonly string[]): void {
+  const numbers = validNumbers(place.dataset.cite ?? '', sources.length);
+  if (numbers.length === 0) {
+    place.replaceWith(...place.childNodes);
+    return;
+  }
+  // It stands at the word before it.
+  const { previousSibling: before } = place;
+  if (before instanceof Text) before.data = before.data.trimEnd();
+  place.replaceChildren(
+    ...numbers.map((number) => {
+      const button = document.createElement('button');
+      const about = sources[number - 1] ?? '';
+      button.type = 'button';
+      button.dataset.source = String(number - 1);
+      button.textContent = String(number);
+      button.title = about;
+      button.setAttribute('aria-label', texts.cited(number, about.split('\n', 1)[0] ?? ''));
+      return button;
+    }),
+  );
 }

@@ -1,5 +1,6 @@
 import { Marked, type MarkedExtension } from 'marked';
 import type { Lex } from './blocks.ts';
+import { citation } from './citations.ts';
 import { footnotes } from './footnotes.ts';
 import { escaped, maths } from './maths.ts';
 import { speech } from './speech.ts';
@@ -10,7 +11,7 @@ const harmless = /^(?:<\/?(?:br|sub|sup|kbd|mark|u|b|i|s|em|strong|details|summa
 const options: MarkedExtension = {
   gfm: true,
   breaks: true,
-  extensions: [...maths, ...footnotes],
+  extensions: [...maths, ...footnotes, citation],
   renderer: {
     html: ({ text }) => (harmless.test(text.trim()) ? text : escaped(text)),
     // Showing a text must not load anything from other servers.

@@ -15,5 +15,6 @@ export const texts = {
   diagramTooSlow: 'drawing took too long. Make the diagram smaller.',
   pictureFailed: 'Cannot show this image: the SVG is invalid.',
   footnote: (label: string) => `Footnote ${label}`,
+  cited: (number: number, title: string) => `Source ${number}: ${title}`,
   backToText: 'Back to the text',
 } as const;

@@ -31,6 +31,7 @@ export interface Features {
   readonly admin: number;
   readonly router: boolean;
   readonly savedata: boolean;
+  readonly documents: boolean;
   readonly parley: About;
 }
 

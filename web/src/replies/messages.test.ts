@@ -34,7 +34,9 @@ describe('wireMessages', () => {
     const attachments = [{ id: 'a', kind: 'text', name: 'book.txt', text: 'A long book', send: 'passages' } as const];
     const sources = [{ title: 'book.txt', text: 'long' }];
     const [message] = await wireMessages('', [turn('user', 'How long?', { attachments, sources })], read);
-    expect(message?.content).toBe('Sources, to be cited as [1], [2]:\n\n[1] book.txt\n```\nlong\n```\n\nHow long?');
+    expect(message?.content).toBe(
+      'Sources. Cite the number of each that you use in brackets, such as [1], after the sentence that it supports:\n\n[1] book.txt\n```\nlong\n```\n\nHow long?',
+    );
   });
 
   test('sends images and audio as parts', async () => {

@@ -6,7 +6,6 @@ import { loadCharacters } from '../characters/library.svelte.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
 import { change, chatRecords, library, libraryLoaded, saveNow } from '../conversations/library.svelte.ts';
 import { pathOf, pathTo, withChange, withTurn } from '../conversations/tree.ts';
-import { retrieve } from '../documents/retrieve.ts';
 import { chosenModel } from '../models/models.svelte.ts';
 import { server } from '../models/server.svelte.ts';
 import { modelName } from '../models/status.ts';
@@ -186,6 +185,7 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
   await deliver(chatId, started, async (parts) => {
     // Saved before the request is sent: the key must be known after a reload.
     await saveNow(chatId);
+    const { retrieve } = await import('../documents/retrieve.ts');
     await retrieve(chatId, turn.parent, parts);
     const chat = library.get(chatId);
     if (!chat) return noReply;

@@ -4,7 +4,9 @@ import type { Attachment } from 'svelte/attachments';
  * Lets an element accept dropped files. While files are dragged over it, it has the attribute `data-dropping`. A target inside
  * of another one comes first.
  */
-export function dropTarget(accept: (files: readonly File[]) => void): Attachment<HTMLElement> {
+export function dropTarget(
+  accept: (files: readonly File[], transfer: DataTransfer | null) => void,
+): Attachment<HTMLElement> {
   return (element) => {
     const listeners = {
       dragover: (event: DragEvent) => {
@@ -25,7 +27,7 @@ export function dropTarget(accept: (files: readonly File[]) => void): Attachment
         const files = [...(event.dataTransfer?.files ?? [])];
         if (files.length === 0 || event.defaultPrevented) return;
         event.preventDefault();
-        accept(files);
+        accept(files, event.dataTransfer);
       },
     };
     const entries = Object.entries(listeners) as [string, EventListener][];

@@ -1,5 +1,5 @@
 /** The open view and item, stored in the URL fragment. */
-export const views = ['chat', 'write', 'draw', 'sound'] as const;
+export const views = ['chat', 'write', 'draw', 'sound', 'knowledge'] as const;
 export type View = (typeof views)[number];
 
 export interface Place {

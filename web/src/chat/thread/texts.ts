@@ -41,7 +41,12 @@ export const texts = {
     deleteMessage: 'Delete message',
     deleteFromHere: 'Delete from here',
     sources: 'Sources',
-    openSource: 'Open page',
+  },
+  sources: {
+    title: (number: number, title: string) => `${number}. ${title}`,
+    how: 'How they were found',
+    summary: (cited: number, total: number) => `${cited} of ${total} cited. How they were found`,
+    cited: 'cited',
   },
   long: {
     showAll: (size: string) => `Show all (${size})`,

@@ -1,0 +1,27 @@
+/** More files of a folder are not taken: such a folder is better watched. */
+const maxFiles = 2000;
+
+/** Dropped files, with those in dropped folders. Must be called while the event is handled. */
+export async function droppedFiles(files: readonly File[], transfer: DataTransfer | null): Promise<readonly File[]> {
+  const entries = [...(transfer?.items ?? [])].flatMap((item) => item.webkitGetAsEntry?.() ?? []);
+  if (!entries.some(({ isDirectory }) => isDirectory)) return files;
+  const found: File[] = [];
+  for (const entry of entries) await collect(entry, found);
+  return found;
+}
+
+async function collect(entry: FileSystemEntry, found: File[]): Promise<void> {
+  // Settings and caches of programs.
+  if (found.length >= maxFiles || entry.name.startsWith('.')) return;
+  if (entry.isFile) {
+    found.push(await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)));
+    return;
+  }
+  const reader = (entry as FileSystemDirectoryEntry).createReader();
+  for (;;) {
+    // A part of the entries at a time.
+    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+    if (some.length === 0) return;
+    for (const one of some) await collect(one, found);
+  }
+}
