@@ -83,7 +83,13 @@ export class ScriptedDocuments {
     else if (what === 'folders' && method === 'DELETE')
       collection.folders = collection.folders.filter(({ path }) => path !== url.searchParams.get('path'));
     else if (what === 'folders')
-      collection.folders.push({ include: [], exclude: [], max_file_bytes: 1, ...(body as object) });
+      collection.folders.push({
+        path: body.path ?? '',
+        include: [],
+        exclude: [],
+        max_file_bytes: 1,
+        ...(body as object),
+      });
     else if (method === 'DELETE') collection.files = collection.files.filter(({ id }) => id !== name);
     else if (form !== '') return collection.files.find(({ id }) => id === name)?.text;
     else if (isForm) {
