@@ -126,6 +126,86 @@ const hubFiles = {
   draft: null,
 };
 
+/** What the server says of collections that were added some time ago. */
+const collection = (id, name, description, counts, passages, bytes, more = {}) => ({
+  ...{ id, name, description, created_at: 1_770_000_000, last_active_at: 1_770_000_000, bytes, passages },
+  files: { in_progress: 0, completed: 0, failed: 0, cancelled: 0, total: 0, ...counts },
+  ...{ folders: [], embedding: 'bge-small-en-v1.5', is_outdated: false, metadata: {}, expires_after_days: null },
+  ...more,
+});
+const collectionFile = (id, name, bytes, passages, more = {}) => ({
+  ...{ id, name, bytes, passages, created_at: 1_770_000_000, status: 'completed', progress: 1 },
+  ...{ error: null, attributes: {}, ...more },
+});
+const lighthouse = {
+  folders: [{ path: '/home/mara/lighthouse', include: ['*.pdf', '*.md'], exclude: ['drafts/**'], max_file_bytes: 1e8 }],
+};
+const knowledge = {
+  collections: [
+    collection(
+      'vs_1',
+      'Lighthouse',
+      'The manual of the lamp, and the log books since 1911.',
+      { in_progress: 1, completed: 3, failed: 1, total: 5 },
+      1284,
+      18_400_000,
+      lighthouse,
+    ),
+    collection('vs_2', 'Recipes', '', { completed: 42, total: 42 }, 310, 900_000),
+    collection('vs_3', 'Tax papers', 'Letters and receipts.', { completed: 17, total: 17 }, 96, 5_200_000, {
+      is_outdated: true,
+    }),
+  ],
+  can_add_folders: true,
+};
+const knowledgeFiles = [
+  collectionFile('file-1', 'Log book 1911.epub', 3_100_000, 0, { status: 'in_progress', progress: 0.4 }),
+  collectionFile('file-2', 'Chart of the bay.pdf', 5_000_000, 0, {
+    status: 'failed',
+    error: { code: 'unsupported_file', message: 'This PDF has no text: it probably consists of scanned pages.' },
+  }),
+  collectionFile('file-3', 'Manual of the lamp.pdf', 9_800_000, 1012),
+  collectionFile('file-4', 'Storms.md', 21_000, 40, { path: 'notes/Storms.md' }),
+  collectionFile('file-5', 'Tides.md', 18_000, 31, { path: 'notes/Tides.md' }),
+];
+const lampText =
+  'At dusk the keeper trims the wick, fills the reservoir and lights the lamp. In fog it burns by day as well.';
+const stormText = 'In a storm from the west the shutters on the gallery are closed before the lamp is lit.';
+const lampPassage = {
+  ...{ passage: 'vs_1.212', collection: 'vs_1', file: 'file-3', name: 'Manual of the lamp.pdf', page: 12 },
+  ...{ headings: ['The lamp', 'Every evening'], start: 1000, end: 1000 + lampText.length, text: lampText },
+  ...{ attributes: {}, score: 0.94, found: { vector: 1, keywords: 2, reranked: 0.94 } },
+};
+const stormPassage = {
+  ...{ passage: 'vs_1.1031', collection: 'vs_1', file: 'file-4', name: 'Storms.md', headings: ['From the west'] },
+  ...{ line: 18, start: 600, end: 600 + stormText.length, text: stormText },
+  ...{ attributes: {}, score: 0.71, found: { vector: 3, keywords: 1, reranked: 0.71 } },
+};
+const aroundLamp = {
+  before:
+    'The lens is wiped with a dry cloth each morning, from the top to the bottom. Spirits are used once a week, and never on the brass.\n\nEvery evening\n\n',
+  after:
+    '\n\nThe log book has the time of lighting, the weather, and the name of the keeper on watch. Who relieves the watch reads the last entry aloud and signs below it.\n\nThe clockwork is wound every four hours. When the weight is at its lowest, the lens turns for a quarter of an hour more.',
+};
+
+/** A server with collections; the model writes what is given here. */
+async function withKnowledge(page, base, { collections = knowledge, reply = '' } = {}) {
+  const features = await (await fetch(`${base}/api/extra/version`)).json();
+  const chunk = (choice) => `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`;
+  const stream = `${chunk({ delta: { content: reply } })}${chunk({ delta: {}, finish_reason: 'stop' })}data: [DONE]\n\n`;
+  await page.route(/\/api\/extra\/version$/, (route) => route.fulfill({ json: { ...features, documents: true } }));
+  await page.route(/\/api\/extra\/documents$/, (route) => route.fulfill({ json: collections }));
+  await page.route(/\/documents\/vs_1\/files$/, (route) => route.fulfill({ json: { files: knowledgeFiles } }));
+  await page.route(/\/documents\/search$/, (route) =>
+    route.fulfill({ json: { queries: [], results: [lampPassage, stormPassage], notes: [] } }),
+  );
+  await page.route(/\/documents\/passages\//, (route) => route.fulfill({ json: { ...lampPassage, ...aroundLamp } }));
+  if (reply !== '')
+    await page.route(/\/v1\/chat\/completions$/, (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: stream }),
+    );
+}
+
 /** Each brings a fresh page to what is to be seen. */
 const scenes = {
   'chat-first-visit': async (page, base) => {
@@ -242,6 +322,47 @@ const scenes = {
     if (page.viewportSize().width <= 900) await link.click();
     await page.getByRole('tab', { name: 'Prompt' }).click();
     await page.locator('mark').first().waitFor();
+  },
+  'knowledge-empty': async (page, base) => {
+    await withKnowledge(page, base, { collections: { collections: [], can_add_folders: true } });
+    await page.goto(`${base}/#/knowledge`);
+    await page.getByText('Drop files here to begin.').waitFor();
+  },
+  knowledge: async (page, base) => {
+    await withKnowledge(page, base);
+    await page.goto(`${base}/#/knowledge`);
+    await page.getByRole('link', { name: /Recipes/ }).waitFor();
+  },
+  'knowledge-collection': async (page, base) => {
+    await withKnowledge(page, base);
+    await page.goto(`${base}/#/knowledge/vs_1`);
+    await page.getByText('Storms.md').waitFor();
+  },
+  'knowledge-search': async (page, base) => {
+    await scenes['knowledge-collection'](page, base);
+    await page.getByRole('searchbox', { name: 'Search this collection' }).fill('When is the lamp lit?');
+    await page.keyboard.press('Enter');
+    await page.getByText('2nd by words').waitFor();
+  },
+  'knowledge-passage': async (page, base) => {
+    await withKnowledge(page, base);
+    await page.goto(`${base}/documents/vs_1.212`);
+    await page.locator('mark').waitFor();
+  },
+  'knowledge-chat': async (page, base) => {
+    await withKnowledge(page, base, {
+      reply:
+        'The lamp is lit **at dusk**, after the wick is trimmed and the reservoir is filled [1]. In fog it burns by day as well [1].\n\nIn a storm from the west, close the shutters on the gallery first [2].',
+    });
+    await page.goto(`${base}/#/chat`);
+    await page.getByLabel('Message', { exact: true }).pressSequentially('#light');
+    await page.getByRole('option').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Message', { exact: true }).fill('When is the lamp lit, and what changes in a storm?');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Sources' }).getByText('2 of 2 cited.').click();
+    await page.getByLabel('Message', { exact: true }).pressSequentially('And where is it #');
+    await page.getByRole('option').first().waitFor();
   },
   /** Of the answer of a server on which agents worked for an hour. */
   conversations: async (page, base) => {
