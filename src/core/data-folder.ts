@@ -41,6 +41,12 @@ export const ownFolders = {
     name: 'files',
     content: 'Files that clients upload (`/v1/files`), and batches: a folder for each owner.',
   },
+  documents: {
+    kind: 'data',
+    name: 'documents',
+    content:
+      'Collections of documents: a folder for each owner, a file for each collection (`--documentsdir` moves it).',
+  },
   config: {
     kind: 'config',
     name: '',

@@ -24,6 +24,8 @@ export interface WatchedFolder {
   readonly include: readonly string[];
   readonly exclude: readonly string[];
   readonly maxFileBytes: number;
+  /** What of it is not indexed, and why, as sentences. */
+  readonly note?: string;
 }
 
 export interface Collection {

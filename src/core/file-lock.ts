@@ -15,8 +15,8 @@ interface LockClock {
 
 interface LockOptions {
   readonly clock?: LockClock;
-  /** Instead of waiting for a holder that is running: the error for it. Gets the path of the lock. */
-  readonly refuse?: (lock: string) => Error;
+  /** Instead of waiting for a holder that is running: the error for it. Gets the path of the lock, and the process id of the holder, 0 if unknown. */
+  readonly refuse?: (lock: string, holder: number) => Error;
 }
 
 const systemClock: LockClock = { now: () => performance.now(), pause: (milliseconds) => sleep(milliseconds) };
@@ -78,7 +78,7 @@ async function acquire(lock: string, mark: string, { clock = systemClock, refuse
     do {
       const holder = await holderOf(lock);
       if (holder !== undefined && holder.state !== seen) {
-        if (refuse && (seen !== '' || isRunning(holder.mark))) throw refuse(lock);
+        if (refuse && (seen !== '' || isRunning(holder.mark))) throw refuse(lock, processOf(holder.mark));
         seen = holder.state;
         seenAt = now();
       }

@@ -1,48 +1,28 @@
-import { Buffer } from 'node:buffer';
+import {
+  brIf,
+  type Code,
+  op as commonOp,
+  f32,
+  get,
+  i32,
+  i32Const,
+  list,
+  moduleCode,
+  set,
+  tee,
+  v128,
+  v128Load,
+  vector,
+} from '../core/web-assembly-code.ts';
 
-// The WebAssembly of `RowScan`, instruction by instruction, with their names in the text format (`i32.add` is `i32Add`): it is too short to
-// justify a compiler as a dependency.
+// The WebAssembly of `RowScan`, instruction by instruction.
 
 /** Number of logits per iteration: four vectors of four. */
 export const groupSize = 16;
-const [i32, f32, v128] = [0x7f, 0x7d, 0x7b];
 
-/** LEB128: groups of seven bits, the lowest first; all numbers here are positive. */
-function unsigned(value: number): number[] {
-  return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)];
-}
-function signed(value: number): number[] {
-  return value < 64 ? [value] : [(value & 127) | 128, ...signed(value >>> 7)];
-}
-
-type Code = readonly number[];
-const list = (items: readonly Code[]): number[] => [...unsigned(items.length), ...items.flat()];
-const sized = (bytes: Code): number[] => [...unsigned(bytes.length), ...bytes];
-const section = (id: number, items: readonly Code[]): number[] => [id, ...sized(list(items))];
-const named = (name: string): number[] => sized([...Buffer.from(name)]);
-const vector = (code: number, ...rest: number[]): number[] => [0xfd, ...unsigned(code), ...rest];
-
-const get = (local: number): Code => [0x20, local];
-const set = (local: number): Code => [0x21, local];
-const tee = (local: number): Code => [0x22, local];
-const brIf = (depth: number): Code => [0x0d, depth];
-const i32Const = (value: number): Code => [0x41, ...signed(value)];
-const v128Load = (offset: number): Code => vector(0x00, 4, offset);
 const f32x4ExtractLane = (index: number): Code => vector(0x1f, index);
 const op = {
-  block: [0x02, 0x40],
-  loop: [0x03, 0x40],
-  end: [0x0b],
-  i32Eqz: [0x45],
-  i32LtU: [0x49],
-  i32Ctz: [0x68],
-  i32Add: [0x6a],
-  i32Sub: [0x6b],
-  i32And: [0x71],
-  i32Or: [0x72],
-  i32Shl: [0x74],
-  i32ShrU: [0x76],
-  i32Store: [0x36, 2, 0],
+  ...commonOp,
   f32Load: [0x2a, 2, 0],
   f32Store: [0x38, 2, 0],
   /** `f32.const -inf`. */
@@ -119,20 +99,11 @@ function gather(): Code {
   ].flat();
 }
 
-const functionType = (parameters: Code, result: number): Code => [0x60, ...sized(parameters), 1, result];
-
 /** A module with its own memory, which begins with the row in whole groups. */
 export function rowScanCode(memoryPages: number): Uint8Array {
-  return new Uint8Array([
-    ...[...Buffer.from('\0asm'), 1, 0, 0, 0],
-    ...section(1, [functionType([i32], f32), functionType([i32, f32, i32, i32], i32)]),
-    ...section(3, [[0], [1]]),
-    ...section(5, [[0, ...unsigned(memoryPages)]]),
-    ...section(7, [
-      [...named('highest'), 0, 0],
-      [...named('gather'), 0, 1],
-      [...named('memory'), 2, 0],
-    ]),
-    ...section(10, [sized(highest()), sized(gather())]),
-  ]);
+  const functions = [
+    { name: 'highest', parameters: [i32], results: [f32], body: highest() },
+    { name: 'gather', parameters: [i32, f32, i32, i32], results: [i32], body: gather() },
+  ];
+  return moduleCode(functions, memoryPages);
 }

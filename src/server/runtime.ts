@@ -41,6 +41,7 @@ import { KeptSummaries } from '../store/kept-summaries.ts';
 import { LastModel, type ModelChoice, SavedDownloads, SavedSummaries } from '../store/state-files.ts';
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
+import { type DocumentServices, documentFolder, documentServices } from './document-services.ts';
 import { openOwnFiles } from './file-services.ts';
 import { openMemories } from './memories.ts';
 import type { FileLibrary } from './model-library.ts';
@@ -93,8 +94,13 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const model = await textModel(parts, pool);
   const files = served ? openOwnFiles(settings, () => clients, { warn: (line) => terminal.line(line) }) : {};
   const memories = served ? { memories: openMemories((line) => terminal.line(line)) } : {};
+  const documents =
+    served && !settings.nodocuments ? openDocumentServices(settings, () => clients, terminal) : undefined;
   const others = served ? { ...(await clientServices(settings, terminal)), ...(await openAllowedServers(parts)) } : {};
-  const clients: ClientServices = { ...files, ...memories, ...others };
+  const clients: ClientServices = {
+    ...{ ...files, ...memories, ...others },
+    ...(documents && { documents: documents.libraries }),
+  };
   const keys = served ? await keyring(settings, terminal) : undefined;
   const usage = served ? await usageLog(terminal) : undefined;
   const summaries = keptSummaries(parts);
@@ -129,12 +135,14 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const { app, restore, preload, resumeDownloads } = await routedApp(parts, {
     ...{ model, pool, registry, lastModel, loads: choice?.loads, build },
   });
+  documents?.bind({ embedding: () => app.context.taskServices.embedding, requestQueue: app.requestQueue });
   const engine =
     choice && restore ? restored(() => restore(choice), model, registry) : { ...first, model: () => model };
   const exit = async (code: number): Promise<void> => {
     await Promise.all([
       registry.close(),
       pictureEditor.stop(),
+      documents?.stop(),
       usage?.save(),
       summaries.saved(),
       tools && Promise.race([tools.pool.close(), wait(toolsClosingMs)]),
@@ -157,11 +165,19 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   return {
     ...{ app, engine, registry, stop, exit },
     resumeDownloads: () => void resumeDownloads?.(),
-    preload: () => void preload?.(),
+    preload: () => {
+      void preload?.();
+      void documents?.resume();
+    },
     get model() {
       return engine.model();
     },
   };
+}
+
+function openDocumentServices(settings: Settings, clients: () => ClientServices, terminal: Terminal): DocumentServices {
+  const warn = (sentence: string) => terminal.line(sentence);
+  return documentServices({ folder: documentFolder(settings), files: () => clients().files, warn });
 }
 
 /** Flags that choose a text model, or that none is loaded at the start: they win over the model of the last switch. */

@@ -265,6 +265,14 @@ export const parleyFlags = flagTable({
   noagentreport: toggle({ label: 'No report on conversations', scope: 'server' }).help(
     'Keep no figures of conversations: no line on the console for each turn of a long chat, and an empty page at /conversations. The figures are in memory only, with the few words at which a prompt differs from the last one, and no prompts.',
   ),
+  documentsdir: text('FOLDER', '', {
+    label: 'Folder of documents',
+    scope: 'server',
+    defaultText: 'the folder documents of the data folder',
+  }).help('Folder for collections of documents and their indexes. Two servers cannot use one folder at the same time.'),
+  nodocuments: toggle({ label: 'No documents', scope: 'server' }).help(
+    'Offer no collections of documents: neither their endpoints and tools nor the search in them. What is stored stays.',
+  ),
   stalltimeout: integer('SECONDS', 60, { label: 'Stall time-out', scope: 'server', min: 0, max: 86400 }).help(
     'Close the connection of a client that reads nothing of its response for this long, and abort its request; 0 disables this. Slow clients are not affected.',
   ),

@@ -1,0 +1,407 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Attributes, Collection, CollectionFile, DocumentHit, WatchedFolder } from '../core/documents.ts';
+import { AppError } from '../core/errors.ts';
+import { inSlices } from '../core/slices.ts';
+import type { StartTimer } from '../core/timers.ts';
+import { CollectionFolders } from './folders/collection-folders.ts';
+import { contentHash, fileState, type ReadDocument, readingError } from './read-file.ts';
+import {
+  type FoundPassage,
+  maxPassages,
+  OpenCollection,
+  type Question,
+  type SearchRules,
+} from './storage/collection.ts';
+import { CollectionDatabase } from './storage/collection-database.ts';
+import type { CollectionFacts, FileRow, NewFileRow } from './storage/rows.ts';
+
+/** A collection as it is stored; the server knows whether its vectors are outdated. */
+export type StoredCollection = Omit<Collection, 'isOutdated'>;
+
+/** The next piece of work on the indexes. */
+export type IndexStep =
+  | { readonly type: 'read'; readonly collection: string; readonly file: number; readonly name: string }
+  | {
+      readonly type: 'embed';
+      readonly collection: string;
+      readonly passages: readonly { readonly id: number; readonly text: string }[];
+    };
+
+interface StoreOptions {
+  readonly folder: string;
+  readonly read: ReadDocument;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly warn: (sentence: string) => void;
+  /** There is something to index. */
+  readonly onWork: () => void;
+  readonly startTimer: StartTimer;
+  /** Milliseconds of a monotonic clock. */
+  readonly tick: () => number;
+}
+
+const suffix = '.collection';
+/** A collection with more is refused. */
+const maxFiles = 100_000;
+/** Passages without a vector, from which on no more files are read: the first are complete sooner. */
+const maxToEmbed = 512;
+/** Vectors of several collections are kept in memory up to this size. */
+const maxVectorBytes = 200 * 2 ** 20;
+/** Vectors that nobody searched for this long leave the memory. */
+const idleMs = 10 * 60_000;
+/** The last use is stored at most this often. */
+const useEveryMs = 60_000;
+const dayMs = 24 * 60 * 60_000;
+
+/** The collections of all owners, each in a file. Lives in the worker process; nobody else uses the files meanwhile. */
+export class DocumentStore {
+  readonly #collections = new Map<string, OpenCollection>();
+  /** Where the search for work goes on, so that collections take turns. */
+  #lastWork = '';
+  readonly #folders: CollectionFolders;
+
+  constructor(private readonly options: StoreOptions) {
+    const remove = (collection: OpenCollection, row: FileRow) => this.#removeRow(collection, row);
+    this.#folders = new CollectionFolders({ ...options, remove });
+    mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+    for (const owner of foldersIn(options.folder)) this.#openAll(owner);
+    for (const collection of this.#collections.values()) this.#folders.open(collection);
+  }
+
+  async close(): Promise<void> {
+    await this.#folders.close();
+    for (const collection of this.#collections.values()) collection.close();
+    this.#collections.clear();
+  }
+
+  /** For the metrics. */
+  totals(): {
+    readonly collections: number;
+    readonly files: number;
+    readonly passages: number;
+    readonly waiting: number;
+  } {
+    let [files, passages, waiting] = [0, 0, 0];
+    for (const { database } of this.#collections.values()) {
+      const counts = database.counts();
+      files += counts.files.total;
+      passages += counts.passages;
+      waiting += counts.files.inProgress;
+    }
+    return { collections: this.#collections.size, files, passages, waiting };
+  }
+
+  async collections(owner: string): Promise<readonly StoredCollection[]> {
+    await this.#expire();
+    return this.#of(owner)
+      .map(collectionOf)
+      .sort((one, other) => other.createdAt - one.createdAt);
+  }
+
+  create(owner: string, facts: CollectionFacts): StoredCollection {
+    const folder = join(this.options.folder, owner);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const database = CollectionDatabase.create(join(folder, `${facts.id}${suffix}`), facts);
+    const collection = new OpenCollection(owner, facts.id, database);
+    this.#collections.set(facts.id, collection);
+    return collectionOf(collection);
+  }
+
+  update(
+    owner: string,
+    id: string,
+    change: Partial<CollectionFacts> & { readonly neverExpires?: boolean },
+  ): StoredCollection {
+    const collection = this.#get(owner, id);
+    const { neverExpires, ...changed } = change;
+    collection.database.change((facts) => {
+      const { expiresAfterDays, ...rest } = { ...facts, ...changed };
+      return neverExpires || expiresAfterDays === undefined ? rest : { ...rest, expiresAfterDays };
+    });
+    return collectionOf(collection);
+  }
+
+  async delete(owner: string, id: string): Promise<void> {
+    await this.#remove(this.#get(owner, id));
+  }
+
+  /** Returns at once: its files are found in the background. */
+  async addFolder(owner: string, id: string, folder: WatchedFolder): Promise<StoredCollection> {
+    const collection = this.#get(owner, id);
+    await this.#folders.add(collection, folder);
+    return collectionOf(collection);
+  }
+
+  async removeFolder(owner: string, id: string, path: string): Promise<StoredCollection> {
+    const collection = this.#get(owner, id);
+    await this.#folders.remove(collection, path);
+    return collectionOf(collection);
+  }
+
+  addFiles(owner: string, id: string, files: readonly NewFileRow[]): readonly CollectionFile[] {
+    const { database } = this.#get(owner, id);
+    if (database.counts().files.total + files.length > maxFiles) {
+      const instead = `a collection has at most ${maxFiles} files; make another one`;
+      throw new AppError('unsupported', { feature: 'Adding these files', instead });
+    }
+    const added = database.addFiles(files).map(collectionFile);
+    this.options.onWork();
+    return added;
+  }
+
+  files(owner: string, id: string): readonly CollectionFile[] {
+    return this.#get(owner, id).database.files().map(collectionFile);
+  }
+
+  file(owner: string, id: string, file: string): CollectionFile | undefined {
+    const row = this.#get(owner, id).database.file(file);
+    return row && collectionFile(row);
+  }
+
+  source(owner: string, id: string, file: string): string {
+    return this.#file(owner, id, file).row.source;
+  }
+
+  setAttributes(owner: string, id: string, file: string, attributes: Attributes): CollectionFile {
+    const { collection } = this.#file(owner, id, file);
+    collection.database.setAttributes(file, attributes);
+    return collectionFile(collection.database.file(file) as FileRow);
+  }
+
+  cancel(owner: string, id: string, files: readonly string[]): void {
+    const { database } = this.#get(owner, id);
+    for (const file of files) {
+      const row = database.file(file);
+      if (row && (row.state === 'new' || row.state === 'embedding')) database.setState(row.key, 'cancelled');
+    }
+  }
+
+  async removeFile(owner: string, id: string, file: string): Promise<void> {
+    const { collection, row } = this.#file(owner, id, file);
+    await this.#removeRow(collection, row);
+  }
+
+  /** From every collection of its owner. */
+  async forgetFile(owner: string, file: string): Promise<void> {
+    for (const collection of this.#of(owner)) {
+      const row = collection.database.file(file);
+      if (row) await this.#removeRow(collection, row);
+    }
+  }
+
+  reindex(owner: string, id: string, embedding: string): void {
+    const collection = this.#get(owner, id);
+    collection.dropVectors();
+    collection.database.restart(embedding);
+    this.options.onWork();
+  }
+
+  text(owner: string, id: string, file: string): string {
+    const { collection, row } = this.#file(owner, id, file);
+    return collection.database.text(row.key);
+  }
+
+  passage(owner: string, id: string): ReturnType<OpenCollection['passage']> {
+    const [collection = '', number = ''] = id.split('.');
+    const open = this.#collections.get(collection);
+    return open?.owner === owner && /^\d{1,15}$/.test(number) ? open.passage(Number(number)) : undefined;
+  }
+
+  /** Files are read first, as far as their passages do not wait long for their vectors. `embedding`: the model of now. */
+  next(embedding: string, limit: number): IndexStep | undefined {
+    const all = [...this.#collections.values()];
+    const start = all.findIndex(({ id }) => id === this.#lastWork) + 1;
+    for (const collection of [...all.slice(start), ...all.slice(0, start)]) {
+      const step = this.#nextIn(collection, embedding, limit);
+      if (!step) continue;
+      this.#lastWork = collection.id;
+      return step;
+    }
+    return undefined;
+  }
+
+  #nextIn(collection: OpenCollection, embedding: string, limit: number): IndexStep | undefined {
+    const { id, database } = collection;
+    const isCurrent = database.facts().embedding === embedding && embedding !== '';
+    if (!isCurrent) database.completeWithoutVectors();
+    const waiting = isCurrent ? database.countToEmbed(maxToEmbed) : 0;
+    const file = waiting < maxToEmbed ? database.nextNew() : undefined;
+    if (file) return { type: 'read', collection: id, file: file.key, name: file.name };
+    const passages = waiting > 0 ? collection.toEmbed(limit) : [];
+    return passages.length > 0 ? { type: 'embed', collection: id, passages } : undefined;
+  }
+
+  /** Reads a file and stores its text; what is wrong with it is stored with it. Throws if the disk is full. */
+  async read(id: string, key: number, embedding: string, signal: AbortSignal): Promise<void> {
+    const collection = this.#collections.get(id);
+    const row = collection?.database.fileByKey(key);
+    if (!collection || row?.state !== 'new') return;
+    const { database } = collection;
+    try {
+      const state = await fileState(row.source);
+      // What has become a link since the scan may lead out of the folder.
+      if (row.folder !== undefined && (await realpath(row.source)) !== row.source) throw new LinkedFile();
+      const hash = await contentHash(row.source, signal);
+      if (row.hash === hash) {
+        database.unchanged(key, state);
+        return;
+      }
+      const document = await this.options.read(row.name, row.source, signal);
+      const after = await fileState(row.source);
+      // It stays new, and is read again in its next turn.
+      if (after.bytes !== state.bytes || after.modified !== state.modified) return;
+      const hasVectors = embedding !== '' && database.facts().embedding === embedding;
+      const written = await inSlices(collection.write(row, document, { hash, ...state }, hasVectors), { signal });
+      if (written === 'full') {
+        const message = `The collection is full: it has at most ${maxPassages} passages.`;
+        database.setState(key, 'failed', { code: 'server_error', message });
+      }
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const failure = readingError(error);
+      if (failure === 'gone' && row.folder !== undefined) await this.#removeRow(collection, row);
+      else {
+        await inSlices(collection.clear(key));
+        const gone = { code: 'invalid_file', message: `${row.name} is not there any more.` } as const;
+        database.setState(key, 'failed', failure === 'gone' ? gone : failure);
+      }
+    }
+  }
+
+  setVectors(id: string, ids: readonly number[], vectors: readonly Float32Array[]): void {
+    this.#collections.get(id)?.setVectors(ids, vectors);
+  }
+
+  /** Candidates of all these collections, the best first. */
+  search(
+    owner: string,
+    ids: readonly string[],
+    questions: readonly Question[],
+    rules: SearchRules,
+  ): readonly FoundPassage[] {
+    const collections = ids.map((id) => this.#get(owner, id));
+    const found = collections.flatMap((collection) => {
+      collection.usedAt = this.options.now();
+      return collection.search(questions, rules);
+    });
+    setImmediate(() => this.#used(collections));
+    return found.sort((one, other) => other.score - one.score).slice(0, rules.limit);
+  }
+
+  /** Neighbours as one. */
+  joined(owner: string, hits: readonly DocumentHit[]): readonly DocumentHit[] {
+    const ids = new Set(hits.map(({ passage }) => passage.collection));
+    return [...ids]
+      .flatMap((id) => this.#get(owner, id).joined(hits.filter(({ passage }) => passage.collection === id)))
+      .sort((one, other) => other.score - one.score);
+  }
+
+  /** Drops vectors that nobody uses. */
+  tidy(): void {
+    const loaded = [...this.#collections.values()].filter(({ bytes }) => bytes > 0);
+    loaded.sort((one, other) => other.usedAt - one.usedAt);
+    let bytes = 0;
+    for (const [index, collection] of loaded.entries()) {
+      bytes += collection.bytes;
+      const isOver = index > 0 && bytes > maxVectorBytes;
+      if (isOver || this.options.now() - collection.usedAt > idleMs) collection.dropVectors();
+    }
+  }
+
+  #used(collections: readonly OpenCollection[]): void {
+    this.tidy();
+    const seconds = Math.floor(this.options.now() / 1000);
+    for (const { id, database } of collections) {
+      if (!this.#collections.has(id) || (seconds - database.facts().lastActiveAt) * 1000 < useEveryMs) continue;
+      try {
+        database.change((facts) => ({ ...facts, lastActiveAt: seconds }));
+      } catch (error) {
+        this.options.warn(`The last use of ${database.path} could not be stored: ${(error as Error).message}.`);
+      }
+    }
+  }
+
+  async #expire(): Promise<void> {
+    for (const collection of this.#collections.values()) {
+      const { expiresAfterDays, lastActiveAt } = collection.database.facts();
+      if (expiresAfterDays === undefined) continue;
+      if (this.options.now() > lastActiveAt * 1000 + expiresAfterDays * dayMs) await this.#remove(collection);
+    }
+  }
+
+  async #remove(collection: OpenCollection): Promise<void> {
+    this.#collections.delete(collection.id);
+    await this.#folders.close(collection);
+    collection.close();
+    const { path } = collection.database;
+    for (const file of [path, `${path}-journal`]) rmSync(file, { force: true });
+  }
+
+  async #removeRow(collection: OpenCollection, { key }: FileRow): Promise<void> {
+    // A reading that is under way ends.
+    collection.database.setState(key, 'cancelled');
+    await inSlices(collection.clear(key));
+    collection.database.deleteFile(key);
+  }
+
+  #of(owner: string): readonly OpenCollection[] {
+    return [...this.#collections.values()].filter((collection) => collection.owner === owner);
+  }
+
+  #get(owner: string, id: string): OpenCollection {
+    const collection = this.#collections.get(id);
+    if (collection?.owner !== owner) throw new AppError('not-stored', { what: 'collection', id });
+    return collection;
+  }
+
+  #file(owner: string, id: string, file: string): { readonly collection: OpenCollection; readonly row: FileRow } {
+    const collection = this.#get(owner, id);
+    const row = collection.database.file(file);
+    if (!row) throw new AppError('not-stored', { what: 'file', id: file });
+    return { collection, row };
+  }
+
+  /** A file that cannot be read is left alone and named. */
+  #openAll(owner: string): void {
+    const folder = join(this.options.folder, owner);
+    for (const name of readdirSync(folder)) {
+      if (!name.endsWith(suffix)) continue;
+      const path = join(folder, name);
+      try {
+        const database = CollectionDatabase.open(path);
+        const { id } = database.facts();
+        this.#collections.set(id, new OpenCollection(owner, id, database));
+      } catch (error) {
+        this.options.warn(`${path} is left alone: ${(error as Error).message}.`);
+      }
+    }
+  }
+}
+
+class LinkedFile extends Error {
+  readonly code = 'ENOENT';
+}
+
+function foldersIn(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !entry.name.endsWith('.lock'))
+    .map(({ name }) => name);
+}
+
+function collectionOf({ database }: OpenCollection): StoredCollection {
+  const { dimensions: _, ...facts } = database.facts();
+  return { ...facts, bytes: database.size(), ...database.counts(), folders: database.folders() };
+}
+
+function collectionFile(row: FileRow): CollectionFile {
+  const { id, name, path, bytes, createdAt, state, error, attributes, chunking, passages, embedded } = row;
+  const status = state === 'new' || state === 'embedding' ? 'in_progress' : state;
+  return {
+    ...{ id, name, bytes, createdAt, status, attributes, chunking, passages },
+    ...(path !== undefined && { path }),
+    progress: state === 'completed' ? 1 : passages === 0 ? 0 : 0.1 + (0.9 * embedded) / passages,
+    ...(error && { error }),
+  };
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { realpath, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import type { WatchedFolder } from '../../core/documents.ts';
+import { AppError } from '../../core/errors.ts';
+import type { StartTimer } from '../../core/timers.ts';
+import type { OpenCollection } from '../storage/collection.ts';
+import type { FileRow } from '../storage/rows.ts';
+import { FolderWatcher } from './folder-watcher.ts';
+import type { FolderFile, ScanReport } from './scan-folder.ts';
+
+interface CollectionFoldersParts {
+  readonly startTimer: StartTimer;
+  /** Milliseconds of a monotonic clock. */
+  readonly tick: () => number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly remove: (collection: OpenCollection, row: FileRow) => Promise<void>;
+  readonly onWork: () => void;
+}
+
+/** The watched folders of all collections. */
+export class CollectionFolders {
+  readonly #watchers = new Map<string, FolderWatcher>();
+
+  constructor(private readonly parts: CollectionFoldersParts) {}
+
+  /** Those of a collection that was opened. */
+  open(collection: OpenCollection): void {
+    for (const folder of collection.database.folders()) void this.#start(collection, folder);
+  }
+
+  /** Or changes its rules. */
+  async add(collection: OpenCollection, folder: WatchedFolder): Promise<void> {
+    const path = await realFolder(folder.path);
+    const own = { ...folder, path };
+    collection.database.setFolder(own);
+    await this.#stop(collection, path);
+    void this.#start(collection, own);
+  }
+
+  async remove(collection: OpenCollection, asked: string): Promise<void> {
+    const known = collection.database.folders().map(({ path }) => path);
+    const path = known.find((one) => one === asked) ?? (await realpath(asked).catch(() => resolve(asked)));
+    if (!known.includes(path)) throw new AppError('not-stored', { what: 'folder', id: asked });
+    await this.#stop(collection, path);
+    collection.database.removeFolder(path);
+    for (const row of collection.database.filesOf(path)) await this.parts.remove(collection, row);
+  }
+
+  async close(collection?: OpenCollection): Promise<void> {
+    const start = collection ? `${collection.id} ` : '';
+    const own = [...this.#watchers].filter(([key]) => key.startsWith(start));
+    for (const [key] of own) this.#watchers.delete(key);
+    await Promise.all(own.map(([, watcher]) => watcher.stop()));
+  }
+
+  #start(collection: OpenCollection, folder: WatchedFolder): Promise<void> {
+    let seen = new Set<string>();
+    const watcher = new FolderWatcher({
+      folder,
+      startTimer: this.parts.startTimer,
+      now: this.parts.tick,
+      found: (files) => {
+        for (const { path } of files) seen.add(path);
+        if (this.#store(collection, folder, files)) this.parts.onWork();
+      },
+      scanned: async (result) => {
+        await this.#scanned(collection, folder, seen, result);
+        seen = new Set();
+      },
+    });
+    this.#watchers.set(key(collection, folder.path), watcher);
+    return watcher.scan();
+  }
+
+  /** Whether one is new or was changed. */
+  #store({ id, database }: OpenCollection, { path: folder }: WatchedFolder, files: readonly FolderFile[]): boolean {
+    const changed = files.flatMap(({ path, bytes, modified }) => {
+      const row = database.fileByPath(folder, path);
+      if (row && row.bytes === bytes && row.modified === modified) return [];
+      return {
+        id: `file-${createHash('sha256').update(`${id}\n${folder}\n${path}`).digest('hex').slice(0, 24)}`,
+        name: basename(path),
+        source: join(folder, path),
+        createdAt: row?.createdAt ?? Math.floor(this.parts.now() / 1000),
+        ...{ folder, path, bytes, modified },
+      };
+    });
+    database.addFiles(changed);
+    return changed.length > 0;
+  }
+
+  /** Files that are gone are removed, unless the whole folder is: its drive may come back. */
+  async #scanned(
+    collection: OpenCollection,
+    { path }: WatchedFolder,
+    seen: ReadonlySet<string>,
+    result: ScanReport | Error,
+  ): Promise<void> {
+    if (result instanceof Error) {
+      const { code } = result as NodeJS.ErrnoException;
+      collection.database.noteFolder(path, code === 'ENOENT' ? 'The folder is not there.' : `${result.message}.`);
+      return;
+    }
+    collection.database.noteFolder(path, result.notes.join(' '));
+    for (const row of collection.database.filesOf(path))
+      if (!seen.has(row.path ?? '')) await this.parts.remove(collection, row);
+  }
+
+  async #stop(collection: OpenCollection, path: string): Promise<void> {
+    const watcher = this.#watchers.get(key(collection, path));
+    this.#watchers.delete(key(collection, path));
+    await watcher?.stop();
+  }
+}
+
+const key = ({ id }: OpenCollection, path: string): string => `${id} ${path}`;
+
+async function realFolder(path: string): Promise<string> {
+  const expected = 'the path of a folder on the machine of the server';
+  try {
+    const real = await realpath(resolve(path));
+    if ((await stat(real)).isDirectory()) return real;
+  } catch (error) {
+    throw new AppError('invalid-field', { field: 'path', expected }, { cause: error });
+  }
+  throw new AppError('invalid-field', { field: 'path', expected });
+}

@@ -1,0 +1,118 @@
+import { type FSWatcher, watch } from 'node:fs';
+import type { WatchedFolder } from '../../core/documents.ts';
+import type { StartTimer, Timer } from '../../core/timers.ts';
+import { type FolderFile, type ScanReport, scanFolder } from './scan-folder.ts';
+
+interface FolderWatcherParts {
+  readonly folder: WatchedFolder;
+  /** Called for the files of a scan, some at a time. */
+  readonly found: (files: readonly FolderFile[]) => Promise<void> | void;
+  /** A scan has seen everything, or failed. */
+  readonly scanned: (result: ScanReport | Error) => Promise<void> | void;
+  readonly startTimer: StartTimer;
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number;
+}
+
+/** Also what no event reports: changes on network drives, and those that were lost. */
+const rescanMs = 10 * 60_000;
+/** After a change; several are seen together. */
+const settleMs = 1000;
+/** A folder that changes all the time is scanned for at most this share of it. */
+const maxScanShare = 0.1;
+const sliceSize = 200;
+/** Where each folder has a watch of its own, of which a system has a limited number. */
+const maxWatches = 2000;
+
+/** Scans a folder at the start, after changes, and from time to time. */
+export class FolderWatcher {
+  readonly #stop = new AbortController();
+  #watchers: FSWatcher[] = [];
+  #timer: Timer | undefined;
+  #running: Promise<void> | undefined;
+  #again = false;
+  #scanMs = 0;
+
+  constructor(private readonly parts: FolderWatcherParts) {}
+
+  /** Scans now. */
+  scan(): Promise<void> {
+    this.#again = true;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#timer?.cancel();
+    this.#unwatch();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#again && !this.#stop.signal.aborted) {
+      this.#again = false;
+      await this.#scan();
+    }
+    if (!this.#stop.signal.aborted) this.#scanAfter(rescanMs);
+  }
+
+  async #scan(): Promise<void> {
+    const { folder, found, scanned, now } = this.parts;
+    const begunAt = now();
+    let result: ScanReport | Error;
+    try {
+      const files = scanFolder(folder, this.#stop.signal);
+      let slice: FolderFile[] = [];
+      let next = await files.next();
+      for (; !next.done; next = await files.next()) {
+        slice.push(next.value);
+        if (slice.length < sliceSize) continue;
+        await found(slice);
+        slice = [];
+      }
+      await found(slice);
+      result = next.value;
+      this.#watch(result.folders);
+    } catch (error) {
+      result = error as Error;
+    }
+    this.#scanMs = now() - begunAt;
+    if (!this.#stop.signal.aborted) await scanned(result);
+  }
+
+  #scanAfter(milliseconds: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.parts.startTimer(milliseconds, () => void this.scan());
+  }
+
+  /** One watch for all folders where the system has that; Linux has one for each. */
+  #watch(folders: readonly string[]): void {
+    this.#unwatch();
+    if (this.#stop.signal.aborted) return;
+    const isRecursive = process.platform === 'darwin' || process.platform === 'win32';
+    const watched = isRecursive ? [this.parts.folder.path] : folders.slice(0, maxWatches);
+    for (const path of watched) {
+      try {
+        const watcher = watch(path, { recursive: isRecursive, persistent: false }, () => this.#changed());
+        watcher.on('error', () => watcher.close());
+        this.#watchers.push(watcher);
+      } catch {
+        // Without a watch, the next scan sees its changes.
+      }
+    }
+  }
+
+  #unwatch(): void {
+    for (const watcher of this.#watchers) watcher.close();
+    this.#watchers = [];
+  }
+
+  #changed(): void {
+    if (this.#stop.signal.aborted) return;
+    if (this.#running) this.#again = true;
+    else this.#scanAfter(Math.max(settleMs, this.#scanMs / maxScanShare));
+  }
+}

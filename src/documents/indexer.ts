@@ -1,0 +1,152 @@
+import type { EmbeddingService } from '../core/embedding.ts';
+import { AppError, asAppError } from '../core/errors.ts';
+import { Latch } from '../core/latch.ts';
+import type { Ticket } from '../core/ticket.ts';
+import type { StartTimer } from '../core/timers.ts';
+import type { IndexStep } from './document-store.ts';
+import type { StoreHost } from './store-host.ts';
+
+interface IndexerParts {
+  readonly store: Pick<StoreHost, 'call' | 'read' | 'setVectors' | 'watch'>;
+  /** The embeddings of the server; undefined where it has none. */
+  readonly embedding: () => EmbeddingService | undefined;
+  /** Resolves in a turn of the queue in which no request runs or waits; the result gives it back. */
+  readonly turn: (giveWay: () => void, signal: AbortSignal) => Promise<() => void>;
+  readonly startTimer: StartTimer;
+  readonly warn: (sentence: string) => void;
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number;
+}
+
+/** A batch takes about this long: a request that comes meanwhile waits no longer. */
+const batchMs = 150;
+const maxBatch = 32;
+/** After a failure that is none of a file: the disk is full, or the engine is not there. */
+const retryMs = 10_000;
+
+/** Reads and embeds what is to be indexed, one piece after the other, at the lowest weight of the queue. */
+export class Indexer {
+  readonly #stop = new AbortController();
+  readonly #work = new Latch();
+  #hasWork = false;
+  #batch = 4;
+  #running: Promise<unknown> | undefined;
+  #reported = '';
+
+  constructor(private readonly parts: IndexerParts) {}
+
+  /** Once the store is used. */
+  start(): void {
+    this.#running ??= Promise.all([this.#watch(), this.#run()]);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#wake();
+    await this.#running;
+  }
+
+  /** The worker says when there is something to do; when it ends, it is started again. */
+  async #watch(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        await this.parts.store.watch(() => this.#wake(), this.#stop.signal);
+      } catch (error) {
+        await this.#paused(error);
+      }
+    }
+  }
+
+  #wake(): void {
+    this.#hasWork = true;
+    this.#work.release();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      if (!this.#hasWork) await this.#work.wait();
+      if (signal.aborted) return;
+      try {
+        this.#hasWork = false;
+        while (await this.#step()) this.#reported = '';
+      } catch (error) {
+        this.#hasWork = true;
+        await this.#paused(error);
+      }
+    }
+  }
+
+  /** Whether there was something to do. */
+  async #step(): Promise<boolean> {
+    const { store, embedding } = this.parts;
+    const name = embedding()?.name ?? '';
+    const step = await store.call('next', name, this.#batch);
+    if (!step || this.#stop.signal.aborted) return false;
+    if (step.type === 'embed') await this.#embed(step);
+    else {
+      // Reading is a process of low priority, which need not end for a request.
+      const leave = await this.parts.turn(() => undefined, this.#stop.signal);
+      leave();
+      await store.read(step.collection, step.file, name, this.#stop.signal);
+    }
+    return true;
+  }
+
+  async #embed({ collection, passages }: Extract<IndexStep, { readonly type: 'embed' }>): Promise<void> {
+    const { store, embedding, now } = this.parts;
+    const service = embedding();
+    if (!service) return;
+    const given = new AbortController();
+    const signal = AbortSignal.any([given.signal, this.#stop.signal]);
+    const ticket: Ticket = { genkey: '', client: 'documents', signal, giveWay: () => given.abort(new GaveWay()) };
+    const begunAt = now();
+    try {
+      const inputs = passages.map(({ text }) => text);
+      const { vectors, loadMs } = await service.embed({ inputs, truncate: true }, ticket);
+      this.#measure(passages.length, now() - begunAt - loadMs);
+      const own = vectors.map(([vector]) => vector ?? new Float32Array());
+      await store.setVectors(
+        collection,
+        passages.map(({ id }) => id),
+        own,
+      );
+    } catch (error) {
+      // The same passages come again in the next step, which waits for its turn.
+      if (given.signal.aborted) this.#batch = Math.max(1, this.#batch >> 1);
+      else throw error;
+    }
+  }
+
+  /** The time includes the wait for a turn, so that the batches are small where others are at work. */
+  #measure(count: number, milliseconds: number): void {
+    if (milliseconds < batchMs / 2) this.#batch = Math.min(maxBatch, count * 2);
+    else if (milliseconds > batchMs) this.#batch = Math.max(1, count >> 1);
+  }
+
+  async #paused(error: unknown): Promise<void> {
+    const { signal } = this.#stop;
+    if (signal.aborted) return;
+    const { message, code } = asAppError(error);
+    // Each reason once, until something succeeds.
+    if (message !== this.#reported && code !== 'engine-lost') {
+      const reason = code === 'disk-full' ? 'the disk is full' : message.replace(/\.$/, '');
+      this.parts.warn(`Documents are not indexed: ${reason}. It is tried again.`);
+    }
+    this.#reported = message;
+    await new Promise<void>((resolve) => {
+      const timer = this.parts.startTimer(retryMs, resolve);
+      const end = (): void => {
+        timer.cancel();
+        resolve();
+      };
+      signal.addEventListener('abort', end, { once: true });
+    });
+  }
+}
+
+class GaveWay extends AppError<'stopped'> {
+  constructor() {
+    super('stopped', {});
+  }
+}

@@ -1,0 +1,64 @@
+import type { DocumentStore } from './document-store.ts';
+import type { Question, SearchRules } from './storage/collection.ts';
+
+/** What the worker is started with. */
+export interface StoreOptions {
+  readonly folder: string;
+}
+
+/** Methods of the store that need no bytes and no signal. */
+export type StoreMethod =
+  | 'totals'
+  | 'collections'
+  | 'create'
+  | 'update'
+  | 'delete'
+  | 'addFiles'
+  | 'addFolder'
+  | 'removeFolder'
+  | 'files'
+  | 'file'
+  | 'source'
+  | 'setAttributes'
+  | 'cancel'
+  | 'removeFile'
+  | 'forgetFile'
+  | 'reindex'
+  | 'text'
+  | 'passage'
+  | 'next'
+  | 'joined';
+
+export type StoreCall = {
+  readonly [Method in StoreMethod]: {
+    readonly type: 'call';
+    readonly method: Method;
+    readonly args: Parameters<DocumentStore[Method]>;
+  };
+}[StoreMethod];
+
+/** The vectors of `search` and `setVectors` are attachments. */
+export type StoreTask =
+  | StoreCall
+  | { readonly type: 'read'; readonly collection: string; readonly file: number; readonly embedding: string }
+  | { readonly type: 'setVectors'; readonly collection: string; readonly ids: readonly number[] }
+  | {
+      readonly type: 'search';
+      readonly owner: string;
+      readonly collections: readonly string[];
+      readonly queries: readonly Question['query'][];
+      readonly rules: SearchRules;
+    }
+  /** Never ends: an event whenever there is something to index. */
+  | { readonly type: 'watch'; readonly nonce: string };
+
+/** `undefined` is no JSON: the result is missing then. */
+export type StoreEvent = { readonly type: 'result'; readonly result?: unknown } | { readonly type: 'work' };
+
+export function bytesOf(vector: Float32Array): Uint8Array {
+  return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+}
+
+export function vectorOf(bytes: Uint8Array): Float32Array {
+  return new Float32Array(bytes.slice().buffer);
+}

@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { CollectionFile, ExtractedDocument } from '../core/documents.ts';
+import { AppError, isDiskFull } from '../core/errors.ts';
+
+export type ReadDocument = (name: string, path: string, signal: AbortSignal) => Promise<ExtractedDocument>;
+
+/** By which it is seen that a file has changed. */
+export async function fileState(path: string): Promise<{ readonly bytes: number; readonly modified: number }> {
+  const { size, mtimeMs } = await stat(path);
+  return { bytes: size, modified: mtimeMs };
+}
+
+export async function contentHash(path: string, signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path, { signal })) hash.update(chunk as Uint8Array);
+  return hash.digest('base64url');
+}
+
+/** What is wrong with a file that could not be read. Throws what is not the fault of the file. */
+export function readingError(error: unknown): 'gone' | NonNullable<CollectionFile['error']> {
+  if (isDiskFull(error)) throw error;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'gone';
+  if (error instanceof AppError && error.code === 'document-unreadable') {
+    const { kind } = (error as AppError<'document-unreadable'>).details;
+    return { code: kind === 'unsupported' ? 'unsupported_file' : 'invalid_file', message: error.message };
+  }
+  return { code: 'server_error', message: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,119 @@
+import { readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Settings } from '../config/flags.ts';
+import { ownFolder } from '../core/data-folder.ts';
+import type { DocumentLibrary } from '../core/documents.ts';
+import type { EmbeddingService } from '../core/embedding.ts';
+import { Libraries, type LibrariesOf, type Owner, senderOf } from '../core/owner.ts';
+import type { FileLibrary } from '../core/stored-files.ts';
+import { unlessAborted } from '../core/unless-aborted.ts';
+import type { Documents, DocumentTotals } from '../documents/open-documents.ts';
+import type { WorkKind } from '../queue/queue.ts';
+import type { RequestQueue } from '../queue/request-queue.ts';
+
+/** What is known once the app is built. */
+interface DocumentUse {
+  readonly embedding: () => EmbeddingService | undefined;
+  readonly requestQueue: Pick<RequestQueue, 'queue'>;
+}
+
+export interface DocumentServices {
+  readonly libraries: LibrariesOf<DocumentLibrary>;
+  /** Before the first request. */
+  bind(use: DocumentUse): void;
+  /** Goes on with what an earlier server has not indexed, and watches folders, if there are collections. */
+  resume(): Promise<void>;
+  /** Undefined unless they are open. */
+  totals(): Promise<DocumentTotals | undefined>;
+  stop(): Promise<void>;
+}
+
+interface ServiceOptions {
+  readonly folder: string;
+  readonly files: () => LibrariesOf<FileLibrary> | undefined;
+  readonly warn: (sentence: string) => void;
+}
+
+export function documentFolder({ documentsdir }: Pick<Settings, 'documentsdir'>): string {
+  return documentsdir === '' ? ownFolder('documents') : resolve(documentsdir);
+}
+
+const readingWork: WorkKind = { name: 'document', cost: 1, initialEstimateSeconds: 1 };
+
+/** Nothing is loaded or started before the first use: most servers never have a collection. */
+export function documentServices({ folder, files, warn }: ServiceOptions): DocumentServices {
+  let use: DocumentUse | undefined;
+  let opened: Promise<Documents> | undefined;
+  const open = (): Promise<Documents> => {
+    opened ??= import('../documents/open-documents.ts').then(({ openDocuments }) =>
+      openDocuments({
+        ...{ folder, warn },
+        embedding: () => use?.embedding(),
+        files: (owner) => files()?.of(senderOf(owner)),
+        turn: async (giveWay, signal) => {
+          if (!use) return () => undefined;
+          const place = use.requestQueue.queue.enter({
+            client: 'documents',
+            lane: 'documents',
+            kind: readingWork,
+            giveWay,
+          });
+          await unlessAborted(place.turn, signal).catch((error: unknown) => {
+            place.leave();
+            throw error;
+          });
+          return place.leave;
+        },
+      }),
+    );
+    return opened;
+  };
+  return {
+    libraries: new Libraries((owner) =>
+      lazyLibrary(owner, open, async () => opened !== undefined || hasCollections(folder)),
+    ),
+    bind: (own) => {
+      use = own;
+    },
+    resume: async () => {
+      if (await hasCollections(folder)) await open();
+    },
+    totals: async () => (await opened)?.totals(),
+    stop: async () => (await opened)?.stop(),
+  };
+}
+
+/** Opens the documents for the first call that needs them. Without any collection, there is nothing to list. */
+function lazyLibrary(owner: Owner, open: () => Promise<Documents>, hasAny: () => Promise<boolean>): DocumentLibrary {
+  const empty: Partial<Record<keyof DocumentLibrary, () => unknown>> = {
+    collections: () => [],
+    collection: () => undefined,
+    passage: () => undefined,
+    forgetFile: () => undefined,
+  };
+  let library: DocumentLibrary | undefined;
+  return new Proxy({} as DocumentLibrary, {
+    get: (_, name: keyof DocumentLibrary) => {
+      // A promise would be resolved with it.
+      if ((name as string) === 'then') return undefined;
+      return async (...args: readonly unknown[]) => {
+        if (!library) {
+          const none = empty[name];
+          if (none && !(await hasAny())) return none();
+          library = (await open()).of(owner);
+        }
+        return (library[name] as (...args: readonly unknown[]) => unknown)(...args);
+      };
+    },
+  });
+}
+
+async function hasCollections(folder: string): Promise<boolean> {
+  const owners = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  for (const owner of owners) {
+    if (!owner.isDirectory()) continue;
+    const names = await readdir(join(folder, owner.name)).catch(() => []);
+    if (names.some((name) => name.endsWith('.collection'))) return true;
+  }
+  return false;
+}
