@@ -298,6 +298,16 @@ export class DocumentStore {
       .sort((one, other) => other.score - one.score);
   }
 
+  /** All watched folders, now. */
+  async scan(): Promise<void> {
+    await this.#folders.scan();
+  }
+
+  /** Resolves when no folder is being scanned. */
+  async scanned(): Promise<void> {
+    await this.#folders.idle();
+  }
+
   /** Drops vectors that nobody uses. */
   tidy(): void {
     const loaded = [...this.#collections.values()].filter(({ bytes }) => bytes > 0);

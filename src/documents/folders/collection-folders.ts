@@ -48,6 +48,14 @@ export class CollectionFolders {
     for (const row of collection.database.filesOf(path)) await this.parts.remove(collection, row);
   }
 
+  async scan(): Promise<void> {
+    await Promise.all([...this.#watchers.values()].map((watcher) => watcher.scan()));
+  }
+
+  async idle(): Promise<void> {
+    await Promise.all([...this.#watchers.values()].map((watcher) => watcher.idle()));
+  }
+
   async close(collection?: OpenCollection): Promise<void> {
     const start = collection ? `${collection.id} ` : '';
     const own = [...this.#watchers].filter(([key]) => key.startsWith(start));

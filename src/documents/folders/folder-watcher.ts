@@ -44,6 +44,11 @@ export class FolderWatcher {
     return this.#running;
   }
 
+  /** Resolves when no scan runs. */
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#timer?.cancel();

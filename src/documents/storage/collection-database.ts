@@ -63,7 +63,7 @@ export class CollectionDatabase {
   /** Throws `NewerFile`, or any other error if the file is damaged. */
   static open(path: string, open = openDatabase): CollectionDatabase {
     // What a process that was killed has left of the WebAssembly build. Nobody else uses the file.
-    rmSync(`${path}.lock`, { recursive: true, force: true });
+    unlock(path);
     const database = open(path);
     try {
       const opened = new CollectionDatabase(path, database);
@@ -74,6 +74,7 @@ export class CollectionDatabase {
       return opened;
     } catch (error) {
       database.close();
+      unlock(path);
       throw error;
     }
   }
@@ -102,6 +103,7 @@ export class CollectionDatabase {
   close(): void {
     this.#statements.clear();
     this.#database.close();
+    unlock(this.path);
   }
 
   facts(): CollectionFacts {
@@ -433,6 +435,10 @@ export class CollectionDatabase {
     this.#statements.set(sql, known);
     return known;
   }
+}
+
+function unlock(path: string): void {
+  rmSync(`${path}.lock`, { recursive: true, force: true });
 }
 
 const optional = <Value, Result>(value: Value | undefined, then: (value: Value) => Result): Result | undefined =>

@@ -15,6 +15,9 @@ const tidyMs = 60_000;
 const lockTries = 12;
 const lockPauseMs = 250;
 
+// Journals and locks are for the account only, like the files.
+process.umask(0o077);
+
 serveTasks<StoreOptions, object, StoreTask, StoreEvent>(async ({ folder }, { note }) => {
   const release = await lock(folder);
   const watchers = new Set<() => void>();
