@@ -14,12 +14,9 @@ interface IndexerParts {
   readonly turn: (giveWay: () => void, signal: AbortSignal) => Promise<() => void>;
   readonly startTimer: StartTimer;
   readonly warn: (sentence: string) => void;
-  /** Milliseconds of a monotonic clock. */
-  readonly now: () => number;
 }
 
-/** A batch takes about this long: a request that comes meanwhile waits no longer. */
-const batchMs = 150;
+/** Passages that are embedded together. A request that comes meanwhile ends the batch. */
 const maxBatch = 32;
 /** After a failure that is none of a file: the disk is full, or the engine is not there. */
 const retryMs = 10_000;
@@ -29,7 +26,7 @@ export class Indexer {
   readonly #stop = new AbortController();
   readonly #work = new Latch();
   #hasWork = false;
-  #batch = 4;
+  #batch = 8;
   #running: Promise<unknown> | undefined;
   #reported = '';
 
@@ -94,17 +91,16 @@ export class Indexer {
   }
 
   async #embed({ collection, passages }: Extract<IndexStep, { readonly type: 'embed' }>): Promise<void> {
-    const { store, embedding, now } = this.parts;
+    const { store, embedding } = this.parts;
     const service = embedding();
     if (!service) return;
     const given = new AbortController();
     const signal = AbortSignal.any([given.signal, this.#stop.signal]);
     const ticket: Ticket = { genkey: '', client: 'documents', signal, giveWay: () => given.abort(new GaveWay()) };
-    const begunAt = now();
     try {
       const inputs = passages.map(({ text }) => text);
-      const { vectors, loadMs } = await service.embed({ inputs, truncate: true }, ticket);
-      this.#measure(passages.length, now() - begunAt - loadMs);
+      const { vectors } = await service.embed({ inputs, truncate: true }, ticket);
+      this.#batch = Math.min(maxBatch, this.#batch * 2);
       const own = vectors.map(([vector]) => vector ?? new Float32Array());
       await store.setVectors(
         collection,
@@ -112,16 +108,10 @@ export class Indexer {
         own,
       );
     } catch (error) {
-      // The same passages come again in the next step, which waits for its turn.
+      // The same passages come again in the next step, which waits for its turn. Where requests come often, only small batches are done in between.
       if (given.signal.aborted) this.#batch = Math.max(1, this.#batch >> 1);
       else throw error;
     }
-  }
-
-  /** The time includes the wait for a turn, so that the batches are small where others are at work. */
-  #measure(count: number, milliseconds: number): void {
-    if (milliseconds < batchMs / 2) this.#batch = Math.min(maxBatch, count * 2);
-    else if (milliseconds > batchMs) this.#batch = Math.max(1, count >> 1);
   }
 
   async #paused(error: unknown): Promise<void> {

@@ -40,8 +40,7 @@ export interface Documents {
 export function openDocuments({ folder, embedding, files, turn, warn }: DocumentsOptions): Documents {
   const entry = fileURLToPath(new URL('./worker/main.js', import.meta.url));
   const store = new StoreHost({ folder, warn, entry, spawn: spawnChild, startTimer: systemTimer });
-  const now = () => performance.now();
-  const indexer = new Indexer({ store, embedding, turn, startTimer: systemTimer, warn, now });
+  const indexer = new Indexer({ store, embedding, turn, startTimer: systemTimer, warn });
   indexer.start();
   return {
     of: (owner) =>

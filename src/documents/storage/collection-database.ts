@@ -64,8 +64,9 @@ export class CollectionDatabase {
   static open(path: string, open = openDatabase): CollectionDatabase {
     // What a process that was killed has left of the WebAssembly build. Nobody else uses the file.
     unlock(path);
-    const database = open(path);
+    let database: Database | undefined;
     try {
+      database = open(path);
       const opened = new CollectionDatabase(path, database);
       database.exec('pragma locking_mode = exclusive; pragma temp_store = memory');
       const version = opened.#sql('pragma user_version').get()?.user_version;
@@ -73,7 +74,7 @@ export class CollectionDatabase {
       checkVersion({ [versionKey]: version }, fileVersion);
       return opened;
     } catch (error) {
-      database.close();
+      database?.close();
       unlock(path);
       throw error;
     }
