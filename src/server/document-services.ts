@@ -10,6 +10,7 @@ import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Documents, DocumentTotals } from '../documents/open-documents.ts';
 import type { WorkKind } from '../queue/queue.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
+import type { ClientServices } from './client-services.ts';
 
 /** What is known once the app is built. */
 interface DocumentUse {
@@ -36,6 +37,16 @@ interface ServiceOptions {
 
 export function documentFolder({ documentsdir }: Pick<Settings, 'documentsdir'>): string {
   return documentsdir === '' ? ownFolder('documents') : resolve(documentsdir);
+}
+
+/** Undefined with `--nodocuments`. */
+export function openDocumentServices(
+  settings: Pick<Settings, 'documentsdir' | 'nodocuments'>,
+  clients: () => ClientServices,
+  warn: ServiceOptions['warn'],
+): DocumentServices | undefined {
+  if (settings.nodocuments) return undefined;
+  return documentServices({ folder: documentFolder(settings), files: () => clients().files, warn });
 }
 
 const readingWork: WorkKind = { name: 'document', cost: 1, initialEstimateSeconds: 1 };

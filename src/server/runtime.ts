@@ -41,7 +41,7 @@ import { KeptSummaries } from '../store/kept-summaries.ts';
 import { LastModel, type ModelChoice, SavedDownloads, SavedSummaries } from '../store/state-files.ts';
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
-import { type DocumentServices, documentFolder, documentServices } from './document-services.ts';
+import { openDocumentServices } from './document-services.ts';
 import { openOwnFiles } from './file-services.ts';
 import { openMemories } from './memories.ts';
 import type { FileLibrary } from './model-library.ts';
@@ -94,8 +94,13 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const model = await textModel(parts, pool);
   const files = served ? openOwnFiles(settings, () => clients, { warn: (line) => terminal.line(line) }) : {};
   const memories = served ? { memories: openMemories((line) => terminal.line(line)) } : {};
-  const documents =
-    served && !settings.nodocuments ? openDocumentServices(settings, () => clients, terminal) : undefined;
+  const documents = served
+    ? openDocumentServices(
+        settings,
+        () => clients,
+        (line) => terminal.line(line),
+      )
+    : undefined;
   const others = served ? { ...(await clientServices(settings, terminal)), ...(await openAllowedServers(parts)) } : {};
   const clients: ClientServices = {
     ...{ ...files, ...memories, ...others },
@@ -173,11 +178,6 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       return engine.model();
     },
   };
-}
-
-function openDocumentServices(settings: Settings, clients: () => ClientServices, terminal: Terminal): DocumentServices {
-  const warn = (sentence: string) => terminal.line(sentence);
-  return documentServices({ folder: documentFolder(settings), files: () => clients().files, warn });
 }
 
 /** Flags that choose a text model, or that none is loaded at the start: they win over the model of the last switch. */
