@@ -17,7 +17,7 @@ export interface Form {
   readonly files: readonly UploadedFile[];
 }
 
-interface UploadedFile {
+export interface UploadedFile {
   readonly field: string;
   /** As sent by the client, without folders. Never used as a path. */
   readonly name: string;

@@ -4,7 +4,7 @@ import type { LibrariesOf } from '../core/owner.ts';
 import { percentDecoded } from '../core/percent-decoded.ts';
 import type { FileLibrary, StoredFile, UploadLibrary } from '../core/stored-files.ts';
 import type { Call, Reply } from '../http/call.ts';
-import type { FormOptions } from '../http/form.ts';
+import type { FormOptions, UploadedFile } from '../http/form.ts';
 import { plainFileName } from '../store/stored-files.ts';
 import * as f from './fields.ts';
 
@@ -36,12 +36,15 @@ export function sentFile({ form }: Call, field: string) {
   const file = files.find((one) => one.field === field) ?? (files.length === 1 ? files[0] : undefined);
   if (!file) throw f.wrong(field, 'the file of a multipart form');
   if (file.bytes === 0) throw f.wrong(field, 'a file that is not empty');
+  return { path: file.path, ...sentName(file, field) };
+}
+
+/** The name under which a file of a form is stored, and its type where the name does not tell it. */
+export function sentName(file: Pick<UploadedFile, 'name' | 'contentType'>, field: string) {
   const declared = file.contentType === 'application/octet-stream' ? undefined : file.contentType;
   const name = plainFileName(file.name, declared);
   if (name === undefined) throw f.wrong(field, 'a file with a name of at most 255 characters');
-  // The declared type decides only where the name tells none.
-  const mime = declared !== undefined && !/\.\w+$/.test(name) && isMime(declared) ? { mime: declared } : {};
-  return { path: file.path, name, ...mime };
+  return { name, ...(declared !== undefined && !/\.\w+$/.test(name) && isMime(declared) ? { mime: declared } : {}) };
 }
 
 export const isMime = (type: string): boolean => /^[\w.+-]{1,80}\/[\w.+-]{1,80}$/.test(type);

@@ -82,6 +82,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         streams: services.streams,
         newSeed: () => randomInt(1, 1_000_000),
         mayAddFolders: (call) => mayAdminister(admin, call),
+        fileForm: files.fileForm,
         ...(settings.singleinstance ? { shutdown } : {}),
       }),
       ...fileEndpoints(files),

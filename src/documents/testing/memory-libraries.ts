@@ -14,7 +14,7 @@ import type {
   WatchedFolder,
 } from '../../core/documents.ts';
 import { AppError } from '../../core/errors.ts';
-import { Libraries } from '../../core/owner.ts';
+import { Libraries, type LibrariesOf } from '../../core/owner.ts';
 import type { FileLibrary, NewStoredFile, StoredFile } from '../../core/stored-files.ts';
 
 interface HeldFile {
@@ -43,13 +43,15 @@ export interface MemoryOptions {
   readonly folder: string;
   /** How often a file is asked for until it is indexed; 0 by default. */
   readonly asksUntilIndexed?: number;
+  /** Other files than those in memory. */
+  readonly files?: LibrariesOf<FileLibrary>;
 }
 
 /** Uploaded files and collections in memory: paragraphs are passages, and words are searched. */
-export function memoryLibraries({ folder, asksUntilIndexed = 0 }: MemoryOptions) {
+export function memoryLibraries({ folder, asksUntilIndexed = 0, files: others }: MemoryOptions) {
   let number = 0;
   const next = (prefix: string): string => `${prefix}${++number}`;
-  const files = new Libraries((): FileLibrary => memoryFiles(folder, next));
+  const files = others ?? new Libraries((): FileLibrary => memoryFiles(folder, next));
   const documents = new Libraries((owner): DocumentLibrary => {
     const sender = owner === 'no key' ? {} : { key: { name: owner.replace(/^key /, ''), shared: false } };
     return memoryDocuments(files.of(sender), next, asksUntilIndexed);

@@ -12,17 +12,21 @@ import { AppError } from '../../core/errors.ts';
 import { percentDecoded } from '../../core/percent-decoded.ts';
 import type { FileLibrary } from '../../core/stored-files.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import type { FormOptions } from '../../http/form.ts';
 import { read, write } from '../access.ts';
 import type { FetchMedia } from '../dialect.ts';
 import { readAttributes, readFilter, readMetadata } from '../documents/filters.ts';
 import { collectionOf, type DocumentServices, documentsOf, filesOf } from '../documents/library.ts';
 import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
+import { attachment, sentName } from '../stored-files.ts';
 import { nativeFamily } from './errors.ts';
 
 export interface DocumentParts extends DocumentServices {
   /** Whoever runs the server: folders of this machine are theirs to share. */
   readonly mayAddFolders?: (call: Call) => boolean;
+  /** Of uploads: where they are received, and how much one may have. */
+  readonly fileForm?: FormOptions;
   /** Default: only addresses on the public internet. */
   readonly fetchMedia?: FetchMedia | undefined;
 }
@@ -133,7 +137,7 @@ export function documentEndpoints(parts: DocumentParts): PlainEndpoint[] {
     }),
     row(`${path}/`, 'Change a collection, add files or a folder, index it again.', (call) => change(call, parts), {
       ...below,
-      form: { files: maxFiles },
+      form: { ...parts.fileForm, files: maxFiles },
       below: {
         '{id}': changeFields,
         '{id}/files': addFields,
@@ -202,14 +206,6 @@ async function contentReply(library: DocumentLibrary, id: string, file: string):
   return { status: 200, headers, stream: createReadStream(source, { highWaterMark: 256 * 1024 }) };
 }
 
-/** The name in ASCII for old clients, and as it is. */
-function attachment(name: string): string {
-  const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
-  const wellFormed = name.replace(/[\ud800-\udfff]/gu, '_');
-  const exact = encodeURIComponent(wellFormed).replace(/['()*]/g, (each) => `%${each.charCodeAt(0).toString(16)}`);
-  return `attachment; filename="${plain}"; filename*=UTF-8''${exact}`;
-}
-
 async function change(call: Call, parts: DocumentParts): Promise<Reply> {
   const library = documentsOf(call, parts);
   const [name = '', what, ...more] = targetOf(call);
@@ -263,7 +259,10 @@ async function addFiles(call: Call, id: string, parts: DocumentParts): Promise<r
       const attributes = sent === undefined ? {} : readAttributes(parsedJson(sent), 'attributes');
       const files = call.form.files.filter(({ field }) => /^files?(?:\[\d*\])?$/.test(field));
       if (files.length === 0) throw f.wrong('file', 'one or more files');
-      for (const { name, path: source } of files) added.push(await upload(name || 'unnamed', createReadStream(source)));
+      const named = files.map((file) => ({ ...sentName(file, 'file'), path: file.path }));
+      for (const { path: source, ...own } of named) {
+        added.push((await uploads.move({ ...own, purpose: 'assistants' }, source)).id);
+      }
       return await attach(attributes);
     }
     const { file_ids, url, name, text, attributes = {} } = f.readFields(addFields, await bodyOf(call));
