@@ -17,6 +17,7 @@ import { leaksBench } from './leaks.ts';
 import { memoryBench } from './memory.ts';
 import type { BenchOptions } from './options.ts';
 import { pagesBench } from './pages.ts';
+import { predictionBench } from './prediction.ts';
 import { recordBench } from './record.ts';
 import { remoteBench } from './remote.ts';
 import { type Row, table } from './report.ts';
@@ -46,6 +47,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   agents: agentsBench,
   record: recordBench,
   memory: memoryBench,
+  prediction: predictionBench,
   speech: speechBench,
   transcription: transcriptionBench,
   talk: talkBench,

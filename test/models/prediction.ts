@@ -13,7 +13,15 @@ export type Knowledge = 'nothing' | 'token' | 'most tokens' | 'state';
 /** The whole model, without that layer, or that layer alone. */
 export type Part = 'whole' | 'trunk' | 'layer';
 
-const [width, heads, hidden, layers] = [64, 4, 64, 2];
+export interface PredictionSize {
+  readonly width: number;
+  readonly heads: number;
+  readonly hidden: number;
+  /** Besides the one for multi-token prediction. */
+  readonly layers: number;
+}
+
+const small: PredictionSize = { width: 64, heads: 4, hidden: 64, layers: 2 };
 const plain = { bias: false };
 /** Below are tokens for single bytes and control tokens. */
 const firstWord = 300;
@@ -27,7 +35,9 @@ export async function writePredictionModel(
   vocabulary: string,
   knowledge: Knowledge,
   part: Part = 'whole',
+  sizes = small,
 ): Promise<void> {
+  const { width, layers } = sizes;
   const { entries, size } = await tokenizerOf(vocabulary);
   const made = weights(21);
   made.random('token_embd.weight', [size, width], 0.5);
@@ -38,7 +48,7 @@ export async function writePredictionModel(
     const data = new Float32Array(size * width);
     for (let token = firstWord; token < size; token += 1) {
       const row = answer(token);
-      const values = embeddings.subarray(token * width, (token + 1) * width).map((value) => value / 3);
+      const values = embeddings.subarray(token * width, (token + 1) * width).map((value) => (value * 21) / width);
       if (row !== undefined) data.set(values, row * width);
     }
     return data;
@@ -54,12 +64,12 @@ export async function writePredictionModel(
     const isPrediction = layer === layers;
     if (part === (isPrediction ? 'trunk' : 'layer')) continue;
     const says = isTrained ? (isPrediction ? 0 : 0.02) : 1;
-    writeBlock(made, block, says);
+    writeBlock(made, block, sizes, says);
     if (!isPrediction) continue;
     for (const name of ['enorm', 'hnorm', 'shared_head_norm']) made.norm(`${block}.nextn.${name}`, width, plain);
     const projection = `${block}.nextn.eh_proj`;
     if (!isTrained) made.matrix(projection, width, 2 * width, plain);
-    else made.tensors.push(half(`${projection}.weight`, knowledge === 'state' ? width : 0));
+    else made.tensors.push(half(`${projection}.weight`, width, knowledge === 'state' ? width : 0));
     const head = `${block}.nextn.shared_head_head.weight`;
     if (knowledge === 'state')
       table(
@@ -72,18 +82,23 @@ export async function writePredictionModel(
         answers((token) => (token % 4 === 0 ? undefined : follower(token))),
       );
   }
-  await writeGguf(path, { metadata: { ...metadata(), ...entries }, tensors: made.tensors });
+  await writeGguf(path, { metadata: { ...metadata(sizes), ...entries }, tensors: made.tensors });
 }
 
 /** Takes over the embedding of the token, or the hidden state after it. */
-function half(name: string, start: number): TensorSource {
+function half(name: string, width: number, start: number): TensorSource {
   const data = new Float32Array(2 * width * width);
   for (let row = 0; row < width; row += 1) data[row * 2 * width + start + row] = 1;
   return { name, shape: [2 * width, width], type: 'F32', data };
 }
 
 /** Attention and two experts, of which one computes; `says`: how much they add. */
-function writeBlock(made: ReturnType<typeof weights>, block: string, says: number): void {
+function writeBlock(
+  made: ReturnType<typeof weights>,
+  block: string,
+  { width, heads, hidden }: PredictionSize,
+  says: number,
+): void {
   const { matrix, norm, random, constant } = made;
   norm(`${block}.attn_norm`, width, plain);
   norm(`${block}.post_attention_norm`, width, plain);
@@ -100,7 +115,7 @@ function writeBlock(made: ReturnType<typeof weights>, block: string, says: numbe
   random(`${block}.ffn_down_shexp.weight`, [width, hidden], spread);
 }
 
-function metadata(): Record<string, GgufEntry> {
+function metadata({ width, heads, hidden, layers }: PredictionSize): Record<string, GgufEntry> {
   const entries: Record<string, GgufEntry> = {
     context_length: number(4096),
     embedding_length: number(width),
