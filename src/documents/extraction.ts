@@ -55,6 +55,7 @@ export class DocumentExtractor {
     const limits = { ...defaultLimits, ...options.limits };
     await this.#turn(signal);
     try {
+      signal.throwIfAborted();
       const process = this.#process(limits.heapMegabytes);
       try {
         return await process.extract(name, source, limits, signal);
