@@ -80,6 +80,7 @@ export const textFields: readonly DefaultField[] = [
   ...fields('flag', 'cache_prompt', 'grammar_retain_state', 'continue_assistant_turn', 'encapsulate_thinking'),
   ...fields('text', 'negative_prompt', 'memory', 'genkey'),
   ...fields('object', 'adapter', 'chat_template_kwargs'),
+  ...fields('list', 'lora'),
 ];
 
 /** Fields of the image API that are not text fields too. */
@@ -93,7 +94,7 @@ export const imageFields: readonly DefaultField[] = [
   ...fields('number', 'flow_shift', 'add_sd_step_limit', 'add_sd_cfg_limit'),
   ...fields('flag', 'inpainting_mask_invert', 'enable_hr', 'send_images', 'send_as_refimg', 'keepalive'),
   ...fields('flag', 'circular_x', 'circular_y', 'tiling', 'remove_limits', 'keep_image_gen_on_disconnect'),
-  ...fields('list', 'init_images', 'extra_images', 'lora'),
+  ...fields('list', 'init_images', 'extra_images'),
   ...fields('object', 'kcpp_extra_args', 'override_settings'),
 ];
 

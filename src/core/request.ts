@@ -1,3 +1,4 @@
+import type { AdapterScale } from './lora.ts';
 import { defaultSampling, type Sampling } from './sampling-fields.ts';
 
 /** End-of-generation tokens end the text, are banned, or are ignored. */
@@ -68,6 +69,8 @@ export interface GenerationRequest {
   readonly promptLogprobs?: number | undefined;
   readonly reasoning: ReasoningBudget | undefined;
   readonly freshPrompt?: boolean;
+  /** The LoRA adapters that apply to this request, and no others; undefined for those of the model. */
+  readonly adapters?: readonly AdapterScale[] | undefined;
 }
 
 /** All of a request but the prompt. */

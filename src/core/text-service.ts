@@ -1,4 +1,5 @@
 import type { CacheMiss, FinishReason, GenerationEvent, TokenLogprob } from './events.ts';
+import type { LoraScales } from './lora.ts';
 import type { GenerationRequest, PromptProgress, QueuePosition, SharingTraits } from './request.ts';
 import type { SentFields } from './sent-fields.ts';
 import type { Ticket } from './ticket.ts';
@@ -113,6 +114,8 @@ export interface Reservation {
 
 /** What protocols use of a text model; queue, registry and engine are behind it. */
 export interface TextService extends Pick<TextEngine, 'tokenize' | 'detokenize' | 'pieces' | 'state' | 'contextSize'> {
+  /** Its LoRA adapters. */
+  readonly adapters?: LoraScales;
   /** Throws `busy` at once if the queue is full. Aborts, disconnects and lost engines end the events with a last event. */
   generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
   /** Throws `busy` at once if the queue is full. The caller must release it. */

@@ -4,6 +4,7 @@ import type { EngineUse } from '../core/engine-source.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
 import type { ExchangeWatch } from '../core/exchange-watch.ts';
+import type { LoraScales } from '../core/lora.ts';
 import { refuseWithoutModel } from '../core/model-error.ts';
 import type { GenerationRequest, PromptProgress, SharingTraits } from '../core/request.ts';
 import type { SentFields } from '../core/sent-fields.ts';
@@ -49,6 +50,8 @@ interface TextDeps {
   readonly sharing?: (traits: SharingTraits) => Sharing;
   /** A fresh seed for requests that leave it open; positive. */
   readonly randomSeed: () => number;
+  /** The LoRA adapters of the model. */
+  readonly adapters?: LoraScales;
   readonly observer?: TextObserver;
 }
 
@@ -79,6 +82,7 @@ export function textService({
   lane = '',
   sharing = alone,
   randomSeed,
+  adapters,
   observer = {},
 }: TextDeps): TextService {
   const { queue, jobs, log } = requestQueue;
@@ -133,9 +137,10 @@ export function textService({
       if (place.position()) job.state = 'waiting';
     };
     return {
-      generate: (request, by = (engine, seed, sink) => engine.generate(request, seed, sink), ended = () => {}) => {
+      generate: (asked, by, ended = () => {}) => {
         if (own.paused) again();
-        return run(request, by, own, ended);
+        const request = withAdapters(asked);
+        return run(request, by ?? ((engine, seed, sink) => engine.generate(request, seed, sink)), own, ended);
       },
       pass: again,
       rest: () => {
@@ -151,6 +156,12 @@ export function textService({
   function generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent> {
     const { generate: once, release } = reserve(ticket, request);
     return once(request, undefined, release);
+  }
+
+  /** With the adapters that apply where a request chooses none. */
+  function withAdapters(request: GenerationRequest): GenerationRequest {
+    const changed = request.adapters ? undefined : adapters?.changed();
+    return changed ? { ...request, adapters: changed } : request;
   }
 
   function run(request: GenerationRequest, by: GenerateBy, own: TextJob, ended: () => void) {
@@ -324,6 +335,7 @@ export function textService({
   }
 
   return {
+    ...(adapters && { adapters }),
     generate,
     reserve,
     room: (traits) => queue.room({ alone: sharing(traits).type === 'alone', lane }),

@@ -43,7 +43,8 @@ const looking = [
 
 describe('access: paths for administrators only', () => {
   const paths = [...rules].flatMap(([name, rule]) => (rule.adminOnly ? [name] : []));
-  test('are those that load and unload', () => expect(paths).toEqual(['POST /models/load', 'POST /models/unload']));
+  test('are those that load, unload and set adapters', () =>
+    expect(paths).toEqual(['POST /lora-adapters', 'POST /models/load', 'POST /models/unload']));
 
   const ask = async (settings: Partial<Settings>, key: string) => {
     const base = await guarded(settings);
@@ -58,8 +59,8 @@ describe('access: paths for administrators only', () => {
   test('refuse the plain password where there is --adminpassword', async () =>
     expect(await ask({ admin: true, adminpassword: 'boss' }, 'secret')).toEqual([403]));
   test('accept the key of --adminpassword, and the password where there is none', async () => {
-    expect(await ask({ admin: true, adminpassword: 'boss' }, 'boss')).toEqual([404]);
-    expect(await ask({ admin: true }, 'secret')).toEqual([404]);
+    expect(await ask({ admin: true, adminpassword: 'boss' }, 'boss')).toEqual([400, 404]);
+    expect(await ask({ admin: true }, 'secret')).toEqual([400, 404]);
   });
 });
 

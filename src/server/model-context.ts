@@ -11,6 +11,7 @@ import type { Settings } from '../config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
 import { AppError } from '../core/errors.ts';
 import { joinedToolServers } from '../core/joined-tool-servers.ts';
+import { LoraScales, loraFiles } from '../core/lora.ts';
 import type { Sender } from '../core/owner.ts';
 import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
@@ -72,6 +73,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     lane,
     sharing: (traits) => (remote ? { type: 'shared' } : sharingOf(traits, batchingSettings(settings))),
     randomSeed: () => randomInt(1, 1_000_000),
+    adapters: new LoraScales(loraFiles(settings)),
     observer: together([services.observer, services.metrics.watch(name, () => text), slots, ...speed]),
   };
   const text: TextService = textService({ ...textOptions, source });

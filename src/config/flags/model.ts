@@ -1,4 +1,4 @@
-import { choice, file, flagTable, integer, json, list, number, text, toggle } from '../flag.ts';
+import { choice, file, flagTable, integer, json, list, text, toggle } from '../flag.ts';
 
 const batchSizes = [-1, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096] as const;
 
@@ -37,9 +37,11 @@ export const memoryFlags = flagTable({
   highpriority: toggle({ label: 'High priority' }).help('Request a higher process priority.'),
   ignoremissing: toggle({ label: 'Ignore missing files' }).help('Skip files that do not exist instead of exiting.'),
   lora: list('text', 'FILE', { label: 'LoRA', tab: 'Loaded Files', holds: 'file' }).help(
-    'LoRA adapters for the text model.',
+    'LoRA adapters for the text model, each with its scale (--loramult). Requests and presets choose among them (lora).',
   ),
-  loramult: number('FACTOR', 1, { label: 'LoRA strength', tab: 'Loaded Files' }).help('Strength of the text LoRA.'),
+  loramult: list('number', 'FACTOR', { label: 'LoRA strength', tab: 'Loaded Files', default: [1] }).help(
+    'Scale of each text LoRA, in the same order; the last one counts for all that follow. With 0 an adapter is loaded, and applies where a request or a preset chooses it.',
+  ),
   lowvram: toggle({ label: 'Low VRAM', also: ['-nkvo', '--no-kv-offload'] }).help(
     'Keep the KV cache in main memory instead of on the GPU.',
   ),

@@ -4,6 +4,7 @@ import type { Settings } from '../../config/flags.ts';
 import { readDiskCache } from '../../config/paths.ts';
 import type { CardUse } from '../../core/card-memory.ts';
 import { AppError } from '../../core/errors.ts';
+import { loraFiles } from '../../core/lora.ts';
 import type { TextModel } from '../../core/text-service.ts';
 import { readGguf, textOf } from '../../gguf/gguf.ts';
 import { type MemoryOptions, type ModelShape, modelMemory, modelShape, usualMemory } from './model-shape.ts';
@@ -64,7 +65,7 @@ export function loadOptions(settings: Settings, facts: ModelFacts) {
     metadataOverrides: metadataOverrides(settings, facts.shape),
     tensorOverrides: tensorOverrides(settings, facts.shape),
     loadMode: loadMode(settings),
-    lora: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
+    lora: loraFiles(settings),
     projector: projector(settings),
     guidance: settings.enableguidance,
     // Shifted keys are rounded once more.

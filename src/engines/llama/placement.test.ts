@@ -41,7 +41,17 @@ test.each<[Partial<Settings>, object]>([
   ],
   [{ usemmap: true, usemlock: true }, { loadMode: 'mmap+mlock' }],
   [{ ropeconfig: [0.5, 20000] }, { rope: { scale: 0.5, base: 20000 } }],
-  [{ lora: ['a.gguf'], loramult: 0.5 }, { lora: [{ path: 'a.gguf', scale: 0.5 }] }],
+  [{ lora: ['a.gguf'], loramult: [0.5] }, { lora: [{ path: 'a.gguf', scale: 0.5 }] }],
+  [
+    { lora: ['a.gguf', 'b.gguf', 'c.gguf'], loramult: [0, 0.5] },
+    {
+      lora: [
+        { path: 'a.gguf', scale: 0 },
+        { path: 'b.gguf', scale: 0.5 },
+        { path: 'c.gguf', scale: 0.5 },
+      ],
+    },
+  ],
   [{ moeexperts: 2 }, { metadataOverrides: [{ key: 'llama.expert_used_count', type: 'int', value: '2' }] }],
   [
     { overridekv: 'a.b=int:7,c=str:x=y' },

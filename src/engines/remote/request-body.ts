@@ -9,6 +9,7 @@ import {
 } from '../../chat/openai-request.ts';
 import type { ChatRequest } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
+import { encodeAdapters } from '../../core/lora.ts';
 import type { GenerationControls, GenerationRequest } from '../../core/request.ts';
 import {
   defaultSampling,
@@ -166,7 +167,9 @@ interface Rule {
 const rule = (name: string, asked: boolean, fields: WireBody | undefined): Rule => ({ name, asked, fields });
 
 function controlRules(controls: GenerationControls, kind: RemoteKind): readonly Rule[] {
-  const { stop, endTokens, logitBias, bannedTokens, bannedStrings, guidance, maxContext, sampling } = controls;
+  const { stop, endTokens, logitBias, bannedTokens, bannedStrings, guidance, maxContext, sampling, adapters } =
+    controls;
+  const lora = encodeAdapters(adapters ?? []);
   // Both accept the fields of the native API.
   const native = (fields: WireBody) => ({ parley: fields, koboldcpp: fields });
   const vllmAnd = (fields: WireBody) => ({ vllm: fields, sglang: fields });
@@ -210,6 +213,7 @@ function controlRules(controls: GenerationControls, kind: RemoteKind): readonly 
       ...native({ cache_prompt: false }),
       'llama-server': { cache_prompt: false },
     }),
+    byKind('lora', adapters !== undefined, { ...native({ lora }), 'llama-server': { lora } }),
     byKind(
       'sampler_order',
       sampling.order.join() !== defaultSampling.order.join(),

@@ -70,6 +70,7 @@ export function decodeControls(controls: Controls, parts: ControlParts): Generat
     renderSpecial: controls.render_special,
     logprobs: controls.logprobs ? alternatives : undefined,
     reasoning: decodeReasoning(controls),
+    ...(controls.lora ? { adapters: controls.lora } : {}),
     ...(controls.cache_prompt ? {} : { freshPrompt: true }),
   };
 }

@@ -1,4 +1,5 @@
 import type { WireBody } from '../../chat/openai-request.ts';
+import { encodeAdapters } from '../../core/lora.ts';
 import type { EndTokens, GenerationControls, ReasoningBudget } from '../../core/request.ts';
 import {
   type SamplerApi,
@@ -44,6 +45,9 @@ export function encodeControls(controls: GenerationControls, usual: GenerationCo
     body.guidance_scale = guidance.scale;
   }
   if (differs('endTokens')) Object.assign(body, endTokenFields[controls.endTokens]);
+  if (differs('adapters')) {
+    body.lora = encodeAdapters(controls.adapters ?? []);
+  }
   if (controls.freshPrompt && !usual.freshPrompt) body.cache_prompt = false;
   return body;
 }

@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../../core/fidelity.ts';
 import { tryParseJson } from '../../core/json.ts';
+import type { AdapterScale } from '../../core/lora.ts';
 import type { GenerationRequest, Grammar } from '../../core/request.ts';
 import {
   cutToBytes,
@@ -107,6 +108,30 @@ const readOrder: f.Read<readonly SamplerStage[]> = f.described(
   },
 );
 
+/** LoRA adapters by `id`, as llama-server has them, or by `name`. */
+export const readAdapterScales: f.Read<readonly AdapterScale[]> = f.described(
+  {
+    type: 'array',
+    items: {
+      type: 'object',
+      properties: { id: { type: 'integer', minimum: 0 }, name: f.textSchema, scale: { type: 'number' } },
+      required: ['scale'],
+    },
+  },
+  (value, path) => {
+    if (!Array.isArray(value)) throw f.wrong(path, 'a list of objects with id or name, and scale');
+    return value.map((entry, index) => {
+      const own = `${path}[${index}]`;
+      if (!f.isObject(entry)) throw f.wrong(own, 'an object with id or name, and scale');
+      const { id, name } = entry;
+      const scale = f.readNumber(entry.scale, `${own}.scale`);
+      if (typeof name === 'string') return { adapter: name, scale };
+      if (!Number.isInteger(id)) throw f.wrong(own, 'an object with the id (a whole number) or the name of an adapter');
+      return { adapter: id as number, scale };
+    });
+  },
+);
+
 type SamplerField = (typeof samplingFields)[SamplingName]['wire'][number];
 const unsigned = f.looseWholeWithin(-1, 2 ** 32 - 1);
 
@@ -175,6 +200,10 @@ export const controlFields = {
   grammar_retain_state: f.honoured(f.orElse(f.looseFlag, false)),
   negative_prompt: f.honoured(f.orElse(f.readText, ''), together),
   guidance_scale: f.honoured(f.orElse(f.looseNumber, 1), together),
+  lora: f.honoured(
+    f.optional(readAdapterScales),
+    'LoRA adapters of the model by id or name, with scales; those that are not named do not apply',
+  ),
   cache_prompt: f.honoured(f.orElse(f.looseFlag, true), 'with false the whole prompt is computed again'),
 };
 

@@ -149,7 +149,7 @@ export const llamacppAnswers: a.DialectAnswers = {
     'GET /slots': a.json(a.list(slot)),
     'GET /metrics': a.media('text/plain'),
     'GET /lora-adapters': a.json(a.list(lora)),
-    'POST /lora-adapters': a.refused,
+    'POST /lora-adapters': a.json(a.object({ success: a.flag })),
     'POST /completion': completed,
     'POST /infill': completed,
     'POST /tokenize': a.json(

@@ -335,7 +335,6 @@ test.each<[object, string]>([
 
 test.each<[object, string]>([
   [{ prompt: { prompt_string: 'x', multimodal_data: ['aaaa'] } }, 'Image input (multimodal_data[0])'],
-  [{ prompt: 'x', lora: [{ id: 0, scale: 1 }] }, 'lora in a request'],
   [{ prompt: ['x', 'y'], n_indent: 4 }, 'n_indent for several replies'],
 ])('completion: refuses %j as unsupported', async (body, message) => {
   const reply = await ask(scripted(script).parts, complete(body));

@@ -133,7 +133,11 @@ const options: Readonly<Record<string, Proof>> = {
   },
   n: { beside: { seed: 5 }, send: { n: 2 }, asks: request({ sampling: { seed: 6 } }), tells: /^\[.*"index":1/ },
   cache_prompt: { send: { cache_prompt: false }, asks: request({ freshPrompt: true }) },
-  lora: { send: { lora: [{ id: 0, scale: 1 }] } },
+  lora: {
+    send: { lora: [{ id: 0, scale: 1 }] },
+    asks: request({ adapters: [{ adapter: 0, scale: 1 }] }),
+    refuses: [{ lora: 1 }, { lora: [{ id: 0 }] }],
+  },
 };
 
 const others: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {

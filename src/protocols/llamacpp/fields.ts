@@ -1,4 +1,3 @@
-import { AppError } from '../../core/errors.ts';
 import { samplersOfApi } from '../../core/sampling-fields.ts';
 import { asControls, readGenkey, readStop } from '../controls/table.ts';
 import * as f from '../fields.ts';
@@ -17,12 +16,6 @@ const readAlternatives: f.Read<number> = f.described({ type: ['integer', 'boolea
   if (typeof value === 'boolean') return value ? 10 : 0;
   return f.readTruncated(value, path);
 });
-
-const refuseLora: f.Read<void> = (value) => {
-  if (Array.isArray(value) && value.length === 0) return;
-  const instead = 'adapters are chosen at the start of the server, with --lora FILE and --loramult FACTOR';
-  throw new AppError('unsupported', { feature: 'lora in a request', instead });
-};
 
 /** This dialect takes a number only as a number; the names of the native family beside it stay lenient. */
 const strict = { check: f.readNumber };
@@ -86,7 +79,7 @@ export const optionFields = {
   n: f.honoured(f.optional(readReplies), 'another name of n_cmpl'),
   ...asControls({ cache_prompt: 'with false the whole prompt is computed again' }),
   genkey: f.honoured(readGenkey, 'the key by which the native API can look at it and stop it'),
-  lora: f.refused('adapters are given at the start of the server', refuseLora),
+  ...asControls({ lora: 'by id (see /lora-adapters) or name; those that are not named do not apply' }),
   model: f.ignored(),
 };
 

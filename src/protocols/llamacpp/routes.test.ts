@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
+import { LoraScales } from '../../core/lora.ts';
 import type { TextState } from '../../core/text-service.ts';
 import { callOf, finishEvent, readyState, scriptedChat, scriptedText, startEvent } from '../testing/doubles.ts';
 import { jsonOf, textOf } from '../testing/reply-text.ts';
@@ -207,16 +208,34 @@ test('metrics: text, with the start time of the process in a header', async () =
 });
 
 test('lora-adapters: listed without their folder', async () => {
-  const parts = llamacppParts({ settings: { lora: ['/home/somebody/style.gguf'], loramult: 0.5 } });
+  const adapters = new LoraScales([{ path: '/home/somebody/style.gguf', scale: 0.5 }]);
+  const parts = llamacppParts();
+  Object.assign(parts, { text: { ...parts.text, adapters } });
   expect(await jsonOf(await ask(parts, get('/lora-adapters')))).toEqual([
     { id: 0, path: 'style.gguf', scale: 0.5, task_name: '', prompt_prefix: '' },
   ]);
 });
 
+test('lora-adapters: sets the scales of requests that choose none, and refuses adapters that are not loaded', async () => {
+  const adapters = new LoraScales([
+    { path: 'style.gguf', scale: 1 },
+    { path: 'voice.gguf', scale: 0 },
+  ]);
+  const parts = llamacppParts();
+  Object.assign(parts, { text: { ...parts.text, adapters } });
+  const set = (scales: unknown) => ask(parts, callOf('/lora-adapters', JSON.stringify(scales), { method: 'POST' }));
+  expect(await jsonOf(await set([{ id: 1, scale: 0.5 }]))).toEqual({ success: true });
+  expect(adapters.changed()).toEqual([
+    { adapter: 0, scale: 0 },
+    { adapter: 1, scale: 0.5 },
+  ]);
+  for (const wrong of [[{ id: 2, scale: 1 }], [{ id: 0 }], { id: 0 }]) expect((await set(wrong)).status).toBe(400);
+  expect(adapters.list().map(({ scale }) => scale)).toEqual([0, 0.5]);
+});
+
 test.each([
   ['POST', '/props', 501],
   ['POST', '/slots/0', 501],
-  ['POST', '/lora-adapters', 501],
   ['GET', '/tools', 403],
   ['GET', '/cors-proxy', 403],
   ['POST', '/chat/completions/control', 200],

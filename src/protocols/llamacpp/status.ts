@@ -1,12 +1,14 @@
 import { basename } from 'node:path';
-import type { Settings } from '../../config/flags.ts';
+import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
+import { tryParseJson } from '../../core/json.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { GenerationRequest, PromptProgress } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { information, legacyOpen, read, write } from '../access.ts';
+import { adminOnly, information, legacyOpen, read, write } from '../access.ts';
 import { readControls } from '../controls/decode.ts';
+import { readAdapterScales } from '../controls/table.ts';
 import { type DialectParts, type DialectServices, dialectControls, modalities } from '../dialect.ts';
 import { atPaths, endpointRow, type ModelEndpoint, modelInQuery } from '../endpoint.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
@@ -26,7 +28,6 @@ export interface StatusServices extends DialectServices {
 export interface StatusParts extends DialectParts, StatusServices {
   /** What the loaded model can take, where it is not known from the model itself. */
   readonly modalities?: () => { readonly vision: boolean; readonly audio: boolean };
-  readonly settings: Pick<Settings, 'lora' | 'loramult'>;
 }
 
 const row = endpointRow(information, { method: 'GET', match: 'exact', family: llamacppFamily });
@@ -58,9 +59,9 @@ export const statusEndpoints: readonly ModelEndpoint<StatusParts>[] = [
   ),
   row(
     '/lora-adapters',
-    'Not there: adapters are given at the start of the server.',
-    unsupported('This server cannot change its LoRA adapters while it runs; start it with --lora FILE.'),
-    { ...write('admin'), method: 'POST' },
+    'Sets the scales of the LoRA adapters for requests that choose none: a list of objects with id and scale. Others get 0. Needs --admin.',
+    setLora,
+    { ...adminOnly, method: 'POST' },
   ),
 ];
 
@@ -97,9 +98,19 @@ function slotsReply({ query }: Call, { slotsOf, text }: StatusParts): Reply {
 }
 
 /** Without the folder, which is private. */
-function loraReply(_: Call, { settings }: StatusParts): Reply {
-  const entries = (settings.lora ?? []).map((path, id) => ({ id, path: basename(path), scale: settings.loramult }));
-  return json(entries.map((entry) => ({ ...entry, task_name: '', prompt_prefix: '' })));
+function loraReply(_: Call, { text }: StatusParts): Reply {
+  const entries = text.adapters?.list() ?? [];
+  return json(entries.map((entry) => ({ ...entry, path: basename(entry.path), task_name: '', prompt_prefix: '' })));
+}
+
+/** The body is a list, which no table of fields describes. */
+function setLora(call: Call, { text }: StatusParts): Reply {
+  const sent = tryParseJson(call.body.toString('utf8'));
+  const scales = readAdapterScales(sent, 'lora');
+  if (!text.adapters)
+    throw new AppError('unsupported', { feature: 'lora', instead: 'start the server with --lora FILE' });
+  text.adapters.set(scales);
+  return json({ success: true });
 }
 
 async function metricsReply(_: Call, { metrics, text: model, startedAt }: StatusParts): Promise<Reply> {

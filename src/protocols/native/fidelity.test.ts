@@ -79,6 +79,11 @@ const proofs: Readonly<Record<string, Proof>> = {
     send: { negative_prompt: 'bad' },
     asks: request({ guidance: { negativePrompt: 'bad', scale: 2 } }),
   },
+  lora: {
+    send: { lora: [{ name: 'style', scale: 0.5 }] },
+    asks: request({ adapters: [{ adapter: 'style', scale: 0.5 }] }),
+    refuses: [{ lora: 1 }, { lora: [{ name: 'style' }] }],
+  },
   cache_prompt: { send: { cache_prompt: false }, asks: request({ freshPrompt: true }) },
   guidance_scale: {
     beside: { negative_prompt: 'bad' },

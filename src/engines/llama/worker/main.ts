@@ -11,13 +11,21 @@ import { openSnapshotCache, SavedStateSlots } from './cache/snapshot-cache.ts';
 import { GrammarCache } from './grammar.ts';
 import { type Loaded, loadModel } from './load/model.ts';
 import { BatchLoop } from './loop.ts';
+import { LoraTurns } from './lora-turns.ts';
 import { portionSize } from './memory/batch-size.ts';
 import { CellPool } from './memory/cell-pool.ts';
 import { PromptHistory } from './memory/prompt-history.ts';
 import { Slot } from './memory/slot.ts';
 import { GpuBuildError } from './native/cuda-libraries.ts';
 import { NativeLoadError, readCards } from './native/weights.ts';
-import { beginGeneration, type ReadingRequests, saveBefore, uncachedTokens, type WorkerContext } from './prepare.ts';
+import {
+  adapterSetting,
+  beginGeneration,
+  type ReadingRequests,
+  saveBefore,
+  uncachedTokens,
+  type WorkerContext,
+} from './prepare.ts';
 import { stepThreads } from './threads/step-threads.ts';
 
 /** The worker process: loads one model and serves it until its channel closes. */
@@ -25,7 +33,7 @@ let serving: Awaited<ReturnType<typeof serve>> | undefined;
 
 const parent = openParent<ToWorker, FromWorker>({
   message: (message) => void receive(message),
-  closed: () => serving?.worker.snapshots?.close(),
+  closed: () => serving?.close(),
 });
 const send = (message: FromWorker): void => parent.send(message);
 
@@ -109,7 +117,7 @@ function cacheReport({ slots, pool, snapshots, history }: WorkerContext): CacheR
 const freeMemory = (): number => (process.platform === 'darwin' ? totalmem() / 2 : availableBytes());
 
 /** Memory that is not referred to any more returns to the system when the garbage is collected: now. */
-function release({ snapshots }: WorkerContext, bytes: number): void {
+function release({ snapshots }: Pick<WorkerContext, 'snapshots'>, bytes: number): void {
   snapshots?.release(bytes);
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
@@ -136,6 +144,7 @@ async function serve(loaded: Loaded, availableBefore: number) {
   const save = (slot: Slot) => saveBefore(worker, slot, undefined);
   const wake = () => loop.beforeNextBatch(() => {});
   const pool = context.pool === undefined ? undefined : new CellPool({ slots, capacity: context.pool, save, wake });
+  const ownAdapters = adapterSetting({ loaded }, {});
   const worker: WorkerContext = {
     loaded,
     slots,
@@ -145,6 +154,7 @@ async function serve(loaded: Loaded, availableBefore: number) {
     grammars: new GrammarCache(loaded.vocabulary),
     breakers: undefined,
     reasoning: 'unknown',
+    adapters: new LoraTurns(ownAdapters, (setting) => loop.between(async () => changeAdapters(setting))),
     snapshots: undefined,
     samplers: undefined,
     history: new PromptHistory({
@@ -169,7 +179,7 @@ async function serve(loaded: Loaded, availableBefore: number) {
     pool,
     save: (slot) => worker.snapshots?.save(slot) ?? false,
   });
-  worker.snapshots = await openSnapshotCache(loaded, {
+  const snapshots = await openSnapshotCache(loaded, {
     slots,
     pool,
     exclusively: (work) => loop.between(work),
@@ -177,7 +187,23 @@ async function serve(loaded: Loaded, availableBefore: number) {
     view: { availableBefore, available: freeMemory },
     now,
   });
-  const states = new SavedStateSlots(slots, options.savedStates, now, worker.snapshots, pool);
+  worker.snapshots = snapshots;
+  /** Chats of the adapters of the start are kept for their return, and those of others computed again. */
+  function changeAdapters(setting: string): void {
+    for (const slot of slots) {
+      saveBefore(worker, slot, undefined);
+      slot.clear();
+    }
+    worker.negative?.clear();
+    loaded.setAdapters(JSON.parse(setting));
+    worker.snapshots = setting === ownAdapters ? snapshots : undefined;
+  }
+  const states = new SavedStateSlots(slots, options.savedStates, now, {
+    snapshots: () => worker.snapshots,
+    ...(pool && { pool }),
+    setting: () => worker.adapters.setting,
+  });
+  const close = () => snapshots?.close({ saves: worker.snapshots !== undefined });
   const reading: ReadingRequests = new Map();
-  return { worker, loop, states, reading };
+  return { worker, loop, states, reading, close };
 }

@@ -1,5 +1,6 @@
 import { AppError } from '../../../core/errors.ts';
 import { abortedUnstarted } from '../../../core/events.ts';
+import { adapterScales } from '../../../core/lora.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { inSlices } from '../../../core/slices.ts';
 import { splitBans } from '../../../sampling/bans.ts';
@@ -13,6 +14,7 @@ import { Generation } from './generation.ts';
 import type { GrammarCache } from './grammar.ts';
 import type { Loaded } from './load/model.ts';
 import { type BatchLoop, errorPiece } from './loop.ts';
+import type { LoraTurns } from './lora-turns.ts';
 import {
   findSpans,
   markTokens,
@@ -48,7 +50,9 @@ export interface WorkerContext {
   reasoning: ReasoningSetup | undefined | 'unknown';
   /** Where sequences share their cells. */
   readonly pool: CellPool | undefined;
-  /** Set once its stores are open. */
+  /** Requests with different adapters do not run together, and share nothing that is cached. */
+  readonly adapters: LoraTurns;
+  /** Set once its stores are open, and while the adapters are those of the start. */
   snapshots: SnapshotCache | undefined;
   /** Started with the second concurrent request, if sampling on several threads pays off. */
   samplers: SamplerPool | undefined;
@@ -74,6 +78,7 @@ export async function beginGeneration({ worker, loop, reading, send }: BeginDeps
   /** It was aborted, has failed, or runs. */
   let over = false;
   let leavePool = () => {};
+  let leaveAdapters = () => {};
   const leave = (last: readonly Piece[]): void => {
     if (over) return;
     over = true;
@@ -88,25 +93,32 @@ export async function beginGeneration({ worker, loop, reading, send }: BeginDeps
     const exclusively: BatchLoop['between'] = (work) => loop.between(work);
     const media = await readMedia(worker.loaded.projector, request.media, exclusively, () => over);
     if (!media) return;
+    const setting = adapterSetting(worker, request);
     const planned = await planGeneration(worker, message, media, pieces);
     if (request.grammar && !over) await inSlices(worker.grammars.prepare(request.grammar));
+    if (!over) leaveAdapters = await worker.adapters.enter(setting, () => over);
     if (worker.pool && !over) leavePool = await worker.pool.enter(() => (over ? undefined : cellNeed(worker, planned)));
     // If the cache fails, the prompt is computed.
     const served = media.length === 0 && reuses(worker, request);
     if (served && !over) await worker.snapshots?.restoreFor(planned.plan.tokens).catch(() => undefined);
     loop.beforeNextBatch(() => {
       leavePool();
-      if (over) return;
+      if (over) {
+        leaveAdapters();
+        return;
+      }
       try {
-        const generation = startGeneration(worker, planned);
+        const generation = startGeneration(worker, planned, leaveAdapters);
         leave([generation.start(), ...pieces]);
         loop.add(generation);
       } catch (error) {
+        leaveAdapters();
         leave([...pieces, errorPiece(id, error)]);
       }
     });
   } catch (error) {
     leavePool();
+    leaveAdapters();
     leave([...pieces, errorPiece(id, error)]);
   }
 }
@@ -150,17 +162,17 @@ async function planGeneration(
 }
 
 /** Takes a slot for a planned request and creates its generation. The slot is released if that fails. */
-function startGeneration(worker: WorkerContext, planned: Planned): Generation {
+function startGeneration(worker: WorkerContext, planned: Planned, leaveAdapters: () => void): Generation {
   const slot = takeSlot(worker, planned, reuses(worker, planned.request));
   try {
-    return createGeneration(worker, planned, slot);
+    return createGeneration(worker, planned, slot, leaveAdapters);
   } catch (error) {
     slot.finish();
     throw error;
   }
 }
 
-function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): Generation {
+function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot, leaveAdapters: () => void): Generation {
   const { request, plan, bans, negativeTokens } = planned;
   const { loaded, now } = worker;
   const { vocabulary } = loaded;
@@ -222,6 +234,7 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
       if (grammar) worker.grammars.giveBack(grammar);
       // A sequence that could not be saved is computed again.
       worker.snapshots?.ended(slot).catch(() => undefined);
+      leaveAdapters();
     },
   });
 }
@@ -284,6 +297,16 @@ function withoutMedia(what: string): AppError {
   return new AppError('unsupported', { feature, instead: 'leave out one of them' });
 }
 
+/** Requests with equal settings may be computed together, and share what is cached. Throws for an adapter that is not loaded. */
+export function adapterSetting(
+  { loaded }: Pick<WorkerContext, 'loaded'>,
+  { adapters }: Pick<GenerationRequest, 'adapters'>,
+): string {
+  const { lora } = loaded.options;
+  const paths = lora.map(({ path }) => path);
+  return JSON.stringify(adapters ? adapterScales(adapters, paths) : lora.map(({ scale }) => scale));
+}
+
 /** Whether the request may use the cache; with prompt logprobs all of it must be computed. */
 function reuses({ loaded }: WorkerContext, { freshPrompt, promptLogprobs }: GenerationRequest): boolean {
   return loaded.options.reusePrompt && !freshPrompt && promptLogprobs === undefined;
@@ -292,7 +315,7 @@ function reuses({ loaded }: WorkerContext, { freshPrompt, promptLogprobs }: Gene
 /** How many tokens of the prompt neither a slot nor a snapshot has. */
 export async function uncachedTokens(worker: WorkerContext, request: GenerationRequest): Promise<number> {
   const { tokens } = await promptPlan(worker.loaded, request, [], 0);
-  if (!reuses(worker, request)) return tokens.length;
+  if (!reuses(worker, request) || adapterSetting(worker, request) !== worker.adapters.setting) return tokens.length;
   const known = [...worker.slots.map(({ cached }) => cached), ...(worker.snapshots?.sequences() ?? [])];
   return tokens.length - Math.max(0, ...known.map((sequence) => commonPrefix(sequence, tokens)));
 }

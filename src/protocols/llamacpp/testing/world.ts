@@ -1,4 +1,3 @@
-import { defaultSettings } from '../../../config/flags.ts';
 import { defaultControls, type GenerationControls } from '../../../core/request.ts';
 import type { Call, Endpoint, Reply } from '../../../http/call.ts';
 import { bindAll } from '../../testing/bind.ts';
@@ -16,7 +15,6 @@ export function llamacppParts(own: Partial<LlamacppParts> = {}): LlamacppParts {
     slotsOf: () => slots,
     metrics: { exposition: async () => ({ contentType: 'text/plain', text: 'figures' }) },
     startedAt: 1_700_000_000_123,
-    settings: defaultSettings,
     readChat: async (body) => {
       const controls = { ...plainControls, stop: [String(body.messages)] };
       return {

@@ -147,11 +147,11 @@ export class SnapshotCache {
     memory?.trim(this.#cached(), { bytes: Math.max(0, memory.figures.bytes - bytes) });
   }
 
-  /** Before the worker ends: the most recent sequences first, since time may not suffice for all. */
-  async close(): Promise<void> {
+  /** Before the worker ends: the most recent sequences first, since time may not suffice for all; none where they are not its own. */
+  async close({ saves = true } = {}): Promise<void> {
     const { slots, disk, exclusively } = this.deps;
     const newestFirst = [...slots].sort((a, b) => b.usedAt - a.usedAt);
-    for (const slot of disk ? newestFirst : []) {
+    for (const slot of disk && saves ? newestFirst : []) {
       if (!disk || !isWorthSaving(slot.cached, disk.entries(), savePolicies.lastOnDisk)) continue;
       const snapshot = await exclusively(async () => slot.snapshot());
       if (snapshot) await this.#onDisk(snapshot, savePolicies.lastOnDisk);
@@ -348,25 +348,39 @@ function freeForStates({ options, context, contextSize, info }: Loaded, { availa
 
 const empty: StateFigures = { tokens: 0, bytes: 0 };
 
+interface SavedState {
+  readonly snapshot: Snapshot;
+  readonly setting: string | undefined;
+}
+
+interface SavedStateDeps {
+  readonly snapshots?: () => Pick<SnapshotCache, 'beforeOverwrite'> | undefined;
+  readonly pool?: SnapshotCacheDeps['pool'];
+  /** The adapters that apply now. */
+  readonly setting?: () => string;
+}
+
 /** Numbered snapshots that clients save and load. They stay until they are replaced or cleared. */
 export class SavedStateSlots {
-  readonly #states: (Snapshot | undefined)[];
+  readonly #states: (SavedState | undefined)[];
 
   constructor(
     private readonly slots: readonly Slot[],
     count: number,
     private readonly now: () => number,
-    private readonly snapshots?: Pick<SnapshotCache, 'beforeOverwrite'>,
-    private readonly pool?: SnapshotCacheDeps['pool'],
+    private readonly deps: SavedStateDeps = {},
   ) {
-    this.#states = new Array<Snapshot | undefined>(count).fill(undefined);
+    this.#states = new Array<SavedState | undefined>(count).fill(undefined);
   }
 
   /** Must not overlap with a batch. */
   perform(action: StatesAction): StatesReport | StateFigures | null {
     switch (action.type) {
       case 'check':
-        return { places: this.#states.map(stateFigures), current: this.#lastUsed()?.snapshotFigures ?? empty };
+        return {
+          places: this.#states.map((state) => stateFigures(state?.snapshot)),
+          current: this.#lastUsed()?.snapshotFigures ?? empty,
+        };
       case 'save':
         return this.#save(action.index);
       case 'load':
@@ -381,18 +395,19 @@ export class SavedStateSlots {
     const slot = this.#lastUsed();
     const snapshot = slot?.busy ? undefined : slot?.snapshot();
     if (!snapshot || !(index in this.#states)) return null;
-    this.#states[index] = snapshot;
+    this.#states[index] = { snapshot, setting: this.deps.setting?.() };
     return stateFigures(snapshot);
   }
 
   /** Restores it into the slot where the next prompt of this chat will be computed. */
   #load(index: number): StateFigures | null {
-    const snapshot = this.#states[index];
-    if (!snapshot) return null;
+    const { snapshot, setting } = this.#states[index] ?? {};
+    // Computed with other adapters, it would be wrong for the next prompt.
+    if (!snapshot || setting !== this.deps.setting?.()) return null;
     const request = { prompt: snapshot.tokens, canCopy: false, isControl: () => false };
     const slot = chooseSlot(this.slots, request)?.slot;
-    if (slot) this.snapshots?.beforeOverwrite(slot, undefined);
-    if (slot) this.pool?.makeRoomFor(slot, snapshot.tokens.length);
+    if (slot) this.deps.snapshots?.()?.beforeOverwrite(slot, undefined);
+    if (slot) this.deps.pool?.makeRoomFor(slot, snapshot.tokens.length);
     if (!slot?.restore(snapshot)) return null;
     slot.usedAt = this.now();
     return stateFigures(snapshot);

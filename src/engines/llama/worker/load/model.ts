@@ -89,7 +89,8 @@ export async function loadModel(
   );
   const threadpools = makeThreadpools(native, options.threads, options.batchThreads);
   threadpools.attach(context.pointer);
-  addLoras(native, model, context, options);
+  const setAdapters = loadAdapters(native, model, context, options);
+  setAdapters(options.lora.map(({ scale }) => scale));
   warmUp(context, vocabulary);
   notes.push(...steadyNotes(options, { gpuLayers, savesAll: context.savesAll }));
   const draft = await openDraft({
@@ -140,6 +141,7 @@ export async function loadModel(
     info,
     threadpools,
     gpus,
+    setAdapters,
   };
 }
 
@@ -246,17 +248,23 @@ function rope(native: Native, model: Pointer, options: LoadOptions, sizes: Sizes
   return { rope_freq_base: stretched, rope_freq_scale: 0 };
 }
 
-function addLoras(native: Native, model: Pointer, context: Context, options: LoadOptions): void {
-  if (options.lora.length === 0) return;
+/** Loads the adapters; returns what applies them with these scales from the next batch on. */
+function loadAdapters(native: Native, model: Pointer, context: Context, options: LoadOptions) {
   const adapters = options.lora.map(({ path }) => {
     const adapter = native.loraNew(model, path);
     if (!adapter) throw new Error(`the LoRA ${path} could not be loaded (is it made for this model?)`);
     return adapter;
   });
-  const scales = Float32Array.from(options.lora, ({ scale }) => scale);
-  if (native.loraSet(context.pointer, adapters, adapters.length, scales) !== 0) {
-    throw new Error('the LoRA could not be applied to this model');
-  }
+  return (scales: readonly number[]): void => {
+    if (adapters.length === 0) return;
+    // One without effect would cost time.
+    const applied = adapters.flatMap((adapter, index) => (scales[index] ? [{ adapter, scale: scales[index] }] : []));
+    const pointers = applied.map(({ adapter }) => adapter);
+    const factors = Float32Array.from(applied, ({ scale }) => scale);
+    if (native.loraSet(context.pointer, pointers, pointers.length, factors) !== 0) {
+      throw new Error('the LoRA could not be applied to this model');
+    }
+  };
 }
 
 /** One decode reads every weight, so that the first request does not wait for that, and an unsuitable CPU build dies now. */

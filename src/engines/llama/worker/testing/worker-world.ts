@@ -5,12 +5,13 @@ import type { SnapshotCache } from '../cache/snapshot-cache.ts';
 import { GrammarCache } from '../grammar.ts';
 import type { Loaded } from '../load/model.ts';
 import { BatchLoop } from '../loop.ts';
+import { LoraTurns } from '../lora-turns.ts';
 import type { Projector } from '../media/projector.ts';
 import { CellPool } from '../memory/cell-pool.ts';
 import type { Context } from '../memory/context.ts';
 import { PromptHistory } from '../memory/prompt-history.ts';
 import { Slot } from '../memory/slot.ts';
-import { beginGeneration, type ReadingRequests, saveBefore, type WorkerContext } from '../prepare.ts';
+import { adapterSetting, beginGeneration, type ReadingRequests, saveBefore, type WorkerContext } from '../prepare.ts';
 import type { Vocabulary } from '../text/vocabulary.ts';
 
 const size = 128;
@@ -26,6 +27,9 @@ export interface WorldOptions {
   readonly snapshots?: Partial<SnapshotCache>;
   /** The cells that all sequences share. */
   readonly pool?: number;
+  readonly lora?: readonly { readonly path: string; readonly scale: number }[];
+  /** Called when adapters are applied with other scales. */
+  readonly adapted?: (setting: string) => void;
   /** The next token after each token; by default a letter after the last one. */
   readonly logits?: (token: number) => Float32Array;
 }
@@ -50,7 +54,7 @@ export function workerWorld(options: WorldOptions = {}) {
     contextSize,
     projector: options.projector,
     draft: undefined,
-    options: { reusePrompt, contextShift: false, draft: undefined },
+    options: { reusePrompt, contextShift: false, draft: undefined, lora: options.lora ?? [] },
     info: { chatTemplate: undefined },
   } as unknown as Loaded;
   const slots = Array.from({ length: sequences }, (_, sequence) => new Slot(context, sequence, contextSize));
@@ -68,6 +72,10 @@ export function workerWorld(options: WorldOptions = {}) {
     grammars: new GrammarCache(vocabulary),
     breakers: undefined,
     reasoning: 'unknown',
+    adapters: new LoraTurns(adapterSetting({ loaded }, {}), async (setting) => {
+      for (const slot of slots) slot.clear();
+      options.adapted?.(setting);
+    }),
     snapshots: options.snapshots as SnapshotCache | undefined,
     samplers: undefined,
     history: new PromptHistory({
