@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfigFile } from '../src/config/config-file.ts';
 import { settingsFrom } from '../src/config/flags.ts';
 import { noUsage } from '../src/core/usage.ts';
+import { OpenCollection } from '../src/documents/storage/collection.ts';
+import { CollectionDatabase } from '../src/documents/storage/collection-database.ts';
 import { DiskStore } from '../src/engines/llama/worker/cache/disk-store.ts';
 import { KeyFile } from '../src/keys/key-file.ts';
 import { Keyring } from '../src/keys/keyring.ts';
@@ -130,6 +132,25 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
       { role: 'user' },
       { role: 'assistant' },
     ]);
+  },
+  'notes.collection': async (path) => {
+    const collection = new OpenCollection('common', 'vs_notes', CollectionDatabase.open(path));
+    const { database } = collection;
+    expect(database.facts()).toEqual({
+      ...{ id: 'vs_notes', name: 'Notizen “1”', description: 'd', createdAt: 1, lastActiveAt: 2, metadata: { a: 'b' } },
+      ...{ expiresAfterDays: 7, embedding: 'letters', dimensions: 4 },
+    });
+    expect(database.folders()).toEqual([{ path: '/srv/notes', include: ['*.md'], exclude: [], maxFileBytes: 1000 }]);
+    expect(database.files().map(({ id, state, error, attributes }) => [id, state, error?.code, attributes])).toEqual([
+      ['file-2', 'failed', 'invalid_file', {}],
+      ['file-1', 'completed', undefined, { year: 1900 }],
+    ]);
+    const weights = { vector: 1, keywords: 1 };
+    const question = { query: 'zebras', vector: new Float32Array([1, 0, 0, 0]) };
+    const [found] = collection.search([question], { weights, limit: 1 });
+    expect(found?.found).toEqual({ vector: 1, keywords: 1 });
+    expect(found?.passage.text).toBe('# Zoo\n\nThe zebra 🦓 lives in Africa.');
+    collection.close();
   },
   'memories.json': async (path) => {
     const memories = new MemoryStore({ path, warn: never, now: () => new Date(0), newId: () => 'new' });

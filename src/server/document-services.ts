@@ -19,7 +19,7 @@ interface DocumentUse {
 }
 
 export interface DocumentServices {
-  readonly libraries: LibrariesOf<DocumentLibrary>;
+  readonly clients: { readonly documents: LibrariesOf<DocumentLibrary> };
   /** Before the first request. */
   bind(use: DocumentUse): void;
   /** Goes on with what an earlier server has not indexed, and watches folders, if there are collections. */
@@ -80,9 +80,11 @@ export function documentServices({ folder, files, warn }: ServiceOptions): Docum
     return opened;
   };
   return {
-    libraries: new Libraries((owner) =>
-      lazyLibrary(owner, open, async () => opened !== undefined || hasCollections(folder)),
-    ),
+    clients: {
+      documents: new Libraries((owner) =>
+        lazyLibrary(owner, open, async () => opened !== undefined || hasCollections(folder)),
+      ),
+    },
     bind: (own) => {
       use = own;
     },

@@ -102,10 +102,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       )
     : undefined;
   const others = served ? { ...(await clientServices(settings, terminal)), ...(await openAllowedServers(parts)) } : {};
-  const clients: ClientServices = {
-    ...{ ...files, ...memories, ...others },
-    ...(documents && { documents: documents.libraries }),
-  };
+  const clients: ClientServices = { ...files, ...memories, ...others, ...documents?.clients };
   const keys = served ? await keyring(settings, terminal) : undefined;
   const usage = served ? await usageLog(terminal) : undefined;
   const summaries = keptSummaries(parts);
@@ -170,10 +167,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   return {
     ...{ app, engine, registry, stop, exit },
     resumeDownloads: () => void resumeDownloads?.(),
-    preload: () => {
-      void preload?.();
-      void documents?.resume();
-    },
+    preload: () => void Promise.all([preload?.(), documents?.resume()]),
     get model() {
       return engine.model();
     },
