@@ -7,6 +7,7 @@ import { busyBench } from './busy.ts';
 import { cacheBench } from './cache.ts';
 import { composerBench } from './composer.ts';
 import { type Figures, figuresFile, figureTable, fillFigures, speedPlot } from './document.ts';
+import { documentsBench } from './documents.ts';
 import { embeddingsBench } from './embeddings.ts';
 import { engineBench } from './engine.ts';
 import { fairBench } from './fair.ts';
@@ -54,6 +55,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   image: imageBench,
   leaks: leaksBench,
   embeddings: embeddingsBench,
+  documents: documentsBench,
   remote: remoteBench,
   gpu: gpuBench,
   pages: pagesBench,

@@ -20,6 +20,8 @@ interface IndexerParts {
 const maxBatch = 32;
 /** After a failure that is none of a file: the disk is full, or the engine is not there. */
 const retryMs = 10_000;
+/** After the end of the worker, which starts again by itself. */
+const restartMs = 500;
 
 /** Reads and embeds what is to be indexed, one piece after the other, at the lowest weight of the queue. */
 export class Indexer {
@@ -125,7 +127,7 @@ export class Indexer {
     }
     this.#reported = message;
     await new Promise<void>((resolve) => {
-      const timer = this.parts.startTimer(retryMs, resolve);
+      const timer = this.parts.startTimer(code === 'engine-lost' ? restartMs : retryMs, resolve);
       const end = (): void => {
         timer.cancel();
         resolve();
