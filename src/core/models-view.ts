@@ -140,6 +140,8 @@ export interface HeldModel {
   readonly bytes: number | undefined;
   /** Milliseconds since 1970 when it is unloaded unless it is used; infinite for never. */
   readonly expiresAt: number;
+  /** The last lines that its program has printed. */
+  readonly output?: () => readonly string[];
 }
 
 /** The models that are in memory, or can be. */

@@ -21,6 +21,8 @@ export interface Lifecycle {
   cardUse?(): readonly CardUse[];
   /** The memory of its cards now. */
   cards?(): Promise<readonly CardMemory[]>;
+  /** The last lines that its program has printed. */
+  readonly output?: () => readonly string[];
 }
 
 export type LifecycleState =
@@ -83,6 +85,8 @@ export interface Listed {
   readonly cards: readonly CardUse[];
   /** Milliseconds since 1970 when it is unloaded unless it is used again; infinite for never. */
   readonly expiresAt: number;
+  /** The last lines that its program has printed. */
+  readonly output?: () => readonly string[];
 }
 
 /** An engine in its own process, or on a remote backend. */
@@ -98,15 +102,23 @@ export interface HostedEngine {
   /** Snapshots in memory, which it gives back on `release`. */
   snapshots?(): { readonly bytes: number } | undefined;
   release?(bytes: number): Promise<void>;
+  /** What a program has printed. */
+  readonly output?: { readonly lines: readonly string[] };
 }
 
 /** Lifecycle of an engine of any kind, for the registry. */
 export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
+  /** Of a program. */
+  readonly output?: () => readonly string[];
+
   constructor(
     readonly engine: Engine,
     /** Called when the model is loaded. */
     private readonly onLoaded: () => void = () => {},
-  ) {}
+  ) {
+    const { output } = engine;
+    if (output) this.output = () => output.lines;
+  }
 
   start(): void {
     this.engine.start();

@@ -48,6 +48,8 @@ export class RegistryEntry {
   /** Memory when it was last loaded, which is better than the estimate. */
   #measured: number | undefined;
   #estimated: number | undefined;
+  /** What the program of the last load has printed, after its end too. */
+  #output: (() => readonly string[]) | undefined;
   #heldOnCards = 0;
   #cardNeed: CardNeed | undefined;
   #keepMs: number;
@@ -137,6 +139,7 @@ export class RegistryEntry {
       spareBytes: this.#lifecycle?.spareBytes?.() ?? 0,
       cards,
       expiresAt,
+      ...(this.#output && { output: this.#output }),
     };
   }
 
@@ -203,6 +206,7 @@ export class RegistryEntry {
     try {
       lifecycle = this.spec.make();
       this.#lifecycle = lifecycle;
+      this.#output = lifecycle.output;
       lifecycle.start();
       await lifecycle.settled();
     } catch (error) {

@@ -39,7 +39,7 @@ const linux = process.platform === 'linux';
 describe('engine programs', () => {
   test.skipIf(!linux)('are loaded by name, listed, hidden from endpoints, and ended with the server', async () => {
     const [one, two] = [`one-${process.pid}`, `two-${process.pid}`];
-    const server = await startServer([...engine(one), ...engine(two), '--inspect', '10']);
+    const server = await startServer([...engine(one), ...engine(two), '--inspect', '10', '--admin']);
     const client = nativeClient(server.base);
     expect(running(`--mark=${two}`)).toHaveLength(0);
     expect((await chat(server, two)).json()).toMatchObject({
@@ -64,6 +64,9 @@ describe('engine programs', () => {
     ]) {
       expect((await client.get(path)).text).not.toContain('--mark=');
     }
+    const { lines } = (await client.get(`/api/admin/engine_output?model=${two}`)).json() as { lines: string[] };
+    expect(lines).toContain('fake engine, fault: none');
+    expect(lines.join()).not.toContain('--mark=');
     expect((await client.get('/v1/models')).text).toContain(two);
     expect((await client.get('/api/tags')).text).toContain(two);
     expect(server.output()).toContain(`${two}: fake engine, fault: none`);

@@ -37,6 +37,8 @@ export type ProgramMessage<Facts> =
   | { readonly type: 'load-failed'; readonly reason: string };
 
 const pollMs = 200;
+/** Environment variables whose values are hidden in the output. */
+const secretName = /key|token|secret|password|credential|auth/i;
 /** One answer to the probe. */
 const probeMs = 10_000;
 /** Lines that explain an exit. */
@@ -71,6 +73,10 @@ export function programChild<Facts>(
     const address = { port: await parts.freePort(), key: parts.newKey() };
     if (ending.signal.aborted) return exit(null, 'SIGTERM');
     const { command, env, cwd } = filled(program, address);
+    const secrets = [
+      address.key,
+      ...Object.entries(env).flatMap(([name, value]) => (secretName.test(name) ? value : [])),
+    ];
     const [file = '', ...args] = command;
     const unstarted = cwd !== undefined && !existsSync(cwd) ? `its folder ${cwd} does not exist` : undefined;
     if (unstarted) return exit(null, null, { reason: unstarted, isPassing: false });
@@ -85,7 +91,7 @@ export function programChild<Facts>(
     const { pid } = child;
     if (pid !== undefined) guard.add(pid);
     const line = (text: string): void => {
-      const shown = hideSecrets(text, [address.key]);
+      const shown = hideSecrets(text, secrets);
       lastLines.push(shown);
       if (lastLines.length > maxLines) lastLines.shift();
       parts.line(shown);

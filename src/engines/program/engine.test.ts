@@ -100,6 +100,15 @@ describe('ProgramEngine', () => {
     });
   });
 
+  test.skipIf(process.platform === 'win32')('a program for another processor fails with what to do', async () => {
+    const { engine } = engineOf(['--fault', 'wrong-processor']);
+    await engine.settled();
+    expect(engine.state()).toMatchObject({
+      type: 'failed',
+      reason: 'the engine process died of SIGILL: it was built for another processor; use a build for this one',
+    });
+  });
+
   test('a command that does not exist fails with its name', async () => {
     const { engine } = engineOf([], { command: ['no-such-engine-program', '${port}'] });
     await engine.settled();
@@ -140,6 +149,14 @@ describe('ProgramEngine', () => {
     const last = (await chat(engine)).at(-1) as { readonly error: AppError };
     expect(last.error.status).toBe(502);
     expect(engine.pid).toBe(pid);
+  });
+
+  test('its output has neither its key nor the secrets of its environment', async () => {
+    const { engine } = engineOf(['--say', 'a-key-of-this-start my-hub-token /opt/lib'], {
+      env: { HF_TOKEN: 'my-hub-token', LD_LIBRARY_PATH: '/opt/lib' },
+    });
+    await engine.settled();
+    await vi.waitUntil(() => engine.output.lines.includes('… … /opt/lib'), 5000);
   });
 
   test('endless output is bounded on the console and in memory', async () => {

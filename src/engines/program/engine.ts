@@ -208,6 +208,9 @@ async function notReady(connection: BackendConnection, path: string | undefined)
 
 /** The line in which it says why it ended. */
 function explained(exit: ChildExit): string {
+  // Nothing that it wrote is about that.
+  if (exit.signal === 'SIGILL')
+    return `${howItDied(exit)}: it was built for another processor; use a build for this one`;
   const lines = exit.lastLines.map((line) => line.trim()).filter((line) => line !== '');
   const line = lines.findLast((one) => /error|fail|cannot|unable|invalid|not found/i.test(one)) ?? lines.at(-1);
   return line === undefined ? howItDied(exit) : `${howItDied(exit)}; it wrote: ${line.slice(0, 300)}`;

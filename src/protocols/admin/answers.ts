@@ -23,6 +23,7 @@ const model = a.object({
   context: unknown,
   trained_context: unknown,
   active_requests: a.count,
+  has_output: a.flag,
   expires_at: a.orNull(a.moment),
 });
 
@@ -208,6 +209,7 @@ export const adminAnswers: a.DialectAnswers = {
     'POST /api/admin/load_settings': changed,
     'POST /api/admin/save_config': a.json(a.object({ ...refusal, 'path?': a.text })),
     'GET /api/extra/models': a.json(models),
+    'GET /api/admin/engine_output': a.json(a.object({ lines: a.list(a.text) })),
     'GET /api/admin/models': a.json(a.object({ models: a.list(file) })),
     'GET /api/admin/search': a.json(a.object({ models: a.list(hubModel), next: a.orNull(a.text) })),
     'GET /api/admin/search/files': a.json(hubFiles),

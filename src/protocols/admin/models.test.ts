@@ -87,6 +87,7 @@ describe('/api/extra/models', () => {
           context: 4096,
           trained_context: 8192,
           active_requests: 1,
+          has_output: false,
           expires_at: null,
         },
         expect.objectContaining({

@@ -56,6 +56,15 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
       read(),
     ),
     adminReadRow(
+      '/api/admin/engine_output',
+      'The last lines that the engine program of a model has printed (`?model=NAME`); none of a model without one.',
+      async ({ query }: Call) => {
+        const asked = query.get('model') ?? '';
+        const held = (services.memory?.list() ?? []).find(({ name, output }) => output && equalName(name, asked));
+        return json({ lines: held?.output?.() ?? [] });
+      },
+    ),
+    adminReadRow(
       '/api/admin/models',
       'The models and configs on this machine, for reload_config.',
       async (call: Call) => {
@@ -183,13 +192,17 @@ const states = {
   failed: 'failed',
 } as const;
 
-function heldStatus({ state, bytes, expiresAt, inUse }: Pick<HeldModel, 'state' | 'bytes' | 'expiresAt' | 'inUse'>) {
+type Held = Pick<HeldModel, 'state' | 'bytes' | 'expiresAt' | 'inUse' | 'output'>;
+
+function heldStatus({ state, bytes, expiresAt, inUse, output }: Held) {
   return {
     state: states[state.type],
     progress: state.type === 'loading' ? state.progress : null,
     reason: state.type === 'failed' ? state.reason : null,
     memory_bytes: bytes || null,
     active_requests: inUse,
+    // Whether /api/admin/engine_output has something.
+    has_output: (output?.().length ?? 0) > 0,
     expires_at: Number.isFinite(expiresAt) ? new Date(expiresAt).toISOString() : null,
   };
 }

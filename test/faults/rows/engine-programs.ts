@@ -15,11 +15,12 @@ const faults: Readonly<Record<string, { readonly status: number; readonly says: 
   'ignores-stop': { status: 200, says: 'word0' },
   prints: { status: 200, says: 'word0' },
   rubbish: { status: 502, says: 'The engine at rubbish broke off' },
-  'takes-memory': { status: 200, says: 'word0' },
+  'takes-memory': { status: 500, says: 'stopped in the middle of this request' },
 };
 
 const engine = (name: string, args: readonly string[]): readonly string[] => {
-  const command = [process.execPath, program, '--port', '${port}', ...args];
+  // Ends a program that takes all memory, as the system would at its own limit.
+  const command = [process.execPath, '--max-old-space-size=64', program, '--port', '${port}', ...args];
   return ['--engine', JSON.stringify({ name, kind: 'text', command, timeout: '2s' })];
 };
 

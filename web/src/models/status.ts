@@ -37,6 +37,8 @@ export interface ModelStatus {
   readonly context: number | null;
   readonly trained_context: number | null;
   readonly active_requests: number;
+  /** Whether its engine program has printed something. */
+  readonly has_output?: boolean;
   readonly expires_at: string | null;
 }
 

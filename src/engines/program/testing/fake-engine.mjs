@@ -11,15 +11,16 @@ const port = Number(option('--port')) + (fault === 'wrong-port' ? 1 : 0);
 const key = process.env.LLAMA_API_KEY;
 
 console.log(`fake engine, fault: ${fault || 'none'}`);
+if (has('--say')) console.log(option('--say'));
 if (fault === 'dies-loading') {
   console.error('error: the model file is damaged');
   process.exit(1);
 }
+if (fault === 'wrong-processor') process.kill(process.pid, 'SIGILL');
 if (fault === 'ignores-stop') process.on('SIGTERM', () => console.log('SIGTERM is ignored'));
 if (fault === 'has-children') spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
 if (fault === 'prints') setInterval(() => process.stdout.write('a line that nobody needs\n'.repeat(100)), 5);
 const hoard = [];
-if (fault === 'takes-memory') for (let part = 0; part < 8; part += 1) hoard.push(Buffer.alloc(32 * 2 ** 20, 1));
 
 const json = (response, body, status = 200) => {
   response.writeHead(status, { 'content-type': 'application/json' });
@@ -37,6 +38,8 @@ async function answer(request, response) {
   const pieces = [];
   for await (const piece of request) pieces.push(piece);
   const body = JSON.parse(Buffer.concat(pieces).toString() || '{}');
+  // Until the limit of its memory, such as that of --max-old-space-size, ends it.
+  if (fault === 'takes-memory') for (;;) hoard.push(Array.from({ length: 1000 }, (_, index) => [index]));
   if (fault === 'rubbish') return response.end('<html>this is no answer</html>');
   if (pathname === '/v1/embeddings')
     return json(response, {
