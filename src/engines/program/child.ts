@@ -52,7 +52,7 @@ const maxExitMs = 5000;
 export function programChild<Facts>(
   parts: ProgramChildParts<Facts>,
   listeners: ChildListeners<ProgramMessage<Facts>>,
-): Child<unknown> & { readonly exited: Promise<void> } {
+): Child<unknown> & { readonly exited: Promise<void>; readonly died: Promise<void> } {
   const { program, guard, now } = parts;
   const lastLines: string[] = [];
   const ending = new AbortController();
@@ -61,9 +61,15 @@ export function programChild<Facts>(
   const exited = new Promise<void>((resolve) => {
     settle = resolve;
   });
+  let dead: () => void = () => undefined;
+  /** Before its last lines are read. */
+  const died = new Promise<void>((resolve) => {
+    dead = resolve;
+  });
 
   const exit = (code: number | null, signal: NodeJS.Signals | null, unstarted?: StartFailure): void => {
     ending.abort();
+    dead();
     const lines = unstarted ? [unstarted.reason] : lastLines;
     listeners.exit({ code, signal, lastLines: lines, ...(unstarted && { unstarted }) });
     settle();
@@ -107,6 +113,7 @@ export function programChild<Facts>(
     child.once('exit', (code, signal) => {
       if (over) return;
       over = true;
+      dead();
       // What is left of its group would hold the pipes.
       signalGroup(pid, 'SIGKILL');
       void Promise.race([Promise.all(streams.map(closed)), parts.wait(lastLinesMs)]).then(() => exit(code, signal));
@@ -143,6 +150,7 @@ export function programChild<Facts>(
       return child?.pid;
     },
     exited,
+    died,
     send: () => undefined,
     kill: () => signalGroup(child?.pid, 'SIGKILL'),
     stop: async (graceMs) => {

@@ -39,7 +39,7 @@ export interface ProgramEngineParts
 /** Time to end after its `stop` signal. */
 const closingMs = 10_000;
 /** A request may fail this long before the end of its program is known. */
-const exitMs = 500;
+const exitMs = 2000;
 const verbs: Readonly<Record<ProgramTask, string>> = {
   text: 'Text',
   embedding: 'Embeddings',
@@ -54,7 +54,7 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   readonly output: ProgramOutput;
   readonly #text: RemoteText;
   #identity: ProgramIdentity | undefined;
-  #exited: Promise<void> = new Promise(() => undefined);
+  #died: Promise<void> = new Promise(() => undefined);
 
   constructor(private readonly parts: ProgramEngineParts) {
     super();
@@ -130,7 +130,7 @@ export class ProgramEngine extends EngineHost implements TextEngine {
     const { code = '' } = error instanceof AppError ? error : {};
     if (!['remote-down', 'remote-lost', 'engine-failed'].includes(code)) return error;
     const late = Symbol();
-    const first = await Promise.race([this.#exited, this.parts.wait(exitMs).then(() => late)]);
+    const first = await Promise.race([this.#died, this.parts.wait(exitMs).then(() => late)]);
     return first === late ? error : new AppError('engine-lost', { capability: this.parts.pool.capability });
   }
 
@@ -175,7 +175,7 @@ export class ProgramEngine extends EngineHost implements TextEngine {
         },
       },
     );
-    this.#exited = child.exited;
+    this.#died = child.died;
     return child;
   };
 
