@@ -99,10 +99,13 @@ function picked<Adapter extends object>(task: ProgramTask, make: (engine: Progra
 
 /** The same adapter, with the end of the program as the error instead of a broken connection. */
 function explaining<Adapter extends object>(engine: ProgramEngine, adapter: Adapter): Adapter {
-  const explain = async (error: unknown): Promise<never> => {
-    throw await engine.explained(error);
-  };
-  async function* events(source: AsyncIterable<unknown>) {
+  const explainer =
+    (died: Promise<void>) =>
+    async (error: unknown): Promise<never> => {
+      throw await engine.explained(error, died);
+    };
+  type Explain = ReturnType<typeof explainer>;
+  async function* events(source: AsyncIterable<unknown>, explain: Explain) {
     try {
       yield* source;
     } catch (error) {
@@ -114,9 +117,10 @@ function explaining<Adapter extends object>(engine: ProgramEngine, adapter: Adap
       const value = Reflect.get(target, key) as unknown;
       if (typeof value !== 'function') return value;
       return (...args: readonly unknown[]) => {
+        const explain = explainer(engine.died);
         const result = value.apply(target, args) as unknown;
         if (result instanceof Promise) return result.catch(explain);
-        return isEvents(result) ? events(result) : result;
+        return isEvents(result) ? events(result, explain) : result;
       };
     },
   });

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readEngine } from '../../config/engine.ts';
-import type { AppError } from '../../core/errors.ts';
+import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { isAlive } from '../../core/is-alive.ts';
 import { BackendPool } from '../remote/backend-pool.ts';
@@ -140,6 +140,16 @@ describe('ProgramEngine', () => {
     await engine.settled();
     expect(engine.state().type).toBe('ready');
     expect(ports).toHaveLength(2);
+  });
+
+  test('a request that fails after the program was started again is told of the end of the first one', async () => {
+    const { engine } = engineOf([]);
+    await engine.settled();
+    const { died, pid } = engine;
+    process.kill(pid as number, 'SIGKILL');
+    await vi.waitUntil(() => engine.pid !== undefined && engine.pid !== pid, 5000);
+    const lost = new AppError('remote-lost', { host: 'fake', reason: 'closed' });
+    expect(await engine.explained(lost, died)).toMatchObject({ code: 'engine-lost' });
   });
 
   test('an answer that is none is an error of the request, and the program goes on', async () => {

@@ -125,12 +125,17 @@ export class ProgramEngine extends EngineHost implements TextEngine {
     throw new AppError('unsupported', { feature, instead: `it is ${kinds[identity.kind].title}; name another model` });
   }
 
+  /** Resolves when the process that runs now has ended: taken when a request begins, because another one may run when it fails. */
+  get died(): Promise<void> {
+    return this.#died;
+  }
+
   /** The end of its process instead of the broken connection that a request sees. */
-  async explained(error: unknown): Promise<unknown> {
+  async explained(error: unknown, died: Promise<void>): Promise<unknown> {
     const { code = '' } = error instanceof AppError ? error : {};
     if (!['remote-down', 'remote-lost', 'engine-failed'].includes(code)) return error;
     const late = Symbol();
-    const first = await Promise.race([this.#died, this.parts.wait(exitMs).then(() => late)]);
+    const first = await Promise.race([died, this.parts.wait(exitMs).then(() => late)]);
     return first === late ? error : new AppError('engine-lost', { capability: this.parts.pool.capability });
   }
 
@@ -142,12 +147,16 @@ export class ProgramEngine extends EngineHost implements TextEngine {
       return { abort: () => undefined };
     }
     const { traceparent, sent } = sink;
+    const { died } = this;
     return generate({
       traceparent,
       sent,
       event: (event) => {
         if (event.type !== 'error') sink.event(event);
-        else void this.explained(event.error).then((error) => sink.event({ type: 'error', error: error as AppError }));
+        else
+          void this.explained(event.error, died).then((error) =>
+            sink.event({ type: 'error', error: error as AppError }),
+          );
       },
     });
   }
