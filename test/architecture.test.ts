@@ -21,6 +21,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   http: ['core'],
   protocols: ['core', 'audio', 'chat', 'config', 'gguf', 'grammar', 'http', 'patterns', 'store'],
   store: ['core'],
+  batches: ['core', 'http', 'store'],
   keys: ['core', 'store'],
   documents: ['core', 'engines', 'search'],
   search: ['core', 'http', 'patterns'],

@@ -22,6 +22,8 @@ export interface Call {
   readonly authorized: boolean;
   /** The key of `--keyfile` that was sent. */
   readonly key?: ClientKey;
+  /** Set for a request of a batch, which gives way to all others; see `Ticket`. */
+  readonly giveWay?: () => void;
   /** Follows the request, for logs, metrics and the inspector. */
   readonly watch?: ExchangeWatch | undefined;
 }

@@ -13,6 +13,8 @@ export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'>, ModelS
   readonly modelNamed?: ModelNamed;
   /** The inspector shows its requests in other dialects, as chats or as texts to be continued. */
   readonly replayedAs?: 'chat' | 'text';
+  /** Requests of batches may be for it. */
+  readonly batched?: boolean;
   /** The path that this is another name of. */
   readonly aliasOf?: string;
   /** With `match: 'prefix'`: the documented paths below it, where `{…}` are parameters, and their field tables. */

@@ -57,6 +57,7 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
     part: partName(call, genkey),
     weight: call.key?.weight ?? 1,
     signal: call.signal,
+    ...(call.giveWay && { giveWay: call.giveWay }),
     requestId: call.id,
     watch: call.watch,
     sender: { key: call.key },

@@ -109,6 +109,11 @@ export class Queue {
     return this.#waiting.length;
   }
 
+  /** No new requests are accepted. */
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
   get running(): number {
     return this.#running.size;
   }

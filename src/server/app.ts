@@ -5,12 +5,14 @@ import type { Endpoint } from '../http/call.ts';
 import { CertificateFiles } from '../http/certificate-files.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/server.ts';
 import type { SocketEndpoint } from '../http/web-socket.ts';
+import { modelAlias } from '../models/residence.ts';
 import { watchAll } from '../observe/watch-all.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
 import { randomId } from '../protocols/dialect.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
 import { realtimeSockets } from '../protocols/realtime/routes.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
+import { batchWork, lastUse } from './batch-work.ts';
 import { modelEndpoints } from './endpoints.ts';
 import { type ModelContext, modelContext } from './model-context.ts';
 import type { ModelParts } from './model-parts.ts';
@@ -40,6 +42,8 @@ export interface App {
   readonly retire: (context: ModelContext) => void;
 }
 
+const batchDelayMs = 1000;
+
 /** Composes services, models, endpoints and the HTTP server. */
 export function createApp(parts: AppParts): App {
   const services = serverServices(parts);
@@ -48,6 +52,23 @@ export function createApp(parts: AppParts): App {
   const resolve = parts.resolve ?? (async () => ({ context, release: () => undefined }));
   const byName = parts.models?.byName ?? false;
   const endpoints = routed(unrouted, { byName, resolve }, ({ modelName }) => modelName());
+  const people = lastUse(() => Date.now());
+  const batches = parts.clients?.batches;
+  if (batches) {
+    const { settings, keys, usage, models, memory } = parts;
+    const work = batchWork({
+      ...{ endpoints, keys, usage, models, memory },
+      alias: modelAlias(settings, () => memory?.list() ?? []),
+      watchExchange: watchAll(services.exchangeSinks),
+      idleMs: people.idleMs,
+      isStopping: () => services.requestQueue.queue.isClosed,
+      maxRequestMegabytes: settings.maxrequestsize,
+      parallelRequests: settings.parallelrequests,
+      now: () => Date.now(),
+    });
+    // The server starts first.
+    setTimeout(() => batches.start(work), batchDelayMs).unref();
+  }
   const conversations = {
     newId: randomId,
     splitSentences: sentencesOf,
@@ -63,7 +84,11 @@ export function createApp(parts: AppParts): App {
     contextOf: (model) => modelContext(model, services),
     retire: ({ lane }) => services.capacities.delete(lane),
     requestQueue: services.requestQueue,
-    server: httpServer(parts, services, { endpoints, sockets }),
+    server: httpServer(
+      parts,
+      { ...services, exchangeSinks: [...services.exchangeSinks, people.watch] },
+      { endpoints, sockets },
+    ),
   };
 }
 

@@ -1,7 +1,9 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
+import type { BatchWork } from '../batches/runner.ts';
 import type { Settings } from '../config/flags.ts';
+import type { BatchLibrary } from '../core/batches.ts';
 import type { DocumentLibrary } from '../core/documents.ts';
 import type { MemoryLibrary } from '../core/memories.ts';
 import { fileNameOf, Libraries, type LibrariesOf, noKey, type Owner } from '../core/owner.ts';
@@ -15,6 +17,11 @@ import { SaveSlots, type SaveSlotsParts } from '../store/save-slots.ts';
 import { SharedStory } from '../store/shared-story.ts';
 import { SyncedRecords } from '../store/synced-records.ts';
 
+/** The batches of clients, which run once it is known how. */
+export interface RunnableBatches extends LibrariesOf<BatchLibrary> {
+  start(work: BatchWork): void;
+}
+
 /** Services for clients beside generation; absent ones are not enabled. */
 export interface ClientServices {
   readonly slots?: Libraries<SaveSlots>;
@@ -27,6 +34,7 @@ export interface ClientServices {
   /** Files that clients uploaded. */
   readonly files?: LibrariesOf<FileLibrary>;
   readonly uploads?: LibrariesOf<UploadLibrary>;
+  readonly batches?: RunnableBatches;
   /** MCP servers of `--mcpallow`, with the headers of a request. */
   readonly mcp?: (url: string, headers?: Readonly<Record<string, string>>) => ToolServers | undefined;
 }

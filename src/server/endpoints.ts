@@ -26,10 +26,12 @@ import { fidelityEndpoint, fidelityFamily } from '../protocols/fidelity/fidelity
 import { answeringBoth, llamacppEndpoints } from '../protocols/llamacpp/routes.ts';
 import { SlotWatch } from '../protocols/llamacpp/status.ts';
 import { mcpEndpoints } from '../protocols/mcp/routes.ts';
+import { messageBatchEndpoints } from '../protocols/messages/batches.ts';
 import { messagesFileEndpoints } from '../protocols/messages/files.ts';
 import { messagesEndpoints } from '../protocols/messages/routes.ts';
 import { nativeEndpoints } from '../protocols/native/routes.ts';
 import { answeringProbes, ollamaEndpoints } from '../protocols/ollama/routes.ts';
+import { batchEndpoints } from '../protocols/openai/batches.ts';
 import { decodeChat } from '../protocols/openai/chat/decode.ts';
 import { fileEndpoints } from '../protocols/openai/files/endpoints.ts';
 import { imagesEndpoints } from '../protocols/openai/images/endpoints.ts';
@@ -66,6 +68,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
   const slotsOf = (text: TextService) => services.slots.get(text) ?? new SlotWatch();
   const pictures = { ...server, product, editor, drawings, randomSeed: () => randomInt(100_000, 1_000_000) };
   const files = fileServices(ownFolder('files'), settings, { files: clients?.files, uploads: clients?.uploads });
+  const batches = { batches: clients?.batches, files: clients?.files, endpoints: () => endpoints };
   let packs: Promise<PackInstalls> | undefined;
   const endpoints: readonly ModelEndpoint<ModelContext>[] = forAdministrators(
     withSharedPaths<ModelContext>([
@@ -87,6 +90,8 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
       }),
       ...fileEndpoints(files),
       ...messagesFileEndpoints(files, randomId),
+      ...batchEndpoints(batches),
+      ...messageBatchEndpoints(batches, randomId),
       ...openaiEndpoints(server),
       ...vectorStoreEndpoints(server),
       ...xttsEndpoints({ outputFolder: ownFolder('output') }),

@@ -1,15 +1,20 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Batches } from '../batches/batches.ts';
+import type { BatchWork } from '../batches/runner.ts';
 import type { Settings } from '../config/flags.ts';
+import type { BatchLibrary } from '../core/batches.ts';
 import { ownFolder } from '../core/data-folder.ts';
 import type { DocumentLibrary } from '../core/documents.ts';
 import { OrderedIds } from '../core/ordered-ids.ts';
 import { fileNameOf, Libraries, type LibrariesOf, type Owner, senderOf } from '../core/owner.ts';
 import type { FileLibrary, UploadLibrary } from '../core/stored-files.ts';
+import { systemTimer } from '../core/timers.ts';
 import { removeLeftovers, uploadFolder } from '../http/form.ts';
 import type { FileServices } from '../protocols/stored-files.ts';
 import type { StoredFiles } from '../store/stored-files.ts';
 import type { Uploads } from '../store/uploads.ts';
+import type { RunnableBatches } from './client-services.ts';
 
 interface OpenFilesOptions {
   readonly folder: string;
@@ -25,6 +30,7 @@ interface OpenFilesOptions {
 export interface ClientFiles {
   readonly files: LibrariesOf<FileLibrary>;
   readonly uploads: LibrariesOf<UploadLibrary>;
+  readonly batches: RunnableBatches;
   /** Deletes what has expired and what killed servers have left, of all owners. */
   clean(): Promise<void>;
 }
@@ -48,7 +54,7 @@ export function openFiles({ folder, limits, now, warn, forget }: OpenFilesOption
     const own = join(folder, fileNameOf(owner));
     const files: StoredFiles = new StoredFiles({
       ...{ folder: own, owner, limits, now, warn },
-      otherBytes: () => uploads.bytes(),
+      otherBytes: async () => (await uploads.bytes()) + (await (await batches()).bytes(owner)),
       ...(forget && { forgotten: (id: string) => forget(owner, id) }),
     });
     const uploads: Uploads = new Uploads({
@@ -62,8 +68,26 @@ export function openFiles({ folder, limits, now, warn, forget }: OpenFilesOption
     stores.set(owner, known);
     return known;
   };
+  let opened: Promise<Batches> | undefined;
+  let work: BatchWork | undefined;
+  const batches = (): Promise<Batches> => (opened ??= openBatches());
+  const openBatches = async (): Promise<Batches> => {
+    const { Batches } = await import('../batches/batches.ts');
+    const own = new Batches({ folder, files, now, warn, startTimer: systemTimer });
+    if (work) own.start(work);
+    return own;
+  };
+  const files = new Libraries((owner) => lazyFiles(async () => (await storesOf(owner)).files, new OrderedIds(now)));
+  const libraries = new Libraries((owner) => lazyBatches(async () => (await batches()).of(owner)));
   return {
-    files: new Libraries((owner) => lazyFiles(async () => (await storesOf(owner)).files, new OrderedIds(now))),
+    files,
+    batches: {
+      of: (sender) => libraries.of(sender),
+      start: (how) => {
+        work = how;
+        void (opened ? opened.then((own) => own.start(how)) : resumed(folder, batches));
+      },
+    },
     uploads: new Libraries((owner) => lazyUploads(async () => (await storesOf(owner)).uploads)),
     clean: async () => {
       const names = await readdir(folder).catch(() => []);
@@ -100,6 +124,25 @@ function lazyUploads(load: () => Promise<UploadLibrary>): UploadLibrary {
     complete: async (id, parts, md5, signal) => (await load()).complete(id, parts, md5, signal),
     cancel: async (id) => (await load()).cancel(id),
   };
+}
+
+function lazyBatches(load: () => Promise<BatchLibrary>): BatchLibrary {
+  return {
+    list: async (api) => (await load()).list(api),
+    get: async (id) => (await load()).get(id),
+    create: async (batch) => (await load()).create(batch),
+    cancel: async (id) => (await load()).cancel(id),
+    results: async (id) => (await load()).results(id),
+    delete: async (id) => (await load()).delete(id),
+  };
+}
+
+/** Batches of earlier starts go on. Without any, nothing is loaded. */
+async function resumed(folder: string, batches: () => Promise<unknown>): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const left = await readdir(join(folder, name, 'batches')).catch(() => []);
+    if (left.length > 0) return void (await batches());
+  }
 }
 
 /** Beside the files of a form. */
@@ -139,7 +182,7 @@ export function openOwnFiles(
   { filelimit, filespace }: Pick<Settings, 'filelimit' | 'filespace'>,
   users: () => FileUsers,
   { warn }: Pick<OpenFilesOptions, 'warn'>,
-): Pick<ClientFiles, 'files' | 'uploads'> {
+): Pick<ClientFiles, 'files' | 'uploads' | 'batches'> {
   const { clean, ...stored } = openFiles({
     folder: ownFolder('files'),
     limits: { fileBytes: filelimit * 2 ** 20, allBytes: filespace * 2 ** 20 },

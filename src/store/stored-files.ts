@@ -86,7 +86,7 @@ export class StoredFiles implements FileLibrary {
     signal: AbortSignal,
   ): Promise<StoredFile> {
     const own = id ?? this.newId();
-    const { fileBytes } = this.#options.limits;
+    const fileBytes = this.#maxBytes(file);
     await this.#makeFolder();
     const part = this.#partOf(own);
     // A killed process may have had the same number.
@@ -173,7 +173,7 @@ export class StoredFiles implements FileLibrary {
   /** One after the other, so that together they stay within the limit. */
   #keep(id: string, file: Omit<NewStoredFile, 'id'>, part: string, bytes: number): Promise<StoredFile> {
     return this.#mutex.run(async () => {
-      await this.refuseBeyond(bytes);
+      if (isLimited(file)) await this.refuseBeyond(bytes);
       const { name, purpose, mime = mimeOf(name), expiresAt } = file;
       const createdAt = Math.floor(this.#options.now() / 1000);
       const stored: StoredFile = {
@@ -243,11 +243,12 @@ export class StoredFiles implements FileLibrary {
     return removed;
   }
 
+  #maxBytes(file: Pick<NewStoredFile, 'purpose'>): number {
+    return isLimited(file) ? this.#options.limits.fileBytes : Number.POSITIVE_INFINITY;
+  }
+
   async #makeFolder(): Promise<void> {
-    const { folder, owner } = this.#options;
-    const isNew = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined;
-    if (isNew || (await ownerIn(folder)) === undefined)
-      await replaceFile(ownerPath(folder), [Buffer.from(`${JSON.stringify({ [versionKey]: 1, owner })}\n`)]);
+    await makeOwnerFolder(this.#options.folder, this.#options.owner);
   }
 
   #partOf(id: string): string {
@@ -263,7 +264,17 @@ export class StoredFiles implements FileLibrary {
   }
 }
 
+/** Results that were computed are stored whatever their size. */
+const isLimited = ({ purpose }: Pick<NewStoredFile, 'purpose'>): boolean => purpose !== 'batch_output';
+
 const ownerPath = (folder: string): string => join(folder, 'owner.json');
+
+/** A folder of one owner, for this account only. */
+export async function makeOwnerFolder(folder: string, owner: Owner): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if ((await ownerIn(folder)) === undefined)
+    await replaceFile(ownerPath(folder), [Buffer.from(`${JSON.stringify({ [versionKey]: 1, owner })}\n`)]);
+}
 
 /** Whose files are in a folder; undefined if there are none. */
 export async function ownerIn(folder: string): Promise<Owner | undefined> {

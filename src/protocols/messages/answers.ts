@@ -187,6 +187,27 @@ const file = a.object({
   expires_at: a.orNull(a.moment),
 });
 const listed = { has_more: a.flag, first_id: a.orNull(a.text), last_id: a.orNull(a.text) };
+const batch = a.named(
+  'MessageBatch',
+  a.object({
+    id: a.text,
+    type: a.words('message_batch'),
+    processing_status: a.words('in_progress', 'canceling', 'ended'),
+    request_counts: a.object({
+      processing: a.count,
+      succeeded: a.count,
+      errored: a.count,
+      canceled: a.count,
+      expired: a.count,
+    }),
+    created_at: a.moment,
+    expires_at: a.moment,
+    ended_at: a.orNull(a.moment),
+    cancel_initiated_at: a.orNull(a.moment),
+    archived_at: a.orNull(a.moment),
+    results_url: a.orNull(a.text),
+  }),
+);
 const special = 'with anthropic-version';
 
 const index = { index: a.count };
@@ -228,9 +249,12 @@ export const messagesAnswers: a.DialectAnswers = {
     [`GET /v1/files/{id} ${special}`]: a.json(file),
     [`GET /v1/files/{id}/content ${special}`]: a.media('application/octet-stream'),
     [`DELETE /v1/files/{id} ${special}`]: a.json(a.object({ id: a.text, type: a.words('file_deleted') })),
-    'GET /v1/messages/batches': a.refused,
-    'POST /v1/messages/batches': a.refused,
-    'DELETE /v1/messages/batches': a.refused,
+    'POST /v1/messages/batches': a.json(batch),
+    'GET /v1/messages/batches': a.json(a.object({ data: a.list(batch), ...listed })),
+    'GET /v1/messages/batches/{id}': a.json(batch),
+    'GET /v1/messages/batches/{id}/results': a.media('application/x-jsonl'),
+    'POST /v1/messages/batches/{id}/cancel': a.json(batch),
+    'DELETE /v1/messages/batches/{id}': a.json(a.object({ id: a.text, type: a.words('message_batch_deleted') })),
   },
   examples: {
     'POST /v1/messages': { model: 'any', messages: question, max_tokens: 60, stream: true },

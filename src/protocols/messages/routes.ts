@@ -1,8 +1,7 @@
 import type { ChatRequest } from '../../chat/request.ts';
-import { AppError } from '../../core/errors.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
-import { information, read, write } from '../access.ts';
+import { read, write } from '../access.ts';
 import {
   type DialectParts,
   type DialectServices,
@@ -36,25 +35,15 @@ export function messagesEndpoints(server: DialectServices) {
         fields: createFields,
         queued: true,
         replayedAs: 'chat',
+        batched: true,
       }),
     ),
     row('/v1/messages/count_tokens', 'How many tokens the prompt of this conversation has.', count, {
       ...read('chat'),
       fields: countFields,
     }),
-    ...(['GET', 'POST', 'DELETE'] as const).map((method) =>
-      row('/v1/messages/batches', 'Not there: always answers 404.', refuse, {
-        ...information,
-        method,
-        match: 'prefix',
-      }),
-    ),
   ];
   return withServices<DialectParts, DialectServices>(endpoints, server);
-}
-
-function refuse({ method, path }: Call): never {
-  throw new AppError('not-found', { method, path });
 }
 
 async function answer(call: Call, context: DialectParts): Promise<Reply> {

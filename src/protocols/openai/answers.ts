@@ -256,6 +256,49 @@ const upload = a.object({
   status: a.words('pending', 'completed', 'cancelled', 'expired'),
   file: a.orNull(file),
 });
+const moment = a.orNull(seconds);
+const batch = a.named(
+  'Batch',
+  a.object({
+    id: a.text,
+    object: a.words('batch'),
+    endpoint: a.text,
+    model: a.orNull(a.text),
+    errors: a.orNull(
+      a.object({
+        object: a.words('list'),
+        data: a.list(a.object({ code: a.text, message: a.text, param: a.orNull(a.text), line: a.orNull(a.count) })),
+      }),
+    ),
+    input_file_id: a.orNull(a.text),
+    completion_window: a.words('24h'),
+    status: a.words(
+      ...['validating', 'failed', 'in_progress', 'finalizing', 'completed', 'expired', 'cancelling', 'cancelled'],
+    ),
+    output_file_id: a.orNull(a.text),
+    error_file_id: a.orNull(a.text),
+    created_at: seconds,
+    in_progress_at: moment,
+    expires_at: seconds,
+    finalizing_at: moment,
+    completed_at: moment,
+    failed_at: moment,
+    expired_at: moment,
+    cancelling_at: moment,
+    cancelled_at: moment,
+    request_counts: a.object({ total: a.count, completed: a.count, failed: a.count }),
+    usage: a.orNull(
+      a.object({
+        input_tokens: a.count,
+        input_tokens_details: a.object({ cached_tokens: a.count }),
+        output_tokens: a.count,
+        output_tokens_details: a.object({ reasoning_tokens: a.count }),
+        total_tokens: a.count,
+      }),
+    ),
+    metadata: a.orNull(a.mapOf(a.text)),
+  }),
+);
 const listOf = (entry: JsonSchema) =>
   a.object({
     object: a.words('list'),
@@ -268,6 +311,10 @@ const listOf = (entry: JsonSchema) =>
 export const openaiAnswers: a.DialectAnswers = {
   errors: { openai: error },
   answers: {
+    'POST /v1/batches': a.json(batch),
+    'GET /v1/batches': a.json(listOf(batch)),
+    'GET /v1/batches/{id}': a.json(batch),
+    'POST /v1/batches/{id}/cancel': a.json(batch),
     'POST /v1/files': a.json(file),
     'GET /v1/files': a.json(listOf(file)),
     'GET /v1/files/{id}': a.json(file),

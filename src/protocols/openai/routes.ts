@@ -20,7 +20,7 @@ export const embeddingsEndpoints = withShortPath(
     '/v1/embeddings',
     'Vectors of texts, many at once.',
     (call, parts: EmbeddingParts) => answerList(call, embeddingFields, parts),
-    { ...write('embeddings'), fields: embeddingFields, modelSelection: 'own-name' },
+    { ...write('embeddings'), fields: embeddingFields, modelSelection: 'own-name', batched: true },
   ),
 );
 

@@ -51,7 +51,7 @@ export function responsesEndpoints(state: ResponseState, server: DialectServices
       path,
       'Answer a conversation; stream optional.',
       (call, parts: DialectParts) => create(call, ownParts(call, state, parts)),
-      { queued: true, replayedAs: 'chat', fields: createFields },
+      { queued: true, replayedAs: 'chat', batched: true, fields: createFields },
     ),
     row(
       `${path}/input_tokens`,

@@ -19,6 +19,7 @@ export const chatEndpoints = [
     ...write('chat'),
     fields: chatFields,
     replayedAs: 'chat',
+    batched: true,
   }),
   openaiRow(
     '/v1/chat/completions/input_tokens',

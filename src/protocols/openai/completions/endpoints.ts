@@ -19,6 +19,7 @@ export const completionEndpoints = withShortPath(
   openaiRow('/v1/completions', 'Continue texts, streamed or whole.', answerCompletion, {
     fields: completionFields,
     replayedAs: 'text',
+    batched: true,
   }),
 );
 

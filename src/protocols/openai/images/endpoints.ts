@@ -23,6 +23,7 @@ const endpoints = Object.values(imageKinds).flatMap((kind) =>
       ...legacyOpen(write('images')),
       fields: kind.fields,
       modelSelection: 'any-name',
+      batched: true,
       // Sixteen pictures and a mask.
       ...(kind.input !== 'none' && { form: { files: 17 } }),
     }),

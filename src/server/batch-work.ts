@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto';
+import type { BatchWork, SentReply } from '../batches/runner.ts';
+import type { BatchSender } from '../core/batches.ts';
+import { AppError, asAppError } from '../core/errors.ts';
+import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
+import { tryParseJson } from '../core/json.ts';
+import { findNamed } from '../core/model-names.ts';
+import type { ModelMemory, ModelsView } from '../core/models-view.ts';
+import type { Call, ClientKey, Endpoint, Reply } from '../http/call.ts';
+import { reportIdentity } from '../http/guard.ts';
+import { router } from '../http/router.ts';
+import type { Keyring } from '../keys/keyring.ts';
+import type { UsageLog } from '../keys/usage-log.ts';
+
+interface BatchWorkOptions {
+  readonly endpoints: readonly Endpoint[];
+  readonly keys?: Pick<Keyring, 'list'> | undefined;
+  readonly usage?: Pick<UsageLog, 'overLimit'> | undefined;
+  readonly models?: Pick<ModelsView, 'list' | 'byName'> | undefined;
+  readonly alias?: ((name: string) => string | undefined) | undefined;
+  readonly memory?: Pick<ModelMemory, 'list'> | undefined;
+  /** Logs and metrics, which follow these requests as others. */
+  readonly watchExchange?: WatchExchange | undefined;
+  /** Milliseconds since the last request of a person; 0 while there is one. */
+  readonly idleMs: () => number;
+  readonly isStopping: () => boolean;
+  readonly maxRequestMegabytes: number;
+  readonly parallelRequests: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** A batch takes the place of a model that was used within this time by nobody. */
+const spareModelMs = 5 * 60_000;
+/** How long to wait until limits and models are looked at again. */
+const checkMs = 10_000;
+const retryMs = 5000;
+/** Errors of the server that may be over when the request is sent again. */
+const passing = ['engine-lost', 'engine-silent'];
+
+/** Requests of batches go through the endpoints as those of HTTP do, in the name of their sender. */
+export function batchWork(options: BatchWorkOptions): BatchWork {
+  const { keys, usage, models, idleMs, maxRequestMegabytes } = options;
+  const routes = router(options.endpoints);
+
+  function keyOf({ key }: BatchSender): ClientKey | undefined {
+    if (key === undefined) return undefined;
+    const rules = keys?.list().find(({ name }) => name === key);
+    const isValid = rules && (rules.expires === undefined || rules.expires > options.now());
+    if (!isValid) throw new AppError('unauthorized', {});
+    return rules;
+  }
+
+  async function answered(endpoint: Endpoint, call: Call, key: ClientKey | undefined): Promise<Reply> {
+    const { scope } = endpoint;
+    if (key && scope && !key.scopes.includes(scope)) throw new AppError('scope-missing', { scope });
+    refuseStreams(call.body);
+    return endpoint.handle(call);
+  }
+
+  const send: BatchWork['send'] = async ({ endpoint: path, sender }, { body }, { signal, giveWay }) => {
+    const endpoint = routes.find('POST', path);
+    const id = `req_${randomBytes(12).toString('hex')}`;
+    if (!endpoint) throw new Error(`there is no endpoint ${path}`);
+    const headers = { 'content-type': 'application/json' };
+    const { address: remoteAddress } = sender;
+    const bytes = Buffer.from(JSON.stringify(body));
+    const watch = options.watchExchange?.({
+      ...{ id, method: 'POST', path, family: endpoint.family.name, endpoint: endpoint.path, recorded: false },
+      ...{ remoteAddress, headers },
+    });
+    let failure: AppError | undefined;
+    let reply: Reply;
+    try {
+      const key = keyOf(sender);
+      reportIdentity(watch, key ? { type: 'key', key } : { type: 'owner', password: false });
+      watch?.received?.(bytes);
+      const who = { authorized: true, ...(key && { key }) };
+      const call = {
+        id,
+        method: 'POST',
+        path,
+        query: new URLSearchParams(),
+        headers,
+        body: bytes,
+        signal,
+        remoteAddress,
+      };
+      reply = await answered(endpoint, { ...call, ...who, watch, giveWay }, key);
+    } catch (error) {
+      failure = asAppError(error);
+      if (!signal.aborted) watch?.errored?.(failure);
+      reply = endpoint.family.errorReply(failure, id);
+    }
+    try {
+      const text = await textOf(reply);
+      watch?.replied?.(reply.status, reply.headers ?? {});
+      watch?.ended?.(signal.aborted ? 'client-gone' : 'sent');
+      return { ...retriesOf(reply, failure), status: reply.status, requestId: id, body: tryParseJson(text) ?? text };
+    } catch (error) {
+      watch?.ended?.('failed');
+      throw error;
+    }
+  };
+
+  /** Whether the model of a request is in memory; also if it does not matter. */
+  async function isLoaded(path: string, name: string | undefined): Promise<boolean> {
+    const held = (options.memory?.list() ?? []).filter(({ state }) => ['ready', 'loading'].includes(state.type));
+    if (held.length === 0) return true;
+    if (path.endsWith('/embeddings') && held.some(({ kind }) => kind === 'embedding')) return true;
+    const texts = held.filter(({ kind }) => kind === 'text');
+    if (!models?.byName || name === undefined) return texts.length > 0;
+    const listed = await found(name);
+    const base = listed?.preset?.base ?? listed?.name;
+    return texts.some((text) => text.name === base);
+  }
+
+  async function found(name: string) {
+    const list = (await models?.list()) ?? [];
+    const named = (own: string) => findNamed(list, ({ id, name: one, aliases = [] }) => [id, one, ...aliases], own);
+    const alias = options.alias?.(name);
+    return named(name) ?? (alias === undefined ? undefined : named(alias));
+  }
+
+  return {
+    send,
+    delay: async ({ endpoint, sender }, { body }) => {
+      const { key } = sender;
+      const rules = key === undefined ? undefined : keys?.list().find(({ name }) => name === key);
+      if (rules && usage?.overLimit(rules)) return checkMs;
+      if (idleMs() >= spareModelMs) return 0;
+      const model = typeof body.model === 'string' ? body.model.trim() || undefined : undefined;
+      return (await isLoaded(endpoint, model)) ? 0 : checkMs;
+    },
+    modelProblem: async (path, name) => {
+      if (!models?.byName || path.endsWith('/embeddings') || name === undefined || name.trim() === '') return undefined;
+      const isKnown = (await found(name.trim())) !== undefined;
+      return isKnown ? undefined : new AppError('model-not-found', { model: name }).message;
+    },
+    maxLineBytes: maxRequestMegabytes * 2 ** 20,
+    concurrency: Math.max(2, Math.min(64, options.parallelRequests)),
+    isStopping: options.isStopping,
+  };
+}
+
+/** There is nobody to read a stream, and a response in the background is a batch of its own. */
+function refuseStreams(body: Buffer): void {
+  const sent = tryParseJson(body.toString()) as Readonly<Record<string, unknown>>;
+  for (const field of ['stream', 'background'])
+    if (sent[field] === true) {
+      const details = { feature: `${field} in a batch`, instead: 'leave it out', field };
+      throw new AppError('unsupported', details);
+    }
+}
+
+function retriesOf({ status, headers = {} }: Reply, failure: AppError | undefined): Pick<SentReply, 'retryMs'> {
+  const isPassing = [502, 503, 504].includes(status) || passing.includes(failure?.code ?? '');
+  if (!isPassing || headers['x-should-retry'] === 'false') return {};
+  const seconds = Number(headers['retry-after']);
+  return { retryMs: seconds > 0 ? Math.min(seconds * 1000, 60_000) : retryMs };
+}
+
+async function textOf(reply: Reply): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  if (!('stream' in reply)) return typeof reply.body === 'string' ? reply.body : Buffer.from(reply.body).toString();
+  for await (const piece of reply.stream) pieces.push(Buffer.from(piece));
+  return Buffer.concat(pieces).toString();
+}
+
+/** When a person last used the server: only requests that wait in the queue count. */
+export function lastUse(now: () => number) {
+  let running = 0;
+  let last = Number.NEGATIVE_INFINITY;
+  const watch = (): ExchangeWatch => ({
+    queued: () => {
+      running += 1;
+      last = now();
+    },
+    left: () => {
+      running -= 1;
+      last = now();
+    },
+  });
+  return { watch, idleMs: () => (running > 0 ? 0 : now() - last) };
+}
