@@ -177,7 +177,10 @@ test('decode: adds descriptions to client tools', () => {
 
 test('decode: with --memory the server runs the memory tool itself', () => {
   const parts = { ...dialectParts(), controlParts: () => ({ ...controlParts, remembers: true }) };
-  const tools = [{ type: 'memory_20250818', name: 'memory' }, { name: 'f', input_schema: { type: 'object' } }];
+  const tools = [
+    { type: 'memory_20250818', name: 'memory' },
+    { name: 'f', input_schema: { type: 'object' } },
+  ];
   const { request } = atOnce(decode({ messages: hello, max_tokens: 16, tools }, parts));
   expect(request.hosted?.memory).toBe(true);
   expect(request.conversation.tools.map(({ name }) => name)).toEqual(['f']);

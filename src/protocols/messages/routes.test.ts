@@ -81,9 +81,6 @@ test('messages: only generating endpoints are queued', () => {
     'POST ending /v1/messages true',
     'POST exact /messages true',
     'POST ending /v1/messages/count_tokens false',
-    'GET prefix /v1/messages/batches false',
-    'POST prefix /v1/messages/batches false',
-    'DELETE prefix /v1/messages/batches false',
   ]);
 });
 
@@ -168,17 +165,6 @@ test('count_tokens: fails without a model', async () => {
     const reply = await ask(dialectParts({ text }), '/v1/messages/count_tokens', hello);
     expect(reply).toMatchObject({ status: 503, headers: { 'x-should-retry': 'false' } });
     expect(bodyOf(reply).error).toEqual({ type: 'api_error', message: expect.stringContaining(message) });
-  }
-});
-
-test('messages: batches are 404', async () => {
-  for (const [method, path] of [
-    ['POST', '/v1/messages/batches'],
-    ['GET', '/v1/messages/batches/b/results'],
-  ] as const) {
-    const reply = await ask(dialectParts(), path, '', method);
-    expect(reply.status).toBe(404);
-    expect(bodyOf(reply)).toMatchObject({ type: 'error', error: { type: 'not_found_error' } });
   }
 });
 

@@ -212,7 +212,7 @@ test.each([
   }
 });
 
-test('Anthropic SDK: error classes of a full queue, a wrong key and a wrong path', async () => {
+test('Anthropic SDK: error classes of a full queue and a wrong key', async () => {
   const busy = await world([], {
     text: {
       reserve: () => {

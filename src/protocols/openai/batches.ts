@@ -38,15 +38,18 @@ export function batchEndpoints(services: Services): readonly PlainEndpoint[] {
     openaiRow(own, summary, (call) => answer(call, services), { queued: false, ...rest });
   const deep = { match: 'prefix' } as const;
   return [
-    row(path, 'Run the requests of a file when nothing else runs.', create, { ...write(), fields: createFields }),
-    row(path, 'The batches.', list, { ...read(), method: 'GET', fields: listFields }),
+    row(path, 'Run the requests of a file when nothing else runs.', create, {
+      ...write('documents'),
+      fields: createFields,
+    }),
+    row(path, 'The batches.', list, { ...read('documents'), method: 'GET', fields: listFields }),
     row(`${path}/`, `A batch (${path}/{id}).`, retrieve, {
-      ...{ ...read(), ...deep },
+      ...{ ...read('documents'), ...deep },
       method: 'GET',
       below: { '{id}': undefined },
     }),
     row(`${path}/`, `Cancel a batch (${path}/{id}/cancel).`, cancel, {
-      ...{ ...write(), ...deep },
+      ...{ ...write('documents'), ...deep },
       below: { '{id}/cancel': undefined },
     }),
   ].flatMap(withShortPath);
