@@ -7,7 +7,7 @@ import { StoreHost } from '../src/documents/store-host.ts';
 import { byteVector } from '../src/documents/vectors/vector-index.ts';
 import { spawnChild } from '../src/engines/host/child.ts';
 import type { BenchOptions } from './options.ts';
-import { residentMegabytes } from './process-figures.ts';
+import { cpuMicroseconds, residentMegabytes } from './process-figures.ts';
 import type { Row } from './report.ts';
 import { seededRandom } from './seeded-random.ts';
 import { median, percentile } from './statistics.ts';
@@ -46,10 +46,12 @@ export async function documentsBench({ server: entry, quick, log }: BenchOptions
     const first = await search('w1 w2 w300');
     const rounds = quick ? 10 : 40;
     const times: number[] = [];
+    const cpuBefore = cpuMicroseconds(store.pid ?? 0);
     // Four words of any frequency, and two of the most frequent.
     for (let round = 0; round < rounds; round += 1)
       times.push(await search(`w1 w2 ${word()} ${word()} ${word()} ${word()}`));
     log(`searches: ${times.map((time) => time.toFixed(0)).join(', ')} ms`);
+    const cpu = (cpuMicroseconds(store.pid ?? 0) - cpuBefore) / 1000 / rounds;
     const memory = residentMegabytes(store.pid ?? 0);
     const whole = passages === 100_000;
     const row = (what: string, value: number, unit: string, goal?: Row['goal']): Row => ({
@@ -60,6 +62,7 @@ export async function documentsBench({ server: entry, quick, log }: BenchOptions
     return [
       row(`search in ${of}, without the embedding, median`, median(times), 'ms', { atMost: 50 }),
       row(`search in ${of}, without the embedding, 95 %`, percentile(times, 0.95), 'ms'),
+      row('processor time of a search', cpu, 'ms'),
       row('first search, which reads the vectors from the disk', first, 'ms'),
       row('memory of the process', memory, 'MB', { atMost: 300 }),
       row('storing passages with keywords and vectors', passages / fillSeconds, 'passages/s'),

@@ -33,6 +33,7 @@ const commandNames: readonly CommandName[] = [
   'launch',
   'keys',
   'mcp',
+  'documents',
   'engines',
   'doctor',
   'licenses',

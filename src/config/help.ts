@@ -25,6 +25,7 @@ const usage = `Usage: parley [model.gguf] [port] [flags]
        parley pull SOURCE        download a model
        parley launch AGENT       start a coding agent
        parley presets            list presets of models
+       parley documents list     collections of documents
        parley pack add NAME      download an engine
        parley pack build cuda    compile an engine
        parley pack verify        check downloaded engines

@@ -224,6 +224,8 @@ export class DocumentStore {
 
   #nextIn(collection: OpenCollection, embedding: string, limit: number): IndexStep | undefined {
     const { id, database } = collection;
+    // One that was filled where there was no model takes the first that it gets.
+    if (database.facts().embedding === '' && embedding !== '') database.restart(embedding);
     const isCurrent = database.facts().embedding === embedding && embedding !== '';
     if (!isCurrent) database.completeWithoutVectors();
     const waiting = isCurrent ? database.countToEmbed(maxToEmbed) : 0;

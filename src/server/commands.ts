@@ -82,6 +82,13 @@ const commands = {
       open: (url) => openBrowser(url, () => undefined),
     });
   },
+  documents: async ({ words }: CommandParts) => {
+    const { documentsCommand } = await import('./documents-command.ts');
+    const { documentFolder } = await import('./document-services.ts');
+    const at = words.indexOf('--documentsdir');
+    const folder = documentFolder({ documentsdir: at === -1 ? '' : (words[at + 1] ?? '') });
+    return documentsCommand({ words, folder, terminal: ownTerminal(), fetch });
+  },
   engines: async ({ words }: CommandParts) => {
     const { enginesCommand } = await import('./engines-command.ts');
     return enginesCommand(words, ownTerminal());
