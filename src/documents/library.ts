@@ -185,7 +185,7 @@ export class OwnDocuments implements DocumentLibrary {
 }
 
 /** A method of the store, without its first argument. */
-type OwnMethod = Exclude<Parameters<StoreHost['call']>[0], 'totals' | 'next'>;
+type OwnMethod = Exclude<Parameters<StoreHost['call']>[0], 'totals' | 'scanned' | 'next'>;
 type Store = import('./document-store.ts').DocumentStore;
 type OwnCall = <Method extends OwnMethod>(
   method: Method,

@@ -9,6 +9,7 @@ export interface StoreOptions {
 /** Methods of the store that need no bytes and no signal. */
 export type StoreMethod =
   | 'totals'
+  | 'scanned'
   | 'collections'
   | 'create'
   | 'update'

@@ -32,6 +32,8 @@ export interface DocumentTotals {
 export interface Documents {
   of(owner: Owner): DocumentLibrary;
   totals(): Promise<DocumentTotals>;
+  /** Resolves when no folder is being looked through. */
+  scanned(): Promise<void>;
   readonly pid: () => number | undefined;
   stop(): Promise<void>;
 }
@@ -52,6 +54,7 @@ export function openDocuments({ folder, embedding, files, turn, warn }: Document
         newId: () => `vs_${randomBytes(12).toString('hex')}`,
       }),
     totals: () => store.call('totals'),
+    scanned: () => store.call('scanned'),
     pid: () => store.pid,
     stop: async () => {
       await Promise.all([indexer.stop(), store.stop(), stopExtraction()]);

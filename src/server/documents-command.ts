@@ -86,11 +86,11 @@ async function inFolder({ folder, pauseMs = 200, terminal }: DocumentsCommand): 
   });
   const library: DocumentLibrary = documents.of(noKey);
   const settled = async (name: string): Promise<Collection | undefined> => {
-    for (let last = -1; ; await pause(pauseMs)) {
+    await documents.scanned();
+    for (;;) {
       const collection = await library.collection(name);
-      const { inProgress = 0, total = 0 } = collection?.files ?? {};
-      if (inProgress === 0 && total === last) return collection;
-      last = total;
+      if (!collection || collection.files.inProgress === 0) return collection;
+      await pause(pauseMs);
     }
   };
   return {
