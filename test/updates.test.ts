@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BatchStore } from '../src/batches/store.ts';
 import { readConfigFile } from '../src/config/config-file.ts';
 import { settingsFrom } from '../src/config/flags.ts';
 import { noUsage } from '../src/core/usage.ts';
@@ -87,8 +88,8 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
   // Of the holder of a key, with an upload in parts.
   files: async (path) => {
     const now = () => 1_790_000_100_000;
-    const limits = { fileBytes: 100, allBytes: 100 };
-    const { files, uploads } = openFiles({ folder: path, limits, now, warn: never });
+    const limits = { fileBytes: 100, allBytes: 1000 };
+    const { files, uploads, batches } = openFiles({ folder: path, limits, now, warn: never });
     const sender = { key: { name: 'phone', shared: false } };
     const [stored] = await files.of(sender).list();
     expect(stored).toMatchObject({
@@ -102,6 +103,17 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
     const parts = ['part_01a0c55e2c02a1b2c3d4e5f60718293a4b5c'];
     const { file } = await uploads.of(sender).complete(id, parts, undefined, new AbortController().signal);
     expect(file).toMatchObject({ name: 'a.jsonl', bytes: 5, expiresAt: 1_790_007_300 });
+    const [batch] = await batches.of(sender).list('openai');
+    expect(batch).toMatchObject({
+      status: 'in_progress',
+      model: 'mini',
+      counts: { total: 2, succeeded: 1, failed: 0 },
+    });
+    const store = new BatchStore({ folder: join(path, 'phone-45569da5', 'batches'), now, warn: never });
+    const contents = [store.requests(batch?.id ?? ''), store.replies(batch?.id ?? '')];
+    const found: string[] = [];
+    for (const content of contents) for await (const { customId } of content) found.push(customId);
+    expect(found).toEqual(['a', 'b', 'a']);
   },
   'multiplayer-5001.json': async (path) => {
     const story = new SharedStory({ path, clock: () => 0, ...file });
