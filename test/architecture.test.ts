@@ -56,6 +56,7 @@ const pageFolders = [
     'sound',
     'draw',
     'documents',
+    'memories',
     'knowledge',
     'characters',
     'tools',

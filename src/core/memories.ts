@@ -51,3 +51,24 @@ export interface MemoryLibrary {
 
 /** Of the text of one memory. */
 export const maxMemoryCharacters = 2000;
+
+/** Of all memories of one message, so that a small context has room for the conversation. */
+const maxBlockCharacters = 3000;
+const blockHead = '[Remembered from earlier chats, to be used only where it helps:';
+
+/** As the model reads them, at the end of a message. Empty without memories. */
+export function memoryBlock(memories: readonly Pick<Memory, 'text'>[]): string {
+  const lines: string[] = [];
+  let characters = 0;
+  for (const { text } of memories) {
+    const line = `- ${text.replace(/\s+/g, ' ')}`;
+    characters += line.length;
+    if (characters > maxBlockCharacters) break;
+    lines.push(line);
+  }
+  return lines.length === 0 ? '' : `\n\n${blockHead}\n${lines.join('\n')}]`;
+}
+
+export function hasMemories(message: string): boolean {
+  return message.includes(blockHead);
+}

@@ -176,6 +176,7 @@ function serverFeatures({ settings, admin, models, tools, clients = {} }: Server
     multiplayer: Boolean(clients.story),
     websearch: Boolean(clients.search),
     documents: Boolean(clients.documents),
+    memories: Boolean(clients.memories),
   };
 }
 

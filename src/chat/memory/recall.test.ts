@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Memory, MemoryLibrary } from '../../core/memories.ts';
+import { type Memory, type MemoryLibrary, memoryBlock } from '../../core/memories.ts';
 import { type Message, text, wordsOf } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
-import { memoryBlock, withMemories } from './recall.ts';
+import { withMemories } from './recall.ts';
 
 const user = (words: string): Message => ({ role: 'user', content: text(words) });
 const assistant = (words: string): Message => ({ role: 'assistant', content: text(words) });
@@ -73,6 +73,13 @@ test('recall: people whose conversations begin alike do not share what was added
 test('recall: a conversation without a message of the user is not changed', async () => {
   const { recall, asked } = remembering('Rex is a dog.');
   expect(await recall(chat({ role: 'system', content: text('Be brief.') }))).toEqual(['Be brief.']);
+  expect(asked).toEqual([]);
+});
+
+test('recall: a message whose client put memories there gets no others', async () => {
+  const { recall, asked } = remembering('Rex is a dog.');
+  const own = `Rex?${memoryBlock([{ text: 'Mine.' }])}`;
+  expect(await recall(chat(user(own)))).toEqual([own]);
   expect(asked).toEqual([]);
 });
 

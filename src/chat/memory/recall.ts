@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Embed, Memory, MemoryLibrary } from '../../core/memories.ts';
+import { type Embed, hasMemories, type MemoryLibrary, memoryBlock } from '../../core/memories.ts';
 import { type Message, wordsOf } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
 
@@ -20,8 +20,6 @@ export interface RecallOptions {
 }
 
 const maxRecalled = 6;
-/** Of all memories of one message, so that a small context has room for the conversation. */
-const maxCharacters = 3000;
 /** Of a long message, its end is what it asks. */
 const maxQueryCharacters = 1000;
 
@@ -53,23 +51,11 @@ export async function withMemories(request: ChatRequest, options: RecallOptions)
 }
 
 async function recalled(message: Message, { library, character, embed }: RecallOptions): Promise<string> {
-  const text = wordsOf(message.content).slice(-maxQueryCharacters);
+  const words = wordsOf(message.content);
+  // The pages of this server put them there themselves, and show them.
+  if (hasMemories(words)) return '';
+  const text = words.slice(-maxQueryCharacters);
   return memoryBlock(await library.find({ text, character, limit: maxRecalled }, embed));
-}
-
-/** As the model reads it. Empty without memories. */
-export function memoryBlock(memories: readonly Pick<Memory, 'text'>[]): string {
-  const lines: string[] = [];
-  let characters = 0;
-  for (const { text } of memories) {
-    const line = `- ${text.replace(/\s+/g, ' ')}`;
-    characters += line.length;
-    if (characters > maxCharacters) break;
-    lines.push(line);
-  }
-  return lines.length === 0
-    ? ''
-    : `\n\n[Remembered from earlier chats, to be used only where it helps:\n${lines.join('\n')}]`;
 }
 
 /** A hash for each beginning that ends with this message. */

@@ -26,6 +26,7 @@ export const switchNames = [
   'jinja',
   'mcp',
   'documents',
+  'memories',
 ] as const;
 
 /** `admin` is 1 without an admin password and 2 with one; what is left out is off. */

@@ -41,9 +41,13 @@ export function retry(chatId: string, turn: Turn): void {
 
 export function saveText(chatId: string, turn: Turn, text: string): void {
   if (text !== turn.text)
-    change(chatId, (chat) => withChange(chat, turn.id, { text, chances: undefined, sources: undefined }), {
-      undoable: true,
-    });
+    change(
+      chatId,
+      (chat) => withChange(chat, turn.id, { text, chances: undefined, sources: undefined, memories: undefined }),
+      {
+        undoable: true,
+      },
+    );
 }
 
 /** Adds another version of a message, with its own reply. */

@@ -3,6 +3,7 @@ export const texts = {
   title: (chat: string) => (chat === '' ? 'Parley' : `${chat} · Parley`),
   settings: 'Chat settings',
   collect: 'Keep documents as collection',
+  remember: 'Remember from this chat',
   prompt: 'Show prompt',
   connect: 'Connect an app',
   shortcuts: 'Keyboard shortcuts',

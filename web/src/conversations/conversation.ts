@@ -72,6 +72,8 @@ export interface Turn {
   readonly name?: string;
   /** Collections of the server that go with this message alone. */
   readonly collections?: readonly TakenCollection[];
+  /** What was remembered when this message was sent, and went with it. */
+  readonly memories?: readonly string[];
   /** Passages of documents and results of searches that were sent with this message. */
   readonly sources?: readonly Source[];
 }

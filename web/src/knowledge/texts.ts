@@ -8,6 +8,7 @@ export const texts = {
     tabTitle: (name: string) => (name === '' ? 'Knowledge · Parley' : `${name} · Parley`),
     sections: 'Sections',
     collections: 'Collections',
+    memory: 'Memory',
     loading: 'Loading …',
     failed: (reason: string) => `Cannot load the collections: ${reason}`,
     locked: 'This server needs a password.',

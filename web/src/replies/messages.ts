@@ -1,3 +1,4 @@
+import { memoryBlock } from '../../../src/core/memories.ts';
 import { type PromptFrame, withInserted } from '../characters/prompt.ts';
 import { texts } from '../characters/texts.ts';
 import type { Attachment, Turn } from '../conversations/conversation.ts';
@@ -90,10 +91,14 @@ async function wireMessage(turn: Turn, current: boolean, read: ReadBlob): Promis
   };
 }
 
-async function asked({ text, attachments = [], sources = [] }: Turn, read: ReadBlob): Promise<string | WirePart[]> {
+async function asked(
+  { text, attachments = [], sources = [], memories = [] }: Turn,
+  read: ReadBlob,
+): Promise<string | WirePart[]> {
   // Of documents that are sent by passages, the sources contain what is needed.
   const files = attachments.filter(({ kind, send }) => kind === 'text' && send !== 'passages');
-  const words = [...files.map(fenced), sourcesText(sources), text].filter(Boolean).join('\n\n');
+  const said = [...files.map(fenced), sourcesText(sources), text].filter(Boolean).join('\n\n');
+  const words = said + memoryBlock(memories.map((memory) => ({ text: memory })));
   const media = await Promise.all(attachments.map((attachment) => mediaPart(attachment, read)));
   const parts = media.filter((part) => part !== undefined);
   return parts.length === 0 ? words : [...parts, ...(words === '' ? [] : [{ type: 'text', text: words } as const])];

@@ -187,6 +187,10 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
     await saveNow(chatId);
     const { retrieve } = await import('../documents/retrieve.ts');
     await retrieve(chatId, turn.parent, parts);
+    if (settings.useMemories && server.features.memories) {
+      const { recall } = await import('../memories/recall.ts');
+      await recall(chatId, turn.parent, parts.signal);
+    }
     const chat = library.get(chatId);
     if (!chat) return noReply;
     const before = pathTo(chat, turn.parent);

@@ -18,6 +18,10 @@ export interface Settings extends Mutable<Omit<SamplerValues, 'replyLength' | 's
   voice: string;
   /** Titles of new chats are written by the model. */
   modelTitles: boolean;
+  /** Chats use what is remembered. */
+  useMemories: boolean;
+  /** The model suggests what to remember when a chat is left. */
+  suggestMemories: boolean;
   /** The key that sends a message; the other one makes a new line. */
   sendKey: 'enter' | 'ctrl-enter';
   /** A pasted text with more characters becomes a file. */
@@ -43,6 +47,8 @@ export const settings = persistedState<Settings>('parley.settings', {
   readAloud: false,
   voice: '',
   modelTitles: false,
+  useMemories: true,
+  suggestMemories: false,
   sendKey: 'enter',
   longPaste: 4000,
   keepOnServer: false,

@@ -1,0 +1,44 @@
+import { call, read } from '../api/call.ts';
+
+/** The calls of `api/extra/memories`: what a person wants remembered from chat to chat. */
+
+export interface Memory {
+  readonly id: string;
+  readonly text: string;
+  /** The character that knows it; null for what every chat may know. */
+  readonly character: string | null;
+  readonly pinned: boolean;
+  readonly changed_at: number;
+}
+
+type Change = Partial<Pick<Memory, 'text' | 'pinned' | 'character'>>;
+interface ChatMessage {
+  readonly role: string;
+  readonly content: string;
+}
+
+const root = 'api/extra/memories';
+const of = (id: string): string => `${root}/${encodeURIComponent(id)}`;
+
+export async function fetchMemories(): Promise<readonly Memory[]> {
+  return (await read<{ memories: readonly Memory[] }>(root)).memories;
+}
+
+export const addMemory = (text: string, character?: string): Promise<Memory> =>
+  read<Memory>(root, { body: { text, ...(character === undefined ? {} : { character }) } });
+
+export const changeMemory = (id: string, change: Change): Promise<Memory> => read<Memory>(of(id), { body: change });
+
+export const deleteMemory = (id: string): Promise<unknown> => call(of(id), { method: 'DELETE' });
+
+/** Those that fit a message. */
+export async function findMemories(text: string, character: string | undefined, signal: AbortSignal) {
+  const body = { text, ...(character === undefined ? {} : { character }) };
+  return (await read<{ memories: readonly Memory[] }>(`${root}/search`, { body, signal, background: true })).memories;
+}
+
+/** What a chat says that may be worth remembering, by the model. */
+export async function suggestMemories(messages: readonly ChatMessage[], model?: string): Promise<readonly string[]> {
+  const body = { messages, ...(model === undefined ? {} : { model }) };
+  return (await read<{ suggestions: readonly string[] }>(`${root}/suggest`, { body, background: true })).suggestions;
+}
