@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 /**
  * Who owns what a request leaves on the server: the key of `--keyfile` that was sent, by its name. All others (the holders of the
  * password, everybody where there are no keys) are one owner.
@@ -24,13 +22,6 @@ export interface Sender {
  */
 export function libraryOf({ key }: Sender): Owner {
   return key?.shared === false ? ownerOf({ key }) : noKey;
-}
-
-/** The hash tells names apart that differ only in their case, where the file system does not, and no name is reserved with it. */
-export function fileNameOf(library: Owner): string {
-  if (library === noKey) return 'common';
-  const name = library.replace(/^key /, '');
-  return `${name.toLowerCase()}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 }
 
 /** A sender whose library this is. */

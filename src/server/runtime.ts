@@ -41,9 +41,7 @@ import { KeptSummaries } from '../store/kept-summaries.ts';
 import { LastModel, type ModelChoice, SavedDownloads, SavedSummaries } from '../store/state-files.ts';
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
-import { openDocumentServices } from './document-services.ts';
-import { openOwnFiles } from './file-services.ts';
-import { openMemories } from './memories.ts';
+import { openKept } from './kept.ts';
 import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
 import type { HeldMemory } from './own-machine.ts';
@@ -92,17 +90,16 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const { settings, terminal, served } = parts;
   const pool = await textBackends(settings, terminal);
   const model = await textModel(parts, pool);
-  const files = served ? openOwnFiles(settings, () => clients, { warn: (line) => terminal.line(line) }) : {};
-  const memories = served ? { memories: openMemories((line) => terminal.line(line)) } : {};
-  const documents = served
-    ? openDocumentServices(
+  const kept = served
+    ? openKept(
         settings,
         () => clients,
         (line) => terminal.line(line),
       )
     : undefined;
   const others = served ? { ...(await clientServices(settings, terminal)), ...(await openAllowedServers(parts)) } : {};
-  const clients: ClientServices = { ...files, ...memories, ...others, ...documents?.clients };
+  const clients: ClientServices = { ...kept?.services, ...others };
+  const documents = kept?.documents;
   const keys = served ? await keyring(settings, terminal) : undefined;
   const usage = served ? await usageLog(terminal) : undefined;
   const summaries = keptSummaries(parts);

@@ -32,6 +32,7 @@ export interface Features {
   readonly router: boolean;
   readonly savedata: boolean;
   readonly documents: boolean;
+  readonly memories: boolean;
   readonly parley: About;
 }
 
