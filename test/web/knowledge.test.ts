@@ -151,7 +151,7 @@ describe.skipIf(withoutBrowser)('knowledge', () => {
         const event = ${JSON.stringify(type)} === 'paste'
           ? new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
           : new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
-        document.querySelector('h1').dispatchEvent(event); }`,
+        document.querySelector(event.type === 'drop' ? 'main > div' : 'h1').dispatchEvent(event); }`,
       );
     await put('drop', ['dropped.txt']);
     await page.getByText('dropped.txt', { exact: true }).waitFor();

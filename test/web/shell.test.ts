@@ -19,7 +19,7 @@ describe.skipIf(withoutBrowser)('web client', () => {
     }
 
     const page = await open(server.base);
-    for (const name of ['Write', 'Draw', 'Sound', 'Chat']) {
+    for (const name of ['Write', 'Draw', 'Sound', 'Knowledge', 'Chat']) {
       await page.getByRole('link', { name, exact: true }).click();
       await page.getByRole('main').getByRole('heading').first().waitFor();
     }
@@ -50,7 +50,7 @@ describe.skipIf(withoutBrowser)('web client', () => {
     await page.evaluate('navigator.serviceWorker.ready');
     // Now that somebody keeps them, all parts are fetched once more.
     await page.reload();
-    for (const name of ['Write', 'Draw', 'Sound', 'Chat']) {
+    for (const name of ['Write', 'Draw', 'Sound', 'Knowledge', 'Chat']) {
       await page.getByRole('link', { name, exact: true }).click();
       await page.getByRole('main').getByRole('heading').first().waitFor();
     }

@@ -86,6 +86,8 @@ export interface Source {
   readonly text: string;
   /** Of a passage of a collection: its id on the server. */
   readonly passage?: string;
+  /** Where its text stands in the document, in UTF-16 units: neighbours of the passage may be joined to it. */
+  readonly span?: { readonly start: number; readonly end: number };
   readonly found?: FoundBy;
 }
 

@@ -178,6 +178,7 @@ function sourceOfPassage(found: FoundPassage): Source {
     ...(typeof url === 'string' && URL.canParse(url) ? { url } : {}),
     text: found.text,
     passage: found.passage,
+    span: { start: found.start, end: found.end },
     ...(found.found ? { found: found.found } : {}),
   };
 }

@@ -41,3 +41,10 @@ test('sourcesByTurn: labels hold the start of a long text', () => {
   const long = { title: 'Long', text: 'word\n'.repeat(200) };
   expect(sourcesByTurn([turn('q', 'user', [long])]).get('q')?.labels[0]?.length).toBeLessThan(260);
 });
+
+test('sourcesByTurn: a reply with sources of its own lists those', () => {
+  const [tea, soup] = [[source('Tea')], [source('Soup')]];
+  const found = sourcesByTurn([turn('q', 'user', tea), turn('a', 'assistant', soup)]);
+  expect(found.get('a')).toMatchObject({ sources: soup, listed: true });
+  expect(found.get('q')).toBeUndefined();
+});

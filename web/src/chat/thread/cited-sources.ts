@@ -37,7 +37,7 @@ export function sourcesByTurn(path: readonly Turn[]): ReadonlyMap<string, TurnSo
   let last: Turn | undefined;
   const list = (): void => {
     const at = last ?? asked;
-    if (at && asked?.sources?.length)
+    if (at && asked?.sources?.length && !byTurn.get(at.id)?.listed)
       byTurn.set(at.id, { sources: asked.sources, labels: labelsOf(asked.sources), listed: true });
   };
   for (const turn of path) {
@@ -48,7 +48,11 @@ export function sourcesByTurn(path: readonly Turn[]): ReadonlyMap<string, TurnSo
       if (turn.sources?.length) current = turn.sources;
     } else if (turn.role === 'assistant') {
       last = turn;
-      if (current.length > 0) byTurn.set(turn.id, { sources: current, labels: labelsOf(current), listed: false });
+      // Of other clients, or of a reply that searched by itself.
+      const own = turn.sources ?? [];
+      if (own.length > 0) current = own;
+      if (current.length > 0)
+        byTurn.set(turn.id, { sources: current, labels: labelsOf(current), listed: own.length > 0 });
     }
   }
   list();
