@@ -1,8 +1,14 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { untrainedServers } from '../live/server.ts';
 import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
 import { ScriptedDocuments, withDocuments } from './scripted-documents.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-knowledge-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const start = untrainedServers();
 const open = browserPages();
@@ -48,6 +54,31 @@ const tea = 'Tea is served at four in the lamp room.';
 const lamp = 'The lamp is lit at dusk, in the lamp room.';
 
 describe.skipIf(withoutBrowser)('knowledge', () => {
+  test('with the collections of a server: a file is added, found, opened at its passage, and asked about', async () => {
+    const { base: own } = await start(['--ctx-size', '4096', '--documentsdir', folder]);
+    const page = await open(`${own}/#/knowledge`, { settings: { replyLength: 8 } });
+    await page.getByLabel('Files to add').setInputFiles([file('tea.md', `# Tea\n\n${tea}\n\n# Lamp\n\n${lamp}\n`)]);
+    await page.getByText(/^1 file, \d+ passages?/).waitFor();
+    await page.getByRole('searchbox', { name: 'Search this collection' }).fill('When is tea served?');
+    await page.keyboard.press('Enter');
+    const results = page.getByRole('region', { name: 'Passages found' });
+    await results
+      .getByRole('link', { name: /Open tea.md/ })
+      .first()
+      .click();
+    await expect.poll(() => page.locator('mark').first().innerText()).toContain('Tea');
+    await page.goBack();
+    await button(page, 'Ask in a chat').click();
+    await button(page, 'Remove Documents').waitFor();
+    await say(page, 'When is tea served?');
+    await sources(page)
+      .getByRole('button', { name: /tea.md/ })
+      .first()
+      .click();
+    await page.getByRole('dialog').locator('mark').waitFor();
+    expect(faults.get(page)).toEqual([]);
+  });
+
   test('an empty server says how to begin, and files that are chosen become a collection', async () => {
     const documents = new ScriptedDocuments();
     const page = await opened('#/knowledge', documents);

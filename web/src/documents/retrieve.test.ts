@@ -314,6 +314,17 @@ test('retrieve: passages of collections fill their part of the context, the best
   expect(sources.map(({ passage: id }) => id)).toEqual(['vs_1.1', 'vs_1.2', 'vs_1.3', 'vs_1.4']);
 });
 
+test('retrieve: a passage that alone is longer than its part of the context is cut between words', async () => {
+  const question = asked('When is the lamp lit?', { collections: [manual] });
+  const { page, find, turn } = await opened(chatWith(question), answers(passage(1, 'dusk '.repeat(5000))));
+  await find(question.id);
+  const [source] = turn(question.id).sources ?? [];
+  expect(source?.text.length).toBeLessThan(4000);
+  expect(source?.text).toMatch(/^(dusk )+dusk$/);
+  expect(source?.span).toEqual({ start: 0, end: source?.text.length });
+  expect(page.requestsTo('api/extra/documents/search')[0]?.body).toMatchObject({ limit: 4 });
+});
+
 test('retrieve: documents of the chat come before collections, and nothing is sent twice', async () => {
   const question = asked('Where does the keeper hide his key?', { attachments: [book], collections: [manual] });
   const { find, turn } = await opened(chatWith(question), answers(passage(1, fact), passage(2, 'The key is large.')));

@@ -129,8 +129,9 @@ async function prepared(document: Attachment, { signal, onStatus }: RetrieveOpti
   }
 }
 
-/** More passages than fit in most contexts. */
-const maxPassages = 20;
+/** The server joins neighbours: more passages than fit would become texts that do not. */
+const passageLength = 1000;
+const [minPassages, maxPassages] = [2, 20];
 /** Of the messages before the question, in messages and in characters of each. */
 const conversationTurns = 6;
 const conversationLength = 1000;
@@ -148,9 +149,10 @@ async function fromCollections(
     .slice(-1 - conversationTurns, -1)
     .map(({ text }) => text.slice(-conversationLength).trim())
     .filter((text) => text !== '');
+  const limit = Math.min(maxPassages, Math.max(minPassages, Math.round(budget / passageLength)));
   const search = (among: readonly TakenCollection[]): Promise<SearchAnswer> =>
     searchPassages(
-      { query: question.slice(0, 4000), collections: among.map(({ id }) => id), limit: maxPassages, conversation },
+      { query: question.slice(0, 4000), collections: among.map(({ id }) => id), limit, conversation },
       signal,
     );
   const { results, notes = [] } = await search(collections).catch(async (thrown) => {
@@ -168,7 +170,15 @@ async function fromCollections(
   const lengths = results.map(({ text }) => text.length);
   // Equal scores keep the order of the server.
   const chosen = bestWithin(new Float32Array(lengths.length).fill(1), lengths, budget);
-  return chosen.flatMap((index) => results[index] ?? []).map(sourceOfPassage);
+  return chosen.flatMap((index) => results[index] ?? []).map((found) => sourceOfPassage(cutTo(budget, found)));
+}
+
+/** Neighbours that were joined may be longer than all that fits. */
+function cutTo(budget: number, found: FoundPassage): FoundPassage {
+  if (found.text.length <= budget) return found;
+  const part = found.text.slice(0, budget);
+  const text = part.slice(0, Math.max(part.lastIndexOf('\n'), part.lastIndexOf(' '), budget / 2)).trimEnd();
+  return { ...found, text, end: found.start + text.length };
 }
 
 function sourceOfPassage(found: FoundPassage): Source {
