@@ -160,9 +160,7 @@ export class BatchRun {
     if (batch.status === 'cancelling' || leftMs <= 0) return save();
 
     const { signal } = this.#stop;
-    const expiry = startTimer(Math.min(maxTimerMs, leftMs), () =>
-      this.#stop.abort(new Aborted('cancelled')),
-    );
+    const expiry = startTimer(Math.min(maxTimerMs, leftMs), () => this.#stop.abort(new Aborted('cancelled')));
     const looking = startTimer(lookMs, () => {
       const look = async () => {
         await save();
