@@ -161,7 +161,7 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
   /** What was known at the load, if the engine does not answer soon. */
   async cards(): Promise<readonly CardMemory[]> {
     const known = this.cardUse();
-    if (known.length === 0 || !this.engine.cards) return known;
+    if (!this.engine.cards) return known;
     const late = new Promise<readonly CardMemory[]>((resolve) => engineTimer(longestAnswerMs, () => resolve(known)));
     const now = await Promise.race([this.engine.cards(), late]);
     return now.length > 0 ? now : known;

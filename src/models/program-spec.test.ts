@@ -1,7 +1,9 @@
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { defaultSettings } from '../config/flags.ts';
 import { Terminal } from '../observe/terminal.ts';
-import { namedPrograms, programSpec } from './program-spec.ts';
+import { type NamedProgram, namedPrograms, programSpec } from './program-spec.ts';
+import { RegistryEntry } from './registry-entry.ts';
 
 const command = ['llama-server', '--port', '${port}'];
 const terminal = new Terminal({ write: () => undefined } as never);
@@ -23,4 +25,20 @@ test('programSpec: a program with a name of its own has only its own idle', () =
   expect(named).toMatchObject({ name: 'qwen', idleMs: 5000 });
   expect(named).not.toHaveProperty('pinned');
   expect(named).not.toHaveProperty('group');
+});
+
+test('programSpec: what a program held of GPUs is counted at its next load, on the same GPUs', async () => {
+  const program = fileURLToPath(new URL('../engines/program/testing/fake-engine.mjs', import.meta.url));
+  const engine = { name: 'own', kind: 'text', command: [process.execPath, program, '--port', '${port}'] };
+  const all = { ...defaultSettings, quiet: true, engine: [JSON.stringify(engine)] };
+  const [named] = namedPrograms(all);
+  const used = { name: 'CUDA1', description: 'NVIDIA', totalBytes: 100, freeBytes: 60, heldBytes: 30 };
+  const { spec } = programSpec(named as NamedProgram, all, terminal, undefined, async () => [used]);
+  const parts = { startTimer: () => ({ cancel: () => undefined }), now: () => 0, defaultKeepMs: () => 1000 };
+  const entry = new RegistryEntry(spec, parts, { left: () => undefined, freed: () => undefined });
+  expect(await entry.cardNeed()).toBeUndefined();
+  await entry.enter();
+  expect(entry.listed().cards).toEqual([used]);
+  await entry.leave('asked');
+  expect(await entry.cardNeed()).toEqual({ bytes: 30, devices: ['CUDA1'] });
 });

@@ -8,7 +8,9 @@ import { basename, join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { commandKind, type EngineProgram, type EngineProgramKind, enginePrograms } from '../config/engine.ts';
 import type { Settings } from '../config/flags.ts';
+import type { CardUse } from '../core/card-memory.ts';
 import { ProgramEngine } from '../engines/program/engine.ts';
+import { GpuMemory } from '../engines/program/gpu-memory.ts';
 import type { ProgramIdentity, ProgramTask } from '../engines/program/identify.ts';
 import { randomCallId } from '../engines/remote/chat-service.ts';
 import { kinds } from '../engines/remote/kinds.ts';
@@ -24,8 +26,9 @@ import { residenceOf } from './residence.ts';
 /** An estimate alone must not refuse a program: its model may be on a graphics card. */
 const maxEstimateShare = 0.6;
 
-/** One for all programs. */
+/** These are for all programs. */
 let guard: Guard | undefined;
+const gpuMemory = new GpuMemory();
 
 /** A program, its name as a model, and the kind of registry entry that it is. */
 export interface NamedProgram {
@@ -86,6 +89,7 @@ export function programSpec(
   settings: Pick<Settings, 'contextsize' | 'quiet' | 'idle' | 'pin' | 'group'>,
   terminal: Terminal,
   known?: (engine: ProgramEngine) => void,
+  gpuUse: (pid: number) => Promise<readonly CardUse[] | undefined> = (pid) => gpuMemory.use(pid),
 ) {
   const { contextsize, quiet } = settings;
   const pool = backendPool(task, { addresses: [] }, { line: (line: string) => problemLine(line, terminal) });
@@ -93,6 +97,8 @@ export function programSpec(
     program.memoryBytes ?? Math.min(await bytesOfFile(program.model ?? ''), maxEstimateShare * totalmem());
   let proven = false;
   let expected = 0;
+  /** The one that ran last: the next one will use the same GPUs. */
+  let last: ProgramEngine | undefined;
   const make = () => {
     guard ??= processGuard();
     const engine = new ProgramEngine({
@@ -107,6 +113,7 @@ export function programSpec(
       wait: (milliseconds) => wait(milliseconds, undefined, { ref: false }),
       now: () => performance.now(),
       startTimer: engineTimer,
+      gpuUse,
       newCallId: randomCallId,
       defaultContext: contextsize,
       say: (line) => (quiet ? undefined : terminal.line(printable(`${name}: ${line}`, 1000))),
@@ -116,6 +123,7 @@ export function programSpec(
         packages: () => [],
       }),
     });
+    last = engine;
     return new EngineLifecycle(engine, () => {
       proven = true;
       known?.(engine);
@@ -130,6 +138,11 @@ export function programSpec(
     need: async () => {
       expected = await need();
       return expected;
+    },
+    // Without an estimate: the registry remembers how much it held the last time.
+    cardNeed: async () => {
+      const devices = last?.gpuNames ?? [];
+      return devices.length > 0 ? { bytes: 0, devices } : undefined;
     },
     make,
   };

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readEngine } from '../../config/engine.ts';
+import type { CardUse } from '../../core/card-memory.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { isAlive } from '../../core/is-alive.ts';
@@ -22,7 +23,11 @@ function programOf(args: readonly string[], more: object = {}) {
 }
 
 /** Timers pass as in reality, but no test waits for a fixed time. */
-function engineOf(args: readonly string[] = [], more: object = {}) {
+function engineOf(
+  args: readonly string[] = [],
+  more: object = {},
+  gpuUse: (pid: number) => Promise<readonly CardUse[] | undefined> = async () => [],
+) {
   const startTimer = (milliseconds: number, passed: () => void) => {
     const timer = setTimeout(passed, milliseconds).unref();
     return { cancel: () => clearTimeout(timer) };
@@ -51,6 +56,7 @@ function engineOf(args: readonly string[] = [], more: object = {}) {
     wait: (milliseconds) => wait(milliseconds),
     now: () => performance.now(),
     startTimer,
+    gpuUse,
     newCallId: () => 'call',
     defaultContext: 4096,
     proven: false,
@@ -89,6 +95,28 @@ describe('ProgramEngine', () => {
     await engine.stop();
     expect(isAlive(pid as number)).toBe(false);
     expect(guarded).toEqual([`+${pid}`, `-${pid}`]);
+  });
+
+  test('cardUse: is what its process holds of GPUs once it is loaded, and is measured again by cards', async () => {
+    const gpu = { name: 'CUDA0', description: 'NVIDIA', totalBytes: 100, freeBytes: 60 };
+    let used: readonly CardUse[] | undefined = [{ ...gpu, heldBytes: 10 }];
+    const asked = new Set<number>();
+    const { engine } = engineOf([], {}, async (pid) => {
+      asked.add(pid);
+      return used;
+    });
+    engine.start();
+    expect(engine.cardUse()).toEqual([]);
+    await engine.settled();
+    expect([...asked]).toEqual([engine.pid]);
+    expect(engine.cardUse()).toEqual([{ ...gpu, heldBytes: 10 }]);
+    used = undefined;
+    expect(await engine.cards()).toEqual([{ ...gpu, heldBytes: 10 }]);
+    used = [{ ...gpu, heldBytes: 30 }];
+    expect(await engine.cards()).toEqual([{ ...gpu, heldBytes: 30 }]);
+    await engine.stop();
+    expect(engine.cardUse()).toEqual([]);
+    expect(engine.gpuNames).toEqual(['CUDA0']);
   });
 
   test('a program that ends while it loads fails with what it wrote', async () => {

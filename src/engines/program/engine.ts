@@ -1,5 +1,6 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import { commandKind, type EngineProgram } from '../../config/engine.ts';
+import type { CardUse } from '../../core/card-memory.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { GenerationSink, RunningGeneration, TextEngine, TextState } from '../../core/text-service.ts';
@@ -34,6 +35,8 @@ export interface ProgramEngineParts
   /** A line that it has printed. */
   readonly say: (line: string) => void;
   readonly observer: EngineObserver<ProgramIdentity>;
+  /** What a process and its children hold of GPUs; undefined if it cannot be known now. */
+  readonly gpuUse?: (pid: number) => Promise<readonly CardUse[] | undefined>;
 }
 
 /** Time to end after its `stop` signal. */
@@ -54,6 +57,7 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   readonly output: ProgramOutput;
   readonly #text: RemoteText;
   #identity: ProgramIdentity | undefined;
+  #gpus: readonly CardUse[] = [];
   #died: Promise<void> = new Promise(() => undefined);
 
   constructor(private readonly parts: ProgramEngineParts) {
@@ -84,6 +88,23 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   /** What it can do, once it has run. */
   get identity(): ProgramIdentity | undefined {
     return this.#identity;
+  }
+
+  /** What it held of GPUs when it was last measured. */
+  cardUse(): readonly CardUse[] {
+    return this.process.state().type === 'ready' ? this.#gpus : [];
+  }
+
+  /** Names of the GPUs that it used, also after its end. */
+  get gpuNames(): readonly string[] {
+    return this.#gpus.map(({ name }) => name);
+  }
+
+  /** Measures again: some programs take memory with their first request only. */
+  async cards(): Promise<readonly CardUse[]> {
+    const { pid } = this;
+    if (this.process.state().type === 'ready' && pid !== undefined) await this.#measure(pid);
+    return this.cardUse();
   }
 
   override async stop(): Promise<void> {
@@ -173,6 +194,11 @@ export class ProgramEngine extends EngineHost implements TextEngine {
     });
   }
 
+  async #measure(pid: number): Promise<void> {
+    const used = await this.parts.gpuUse?.(pid);
+    if (used && this.pid === pid) this.#gpus = used;
+  }
+
   readonly #spawn: Spawn = (_entry, listeners) => {
     const child = programChild<ProgramFacts>(
       { ...this.parts, line: (line) => this.output.add(line), probe: (address) => this.#probe(address) },
@@ -196,6 +222,8 @@ export class ProgramEngine extends EngineHost implements TextEngine {
       const problem = await notReady(connection, program.ready);
       if (problem !== undefined) return problem;
       const identity = await identifyProgram(connection, { name, kind: commandKind(program) });
+      // Before it counts as loaded, so that no load after this one ignores what it holds.
+      if (this.pid !== undefined) await this.#measure(this.pid);
       return { address, identity };
     } finally {
       connection.close();
