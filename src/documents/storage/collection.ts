@@ -37,6 +37,8 @@ export const maxPassages = 1_000_000;
 /** An open collection: its database, and its vectors in memory while they are used. */
 export class OpenCollection {
   #vectors: VectorIndex | undefined;
+  /** Words that were found to be common since the last change: counting them again takes longer than the rest of a search. */
+  readonly #common = new Set<string>();
   /** When its vectors were last used, in milliseconds. */
   usedAt = 0;
 
@@ -89,10 +91,12 @@ export class OpenCollection {
     accepts?: (file: number) => boolean,
   ): readonly Candidate[] {
     const { passages } = this.database.counts();
-    const counted = termsOf(query).map((term) => ({
-      term,
-      count: this.database.countWord(quoted(term), Math.ceil(commonFrom(passages)) + 1),
-    }));
+    const most = Math.ceil(commonFrom(passages)) + 1;
+    const counted = termsOf(query).map((term) => {
+      const count = this.#common.has(term) ? most : this.database.countWord(quoted(term), most);
+      if (count === most) this.#common.add(term);
+      return { term, count };
+    });
     const words = searchedTerms(counted, passages);
     const highest = highestScore(
       counted.filter((term) => words.includes(term) || term.count === 0),
@@ -184,6 +188,7 @@ export class OpenCollection {
   }
 
   *clear(key: number): Sliced<void> {
+    this.#common.clear();
     this.#vectors?.deleteGroup(key);
     yield* this.database.clear(key);
   }
