@@ -119,7 +119,7 @@ function* paragraph(text: string, start: number, end: number, sizes: BlockSizes)
 }
 
 /** Of a sentence; longer ones are cut after a clause or word. */
-const maxUnit = 240;
+const maxUnit = 180;
 
 /** A long paragraph in sentences. Passages within it overlap, because nothing says where one thing ends. */
 function* cut(text: string, start: number, end: number, sizes: BlockSizes): Generator<Block> {

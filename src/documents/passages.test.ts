@@ -80,7 +80,7 @@ describe('passagesOf: structure', () => {
     const passages = cut(await read(text));
     expect(lost(text, passages)).toBe('');
     for (const { start, end, header } of passages) {
-      expect(estimateTokens(text, start, end) + estimateTokens(header ?? '')).toBeLessThanOrEqual(240);
+      expect(estimateTokens(text, start, end) + estimateTokens(header ?? '')).toBeLessThanOrEqual(180);
       // Throws if a character is cut in half.
       encodeURIComponent(text.slice(start, end));
     }
