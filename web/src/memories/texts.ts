@@ -4,7 +4,7 @@ export const texts = {
   about:
     'Facts that chats may know, whichever model answers. Those that fit a message go with it; pinned ones always do. Nothing is remembered without you seeing it.',
   use: 'Use memory in chats',
-  useHelp: 'The chats of these pages. Other apps use it with --memory or a preset.',
+  useHelp: 'In the chats of these pages. Other apps use it by a flag or a preset.',
   suggest: 'Suggest when I leave a chat',
   suggestHelp: 'The model looks for facts in the chat, and you choose which to keep.',
   newFact: 'New fact',
