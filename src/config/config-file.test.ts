@@ -141,3 +141,13 @@ test('readConfigFile: an error repeats neither a secret nor the text around the 
     expect(JSON.stringify(problems)).not.toContain('secret');
   }
 });
+
+test('writeConfigFile: engine programs are objects, and read again as they were; a template has none', () => {
+  const one = JSON.stringify({ name: 'a', command: ['x', '${port}'] });
+  expect(write({ engine: [one] }).engine).toEqual({ name: 'a', command: ['x', '${port}'] });
+  const engine = [one, 'b=y --port ${port}'];
+  expect(write({ engine }).engine).toEqual([{ name: 'a', command: ['x', '${port}'] }, 'b=y --port ${port}']);
+  expect(read(write({ engine })).values.engine).toEqual(engine);
+  expect(write({ engine }, 'template').engine).toBeNull();
+  expect(write({}).engine).toBeNull();
+});

@@ -1,7 +1,7 @@
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
 import { hideSecrets, withoutQuote } from '../core/hide-secrets.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
-import { engineTexts } from './engine.ts';
+import { engineTexts, engineValues } from './engine.ts';
 import { badFlags, type FlagValue, type JsonObject, missing, type Problem } from './flag.ts';
 import { type FlagKey, flagByFileKey, flagKeys, flagOf, type NamedFlag, type Settings } from './flags.ts';
 import { type Parsed, SourceValues } from './parse.ts';
@@ -96,6 +96,7 @@ export function writeConfigFile(settings: Settings, kind: ConfigKind, only?: Rea
     model_param: settings.model?.[0] ?? null,
     ...(settings.model && settings.model.length > 1 ? { model: settings.model } : {}),
     ...Object.fromEntries(saved.map((key) => [key, fileValue(key, settings[key])])),
+    ...(settings.engine && isWritten('engine') ? { engine: engineValues(settings.engine) } : {}),
     ...(kind === 'template' ? templateValues : {}),
     istemplate: kind === 'template',
     [versionKey]: 1,

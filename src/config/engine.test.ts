@@ -32,8 +32,19 @@ describe('--engine', () => {
     });
   });
 
+  test('a command may be one text, split as a shell would', () => {
+    expect(read({ command: "'my server' --port ${port}" })).toMatchObject({
+      command: ['my server', '--port', '${port}'],
+    });
+  });
+
   test.each([
-    [{ command: 'llama-server' }, 'with command as a list of texts: the program, then its arguments'],
+    [{ command: 5 }, 'with command as a list of texts: the program, then its arguments'],
+    [{ command: ' ' }, 'with command as a list of texts: the program, then its arguments'],
+    [
+      { command: 'x ${port} | tee log' },
+      'with command as a command without |, because no shell runs it; quote it, or name a script',
+    ],
     [{ command: [] }, 'with command as a list of texts: the program, then its arguments'],
     [{ model: 'x' }, 'with a command: the program, then its arguments'],
     [

@@ -6,7 +6,7 @@ import { badFlags, type Problem, type Read } from './flag.ts';
 import { bytesOf } from './paths.ts';
 
 /** What an engine program does. `a1111` and `comfyui` are images, with the API that is used. */
-const engineKinds = [
+export const engineKinds = [
   ...['text', 'embeddings', 'rerank', 'images', 'speech', 'transcription', 'audio'],
   ...['a1111', 'comfyui'],
 ] as const;
@@ -57,8 +57,13 @@ type Value<Result> = Partial<Result> | string;
 /** Each returns the value, or what it must be. */
 const fields: Readonly<Record<string, (value: unknown) => Value<EngineProgram>>> = {
   name: (value) => (isText(value) && value.trim() !== '' ? { name: value.trim() } : 'a name'),
-  command: (value) =>
-    isTexts(value) && value[0] ? { command: value } : 'a list of texts: the program, then its arguments',
+  command: (value) => {
+    const expected = 'a list of texts: the program, then its arguments';
+    if (!isText(value)) return isTexts(value) && value[0] ? { command: value } : expected;
+    const command = splitCommand(value);
+    if (command.ok) return { command: command.args };
+    return value.trim() === '' ? expected : command.expected;
+  },
   model: (value) => (isText(value) && value !== '' ? { model: value } : 'a file, or the name of a model'),
   kind: (value) => {
     const kind = engineKinds.find((one) => one === value);
@@ -165,6 +170,12 @@ export function engineProblems(texts: readonly string[] | null): readonly Proble
 /** The engine of a config is one text; several named ones may be a list. */
 export function engineTexts(value: unknown): unknown {
   return [value].flat().map((one) => (isObject(one) ? JSON.stringify(one) : one));
+}
+
+/** The reverse, for a config file. */
+export function engineValues(texts: readonly string[]): unknown {
+  const values = texts.map((text) => (text.trimStart().startsWith('{') ? (tryParseJson(text) ?? text) : text));
+  return values.length === 1 ? values[0] : values;
 }
 
 /** After another config was loaded: its own engine, and those that the server was started with. */

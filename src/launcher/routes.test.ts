@@ -128,6 +128,27 @@ test('launcher: searches the hub like the server', async () => {
 });
 
 describe('launcher: rejects', () => {
+  test('a command of another page or program on this machine', async () => {
+    const { call, children } = world();
+    const values = { engine: [JSON.stringify({ command: ['x', '${port}'] })] };
+    const cookie = 'parley_launcher=random-2';
+    const others = [
+      {},
+      { cookie: 'parley_launcher=guess' },
+      { cookie, origin: 'http://localhost:5001' },
+      { cookie, origin: 'https://example.com' },
+      { cookie, 'sec-fetch-site': 'same-site' },
+    ];
+    for (const headers of others) {
+      for (const name of ['launch', 'save', 'check']) {
+        const reply = await call('POST', `/launcher/${name}`, { values, name: 'a', kind: 'config' }, headers);
+        expect(reply.status, name).toBe(401);
+      }
+    }
+    expect(children).toEqual([]);
+    expect(readdirSync(home)).toEqual([]);
+  });
+
   test('any request without a session', async () => {
     const { call, endpoints } = world();
     for (const { method, path } of endpoints.filter(({ access }) => access === 'guarded')) {
@@ -299,6 +320,19 @@ describe('launcher: start', () => {
     child.emit('close', 0);
     expect(launched.state).toEqual({ type: 'ended', code: 0 });
     await expect.poll(() => existsSync(words[1] ?? '')).toBe(false);
+  });
+
+  test('engine programs of the form are in the config that the server starts with', async () => {
+    const { call, children } = world({ nomodel: true });
+    const engine = { name: 'mine', command: "'my server' --port ${port}", kind: 'text' };
+    const values = { nomodel: true, engine: [JSON.stringify(engine)] };
+    expect((await call('POST', '/launcher/launch', { values })).status).toBe(200);
+    expect(JSON.parse(children[0]?.config ?? '').engine).toEqual(engine);
+  });
+
+  test('form: has the kinds of engine programs and their recipes', async () => {
+    const { engines } = (await world().call('GET', '/launcher/form')).json;
+    expect(engines).toEqual({ kinds: expect.arrayContaining(['text', 'comfyui']), recipes: [] });
   });
 
   test('runs a command only if it was entered in the form', async () => {

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isNewerConfig, newerConfig, readConfigFile } from '../config/config-file.ts';
+import { engineKinds } from '../config/engine.ts';
 import { defaultSettings, type FlagKey, type Layer, type Settings, settingsFrom } from '../config/flags.ts';
 import { validated } from '../config/load.ts';
 import type { CardMemory } from '../core/card-memory.ts';
@@ -32,7 +33,19 @@ interface LauncherParts {
   readonly availableBytes: () => number;
   /** Graphics cards that an installed build can use. */
   readonly cards?: () => Promise<readonly Pick<CardMemory, 'description' | 'freeBytes'>[]>;
+  /** Programs that are known to work as engines. */
+  readonly recipes?: () => readonly LauncherRecipe[];
   readonly quit: () => void;
+}
+
+/** A program for the form of engine programs: its config, and where to get it. */
+interface LauncherRecipe {
+  readonly title: string;
+  readonly program: string;
+  readonly does: string;
+  readonly from: string;
+  readonly installed: boolean;
+  readonly engine: object;
 }
 
 /** Reading the header of a model takes some milliseconds. */
@@ -59,6 +72,7 @@ export class LauncherService {
       embeddedModel,
       availableBytes: availableBytes(),
       state: this.launched.state,
+      engines: { kinds: engineKinds, recipes: this.parts.recipes?.() ?? [] },
     };
   }
 

@@ -19,6 +19,7 @@ import type { Terminal } from '../observe/terminal.ts';
 import { downloadEndpoints } from '../protocols/admin/downloads.ts';
 import { hubEndpoints } from '../protocols/admin/hub.ts';
 import { startServer } from './child-server.ts';
+import { engineRecipes, installed } from './engines-command.ts';
 import { guardFaults } from './guard-faults.ts';
 import { modelLibrary } from './model-library.ts';
 import { openBrowser } from './open-browser.ts';
@@ -69,6 +70,7 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
     environment: process.env,
     availableBytes,
     cards: ownCards,
+    recipes: () => engineRecipes.map((recipe) => ({ ...recipe, installed: installed(recipe.program) !== undefined })),
     quit: end,
   });
   // The session guards these endpoints.

@@ -110,4 +110,38 @@ describe('engine programs', () => {
     expect((await chat(server, 'bad')).text).toContain('it wrote: error: the model file is damaged');
     expect((await chat(server, 'wrong')).text).toContain('with ${port} where its command takes the port');
   });
+
+  test.skipIf(!linux)(
+    'no request brings a command: there is no endpoint of the launcher, and others ignore it',
+    async () => {
+      const mark = `--mark=sent-${process.pid}`;
+      const folder = mkdtempSync(join(tmpdir(), 'engines-'));
+      writeFileSync(join(folder, 'mini.kcpps'), JSON.stringify({ engine: JSON.parse(engine('mini')[1] ?? '') }));
+      const server = await startServer(['--admin', '--routermode', '--admindir', folder, ...engine('mini')]);
+      const client = nativeClient(server.base);
+      const sent = { name: 'sent', kind: 'text', command: [process.execPath, fake, '--port', '${port}', mark] };
+      const values = { engine: [JSON.stringify(sent)] };
+      for (const name of ['launch', 'save', 'check', 'load', 'form', 'stop']) {
+        const body = { values, path: folder, folder, name: 'sent', kind: 'config' };
+        expect((await client.post(`/launcher/${name}`, body)).status, name).toBe(404);
+        expect((await client.get(`/launcher/${name}`)).status, name).toBe(404);
+      }
+      const everywhere = { ...values, filename: 'sent.kcpps', model: 'sent', from: 'mini', baseconfig: 'mini.kcpps' };
+      for (const path of [
+        ...['/api/admin/load_settings', '/api/admin/reload_config', '/api/admin/save_config', '/api/create'],
+        ...['/models/load', '/api/pull', '/v1/chat/completions', '/api/extra/engine', '/api/admin/engine_output'],
+      ]) {
+        const body = {
+          ...everywhere,
+          parameters: values,
+          settings: values,
+          messages: [{ role: 'user', content: 'Hi' }],
+        };
+        expect((await client.post(path, body)).text, path).not.toContain(mark);
+      }
+      await chat(server, 'sent');
+      expect(running(mark)).toHaveLength(0);
+      for (const name of readdirSync(folder)) expect(readFileSync(join(folder, name), 'utf8')).not.toContain(mark);
+    },
+  );
 });

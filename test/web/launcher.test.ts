@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { testHub } from '../../src/library/testing/hub.ts';
 import { freePort } from '../live/free-port.ts';
@@ -94,6 +95,74 @@ describe.skipIf(withoutBrowser)('launcher page', () => {
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('Stopped', { exact: true }).waitFor();
     await expect(fetch(`${link}/api/extra/version`)).rejects.toThrow();
+    expect(faults.get(page)).toEqual([]);
+    await launcher.stop();
+  });
+
+  test('engine programs: are added from a template, changed, removed, saved and launched', async () => {
+    const first = join(folder, 'engines.kcpps');
+    const fake = fileURLToPath(new URL('../../src/engines/program/testing/fake-engine.mjs', import.meta.url));
+    writeFileSync(first, JSON.stringify({ nomodel: true, threads: 1 }));
+    const launcher = await start(['--showgui', '--config', first], {
+      until: 'The address works once',
+      listening: 'The launcher is at ',
+    });
+    const page = await open(/The launcher is at (\S+)/.exec(launcher.output())?.[1] ?? '');
+    await page.getByLabel('Search settings').fill('engine programs');
+    const programs = page.getByRole('region', { name: 'Engine programs' });
+
+    await programs.getByLabel('Template').selectOption('llama-server');
+    await programs.getByRole('button', { name: 'Add a program' }).click();
+    const qwen = programs.getByRole('group', { name: 'llama-server', exact: true });
+    expect(await qwen.getByLabel('Command').inputValue()).toBe(
+      'llama-server -m ${model} --host ${host} --port ${port} --jinja',
+    );
+    expect(await qwen.getByLabel('Unload when idle for').inputValue()).toBe('10m');
+    expect(await qwen.getByLabel('Environment variables').inputValue()).toBe('LLAMA_API_KEY=${key}');
+    await programs.getByLabel('Template').selectOption('ComfyUI');
+    await programs.getByRole('button', { name: 'Add a program' }).click();
+    expect(await programs.getByRole('group', { name: 'comfyui' }).getByLabel('Kind').inputValue()).toBe('comfyui');
+    expect(await barriers(page)).toEqual([]);
+    await page.setViewportSize({ width: 360, height: 740 });
+    expect(await barriers(page)).toEqual([]);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await programs.getByRole('button', { name: 'Remove comfyui' }).click();
+
+    await qwen.getByLabel('Command').fill('llama-server');
+    await page.getByText('with ${port} where its command takes the port').waitFor();
+    await expect.poll(() => page.getByRole('button', { name: 'Launch', exact: true }).isDisabled()).toBe(true);
+    await qwen.getByLabel('Command').fill(`'${process.execPath}' '${fake}' --port ${'${port}'}`);
+    await qwen.getByRole('textbox', { name: 'Model for' }).fill('');
+    await qwen.getByLabel('Kind').selectOption('text');
+    await qwen.getByLabel('Name of the model').fill('mine');
+    await page.getByText(/^parley .*--engine .*mine/).waitFor();
+
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Save config' });
+    await dialog.getByLabel('Name').fill('saved-engine');
+    await dialog.getByLabel('Folder', { exact: true }).fill(process.cwd());
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved:').waitFor();
+    const saved = join(process.cwd(), 'saved-engine.kcpps');
+    expect(JSON.parse(readFileSync(saved, 'utf8')).engine).toMatchObject({
+      name: 'mine',
+      kind: 'text',
+      idle: '10m',
+      env: { LLAMA_API_KEY: '${key}' },
+    });
+    rmSync(saved);
+
+    await page.getByRole('button', { name: 'Launch', exact: true }).click();
+    await page.getByText('Running', { exact: true }).waitFor();
+    const link = await page.getByRole('link', { name: /^http:\/\/localhost:/ }).getAttribute('href');
+    const reply = await fetch(`${link}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'mine', messages: [{ role: 'user', content: 'Hi' }] }),
+    });
+    expect(await reply.text()).toContain('word0 word1');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('Stopped', { exact: true }).waitFor();
     expect(faults.get(page)).toEqual([]);
     await launcher.stop();
   });

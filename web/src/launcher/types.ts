@@ -44,6 +44,17 @@ export interface Form {
   readonly embeddedModel: string;
   readonly availableBytes: number;
   readonly state: ServerState;
+  readonly engines: { readonly kinds: readonly string[]; readonly recipes: readonly Recipe[] };
+}
+
+/** A program that is known to work as an engine. */
+export interface Recipe {
+  readonly title: string;
+  readonly program: string;
+  readonly does: string;
+  readonly from: string;
+  readonly installed: boolean;
+  readonly engine: Readonly<Record<string, unknown>>;
 }
 
 export interface Entry {
