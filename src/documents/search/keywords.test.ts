@@ -45,6 +45,13 @@ test('searchedTerms: leaves out words of more than a tenth of the passages, unle
   ).toHaveLength(2);
 });
 
+test('searchedTerms: the rarest words as far as their matches can be ranked, and always one', () => {
+  const words = [4000, 1500, 700].map((count) => ({ term: String(count), count }));
+  expect(searchedTerms(words, 50_000).map(({ count }) => count)).toEqual([700, 1500]);
+  expect(searchedTerms(words, 200_000).map(({ count }) => count)).toEqual([700, 1500, 4000]);
+  expect(searchedTerms([{ term: 'a', count: 90_000 }], 100_000)).toHaveLength(1);
+});
+
 test('highestScore: grows with each word, and more with a rare one', () => {
   const score = (...counts: number[]) =>
     highestScore(

@@ -51,12 +51,17 @@ export function commonFrom(passages: number): number {
   return Math.max(2000, passages / 10);
 }
 
-/** The words to search; of none but common ones the rarest. Words in no passage are left out. */
+/** Matches of all words together whose scores are computed. A thousand take 2 ms. */
+const maxMatches = 5000;
+
+/** The words to search, the rarest first, as far as their matches can be ranked; of none but common ones the rarest. Words in no passage are left out. */
 export function searchedTerms(counted: readonly CountedTerm[], passages: number): readonly CountedTerm[] {
-  const present = counted.filter(({ count }) => count > 0);
-  const rare = present.filter(({ count }) => count <= commonFrom(passages));
-  if (rare.length > 0) return rare;
-  return present.toSorted((one, other) => one.count - other.count).slice(0, 1);
+  const rarest = counted.filter(({ count }) => count > 0).toSorted((one, other) => one.count - other.count);
+  let matches = 0;
+  return rarest.filter(({ count }, index) => {
+    matches += count;
+    return index === 0 || (count <= commonFrom(passages) && matches <= Math.max(maxMatches, passages / 20));
+  });
 }
 
 /** The parameter of BM25 by which repeated words count less and less; that of FTS5. */

@@ -18,6 +18,8 @@ import {
 import { type Database, openDatabase, type Statement, transaction } from './sqlite.ts';
 
 const fileVersion = 1;
+/** Of headings and text in BM25. */
+const columnWeights = '1.5, 1.0';
 const schema = `
   create table facts(key text primary key, value text not null) without rowid;
   create table folders(path text primary key, rules text not null, note text not null default '') without rowid;
@@ -40,11 +42,11 @@ const schema = `
   create virtual table words using fts5(
     headings, text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
   );
-  insert into words(words, rank) values('rank', 'bm25(1.5, 1.0)');
 `;
 
-/** Texts are stored in pieces of this length, of which a passage needs one or two. */
-const pieceLength = 16_384;
+/** Texts are stored in pieces of this length, of which a passage needs one or two. Most fit into two pages of the file. */
+const pieceLength = 4096;
+const piecesInSlice = 64;
 /** Passages that are written or removed in one transaction: a search waits for it. */
 const sliceSize = 200;
 
@@ -177,6 +179,13 @@ export class CollectionDatabase {
     return optional(this.#sql('select * from files where key = ?').get(key), fileRow);
   }
 
+  filesByKey(keys: readonly number[]): ReadonlyMap<number, FileRow> {
+    const rows = this.#sql('select * from files where key in (select value from json_each(?))').all(
+      JSON.stringify(keys),
+    );
+    return new Map(rows.map(fileRow).map((row) => [row.key, row]));
+  }
+
   fileByPath(folder: string, path: string): FileRow | undefined {
     return optional(this.#sql('select * from files where folder = ? and path = ?').get(folder, path), fileRow);
   }
@@ -265,7 +274,7 @@ export class CollectionDatabase {
   *writeText(key: number, content: string): Generator<void> {
     for (let start = 0; start < content.length; ) {
       this.#transaction(() => {
-        for (let count = 0; count < 16 && start < content.length; count += 1) {
+        for (let count = 0; count < piecesInSlice && start < content.length; count += 1) {
           const last = content.charCodeAt(start + pieceLength - 1);
           // Not between the two halves of a character.
           const end = start + pieceLength - (last >= 0xd800 && last < 0xdc00 ? 1 : 0);
@@ -399,23 +408,33 @@ export class CollectionDatabase {
     query: string,
     limit: number,
   ): readonly { readonly id: number; readonly file: number; readonly score: number }[] {
+    // Sorting by the hidden column `rank` keeps every match until the end, and a join in the same query is done for each of them.
     return this.#sql(
-      `select words.rowid as id, rank, file from words join passages on passages.id = words.rowid
-       where words match ? order by rank limit ?`,
+      `select best.id, score, file from
+         (select rowid as id, bm25(words, ${columnWeights}) as score from words where words match ? order by score limit ?) as best
+       join passages on passages.id = best.id order by score, best.id`,
     )
       .all(query, limit)
-      .map(({ id, rank, file }) => ({ id: number(id), file: number(file), score: -number(rank) }));
+      .map(({ id, score, file }) => ({ id: number(id), file: number(file), score: -number(score) }));
   }
 
   passage(id: number): StoredPassage | undefined {
     return optional(this.#sql('select * from passages where id = ?').get(id), storedPassage);
   }
 
+  /** Those that are still there, in any order. */
+  passages(ids: readonly number[]): readonly StoredPassage[] {
+    return this.#sql('select * from passages where id in (select value from json_each(?))')
+      .all(JSON.stringify(ids))
+      .map(storedPassage);
+  }
+
   /** A part of the text of a file. */
   text(key: number, start = 0, end = Number.MAX_SAFE_INTEGER): string {
     const pieces = this.#sql(
-      'select start, text from texts where file = ? and start > ? and start < ? order by start',
-    ).all(...[key, start - pieceLength, end]);
+      `select start, text from texts where file = ? and start < ?
+         and start >= (select max(start) from texts where file = ? and start <= ?) order by start`,
+    ).all(...[key, end, key, start]);
     const first = number(pieces[0]?.start);
     return pieces
       .map((piece) => text(piece.text))

@@ -31,14 +31,16 @@ export interface FoundPassage extends Candidate {
 const depth = 100;
 /** Matches that are looked through for files that the filter accepts. */
 const filteredDepth = 5000;
+/** Words whose counts are kept. */
+const maxCounts = 10_000;
 /** More are not stored: the vectors of so many have 400 MB, and a search takes a tenth of a second. */
 export const maxPassages = 1_000_000;
 
 /** An open collection: its database, and its vectors in memory while they are used. */
 export class OpenCollection {
   #vectors: VectorIndex | undefined;
-  /** Words that were found to be common since the last change: counting them again takes longer than the rest of a search. */
-  readonly #common = new Set<string>();
+  /** In how many passages words are, since the last change: counting a common one again takes longer than the rest of a search. */
+  readonly #counts = new Map<string, number>();
   /** When its vectors were last used, in milliseconds. */
   usedAt = 0;
 
@@ -73,15 +75,15 @@ export class OpenCollection {
       }
     }
     const best = [...found.values()].sort((one, other) => other.score - one.score || one.id - other.id).slice(0, limit);
-    const files = new Map<number, FileRow | undefined>();
+    const passages = new Map(this.database.passages(best.map(({ id }) => id)).map((stored) => [stored.id, stored]));
+    const files = this.#filesOf([...passages.values()]);
     return best.flatMap((candidate) => {
-      const stored = this.database.passage(candidate.id);
-      if (!stored) return [];
-      const file = files.get(stored.file) ?? this.database.fileByKey(stored.file);
-      files.set(stored.file, file);
+      const stored = passages.get(candidate.id);
+      const file = stored && files.get(stored.file);
       if (!file) return [];
-      const passage = this.#passage(stored, file);
-      return [{ ...candidate, passage, rankText: this.#comparedText(stored, file) }];
+      const own = this.#ownText(stored);
+      const passage = this.#passage(stored, file, own);
+      return [{ ...candidate, passage, rankText: comparedText(stored, file, own) }];
     });
   }
 
@@ -92,11 +94,7 @@ export class OpenCollection {
   ): readonly Candidate[] {
     const { passages } = this.database.counts();
     const most = Math.ceil(commonFrom(passages)) + 1;
-    const counted = termsOf(query).map((term) => {
-      const count = this.#common.has(term) ? most : this.database.countWord(quoted(term), most);
-      if (count === most) this.#common.add(term);
-      return { term, count };
-    });
+    const counted = termsOf(query).map((term) => ({ term, count: this.#countWord(term, most) }));
     const words = searchedTerms(counted, passages);
     const highest = highestScore(
       counted.filter((term) => words.includes(term) || term.count === 0),
@@ -120,6 +118,13 @@ export class OpenCollection {
     return fused(matching, { near, similarities }, weights);
   }
 
+  #countWord(term: string, most: number): number {
+    const count = this.#counts.get(term) ?? this.database.countWord(quoted(term), most);
+    if (this.#counts.size >= maxCounts) this.#counts.clear();
+    this.#counts.set(term, count);
+    return count;
+  }
+
   /** Undefined without vectors of so many dimensions. */
   #loadedVectors(dimensions: number): VectorIndex | undefined {
     if (this.database.facts().dimensions !== dimensions) return undefined;
@@ -139,12 +144,12 @@ export class OpenCollection {
 
   /** Texts to embed. */
   toEmbed(limit: number): readonly { readonly id: number; readonly text: string }[] {
-    const files = new Map<number, FileRow | undefined>();
-    return this.database.toEmbed(limit).map((stored) => {
-      const file = files.get(stored.file) ?? this.database.fileByKey(stored.file);
-      files.set(stored.file, file);
-      return { id: stored.id, text: this.#comparedText(stored, file) };
-    });
+    const waiting = this.database.toEmbed(limit);
+    const files = this.#filesOf(waiting);
+    return waiting.map((stored) => ({
+      id: stored.id,
+      text: comparedText(stored, files.get(stored.file), this.#ownText(stored)),
+    }));
   }
 
   setVectors(ids: readonly number[], vectors: readonly Float32Array[]): void {
@@ -183,12 +188,13 @@ export class OpenCollection {
         if (!isCurrent()) return 'overtaken';
       }
     }
+    this.#counts.clear();
     this.database.finishText(file.key, { ...facts, title: title || file.name, passages: spans.length }, hasVectors);
     return 'written';
   }
 
   *clear(key: number): Sliced<void> {
-    this.#common.clear();
+    this.#counts.clear();
     this.#vectors?.deleteGroup(key);
     yield* this.database.clear(key);
   }
@@ -199,7 +205,7 @@ export class OpenCollection {
     if (!stored || !file) return undefined;
     const { start, end } = stored;
     return {
-      passage: this.#passage(stored, file),
+      passage: this.#passage(stored, file, this.#ownText(stored)),
       before: this.database.text(file.key, Math.max(0, start - around), start),
       after: this.database.text(file.key, end, end + around),
     };
@@ -241,14 +247,15 @@ export class OpenCollection {
     };
   }
 
-  /** What is embedded of a passage, and given to a reranker. */
-  #comparedText(stored: StoredPassage, file: FileRow | undefined): string {
-    const own = this.database.text(stored.file, stored.start, stored.end);
-    return embeddedText(file?.title ?? '', own, { ...stored, start: 0, end: own.length });
+  #filesOf(passages: readonly StoredPassage[]): ReadonlyMap<number, FileRow> {
+    return this.database.filesByKey([...new Set(passages.map(({ file }) => file))]);
   }
 
-  #passage({ id, file: key, header, ...place }: StoredPassage, file: FileRow): Passage {
-    const own = this.database.text(key, place.start, place.end);
+  #ownText({ file, start, end }: StoredPassage): string {
+    return this.database.text(file, start, end);
+  }
+
+  #passage({ id, file: _, header, ...place }: StoredPassage, file: FileRow, own: string): Passage {
     return {
       id: `${this.id}.${id}`,
       collection: this.id,
@@ -259,6 +266,11 @@ export class OpenCollection {
       text: header === undefined ? own : `${header}\n${own}`,
     };
   }
+}
+
+/** What is embedded of a passage, and given to a reranker. */
+function comparedText(stored: StoredPassage, file: FileRow | undefined, own: string): string {
+  return embeddedText(file?.title ?? '', own, { ...stored, start: 0, end: own.length });
 }
 
 /** Of the text before and after a passage. */
