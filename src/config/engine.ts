@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { hideSecrets } from '../core/hide-secrets.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { fieldPattern } from '../core/sent-fields.ts';
 import { durationMs } from './duration.ts';
@@ -176,6 +177,21 @@ export function engineTexts(value: unknown): unknown {
 export function engineValues(texts: readonly string[]): unknown {
   const values = texts.map((text) => (text.trimStart().startsWith('{') ? (tryParseJson(text) ?? text) : text));
   return values.length === 1 ? values[0] : values;
+}
+
+const secretName = /key|token|secret|password|credential|auth/i;
+
+/** The values of environment variables whose names say that they are secret. */
+export function secretValues(env: EngineProgram['env']): readonly string[] {
+  return Object.entries(env).flatMap(([name, value]) =>
+    secretName.test(name) && !/^\$\{\w+\}$/.test(value) ? value : [],
+  );
+}
+
+/** A program as it may be shown. */
+export function visibleEngine(text: string): string {
+  const reading = readEngine(text);
+  return reading.ok ? hideSecrets(text, secretValues(reading.engine.env)) : text;
 }
 
 /** After another config was loaded: its own engine, and those that the server was started with. */

@@ -145,3 +145,11 @@ test('commandLine: has the same settings without the secrets', () => {
   expect(values.get('tensor_split')).toEqual([7, 3]);
   expect(values.get('gendefaults')).toEqual({ temperature: 1 });
 });
+
+test('commandLine: hides secrets in the environment of engine programs', () => {
+  const env = { HF_TOKEN: 'hf_very_secret', LLAMA_API_KEY: '${key}', LANG: 'de_DE.UTF-8' };
+  const engine = { name: 'qwen', command: ['vllm', '--port', '${port}'], env };
+  const words = commandLine(layerOf({ engine: [JSON.stringify(engine)] })).join(' ');
+  expect(words).not.toContain('hf_very_secret');
+  expect(words).toContain('"HF_TOKEN":"…","LLAMA_API_KEY":"${key}","LANG":"de_DE.UTF-8"');
+});

@@ -1,4 +1,5 @@
 import { writeConfigFile } from '../config/config-file.ts';
+import { visibleEngine } from '../config/engine.ts';
 import { type FlagValue, type TabName, tabNames } from '../config/flag.ts';
 import {
   defaultSettings,
@@ -112,6 +113,7 @@ export function commandLine(layer: Layer): readonly string[] {
     const [name] = definition.names;
     if (definition.type === 'switch') return [name];
     if ('secret' in definition && definition.secret) return [name, '…'];
+    if (key === 'engine' && Array.isArray(value)) return [name, ...value.map((text) => visibleEngine(String(text)))];
     if (Array.isArray(value)) return [name, ...value.map(String)];
     return [name, typeof value === 'object' ? JSON.stringify(value) : String(value)];
   });

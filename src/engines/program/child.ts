@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { EngineProgram } from '../../config/engine.ts';
+import { type EngineProgram, secretValues } from '../../config/engine.ts';
 import { hideSecrets } from '../../core/hide-secrets.ts';
 import { type StartFailure, startFailure } from '../../core/start-failure.ts';
 import type { Guard } from '../../processes/guard.ts';
@@ -37,8 +37,6 @@ export type ProgramMessage<Facts> =
   | { readonly type: 'load-failed'; readonly reason: string };
 
 const pollMs = 200;
-/** Environment variables whose values are hidden in the output. */
-const secretName = /key|token|secret|password|credential|auth/i;
 /** One answer to the probe. */
 const probeMs = 10_000;
 /** Lines that explain an exit. */
@@ -79,10 +77,7 @@ export function programChild<Facts>(
     const address = { port: await parts.freePort(), key: parts.newKey() };
     if (ending.signal.aborted) return exit(null, 'SIGTERM');
     const { command, env, cwd } = filled(program, address);
-    const secrets = [
-      address.key,
-      ...Object.entries(env).flatMap(([name, value]) => (secretName.test(name) ? value : [])),
-    ];
+    const secrets = [address.key, ...secretValues(env)];
     const [file = '', ...args] = command;
     const unstarted = cwd !== undefined && !existsSync(cwd) ? `its folder ${cwd} does not exist` : undefined;
     if (unstarted) return exit(null, null, { reason: unstarted, isPassing: false });
