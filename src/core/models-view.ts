@@ -42,8 +42,30 @@ export interface NewPreset {
   readonly messages: readonly unknown[];
 }
 
-/** The presets of `--admindir`, as files. */
+/** A preset as its file has it. */
+export interface StoredPreset {
+  readonly name: string;
+  readonly base: string;
+  /** The keys of its config, without `base`. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Why it cannot be used now, a sentence. */
+  readonly problem: string | undefined;
+}
+
+/** A preset with the keys of a config. */
+export interface PresetSettings {
+  /** By default the model that is in use. */
+  readonly base?: string | undefined;
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Whether one of this name may be replaced. */
+  readonly replace: boolean;
+}
+
+/** The presets of the models folder, as files. */
 export interface PresetStore {
+  list(): Promise<readonly StoredPreset[]>;
+  /** Resolves to its name. Rejects with a sentence. */
+  save(name: string, preset: PresetSettings): Promise<string>;
   /** Makes one, or replaces one of this name. Rejects with a sentence. */
   create(name: string, preset: NewPreset): Promise<void>;
   /** False if no preset has this name. */
@@ -121,7 +143,8 @@ export interface ModelsView {
   readonly swap: ModelSwap | undefined;
   /** Whether requests select their model by name. */
   readonly byName: boolean;
-  /** With `--routermode` and `--admindir` only. */
+  /** Whether the names of presets select them while every other name means the model in use. */
+  readonly presetsByName?: boolean;
   readonly presets?: PresetStore | undefined;
 }
 
@@ -134,6 +157,8 @@ export interface HeldModel {
     | { readonly type: 'failed'; readonly reason: string }
     | { readonly type: 'ready' | 'unloaded' | 'leaving' };
   readonly inUse: number;
+  /** Whether it stays loaded where others need room (`--pin`). */
+  readonly pinned?: boolean;
   /** Larger for a model that was used later. */
   readonly lastUsed?: number;
   /** Memory in bytes, measured or expected. */

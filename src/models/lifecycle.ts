@@ -76,6 +76,7 @@ export interface Listed {
   /** Whether it uses memory now. */
   readonly resident: boolean;
   readonly inUse: number;
+  readonly pinned: boolean;
   /** Milliseconds of the clock of the registry; 0 for never. */
   readonly lastUsed: number;
   readonly bytes: number | undefined;

@@ -57,17 +57,24 @@ interface OfferParts {
   /** The models that are no presets, with all their names. */
   readonly models: readonly (readonly string[])[];
   readonly warn: (line: string) => void;
+  /** What is wrong with a base that is none of the models, a sentence. */
+  readonly unknownBase?: (base: string) => string;
 }
 
 /** The presets by name. One that cannot be used has the reason as its `problem`. */
-export function presetOffers(files: readonly PresetFile[], { names, models, warn }: OfferParts): readonly ModelOffer[] {
+export function presetOffers(files: readonly PresetFile[], parts: OfferParts): readonly ModelOffer[] {
+  const { names, models, warn, unknownBase = (base) => `Its base, ${base}, is no model of this server.` } = parts;
   return files.map(({ file, reading, version }): ModelOffer => {
     const asked = reading.type === 'preset' ? reading.preset.base : reading.base;
     const base = findNamed(models, (own) => own, asked)?.[0];
     const own = names.get(file) ?? [file];
     const isPreset = findNamed(files, (one) => names.get(one.file) ?? [one.file], asked);
     const problem =
-      reading.type === 'faulty' ? reading.problem : base === undefined ? baseProblem(asked, isPreset, file) : undefined;
+      reading.type === 'faulty'
+        ? reading.problem
+        : base === undefined
+          ? baseProblem(asked, isPreset, { file, unknownBase })
+          : undefined;
     return {
       names: base === undefined ? own : [...own, `${base}:${presetName(file)}`],
       path: undefined,
@@ -88,9 +95,13 @@ export function factsOf(reading: PresetReading): PresetFacts {
   return { base, system: String(values.get('systemprompt') ?? ''), parameters, messages };
 }
 
-function baseProblem(asked: string, preset: PresetFile | undefined, file: string): string {
+function baseProblem(
+  asked: string,
+  preset: PresetFile | undefined,
+  { file, unknownBase }: Pick<PresetFile, 'file'> & Required<Pick<OfferParts, 'unknownBase'>>,
+): string {
   if (preset?.file === file) return `Its base, ${asked}, is the preset itself; name the model that it is for.`;
-  if (!preset) return `Its base, ${asked}, is no model of this server.`;
+  if (!preset) return unknownBase(asked);
   const { reading } = preset;
   const below = reading.type === 'preset' ? reading.preset.base : reading.base;
   return `Its base, ${asked}, is a preset too, and presets have one level only; name ${below} instead.`;

@@ -134,6 +134,7 @@ export class RegistryEntry {
       state: this.state(),
       resident,
       inUse: this.#uses.count,
+      pinned: this.spec.pinned ?? false,
       lastUsed: this.#lastUsed,
       bytes: this.#bytes(),
       spareBytes: this.#lifecycle?.spareBytes?.() ?? 0,

@@ -6,7 +6,7 @@ import { Registry } from './registry.ts';
 import { ModelRouter } from './router.ts';
 
 /** A router with one model, `base`, and one preset of it. */
-function world(preset: Partial<NonNullable<ModelOffer['preset']>> = {}) {
+function world(preset: Partial<NonNullable<ModelOffer['preset']>> = {}, { presetsOnly = false } = {}) {
   const prepared: string[] = [];
   const facts = { system: '', parameters: {}, messages: [] };
   const own = { ...facts, base: 'base', version: '1', problem: undefined, ...preset };
@@ -54,6 +54,7 @@ function world(preset: Partial<NonNullable<ModelOffer['preset']>> = {}) {
       contextOf: ({ name }) => name,
       presetContext: (below, { name }) => `${name} on ${below}`,
       offers: async () => [offer],
+      presetsOnly,
       say: () => undefined,
     },
   );
@@ -111,4 +112,19 @@ test('a preset that cannot be used is not listed, and a request for it gets the 
   const { router, select } = world({ problem: 'Its base is missing.' });
   expect((await router.list()).map(({ name }) => name)).toEqual(['base']);
   await expect(select('cold')).rejects.toMatchObject({ code: 'model-load-failed', message: /Its base is missing/ });
+});
+
+test('presetsOnly: names of presets select them, and every other name means the model in use', async () => {
+  const { select } = world({}, { presetsOnly: true });
+  for (const name of ['cold', 'base:cold', 'koboldcpp/cold']) {
+    const { context, release } = await select(name);
+    expect(context).toBe('cold on base');
+    release();
+  }
+  for (const name of ['base', 'gpt-4', 'base.gguf']) expect((await select(name)).context).toBe('base');
+});
+
+test('presetsOnly: a preset whose base is not in use is refused with the reason', async () => {
+  const { select } = world({ problem: 'Its base, other, is not in use.' }, { presetsOnly: true });
+  await expect(select('cold')).rejects.toMatchObject({ code: 'model-load-failed' });
 });

@@ -38,6 +38,8 @@ export interface RouterParts<Context> {
   readonly retired?: (context: Context) => void;
   /** The models that can be requested by name (`--routermode`). Listed for each request, because files come and go. */
   readonly offers?: () => Promise<readonly ModelOffer[]>;
+  /** Only presets are requested by name: every other name means the default model. */
+  readonly presetsOnly?: boolean;
   /** `--modelalias`: the target of a name that no model has. */
   readonly alias?: (name: string) => string | undefined;
   /** Whether this name means whichever model is loaded, unless a model has it (`--warmname`). */
@@ -94,7 +96,7 @@ export class ModelRouter<Context> {
     { queued, modelSelection }: ModelSelection,
     signal: AbortSignal,
   ): Promise<Selected<Context>> {
-    const own = this.parts.offers && sent !== undefined ? await this.#unaliased(sent) : undefined;
+    const own = this.parts.offers && sent !== undefined ? await this.#selectedName(sent) : undefined;
     // A request for whichever model is loaded follows a swap of the default one.
     const isWarm = own !== sent && sent !== undefined && (this.parts.isWarm?.(sent) ?? false);
     const requested = isWarm && own === this.defaultModel.name ? undefined : own;
@@ -349,6 +351,13 @@ export class ModelRouter<Context> {
 
   async #offerOf(name: string): Promise<ModelOffer | undefined> {
     return findNamed(await this.#offers(), ({ names }) => names, name);
+  }
+
+  async #selectedName(sent: string): Promise<string | undefined> {
+    const own = await this.#unaliased(sent);
+    if (!this.parts.presetsOnly) return own;
+    const preset = this.#open(own) ? undefined : await this.#offerOf(own);
+    return preset ? own : undefined;
   }
 
   /** A model's own name takes precedence over an alias. */

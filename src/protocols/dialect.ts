@@ -220,7 +220,9 @@ export function randomId(prefix: string): string {
 
 /** All models that can be requested by name, the default one first; undefined if names select nothing. */
 export async function modelsByName({ models }: Pick<DialectParts, 'models'>) {
-  return models?.byName ? models.list() : undefined;
+  if (models?.byName) return models.list();
+  const listed = models?.presetsByName ? await models.list() : [];
+  return listed.some(({ preset }) => preset) ? listed : undefined;
 }
 
 /** A model's own name comes first, then an alias, then a name that is only similar. */

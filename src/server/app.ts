@@ -50,7 +50,7 @@ export function createApp(parts: AppParts): App {
   const context = modelContext(parts, services);
   const unrouted = modelEndpoints(services);
   const resolve = parts.resolve ?? (async () => ({ context, release: () => undefined }));
-  const byName = parts.models?.byName ?? false;
+  const byName = (parts.models?.byName || parts.models?.presetsByName) ?? false;
   const endpoints = routed(unrouted, { byName, resolve }, ({ modelName }) => modelName());
   const people = lastUse(() => Date.now());
   const batches = parts.clients?.batches;

@@ -17,6 +17,7 @@ import { deletionEndpoint, downloadEndpoints } from '../protocols/admin/download
 import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
 import { modelStatusEndpoints } from '../protocols/admin/models.ts';
 import { packEndpoints } from '../protocols/admin/packs.ts';
+import { presetEndpoints } from '../protocols/admin/presets.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';
 import { type DialectServices, type ReadChat, randomId } from '../protocols/dialect.ts';
@@ -126,6 +127,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         kindLabels,
       }),
       ...packEndpoints({ access: admin, packs: () => (packs ??= installsOf(services)) }),
+      ...presetEndpoints({ access: admin, presets: models?.presets }),
       ...downloadEndpoints({ access: admin, library }),
       deletionEndpoint({ access: admin, library, models }),
       ...requestEndpoints(services, server, () => endpoints),

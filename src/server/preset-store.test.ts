@@ -25,7 +25,14 @@ function world() {
     const found = await presets.among(files);
     return [model, ...presetOffers(found, { names, models: [model.names], warn: () => undefined })];
   };
-  const store = presetStore({ folder, offers, others: () => ['first'], files: () => adminFiles(folder) });
+  const store = presetStore({
+    folder,
+    offers,
+    others: () => ['first'],
+    present: () => 'first',
+    files: () => adminFiles(folder),
+    changed: () => undefined,
+  });
   const create = (name: string, own: Partial<NewPreset> = {}) =>
     store.create(name, { from: 'qwen3', parameters: {}, system: '', template: '', messages: [], ...own });
   const read = (file: string) => JSON.parse(readFileSync(join(folder, file), 'utf8'));
@@ -79,4 +86,45 @@ test.each<[string, Partial<NewPreset>, string | RegExp]>([
   writeFileSync(join(folder, 'old.kcpps'), '{"base":"qwen3"}');
   await expect(create(name, own)).rejects.toThrow(problem);
   expect(readdirSync(folder).sort()).toEqual(['old.kcpps', 'qwen3.gguf']);
+});
+
+test('save: writes settings for the model in use, and replaces a preset only where that is meant', async () => {
+  const { store, read } = world();
+  const settings = { systemprompt: 'Be brief.', gendefaults: { temperature: 0 }, memory: false };
+  expect(await store.save('terse', { settings, replace: false })).toBe('terse');
+  expect(read('terse.kcpps')).toEqual({ base: 'first', ...settings });
+  await expect(store.save('terse', { settings, replace: false })).rejects.toThrow('There is a preset terse already.');
+  await store.save('terse', { base: 'qwen3', settings: { reasoningeffort: 'none' }, replace: true });
+  expect(read('terse.kcpps')).toEqual({ base: 'qwen3', reasoningeffort: 'none' });
+});
+
+test('save: keeps the keys of a file that requests may not set, and the base that is not in use', async () => {
+  const { folder, store, read } = world();
+  const written = { base: 'gone', jinjatemplate: 'own.jinja', systemprompt: 'One.', memory: true };
+  writeFileSync(join(folder, 'old.kcpps'), JSON.stringify(written));
+  await store.save('old', { base: 'gone', settings: { systemprompt: 'Two.' }, replace: true });
+  expect(read('old.kcpps')).toEqual({ base: 'gone', jinjatemplate: 'own.jinja', systemprompt: 'Two.' });
+});
+
+test('save: refuses keys that load something, invalid values, models and unknown bases, in a sentence', async () => {
+  const { store, folder } = world();
+  const save = (settings: object, own = {}, name = 'terse') =>
+    store.save(name, { settings: settings as never, replace: false, ...own });
+  await expect(save({ jinjatemplate: '/etc/passwd' })).rejects.toThrow('jinjatemplate is not a setting');
+  await expect(save({ contextsize: 512 })).rejects.toThrow('contextsize is not a setting');
+  await expect(save({ gendefaults: { temperature: 'hot' } })).rejects.toThrow('temperature must be a number');
+  await expect(save({}, { base: 'other' })).rejects.toThrow('There is no model other to make a preset of.');
+  await expect(save({}, {}, 'qwen3')).rejects.toThrow('qwen3 is a model already');
+  await expect(save({}, {}, '../terse')).rejects.toThrow('cannot be the name of a preset');
+  expect(readdirSync(folder)).toEqual(['qwen3.gguf']);
+});
+
+test('list: names, bases and settings, and why one cannot be used', async () => {
+  const { folder, store } = world();
+  await store.save('terse', { base: 'qwen3', settings: { systemprompt: 'Be brief.' }, replace: false });
+  writeFileSync(join(folder, 'lost.kcpps'), JSON.stringify({ base: 'gone' }));
+  expect(await store.list()).toEqual([
+    { name: 'lost', base: 'gone', settings: {}, problem: 'Its base, gone, is no model of this server.' },
+    { name: 'terse', base: 'qwen3', settings: { systemprompt: 'Be brief.' }, problem: undefined },
+  ]);
 });

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readPreset } from '../config/preset.ts';
-import { findExactly, findNamed, nameKey } from '../core/model-names.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
+import { equalName, findExactly, findNamed, nameKey } from '../core/model-names.ts';
 import type { NewPreset, PresetStore } from '../core/models-view.ts';
 import { readOllamaName } from '../library/ollama/name.ts';
 import { adapterOf } from '../library/ollama/preset.ts';
@@ -14,14 +15,18 @@ interface StoreParts {
   readonly offers: () => Promise<readonly ModelOffer[]>;
   /** The names of models that may not be offered: that of the start, and those of other kinds. */
   readonly others: () => readonly string[];
+  /** The name of the model in use. */
+  readonly present: () => string | undefined;
   /** The files of the folder. */
   readonly files: () => Promise<readonly string[]>;
+  /** Called after each change. */
+  readonly changed: () => void;
 }
 
 const namesOf = ({ names }: ModelOffer): readonly string[] => names;
 
-/** Creates and deletes presets for clients of Ollama's API. */
-export function presetStore({ folder, offers, others, files }: StoreParts): PresetStore {
+/** Presets for clients of Ollama's API and for administrators. */
+export function presetStore({ folder, offers, others, present, files, changed }: StoreParts): PresetStore {
   const pathOf = (file: string): string => join(folder, ...file.split('/'));
 
   async function fileOf(name: string): Promise<string | undefined> {
@@ -32,28 +37,82 @@ export function presetStore({ folder, offers, others, files }: StoreParts): Pres
 
   return {
     create: async (name, { from, ...wanted }) => {
-      const all = await offers();
-      const models = [...others().map((one) => [one]), ...all.filter(({ preset }) => !preset).map(namesOf)];
-      const base = findNamed(models, (own) => own, from)?.[0];
-      if (base === undefined && findNamed(all, namesOf, from))
-        throw new Error(`${from} is a preset, and presets have one level only; name its base instead.`);
-      if (base === undefined) throw new Error(`There is no model ${from} to make a preset of.`);
-      const stem = stemOf(name, base);
-      const present = await fileOf(name);
-      if (!present && findExactly(models, (own) => own, stem))
-        throw new Error(`${stem} is a model already; choose another name for the preset.`);
-      const text = `${JSON.stringify({ base, ...configOf(wanted) }, undefined, 2)}\n`;
-      const reading = readPreset(text);
-      if (reading?.type !== 'preset') throw new Error(reading?.problem);
-      await replace(pathOf(present ?? `${stem}.kcpps`), text);
+      await write(name, from, { config: configOf(wanted), replaces: true });
+    },
+    list: async () => {
+      const presets = (await offers()).filter(({ preset }) => preset);
+      return Promise.all(
+        presets.map(async ({ names: [name = ''], preset: { base = '', problem } = {} }) => {
+          const { base: _, ...settings } = await contentOf(await fileOf(name));
+          return { name, base, settings, problem };
+        }),
+      );
+    },
+    save: async (name, { base: from = present(), settings, replace: replaces }) => {
+      const file = await fileOf(name);
+      if (from === undefined) throw new Error('No text model is in use; name the base of the preset.');
+      const foreign = Object.keys(settings).find((key) => !savedKeys.has(key));
+      if (foreign !== undefined) throw new Error(`${foreign} is not a setting that can be saved here.`);
+      // What only a person can have written into the file stays.
+      const others = Object.entries(await contentOf(file)).filter(([key]) => key !== 'base' && !savedKeys.has(key));
+      return write(name, from, { config: { ...Object.fromEntries(others), ...settings }, replaces });
     },
     remove: async (name) => {
       const file = await fileOf(name);
       if (file !== undefined) await rm(pathOf(file));
+      changed();
       return file !== undefined;
     },
   };
+
+  async function contentOf(file: string | undefined): Promise<Record<string, unknown>> {
+    const content = file && tryParseJson(await readFile(pathOf(file), 'utf8').catch(() => ''));
+    return isObject(content) ? content : {};
+  }
+
+  async function write(
+    name: string,
+    from: string,
+    { config, replaces }: { readonly config: object; readonly replaces: boolean },
+  ): Promise<string> {
+    const all = await offers();
+    const models = [...others().map((one) => [one]), ...all.filter(({ preset }) => !preset).map(namesOf)];
+    const existing = await fileOf(name);
+    const before = existing && findExactly(all, namesOf, existing)?.preset?.base;
+    // The base of a preset may be a model that is not in use now.
+    const kept = before !== undefined && equalName(before, from) ? before : undefined;
+    const base = findNamed(models, (own) => own, from)?.[0] ?? kept;
+    if (base === undefined && findNamed(all, namesOf, from))
+      throw new Error(`${from} is a preset, and presets have one level only; name its base instead.`);
+    if (base === undefined) throw new Error(`There is no model ${from} to make a preset of.`);
+    const stem = stemOf(name, base);
+    if (!existing && findExactly(models, (own) => own, stem))
+      throw new Error(`${stem} is a model already; choose another name for the preset.`);
+    if (existing && !replaces) throw new Error(`There is a preset ${stem} already.`);
+    const text = `${JSON.stringify({ base, ...config }, undefined, 2)}\n`;
+    const reading = readPreset(text);
+    if (reading?.type !== 'preset') throw new Error(reading?.problem);
+    await mkdir(folder, { recursive: true });
+    await replace(pathOf(existing ?? `${stem}.kcpps`), text);
+    changed();
+    return stem;
+  }
 }
+
+/** Not those that name files or load templates: requests cannot make the server read a file. */
+const savedKeys: ReadonlySet<string> = new Set([
+  'gendefaults',
+  'gendefaultsoverwrite',
+  'systemprompt',
+  'reasoningeffort',
+  'jinjathink',
+  'jinja_kwargs',
+  'defaultgenamt',
+  'contextoverflow',
+  'mcpserverloop',
+  'memory',
+  'messages',
+]);
 
 async function replace(path: string, text: string): Promise<void> {
   const written = `${path}.${randomBytes(6).toString('hex')}.part`;

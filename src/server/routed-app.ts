@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
-import type { Settings } from '../config/flags.ts';
 import { type Running, reloadSettings } from '../config/load.ts';
 import { loadLayer, loadSettingsOf, readLoadSettings } from '../config/load-settings.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import { uniqueNames } from '../core/model-names.ts';
 import type { LoadSettings, LoadStatus, SwapFailure } from '../core/models-view.ts';
 import { systemTimer } from '../core/timers.ts';
-import { type ModelFile, readModelFile } from '../engines/llama/load-options.ts';
+import { readModelFile } from '../engines/llama/load-options.ts';
 import {
   adminFiles,
   adminTarget,
@@ -37,6 +36,7 @@ import type { ModelContext } from './model-context.ts';
 import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
 import { configSources, preloadedConfigs } from './preloaded-configs.ts';
+import { prepareOption, type Settle } from './prepare-option.ts';
 import { presetStore } from './preset-store.ts';
 import { saveConfig } from './saved-config.ts';
 import { slowModelAdvice } from './slow-model.ts';
@@ -53,8 +53,7 @@ interface RoutedParts {
   readonly library?: (() => Promise<FileLibrary>) | undefined;
   /** Where the model that was switched to is remembered. */
   readonly lastModel?: Pick<LastModel, 'write'> | undefined;
-  /** The settings of a model where flags leave them open; of a file that may be a download, with its projector. */
-  readonly settle?: (running: Running, file: ModelFile, downloaded: boolean) => Promise<Settings>;
+  readonly settle?: Settle;
   /** Load settings by option, as they were remembered. */
   readonly loads?: ModelChoice['loads'];
   /** Nothing is selected before this function returns. */
@@ -81,11 +80,14 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   const say = (line: string) => terminal.line(line);
   const links = { allowLinks: settings.adminallowlinks, onSkipped: once(linkSkipped) };
   const byName = settings.routermode || remoteModels !== undefined;
+  // Without names for all models, presets of the model in use still have theirs.
+  const presetsOnly = !byName && library !== undefined;
   const versions = new FileVersions(() => Date.now());
   const presetFiles = new PresetFiles(folder);
   let firstNow = first;
   let failure: SwapFailure | undefined;
   let pendingSwaps = 0;
+  let seen: { readonly at: number; readonly files: Promise<readonly string[]> } | undefined;
   let advice: { readonly model: PreparedModel; readonly text: string } | undefined;
   const loads = new Map(Object.entries(parts.loads ?? {}).map(([option, load]) => [option, rememberedLoad(load)]));
   /** Where a model came from, as long as it is in use. */
@@ -109,6 +111,12 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   }
 
   const listFiles = () => adminFiles(folder, links);
+
+  /** The folder may be any working directory, and every request that names a model looks into it. */
+  async function seenFiles(): Promise<readonly string[]> {
+    if (!seen || performance.now() - seen.at >= seenMs) seen = { at: performance.now(), files: listFiles() };
+    return seen.files;
+  }
 
   async function namesOf(files: readonly string[]): Promise<ReturnType<typeof optionNames>> {
     if (!hasText(first)) return optionNames(files);
@@ -146,16 +154,19 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   }
 
   async function offers(): Promise<readonly ModelOffer[]> {
-    if (!settings.routermode) return remoteOffers([]);
-    const files = await listFiles();
+    const { routermode } = settings;
+    if (!routermode && !library) return remoteOffers([]);
+    const files = await (routermode ? listFiles() : seenFiles());
     const [names, presets] = await Promise.all([namesOf(files), presetFiles.among(files)]);
-    const local = localOffers(
-      files.filter((file) => !presets.some((preset) => preset.file === file)),
-      names,
-    );
+    const models = files.filter((file) => !presets.some((preset) => preset.file === file));
+    const local = routermode ? localOffers(models, names) : [];
     const others = [...local, ...remoteOffers(local)];
-    const models = [...(hasText(first) ? [[first.name]] : []), ...others.map((offer) => offer.names)];
-    return [...others, ...presetOffers(presets, { names, models, warn: say })];
+    const present = routermode ? first : router.defaultModel;
+    const bases = [...(hasText(present) ? [[present.name]] : []), ...others.map((offer) => offer.names)];
+    return [
+      ...others,
+      ...presetOffers(presets, { names, models: bases, warn: say, ...(presetsOnly && { unknownBase: notInUse }) }),
+    ];
   }
 
   function localOffers(files: readonly string[], names: Awaited<ReturnType<typeof namesOf>>): readonly ModelOffer[] {
@@ -360,9 +371,19 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     () => router.defaultModel.name,
   );
   const timeout = { seconds: settings.reqtimeout, startTimer: systemTimer };
-  const others = () => [...(hasText(first) ? [first.name] : []), ...specsOf(first.taskModels).map(({ name }) => name)];
-  const stored = settings.routermode && settings.admindir !== '';
-  const presets = stored ? presetStore({ folder, offers, others, files: listFiles }) : undefined;
+  const others = () => [
+    ...(hasText(first) && !presetsOnly ? [first.name] : []),
+    ...(hasText(router.defaultModel) ? [router.defaultModel.name] : []),
+    ...specsOf(first.taskModels).map(({ name }) => name),
+  ];
+  const present = () => (hasText(router.defaultModel) ? router.defaultModel.name : undefined);
+  const changed = () => {
+    seen = undefined;
+  };
+  const presets =
+    settings.routermode || library
+      ? presetStore({ folder, offers, others, present, files: listFiles, changed })
+      : undefined;
   const app = build({
     resolve: (...request) => router.resolve(...request),
     beside: (name) => router.beside(name),
@@ -370,6 +391,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     slowReply: (name, perSecond) => void adviseAgainst(name, perSecond),
     models: {
       byName,
+      presetsByName: presetsOnly,
       swap: {
         options,
         reload,
@@ -399,7 +421,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
       alias,
       isWarm: (name) => isWarmName(settings, name),
       renewed: (model) => versions.renewed(model),
-      ...(byName ? { offers } : {}),
+      ...(byName || presetsOnly ? { offers, presetsOnly } : {}),
     },
   );
   await Promise.all([checkAliases(), checkPresets()]);
@@ -418,10 +440,11 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   async function checkPresets(): Promise<void> {
     if (!settings.admindir) return;
     const presets = await presetFiles.among(await listFiles());
-    if (presets.length > 0 && !settings.routermode)
+    if (presets.length > 0 && !settings.routermode && !library)
       say(`--admindir has presets (${presets.map(({ file }) => file).join(', ')}), which need --routermode.`);
-    for (const { names, preset } of settings.routermode ? await offers() : [])
-      if (preset?.problem !== undefined) say(`The preset ${names[0]} cannot be used: ${preset.problem}`);
+    for (const { names, preset } of settings.routermode || library ? await offers() : [])
+      if (preset?.problem !== undefined && preset.problem !== notInUse(preset.base))
+        say(`The preset ${names[0]} cannot be used: ${preset.problem}`);
   }
 
   async function checkAliases(): Promise<void> {
@@ -439,6 +462,12 @@ export function unknownCompactModel(name: string, byName: boolean): string {
     : 'Other models need --routermode with --admindir, or --remote.';
   return `--compactmodel ${name}: there is no model with this name. ${advice}`;
 }
+
+/** So long the files of the folder are not listed again, unless presets were written. */
+const seenMs = 5000;
+
+const notInUse = (base: string): string =>
+  `Its base, ${base}, is not in use: switch to that model, or start with --routermode.`;
 
 /** The hub has so long to list the files of a slow model. */
 const adviceMs = 20_000;
@@ -465,30 +494,4 @@ function once(say: (name: string) => void): (name: string) => void {
     said.add(name);
     say(name);
   };
-}
-
-async function prepareOption(
-  name: string,
-  { settings, given }: Running,
-  terminal: Terminal,
-  settle: NonNullable<RoutedParts['settle']> = async (running) => running.settings,
-  downloaded = false,
-): Promise<PreparedModel> {
-  if (settings.engine) {
-    const { ownProgram } = await import('../models/program-spec.ts');
-    const program = ownProgram(settings, name);
-    if (program)
-      return (await import('../models/program-models.ts')).prepareProgram(program, { settings, given }, terminal);
-  }
-  const path = modelPath(settings);
-  if (path === undefined) return prepareModel({ name, settings, given, file: undefined }, terminal);
-  try {
-    const file = await readModelFile(path);
-    return await prepareModel(
-      { name, settings: await settle({ settings, given }, file, downloaded), given, file },
-      terminal,
-    );
-  } catch (error) {
-    throw new AppError('model-load-failed', { model: name, reason: (error as Error).message }, { cause: error });
-  }
 }

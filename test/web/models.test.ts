@@ -118,6 +118,82 @@ describe.skipIf(withoutBrowser)('models', () => {
     await server.stop();
   });
 
+  test('the present settings become a preset: a model of its own that is chosen, edited and deleted without a flag', async () => {
+    const home = mkdtempSync(join(folder, 'presets-'));
+    const { base } = await testHub({});
+    const server = await startWithHub(base, [], home);
+    const page = await open(`${server.base}/#/chat`);
+    const settings = { sampling: { temperature: 0, top_k: 1 }, stopSequences: ['END'], replyLength: 8 };
+    await page.evaluate(`localStorage.setItem('parley.settings', ${JSON.stringify(JSON.stringify(settings))})`);
+    await page.reload();
+    await model(page, /^Model: parley-mini \(loaded\)/).click();
+    await panel(page).getByText('Presets', { exact: true }).click();
+    await panel(page).getByText('Save the present settings for parley-mini').waitFor();
+    await panel(page).getByText('Saved with it: 2 sampler settings, 1 stop text, reply length 8.').waitFor();
+    await panel(page).getByLabel('Name').fill('terse');
+    await panel(page).getByLabel('System prompt').fill('Answer in one word.');
+    await panel(page).getByRole('button', { name: 'Save as a preset' }).click();
+    await page.getByText('terse is a model now.').waitFor();
+    const file = join(home, 'models', 'terse.kcpps');
+    const written = {
+      base: 'parley-mini',
+      gendefaults: { temperature: 0, top_k: 1, stop_sequence: ['END'] },
+      defaultgenamt: 8,
+      systemprompt: 'Answer in one word.',
+    };
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(written);
+
+    // Below its base; chosen, it answers by its name, also to other programs.
+    const running = panel(page).getByRole('region', { name: 'On this server' });
+    await running.getByText('Preset of parley-mini').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await running.getByRole('button', { name: 'Use terse' }).click();
+    await page.keyboard.press('Escape');
+    await model(page, /^Model: terse \(loaded\)/).waitFor();
+    await sayHello(page);
+    await page.getByText(/\d+ tokens · [\d.]+ tokens\/s/).waitFor();
+    const list = (await (await fetch(`${server.base}/v1/models`)).json()) as { data: { id: string }[] };
+    expect(list.data.map(({ id }) => id).slice(0, 2)).toEqual(['koboldcpp/parley-mini', 'koboldcpp/terse']);
+    const ask = async (name: string) => {
+      const body = JSON.stringify({ model: name, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 1 });
+      const reply = await fetch(`${server.base}/v1/chat/completions`, { method: 'POST', body });
+      return ((await reply.json()) as { model: string }).model;
+    };
+    expect(await Promise.all(['terse', 'parley-mini:terse', 'gpt-4'].map(ask))).toEqual([
+      'koboldcpp/terse',
+      'koboldcpp/terse',
+      'koboldcpp/parley-mini',
+    ]);
+
+    // Others may not change it.
+    const refused = await fetch(`${server.base}/api/admin/presets/delete`, {
+      method: 'POST',
+      body: '{"name":"terse"}',
+    });
+    expect([refused.status, JSON.parse(readFileSync(file, 'utf8'))]).toEqual([403, written]);
+
+    await model(page, /^Model: terse/).click();
+    await panel(page).getByText('Presets', { exact: true }).click();
+    await panel(page).getByRole('button', { name: 'Edit terse' }).click();
+    await panel(page).getByLabel('System prompt').fill('Answer in two words.');
+    await panel(page).getByLabel('Without memory of earlier chats').check();
+    expect(await barriers(page)).toEqual([]);
+    await panel(page).getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved terse.').waitFor();
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+      ...written,
+      systemprompt: 'Answer in two words.',
+      memory: false,
+    });
+    await panel(page).getByRole('button', { name: 'Delete terse' }).click();
+    await panel(page).getByRole('button', { name: 'Delete', exact: true }).click();
+    await panel(page).getByText('There are none yet.').waitFor();
+    await page.keyboard.press('Escape');
+    await model(page, /^Model: parley-mini \(loaded\)/).waitFor();
+    expect(faults.get(page)).toEqual([]);
+    await server.stop();
+  });
+
   test('first visit: one click downloads the recommended model; the chat goes back to its model; it can be deleted', async () => {
     const chat = recommendedEntries.filter(({ purpose }) => purpose === 'chat');
     const bytes = readFileSync(embeddedModel);

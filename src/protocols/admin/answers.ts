@@ -10,6 +10,7 @@ const unknown = a.orNull(a.count);
 const model = a.object({
   id: a.orNull(a.text),
   name: a.text,
+  base: a.orNull(a.text),
   kind: a.text,
   label: a.text,
   default: a.flag,
@@ -24,6 +25,7 @@ const model = a.object({
   trained_context: unknown,
   active_requests: a.count,
   has_output: a.flag,
+  pinned: a.flag,
   expires_at: a.orNull(a.moment),
 });
 
@@ -168,6 +170,8 @@ const toolServer = a.object({
   tools: a.list(a.text),
 });
 
+const preset = a.object({ name: a.text, base: a.text, settings: a.open({}), problem: a.orNull(a.text) });
+
 const loadSettings = a.object({
   model: a.orNull(a.text),
   contextsize: unknown,
@@ -208,6 +212,9 @@ export const adminAnswers: a.DialectAnswers = {
     'GET /api/admin/load_settings': a.json(loadSettings),
     'POST /api/admin/load_settings': changed,
     'POST /api/admin/save_config': a.json(a.object({ ...refusal, 'path?': a.text })),
+    'GET /api/admin/presets': a.json(a.object({ presets: a.list(preset) })),
+    'POST /api/admin/presets': a.json(a.object({ ...refusal, 'name?': a.text })),
+    'POST /api/admin/presets/delete': changed,
     'GET /api/extra/models': a.json(models),
     'GET /api/admin/engine_output': a.json(a.object({ lines: a.list(a.text) })),
     'GET /api/admin/models': a.json(a.object({ models: a.list(file) })),

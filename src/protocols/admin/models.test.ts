@@ -74,6 +74,7 @@ describe('/api/extra/models', () => {
         {
           id: null,
           name: 'mini',
+          base: null,
           kind: 'text',
           label: 'Text',
           default: true,
@@ -89,6 +90,7 @@ describe('/api/extra/models', () => {
           active_requests: 1,
           has_output: false,
           expires_at: null,
+          pinned: false,
         },
         expect.objectContaining({
           name: 'sketch',

@@ -99,9 +99,10 @@ async function textModels(context: ModelStatusContext, services: ModelStatusServ
       listed.map(async (model) =>
         textStatus(
           model,
-          held.find((one) => one.name === model.name),
+          // A preset has the state of the engine that serves it.
+          held.find((one) => one.name === (model.preset?.base ?? model.name)),
           {
-            id: byName ? model.id : null,
+            id: byName || listed.some(({ preset }) => preset) ? model.id : null,
             own: model.present ? now : undefined,
             file: model.path === undefined ? undefined : await services.fileFacts(model.path),
           },
@@ -128,7 +129,7 @@ function shortName(shown: string, own: string): string {
 }
 
 function textStatus(
-  { name, present, known, state }: Pick<ListedModel, 'name' | 'present' | 'known' | 'state'>,
+  { name, present, known, state, preset }: Pick<ListedModel, 'name' | 'present' | 'known' | 'state' | 'preset'>,
   held: HeldModel | undefined,
   { id, own, file }: { id: string | null; own: TextState | undefined; file: ModelFileFacts | undefined },
 ) {
@@ -140,11 +141,12 @@ function textStatus(
     ...heldStatus(held ?? unheld(state)),
     ...(own ? ownStatus(own) : {}),
     name,
+    base: preset?.base ?? null,
     default: present,
   };
 }
 
-function unheld(state: ListedModel['state']): Pick<HeldModel, 'state' | 'bytes' | 'expiresAt' | 'inUse'> {
+function unheld(state: ListedModel['state']): Held {
   const type = state === 'ready' || state === 'leaving' ? state : 'unloaded';
   return { state: { type }, bytes: undefined, expiresAt: Number.POSITIVE_INFINITY, inUse: 0 };
 }
@@ -177,6 +179,7 @@ function taskModels({ memory }: ModelStatusServices) {
   return others.map((one) => ({
     id: null,
     name: one.name,
+    base: null,
     kind: one.kind,
     default: false,
     ...measures(undefined, undefined),
@@ -192,9 +195,9 @@ const states = {
   failed: 'failed',
 } as const;
 
-type Held = Pick<HeldModel, 'state' | 'bytes' | 'expiresAt' | 'inUse' | 'output'>;
+type Held = Pick<HeldModel, 'state' | 'bytes' | 'expiresAt' | 'inUse' | 'output' | 'pinned'>;
 
-function heldStatus({ state, bytes, expiresAt, inUse, output }: Held) {
+function heldStatus({ state, bytes, expiresAt, inUse, output, pinned = false }: Held) {
   return {
     state: states[state.type],
     progress: state.type === 'loading' ? state.progress : null,
@@ -203,6 +206,7 @@ function heldStatus({ state, bytes, expiresAt, inUse, output }: Held) {
     active_requests: inUse,
     // Whether /api/admin/engine_output has something.
     has_output: (output?.().length ?? 0) > 0,
+    pinned,
     expires_at: Number.isFinite(expiresAt) ? new Date(expiresAt).toISOString() : null,
   };
 }

@@ -39,6 +39,8 @@ function world() {
   const changes: object[] = [];
   const presets: PresetStore = {
     create: async (name, preset) => void changes.push({ created: { ...preset, name } }),
+    list: async () => [],
+    save: async (name: string) => name,
     remove: async (name) => changes.push({ removed: name }) > 0,
   };
   const rows = ollamaEndpoints({ ...parts, presets: () => presets }, parts);

@@ -164,7 +164,9 @@ async function shownEntry(asked: string, parts: ModelParts, read: ReadFile): Pro
   const named = await modelsByName(parts);
   if (!named && parts.text.state().type === 'none') return undefined;
   if (!named) await loadedModel(parts.text);
-  const found = named ? findModel(named, asked, parts.alias) : (await listedModels(parts))[0];
+  // Without names for all, those that no preset has mean the model in use.
+  const only = parts.models?.byName ? undefined : (named ?? (await listedModels(parts)))[0];
+  const found = (named && findModel(named, asked, parts.alias)) ?? only;
   return found && entryOf(found, parts, read);
 }
 

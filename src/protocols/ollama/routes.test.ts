@@ -224,7 +224,7 @@ test.each([
     '/api/create',
     '{"model":"m","from":"x"}',
     400,
-    /^Create is not possible: presets .*--routermode --admindir/,
+    /^Create is not possible: presets .*--admin/,
   ],
   ['POST', '/api/copy', '', 400, 'missing request body'],
   ['POST', '/api/copy', '{"destination":"x"}', 400, 'model is required'],

@@ -35,7 +35,7 @@ export function ollamaEndpoints(files: OllamaServices, server: DialectServices) 
     ),
     row(
       '/api/create',
-      'With --routermode and --admindir, makes a preset: another name for a model, with parameters of its own.',
+      'Administrators make a preset: another name for a model, with parameters of its own.',
       withBody((body, call) => create(body, call, files.presets)),
       { fields: createFields, modelNamed: noName },
     ),
@@ -63,7 +63,7 @@ const push = withBody((body) => refuseNamed(readFields(pushFields, body), 'Push'
 const copy = withBody((body, _, parts: ManagementParts) => change(readFields(copyFields, body).source, 'Copy', parts));
 /** A preset that cannot be used can still be replaced and deleted. */
 const noName = async () => undefined;
-const kept = 'presets are files of a folder; start the server with --routermode --admindir FOLDER';
+const kept = 'presets are files of the models folder; start the server with --admin, or with --routermode';
 
 async function create(body: JsonObject, call: Call, presetsOf: OllamaServices['presets']): Promise<Reply> {
   const fields = readFields(createFields, body);

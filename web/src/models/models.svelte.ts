@@ -25,7 +25,7 @@ export function modelList(): readonly ModelStatus[] {
 
 /** The id for requests; undefined if the server has no choice, or the chosen model is gone. */
 export function chosenModel(): string | undefined {
-  if (!server.features.router || choice.id === '') return undefined;
+  if (choice.id === '') return undefined;
   return modelList().some(({ id }) => id === choice.id) ? choice.id : undefined;
 }
 

@@ -11,6 +11,8 @@ export const texts = {
     memory: (bytes: number) => `${byteSize(bytes)} in memory`,
     needs: (bytes: number) => `needs ${byteSize(bytes)}`,
     file: (bytes: number) => byteSize(bytes),
+    pinned: 'pinned',
+    idle: (time: string) => `unloaded at ${time} unless it is used`,
     busy: (requests: number) => (requests === 1 ? '1 request running' : `${requests} requests running`),
   },
   panel: {
@@ -26,6 +28,7 @@ export const texts = {
     unknown: 'This server does not report its models.',
     locked: 'Enter the password to see the models.',
     enterPassword: 'Enter password',
+    presetOf: (base: string) => `Preset of ${base}`,
     use: 'Use',
     inUse: 'In use',
     useLabel: (name: string) => `Use ${name}`,
@@ -66,6 +69,30 @@ export const texts = {
     adminLocked: 'Switching and downloading models needs the password of --adminpassword.',
     enterAdmin: 'Enter admin password',
   },
+  presets: {
+    title: 'Presets',
+    hint: 'A preset is a model with a name of its own for other settings: apps choose it by name, and it needs no more memory. What a request or the settings of this page set wins over it.',
+    none: 'There are none yet.',
+    of: (base: string) => `Preset of ${base}`,
+    create: (model: string) => `Save the present settings for ${model}`,
+    edit: (name: string) => `Change ${name}`,
+    editLabel: (name: string) => `Edit ${name}`,
+    name: 'Name',
+    system: 'System prompt',
+    noMemory: 'Without memory of earlier chats',
+    take: 'Replace samplers, thinking and stop texts by the present settings',
+    taken: (parts: string) => `Saved with it: ${parts}.`,
+    samplers: (number: number) => (number === 1 ? '1 sampler setting' : `${number} sampler settings`),
+    length: (tokens: number) => `reply length ${count(tokens)}`,
+    thinking: (effort: string) => `thinking ${effort}`,
+    stops: (number: number) => (number === 1 ? '1 stop text' : `${number} stop texts`),
+    save: 'Save as a preset',
+    saveEdit: 'Save',
+    cancel: 'Cancel',
+    saved: (name: string) => `${name} is a model now.`,
+    changed: (name: string) => `Saved ${name}.`,
+    confirm: 'Delete',
+  },
   commands: {
     title: 'From the command line',
     launcher: 'Choose a model and all settings in the launcher:',
@@ -82,6 +109,12 @@ export const texts = {
   },
 } as const;
 
+const timeText = (time: Date): string => time.toLocaleTimeString('en', { timeStyle: 'short', hourCycle: 'h23' });
+
+/** Models on other servers take no memory here. */
+export const isLocal = ({ memory_bytes, file_bytes }: Pick<ModelStatus, 'memory_bytes' | 'file_bytes'>): boolean =>
+  memory_bytes !== null || file_bytes !== null;
+
 /** What is known of a model, shortest first. */
 export function factsLine(model: ModelStatus): string {
   const { facts } = texts;
@@ -97,7 +130,12 @@ export function factsLine(model: ModelStatus): string {
         ? undefined
         : facts.trained(model.trained_context),
     memory ?? (model.file_bytes === null ? undefined : facts.file(model.file_bytes)),
-    model.active_requests > 0 ? facts.busy(model.active_requests) : undefined,
+    model.pinned && isLocal(model) ? facts.pinned : undefined,
+    model.active_requests > 0
+      ? facts.busy(model.active_requests)
+      : model.expires_at === null || !isResident
+        ? undefined
+        : facts.idle(timeText(new Date(model.expires_at))),
   ];
   return found.filter((fact) => fact !== undefined).join(' · ');
 }

@@ -23,6 +23,8 @@ export interface ModelStatus {
   /** For requests that name it; null if there is no choice. */
   readonly id: string | null;
   readonly name: string;
+  /** Of a preset, the name of the model that serves it. */
+  readonly base?: string | null;
   readonly kind: string;
   /** The kind, for people. */
   readonly label: string;
@@ -40,6 +42,8 @@ export interface ModelStatus {
   /** Whether its engine program has printed something. */
   readonly has_output?: boolean;
   readonly expires_at: string | null;
+  /** Not unloaded to make room. */
+  readonly pinned?: boolean;
 }
 
 /** An entry of `GET /api/admin/models`. */
@@ -63,12 +67,19 @@ export function modelName(name: string): string {
   return name.replace(/^koboldcpp\//, '');
 }
 
-/** The models to show, those for text first. The text model is listed as an embedding model only while it is loaded as one. */
+/** The models to show, those for text first and presets after their bases. The text model is listed as an embedding model only while it is loaded as one. */
 export function shownModels({ models }: Pick<ModelsAnswer, 'models'>): ModelStatus[] {
   const texts = new Set(models.flatMap(({ kind, name }) => (kind === 'text' ? [name] : [])));
-  return models
+  const shown = models
     .filter(({ kind, name, state }) => kind !== 'embedding' || state !== 'unloaded' || !texts.has(name))
     .sort((a, b) => Number(b.kind === 'text') - Number(a.kind === 'text'));
+  const isPreset = ({ base }: ModelStatus): boolean => base != null && texts.has(base);
+  return shown
+    .filter((one) => !isPreset(one))
+    .flatMap((one) => [
+      one,
+      ...shown.filter(({ kind, base }) => one.kind === 'text' && kind === 'text' && base === one.name),
+    ]);
 }
 
 /** The text model that answers: the chosen one, the default one, or the first. */

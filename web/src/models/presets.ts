@@ -1,0 +1,84 @@
+import { read } from '../api/call.ts';
+import { Failure } from '../api/failure.ts';
+import { texts } from './panel-texts.ts';
+
+/** An entry of `GET /api/admin/presets`: a model name for other generation settings. */
+export interface ModelPreset {
+  readonly name: string;
+  readonly base: string;
+  /** The keys of its config. */
+  readonly settings: PresetSettings;
+  /** Why it cannot be used now. */
+  readonly problem: string | null;
+}
+
+export interface PresetSettings {
+  readonly gendefaults?: Readonly<Record<string, unknown>>;
+  readonly defaultgenamt?: number;
+  readonly systemprompt?: string;
+  readonly reasoningeffort?: string;
+  readonly memory?: boolean;
+}
+
+/** What the settings of the page make of a preset. */
+export interface PresentSettings {
+  /** Fields of the native API. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly stops: readonly string[];
+  /** In tokens; not a number leaves it to the server. */
+  readonly replyLength: number;
+  /** Empty leaves it to the model. */
+  readonly effort: string;
+}
+
+export function presetSettings({ fields, stops, replyLength, effort }: PresentSettings): PresetSettings {
+  const defaults = { ...fields, ...(stops.length > 0 && { stop_sequence: stops }) };
+  return {
+    ...(Object.keys(defaults).length > 0 && { gendefaults: defaults }),
+    ...(replyLength > 0 && { defaultgenamt: replyLength }),
+    ...(effort !== '' && { reasoningeffort: effort }),
+  };
+}
+
+/** What is saved beside the fields of the form, in words. */
+export function presetSummary({ gendefaults = {}, defaultgenamt, reasoningeffort }: PresetSettings): string {
+  const { stop_sequence: stops, ...samplers } = gendefaults;
+  const words = texts.presets;
+  const numberOf = Object.keys(samplers).length;
+  const found = [
+    numberOf > 0 ? words.samplers(numberOf) : undefined,
+    reasoningeffort === undefined ? undefined : words.thinking(reasoningeffort),
+    Array.isArray(stops) ? words.stops(stops.length) : undefined,
+    defaultgenamt === undefined ? undefined : words.length(defaultgenamt),
+  ];
+  return found.filter((part) => part !== undefined).join(', ');
+}
+
+interface Reply {
+  readonly success: boolean;
+  readonly error?: string;
+  readonly name?: string;
+}
+
+const path = 'api/admin/presets';
+
+export async function fetchPresets(): Promise<readonly ModelPreset[]> {
+  return (await read<{ presets: ModelPreset[] }>(path, { background: true })).presets;
+}
+
+/** Resolves to its name. */
+export async function savePreset(body: {
+  readonly name: string;
+  readonly base?: string | undefined;
+  readonly settings: PresetSettings;
+  readonly replace: boolean;
+}): Promise<string> {
+  const { success, error, name = body.name } = await read<Reply>(path, { body });
+  if (!success) throw new Failure(error ?? '');
+  return name;
+}
+
+export async function deletePreset(name: string): Promise<void> {
+  const { success, error } = await read<Reply>(`${path}/delete`, { body: { name } });
+  if (!success) throw new Failure(error ?? '');
+}
