@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { documentsCommand } from './documents-command.ts';
 
@@ -5,14 +6,16 @@ import { documentsCommand } from './documents-command.ts';
 function world(replies: Readonly<Record<string, unknown>>) {
   const lines: string[] = [];
   const sent: string[] = [];
+  const owners: (string | null)[] = [];
   const known: Readonly<Record<string, unknown>> = {
     'GET /api/extra/version': { parley: {} },
     'GET /v1/models': { data: [] },
     'GET /api/extra/true_max_context_length': { value: 1 },
     ...replies,
   };
-  const ask = (async (url: string, { method = 'GET', body }: RequestInit = {}) => {
+  const ask = (async (url: string, { method = 'GET', body, headers }: RequestInit = {}) => {
     const request = `${method} ${new URL(url).pathname}`;
+    if (request.endsWith('/folders')) owners.push(new Headers(headers).get('x-parley-owner'));
     if (request.includes('documents')) sent.push(typeof body === 'string' ? `${request} ${body}` : request);
     return request in known
       ? Response.json(known[request])
@@ -20,7 +23,7 @@ function world(replies: Readonly<Record<string, unknown>>) {
   }) as typeof fetch;
   const terminal = { line: (line = '') => void lines.push(line) } as never;
   const run = (...words: string[]) => documentsCommand({ words, terminal, fetch: ask, folder: '/nowhere' });
-  return { lines, sent, run };
+  return { lines, sent, owners, run };
 }
 
 const collection = {
@@ -46,6 +49,22 @@ test('documents add: makes the collection, and adds the folder to it', async () 
     'POST /api/extra/documents/vs_1/folders {"path":"/srv/notes"}',
   ]);
   expect(lines[0]).toContain('/srv/notes');
+});
+
+test('documents add: a server on this machine is sent its owner token and the whole path, another one neither', async () => {
+  const { sent, owners, run } = world({
+    'GET /api/extra/owner': { token: 'secret' },
+    'GET /api/extra/documents': { collections: [collection] },
+    'POST /api/extra/documents/vs_1/folders': collection,
+  });
+  expect(await run('add', 'notes', '--collection', 'notes')).toBe(0);
+  expect(await run('add', 'notes', '--collection', 'notes', '--url', 'http://example.com')).toBe(0);
+  expect(owners).toEqual(['secret', null]);
+  const request = 'POST /api/extra/documents/vs_1/folders';
+  expect(sent.filter((one) => one.startsWith(request))).toEqual([
+    `${request} ${JSON.stringify({ path: resolve('notes') })}`,
+    `${request} {"path":"notes"}`,
+  ]);
 });
 
 test('documents add: says what the server refuses', async () => {

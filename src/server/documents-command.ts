@@ -1,9 +1,11 @@
+import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runningServer } from '../agents/running-server.ts';
 import type { Collection, DocumentLibrary } from '../core/documents.ts';
 import { isObject } from '../core/json.ts';
 import { noKey } from '../core/owner.ts';
 import { byteSize, tableLines } from '../core/readable.ts';
+import { hostName, isLoopback } from '../http/address.ts';
 import { printable } from '../observe/printable.ts';
 import { type Command, readWords, showUsage, text } from './command.ts';
 
@@ -46,7 +48,7 @@ export async function documentsCommand(command: DocumentsCommand): Promise<numbe
   try {
     const url = values.url ?? `http://localhost:${values.port ?? '5001'}`;
     const server = await runningServer(url, values.password, command.fetch);
-    access = server ? overHttp(server.url, values.password, command.fetch) : await inFolder(command);
+    access = server ? await overHttp(server.url, values.password, command.fetch) : await inFolder(command);
     switch (what) {
       case 'list': {
         const rows = (await access.collections()).map(({ line }) => line);
@@ -121,14 +123,17 @@ async function inFolder({ folder, pauseMs = 200, terminal }: DocumentsCommand): 
   };
 }
 
-function overHttp(url: string, key: string | undefined, ask: typeof fetch): Access {
+async function overHttp(url: string, key: string | undefined, ask: typeof fetch): Promise<Access> {
   const path = '/api/extra/documents';
+  const isLocal = isLoopback(hostName(new URL(url).host) ?? '');
+  const owner = isLocal && key === undefined ? await ownerToken(url, ask) : undefined;
   const call = async (method: string, rest = '', body?: object): Promise<Wire> => {
     const reply = await ask(`${url}${path}${rest}`, {
       method,
       headers: {
         ...(body && { 'content-type': 'application/json' }),
         ...(key !== undefined && { authorization: `Bearer ${key}` }),
+        ...(owner !== undefined && { 'x-parley-owner': owner }),
       },
       ...(body && { body: JSON.stringify(body) }),
     });
@@ -144,7 +149,9 @@ function overHttp(url: string, key: string | undefined, ask: typeof fetch): Acce
         const { total, in_progress: waiting, failed } = files as Readonly<Record<string, number>>;
         return { name: String(name), line: lineOf(name, total, waiting, failed, passages, bytes) };
       }),
-    add: async (folder, name) => {
+    add: async (given, name) => {
+      // The server has a folder of its own in which it runs.
+      const folder = isLocal ? resolve(given) : given;
       const { id } = (await named(name)) ?? (await call('POST', '', { name }));
       await call('POST', `/${String(id)}/folders`, { path: folder });
       return `${printable(name)}: the server indexes ${printable(folder)}. "parley documents list" shows how far it is.`;
@@ -166,6 +173,13 @@ function overHttp(url: string, key: string | undefined, ask: typeof fetch): Acce
     },
     close: async () => undefined,
   };
+}
+
+/** That of the page: whoever runs this command on the machine of the server may do what the page may. */
+async function ownerToken(url: string, ask: typeof fetch): Promise<string | undefined> {
+  const headers = { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'empty' };
+  const answer: unknown = await (await ask(`${url}/api/extra/owner`, { headers })).json().catch(() => undefined);
+  return isObject(answer) && typeof answer.token === 'string' ? answer.token : undefined;
 }
 
 function lineOf(...[name, total, waiting, failed, passages, bytes]: readonly unknown[]): readonly string[] {
