@@ -200,6 +200,26 @@ describe('DocumentStore', () => {
     await store.close();
   });
 
+  test('a file that changes whenever it is read is indexed as it was read, and keeps no other waiting', async () => {
+    const { store, create, put, row, index, reads, hooks, search } = world();
+    create();
+    const [log, note] = [put('a.log', 'First line.'), put('b.txt', 'A note.')];
+    hooks.reading = (name) => {
+      if (name === 'a.log') writeFileSync(log, `Line ${'and line '.repeat(reads.length)}`);
+    };
+    store.addFiles('common', 'vs_notes', await Promise.all([log, note].map(row)));
+    await index();
+    expect(reads).toEqual(['a.log', 'a.log', 'a.log', 'b.txt']);
+    expect(store.files('common', 'vs_notes').map(({ status }) => status)).toEqual(['completed', 'completed']);
+    expect(search('line')[0]?.passage.name).toBe('a.log');
+    // When it is seen again it is read, even if its content is the one that was hashed before.
+    store.addFiles('common', 'vs_notes', [await row(log)]);
+    hooks.reading = undefined as never;
+    await index();
+    expect(reads).toHaveLength(5);
+    await store.close();
+  });
+
   test('names a file that cannot be read, which costs nothing else', async () => {
     const { store, create, put, row, index } = world();
     create();

@@ -6,10 +6,11 @@ import { AppError, isDiskFull } from '../core/errors.ts';
 
 export type ReadDocument = (name: string, path: string, signal: AbortSignal) => Promise<ExtractedDocument>;
 
-/** By which it is seen that a file has changed. */
+/** By which it is seen that a file has changed. What has become a pipe or a device is no file any more: opening it could take forever. */
 export async function fileState(path: string): Promise<{ readonly bytes: number; readonly modified: number }> {
-  const { size, mtimeMs } = await stat(path);
-  return { bytes: size, modified: mtimeMs };
+  const state = await stat(path);
+  if (!state.isFile()) throw Object.assign(new Error(`${path} is no file`), { code: 'ENOENT' });
+  return { bytes: state.size, modified: state.mtimeMs };
 }
 
 export async function contentHash(path: string, signal: AbortSignal): Promise<string> {

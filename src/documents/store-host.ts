@@ -80,9 +80,18 @@ export class StoreHost {
   }
 
   async #result(task: StoreTask, signal: AbortSignal, vectors: readonly Float32Array[]): Promise<unknown> {
+    const engine = this.#started();
     let result: unknown;
-    for await (const { event } of this.#started().run(task, signal, vectors.map(bytesOf)))
-      if (event.type === 'result') result = event.result;
+    try {
+      for await (const { event } of engine.run(task, signal, vectors.map(bytesOf)))
+        if (event.type === 'result') result = event.result;
+    } catch (error) {
+      const state = engine.state();
+      if (state.type !== 'failed') throw error;
+      // Another server has the folder: it is tried again with the next request.
+      const { reason } = state;
+      throw new AppError('engine-down', { capability: 'document', reason, retryAfterSeconds }, { cause: error });
+    }
     return result;
   }
 
@@ -103,5 +112,8 @@ export class StoreHost {
     return this.#engine;
   }
 }
+
+/** For those who were told that the folder is in use. */
+const retryAfterSeconds = 10;
 
 const neverAborted = (): AbortSignal => new AbortController().signal;

@@ -21,12 +21,12 @@ export interface DocumentServices {
 
 /** The collections of whoever sends a request. A key needs the scope for them in every API. */
 export function documentsOf(call: Pick<Call, 'key'>, { documents }: DocumentServices): DocumentLibrary {
-  return allowed(call, documents, 'Collections of documents').of(call);
+  return allowed(call, documents, 'The use of collections').of(call);
 }
 
 /** The uploaded files of whoever sends a request. */
 export function filesOf(call: Pick<Call, 'key'>, { files }: DocumentServices): FileLibrary {
-  return allowed(call, files, 'Uploaded files').of(call);
+  return allowed(call, files, 'The use of uploaded files').of(call);
 }
 
 /** The collections and files of one call, which fail where it may not use them. */
