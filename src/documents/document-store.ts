@@ -1,7 +1,14 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Attributes, Collection, CollectionFile, DocumentHit, WatchedFolder } from '../core/documents.ts';
+import type {
+  Attributes,
+  Collection,
+  CollectionFile,
+  DocumentHit,
+  ExtractedDocument,
+  WatchedFolder,
+} from '../core/documents.ts';
 import { AppError } from '../core/errors.ts';
 import { inSlices } from '../core/slices.ts';
 import type { StartTimer } from '../core/timers.ts';
