@@ -64,6 +64,12 @@ test('StoredFiles: lists the newest first, also of one millisecond', async () =>
   expect((await files.list()).map(({ name }) => name)).toEqual(['c', 'b', 'a']);
 });
 
+test('StoredFiles: the first files of an owner may come at the same time', async () => {
+  const { files, add } = library();
+  await Promise.all(['a', 'b', 'c', 'd'].map((name) => add(name, name)));
+  expect(await files.list()).toHaveLength(4);
+});
+
 test('StoredFiles: an id that no file can have is unknown, and leads to no other path', async () => {
   const { files, folder, add } = library();
   await add('a.txt', 'a');

@@ -269,11 +269,17 @@ const isLimited = ({ purpose }: Pick<NewStoredFile, 'purpose'>): boolean => purp
 
 const ownerPath = (folder: string): string => join(folder, 'owner.json');
 
+/** Several files may be the first of an owner at the same time. */
+const newFolders = new Mutex();
+
 /** A folder of one owner, for this account only. */
 export async function makeOwnerFolder(folder: string, owner: Owner): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  if ((await ownerIn(folder)) === undefined)
+  if ((await ownerIn(folder)) !== undefined) return;
+  await newFolders.run(async () => {
+    if ((await ownerIn(folder)) !== undefined) return;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
     await replaceFile(ownerPath(folder), [Buffer.from(`${JSON.stringify({ [versionKey]: 1, owner })}\n`)]);
+  });
 }
 
 /** Whose files are in a folder; undefined if there are none. */
