@@ -24,7 +24,10 @@ const finish: GenerationEvent = {
 };
 const word: GenerationEvent = { type: 'text-delta', text: 'x' };
 
-function world(models?: Pick<ListedModel, 'name' | 'state'>[]) {
+function world(
+  models?: Pick<ListedModel, 'name' | 'state'>[],
+  documents?: Parameters<typeof createMetrics>[0]['documents'],
+) {
   const performance = {
     waiting: 2,
     estimateSeconds: 12,
@@ -33,7 +36,7 @@ function world(models?: Pick<ListedModel, 'name' | 'state'>[]) {
     draftRejected: 2,
   } as { -readonly [Key in keyof Performance]: Performance[Key] };
   const text = { performance: () => performance, state: (): TextState => ({ type: 'none' }) };
-  const all = createMetrics({ startedAt: 1000, version: '1.2.3', models: models && (async () => models) });
+  const all = createMetrics({ startedAt: 1000, version: '1.2.3', models: models && (async () => models), documents });
   const exposition = () => all.exposition(text);
   const lines = async () => (await exposition()).text.split('\n');
   const watch = (model: string) => all.watch(model, () => text);
@@ -319,4 +322,21 @@ test('metrics: memory of the cards that models use', async () => {
   ]);
   cards = [];
   expect(await lines()).toEqual([]);
+});
+
+test('metrics: documents are counted while they are used, and left out otherwise', async () => {
+  const totals = { collections: 2, files: 30, passages: 400, waiting: 5 };
+  const figures = async (documents?: () => Promise<typeof totals | undefined>) => {
+    const lines = await world(undefined, documents).lines();
+    return lines.filter((line) => line.startsWith('parley_document_'));
+  };
+  expect(await figures(async () => totals)).toEqual([
+    'parley_document_collections 2',
+    'parley_document_files 30',
+    'parley_document_passages 400',
+    'parley_document_files_waiting 5',
+  ]);
+  expect(await figures(async () => undefined)).toEqual([]);
+  expect(await figures(() => Promise.reject(new Error('in use by another server')))).toEqual([]);
+  expect(await figures()).toEqual([]);
 });

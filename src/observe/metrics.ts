@@ -34,8 +34,17 @@ interface MetricsParts extends ServerFacts {
   readonly spans?: (() => Readonly<Record<string, number>>) | undefined;
   /** The graphics cards that loaded models use. */
   readonly cards?: (() => Promise<readonly CardUse[]>) | undefined;
+  /** Of all clients; undefined unless documents were used. */
+  readonly documents?: (() => Promise<DocumentTotals | undefined>) | undefined;
   /** All models, if there may be several: then each metric of a model has its name as a label. */
   readonly models?: (() => Promise<readonly Pick<ListedModel, 'name' | 'state'>[]>) | undefined;
+}
+
+interface DocumentTotals {
+  readonly collections: number;
+  readonly files: number;
+  readonly passages: number;
+  readonly waiting: number;
 }
 
 type Measured = Pick<TextService, 'performance'>;
@@ -68,6 +77,18 @@ export function createMetrics(parts: MetricsParts) {
       const figures = { free: freeBytes, total: totalBytes, used: totalBytes - freeBytes, models: heldBytes };
       for (const [kind, bytes] of Object.entries(figures)) all.own.cardMemory.set({ card: name, kind }, bytes);
     }
+  }
+
+  async function setDocuments(): Promise<void> {
+    // Not known while their process is not to be had.
+    const totals = await parts.documents?.().catch(() => undefined);
+    const { collections, files, passages, waiting } = all.documents;
+    for (const gauge of [collections, files, passages, waiting]) gauge.reset();
+    if (!totals) return;
+    collections.set({}, totals.collections);
+    files.set({}, totals.files);
+    passages.set({}, totals.passages);
+    waiting.set({}, totals.waiting);
   }
 
   const dequeued = (waited: number) => all.own.waited.observe({}, waited / 1000);
@@ -112,7 +133,7 @@ export function createMetrics(parts: MetricsParts) {
       all.own.uptime.set({}, uptimeSeconds);
       all.own.memory.set({}, process.memoryUsage.rss());
       for (const [outcome, count] of Object.entries(parts.spans?.() ?? {})) all.spans.raiseTo({ outcome }, count);
-      await Promise.all([setReady(text), setCards()]);
+      await Promise.all([setReady(text), setCards(), setDocuments()]);
       return { contentType: expositionType, text: exposition(all.all) };
     },
   };
@@ -269,6 +290,7 @@ function metricFamilies(facts: ServerFacts) {
     own: ownMetrics(make, facts),
     tasks: taskMetrics(make),
     exchanges: exchangeMetrics(make),
+    documents: documentMetrics(make),
     spans: make.counter('parley_trace_spans_total', 'Spans of --trace, by whether the collector got them.'),
     all: make.all,
   };
@@ -304,6 +326,15 @@ function taskMetrics({ counter, gauge, seconds }: Make) {
     total: counter('parley_tasks_total', 'Tasks beside text that ended, by their kind and how.'),
     duration: seconds('parley_task_duration_seconds', 'From the turn of a task to its end.'),
     running: gauge('parley_tasks_running', 'Tasks beside text that run now.'),
+  };
+}
+
+function documentMetrics({ gauge }: Make) {
+  return {
+    collections: gauge('parley_document_collections', 'Collections of documents; missing while none were used.'),
+    files: gauge('parley_document_files', 'Files in all collections.'),
+    passages: gauge('parley_document_passages', 'Passages that can be found in them.'),
+    waiting: gauge('parley_document_files_waiting', 'Files that are still to be indexed.'),
   };
 }
 

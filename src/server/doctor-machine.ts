@@ -4,6 +4,7 @@ import { cpus, freemem, release, totalmem, type } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { product } from '../core/product.ts';
+import { hasNodeSqlite, openDatabase } from '../documents/storage/sqlite.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { presentCards } from '../engines/llama/graphics-cards.ts';
 import { hashOf, weightsFolder } from '../engines/weights.ts';
@@ -32,17 +33,32 @@ export function thisMachine(): Machine {
     ownFiles,
     catalogue: packs,
     packState: async (pack) => (await checkPack(pack, { folder: ownFolder('packs') }, 'quick')).type,
+    sqlite,
     builds: () => [...installedBuilds().keys()],
     cards: () => presentCards(),
     programPath: installed,
     models: async () => Promise.all((await findModels(knownPlaces(thisSystem()))).map(modelFacts)),
     folders: () => [
       { name: 'data', path: dirname(ownFolder('models')) },
-      ...(['config', 'cache', 'packs'] as const).map((name) => ({ name, path: ownFolder(name) })),
+      ...(['documents', 'config', 'cache', 'packs'] as const).map((name) => ({ name, path: ownFolder(name) })),
     ],
     folder: folderFacts,
     port: portState,
   };
+}
+
+/** Opens a database with a full-text index, as a collection of documents is. */
+function sqlite(): string {
+  const database = openDatabase(':memory:');
+  try {
+    database.exec('create virtual table words using fts5(text)');
+    const version = database.prepare('select sqlite_version() as version').get()?.version;
+    const name = 'node-sqlite3-wasm';
+    const own = hasNodeSqlite() ? 'of Node' : `${name} ${packageVersion(name)}; Node 22.13 and later have a faster one`;
+    return `${version} (${own})`;
+  } finally {
+    database.close();
+  }
 }
 
 function hardware(): ReturnType<Machine['hardware']> {

@@ -15,6 +15,7 @@ function machine(own: Partial<Machine> = {}): Machine {
     versionOf: () => '3.0.0',
     probe: async () => ({ type: 'loaded', version: '7' }),
     ownFiles: [{ name: 'Text', content: 'mini', needed: true, check: async () => undefined }],
+    sqlite: () => '3.50.0 (of Node)',
     catalogue: [],
     packState: async () => 'absent',
     builds: () => ['none'],
@@ -72,6 +73,16 @@ describe('examine', () => {
       ['Program', 'Graphics cards', 'Models', 'Folders', 'Network'].map((section) => `${section}: out of luck`),
     );
     expect(canServe).toBe(true);
+  });
+
+  test('names why documents cannot be stored', async () => {
+    const sqlite = () => {
+      throw new Error('no such module: fts5');
+    };
+    expect(await findings('Documents')).toMatchObject([{ name: 'SQLite', status: 'ok', detail: '3.50.0 (of Node)' }]);
+    expect(await findings('Documents', { sqlite })).toMatchObject([
+      { status: 'problem', detail: 'cannot be used: no such module: fts5', advice: expect.stringContaining('Install') },
+    ]);
   });
 
   test('loads each native part once', async () => {

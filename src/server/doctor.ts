@@ -32,6 +32,8 @@ export interface Machine {
   readonly versionOf: (name: string) => string | undefined;
   readonly probe: (probe: Probe) => Promise<ProbeResult>;
   readonly ownFiles: readonly OwnFile[];
+  /** SQLite, which documents are stored with; throws where it cannot be used. */
+  readonly sqlite: () => string;
   readonly catalogue: readonly Pack[];
   /** Version of an installed package of a pack. */
   readonly packState: (pack: Pack) => Promise<PackState['type']>;
@@ -72,6 +74,7 @@ const sections = {
   Program: program,
   Engines: engines,
   'Built-in': builtIn,
+  Documents: documents,
   Packs: packs,
   'Engine programs': enginePrograms,
   'Graphics cards': graphicsCards,
@@ -166,6 +169,15 @@ async function builtIn({ ownFiles }: Machine): Promise<readonly Part[]> {
       }
     }),
   );
+}
+
+async function documents({ sqlite }: Machine): Promise<readonly Part[]> {
+  const name = 'SQLite';
+  try {
+    return [ok(name, sqlite())];
+  } catch (error) {
+    return [problem(name, `cannot be used: ${reasonOf(error)}`, `${reinstall} Until then, --nodocuments.`)];
+  }
 }
 
 async function packs({ catalogue, system, packState, probe }: Machine): Promise<readonly Part[]> {

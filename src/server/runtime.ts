@@ -123,6 +123,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       tools: tools?.pool,
       toolEditor: tools?.editor,
       clients,
+      documentTotals: documents?.totals,
       keys,
       usage,
       summaries,

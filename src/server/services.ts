@@ -34,6 +34,7 @@ import type { TaskObserver } from '../queue/tasks.ts';
 import type { TextObserver } from '../queue/text.ts';
 import { KeptSummaries } from '../store/kept-summaries.ts';
 import type { ClientServices } from './client-services.ts';
+import type { DocumentServices } from './document-services.ts';
 import { keptRecalls } from './memories.ts';
 
 interface SelectedBeside {
@@ -63,6 +64,7 @@ export interface ServiceParts {
   readonly toolEditor?: ToolServerEditor | undefined;
   readonly product: Product;
   readonly clients?: ClientServices;
+  readonly documentTotals?: DocumentServices['totals'] | undefined;
   /** With `--keyfile` only. */
   readonly keys?: Keyring | undefined;
   /** Missing in the modes of the terminal. */
@@ -139,6 +141,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
     version: product.version,
     models: models?.list,
     spans: tracer?.counts,
+    documents: parts.documentTotals,
     cards: async () => (await parts.memory?.cards?.()) ?? [],
   });
   const { inspect, noagentreport } = settings;
