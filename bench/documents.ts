@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { systemTimer } from '../src/core/timers.ts';
+import { defaultWeights } from '../src/documents/search/fusion.ts';
 import { CollectionDatabase } from '../src/documents/storage/collection-database.ts';
 import { StoreHost } from '../src/documents/store-host.ts';
 import { byteVector } from '../src/documents/vectors/vector-index.ts';
@@ -36,7 +37,7 @@ export async function documentsBench({ server: entry, quick, log }: BenchOptions
   try {
     const fillSeconds = fill(join(folder, 'common'), { passages, word, vector });
     log(`${passages} passages were written in ${fillSeconds.toFixed(1)} s.`);
-    const rules = { filter: undefined, weights: { vector: 0.6, keywords: 0.4 }, limit: 30 };
+    const rules = { filter: undefined, weights: defaultWeights, limit: 30 };
     const search = async (query: string): Promise<number> => {
       const startedAt = performance.now();
       await store.search('common', [id], [query], rules, [vector()], new AbortController().signal);

@@ -1,8 +1,15 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { EmbeddingService } from '../src/core/embedding.ts';
 import { whole } from '../src/core/slices.ts';
+import { DocumentStore } from '../src/documents/document-store.ts';
 import { readDocument } from '../src/documents/formats/read-document.ts';
-import { embeddedText, passagesOf, passageText } from '../src/documents/passages.ts';
-import { cosineScores, keywordScores } from '../web/src/documents/ranking.ts';
+import { passagesOf, passageText } from '../src/documents/passages.ts';
+import { fileState } from '../src/documents/read-file.ts';
+import { defaultWeights, type Weights } from '../src/documents/search/fusion.ts';
+import { searchDocuments } from '../src/documents/search-documents.ts';
 
 /** A question, the page of `docs/` that answers it, and a text that is in every passage with the answer. */
 interface RecallQuestion {
@@ -11,64 +18,148 @@ interface RecallQuestion {
   readonly text: string;
 }
 
+export type Embed = (texts: readonly string[]) => Promise<readonly Float32Array[]>;
+
 export const recallQuestions: readonly RecallQuestion[] = JSON.parse(
   readFileSync(new URL('recall-questions.json', import.meta.url), 'utf8'),
 );
 
-/** The passages of the pages that the questions are about: as they are shown, and as they are embedded and searched for words. */
+const pages = new Set(recallQuestions.map(({ page }) => page));
+
+/** A third of the questions, by a hash: weights are chosen with the others. */
+export function isHeldOut({ question }: RecallQuestion): boolean {
+  return (createHash('sha256').update(question).digest()[0] ?? 0) % 3 === 0;
+}
+
+/** The passages of the pages that the questions are about. */
 export async function recallPassages() {
-  const passages: { readonly page: string; readonly text: string; readonly embedded: string }[] = [];
-  for (const page of new Set(recallQuestions.map((question) => question.page))) {
-    const document = await readDocument(page, readFileSync(new URL(`../docs/${page}`, import.meta.url)));
-    for (const span of whole(passagesOf(document)))
-      passages.push({
-        page,
-        text: passageText(document.text, span),
-        embedded: embeddedText(document.title, document.text, span),
-      });
+  const passages: { readonly page: string; readonly text: string }[] = [];
+  for (const page of pages) {
+    const document = await readDocument(page, readFileSync(pathOf(page)));
+    for (const span of whole(passagesOf(document))) passages.push({ page, text: passageText(document.text, span) });
   }
   return passages;
 }
 
-/** Of BM25 divided by its best score, which is more than the share of all words that the server's search uses. */
-const weights = { vector: 0.8, keywords: 0.2 } as const;
+/** The ways of searching, and whether neighbours are joined, as the server does. */
+const ways = {
+  keywords: { weights: { vector: 0, keywords: 1 }, joins: false },
+  vectors: { weights: { vector: 1, keywords: 0 }, joins: false },
+  fused: { weights: defaultWeights, joins: false },
+  joined: { weights: defaultWeights, joins: true },
+} as const satisfies Record<string, { readonly weights: Weights; readonly joins: boolean }>;
 
-type Way = 'keywords' | 'vectors' | 'fused';
+export type Way = keyof typeof ways;
+export const recallWays = Object.keys(ways) as readonly Way[];
 
-/** The rank of the first right passage for each question, from 1, by each way of searching; searched exactly, with float vectors. */
-export async function recallRanks(
-  embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>,
-): Promise<readonly (RecallQuestion & Readonly<Record<Way, number>>)[]> {
-  const passages = await recallPassages();
-  const vectors = await embed(passages.map(({ embedded }) => embedded));
-  const asked = await embed(recallQuestions.map(({ question }) => question));
-  const size = vectors[0]?.length ?? 0;
-  const all = new Float32Array(vectors.length * size);
-  for (const [index, vector] of vectors.entries()) all.set(vector, index * size);
-  return recallQuestions.map((question, index) => {
-    const rank = (scores: Float32Array): number => {
-      const order = [...scores.keys()].sort((one, other) => (scores[other] ?? 0) - (scores[one] ?? 0));
-      const right = order.findIndex(
-        (at) => passages[at]?.page === question.page && passages[at].text.includes(question.text),
-      );
-      return right === -1 ? Number.POSITIVE_INFINITY : right + 1;
-    };
-    const keywords = whole(
-      keywordScores(
-        question.question,
-        passages.map(({ embedded }) => embedded),
-      ),
-    );
-    const most = Math.max(...keywords) || 1;
-    const similarities = cosineScores(asked[index] ?? new Float32Array(size), all);
-    const fused = similarities.map(
-      (similarity, at) => weights.vector * Math.max(0, similarity) + (weights.keywords * (keywords[at] ?? 0)) / most,
-    );
-    return { ...question, keywords: rank(keywords), vectors: rank(similarities), fused: rank(fused) };
-  });
+/** For each question, and each way of searching, the rank of the first hit with the answer, from 1. */
+export type RecallRanks = RecallQuestion & Readonly<Record<Way, number>>;
+
+const owner = 'common';
+const id = 'vs_recall';
+const model = 'built-in';
+const batch = 32;
+
+/** Indexes the pages in a new store in `folder`, and asks each question, with the functions of the server. */
+export async function recallRanks(folder: string, embed: Embed): Promise<readonly RecallRanks[]> {
+  const { signal } = new AbortController();
+  const store = await filledStore(folder, embed, signal);
+  try {
+    const asked = new Map<string, Float32Array>();
+    const questions = recallQuestions.map(({ question }) => question);
+    for (const [index, vector] of (await embed(questions)).entries()) asked.set(questions[index] ?? '', vector);
+    const embedding = {
+      name: model,
+      facts: () => undefined,
+      embed: async ({ inputs }: { readonly inputs: readonly string[] }) => ({
+        vectors: inputs.map((input) => [asked.get(input)]),
+      }),
+    } as unknown as EmbeddingService;
+    const collections = await store.collections(owner);
+    const ranks: RecallRanks[] = [];
+    for (const question of recallQuestions) {
+      const found: Partial<Record<Way, number>> = {};
+      for (const way of recallWays) {
+        const { weights, joins } = ways[way];
+        const search = async (limit: number): Promise<number> => {
+          const query = { queries: [question.question], collections: [id], limit, weights };
+          const parts = { store: inProcess(store, joins), embedding: () => embedding, owner };
+          const { hits } = await searchDocuments(parts, query, collections, signal);
+          const isRight = (hit: (typeof hits)[number]): boolean =>
+            hit.passage.name === question.page && hit.passage.text.includes(question.text);
+          const index = hits.findIndex(isRight);
+          return index === -1 ? Number.POSITIVE_INFINITY : index + 1;
+        };
+        // With a limit of 5 fewer passages are there to be joined than with 10.
+        const first = await search(5);
+        found[way] = first <= 5 ? first : Math.max(6, await search(10));
+      }
+      ranks.push({ ...question, ...(found as Record<Way, number>) });
+    }
+    return ranks;
+  } finally {
+    await store.close();
+  }
 }
 
-/** The share of questions with a right passage among the first ones. */
-export function recallAt(ranks: readonly Readonly<Record<Way, number>>[], way: Way, limit: number): number {
+/** The share of questions with a right hit among the first ones. */
+export function recallAt(ranks: readonly RecallRanks[], way: Way, limit: number): number {
   return ranks.filter((rank) => rank[way] <= limit).length / ranks.length;
+}
+
+async function filledStore(folder: string, embed: Embed, signal: AbortSignal): Promise<DocumentStore> {
+  const store = new DocumentStore({
+    folder: join(folder, 'documents'),
+    read: async (name, path) => readDocument(name, readFileSync(path)),
+    now: Date.now,
+    tick: () => performance.now(),
+    startTimer: () => ({ restart: () => undefined, cancel: () => undefined }),
+    warn: failed,
+    onWork: () => undefined,
+  });
+  const facts = { name: 'documentation', description: '', metadata: {}, createdAt: 1, lastActiveAt: 1 };
+  store.create(owner, { ...facts, id, embedding: model, dimensions: 0 });
+  const files = [...pages].map(async (page) => {
+    const source = pathOf(page);
+    return { id: `file-${page}`, name: page, source, createdAt: 1, ...(await fileState(source)) };
+  });
+  store.addFiles(owner, id, await Promise.all(files));
+  for (let step = store.next(model, batch); step; step = store.next(model, batch)) {
+    if (step.type === 'read') await store.read(step.collection, step.file, model, signal);
+    else {
+      const { passages } = step;
+      const vectors = await embed(passages.map(({ text }) => text));
+      store.setVectors(
+        step.collection,
+        passages.map((passage) => passage.id),
+        vectors,
+      );
+    }
+  }
+  return store;
+}
+
+/** The store without its process. */
+function inProcess(store: DocumentStore, joins: boolean): Parameters<typeof searchDocuments>[0]['store'] {
+  return {
+    // biome-ignore lint/suspicious/noExplicitAny: the types of both are those of the method.
+    call: async (method: string, ...args: any[]) =>
+      // biome-ignore lint/suspicious/noExplicitAny: as above.
+      method === 'joined' && !joins ? args[1] : (store as any)[method](...args),
+    search: async (by, ids, queries, rules, vectors) =>
+      store.search(
+        by,
+        ids,
+        queries.map((query, index) => ({ query, vector: vectors[index] })),
+        rules,
+      ),
+  };
+}
+
+function failed(sentence: string): never {
+  throw new Error(sentence);
+}
+
+function pathOf(page: string): string {
+  return fileURLToPath(new URL(`../docs/${page}`, import.meta.url));
 }

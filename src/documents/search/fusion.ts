@@ -7,7 +7,7 @@ export interface Weights {
 }
 
 /** By measurement on the questions of `docs/knowledge.md`. */
-export const defaultWeights: Weights = { vector: 0.6, keywords: 0.4 };
+export const defaultWeights: Weights = { vector: 0.3, keywords: 0.7 };
 
 /** A passage that was found. */
 export interface Candidate {
