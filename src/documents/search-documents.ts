@@ -60,7 +60,11 @@ export async function searchDocuments(
     ),
   ]);
   const candidates = found.flat().sort((one, other) => other.score - one.score);
-  const reranks = query.rerank ?? isRanker;
+  // The cosine of an embedding model is part of the score already. What a remote model is, is not known.
+  const pooling = service?.facts()?.pooling;
+  const hasRanker = service !== undefined && (pooling === undefined || pooling === 'rank');
+  if (query.rerank && !hasRanker) notes.push('The results are not reranked: this server has no reranking model.');
+  const reranks = hasRanker && (query.rerank ?? isRanker);
   const ranked = reranks && service ? await reranked(candidates, queries, service, ticket) : candidates.map(hitOf);
   const chosen = ranked.filter(({ score }) => score >= threshold).slice(0, limit + maxJoins);
   const hits = chosen.length === 0 ? [] : await store.call('joined', owner, chosen);
@@ -93,7 +97,7 @@ async function reranked(
   const isRanker = service.facts()?.pooling === 'rank';
   const hits = first.map((candidate, index) => {
     const raw = Math.max(...rankings.map(({ scores }) => scores[index] ?? Number.NEGATIVE_INFINITY));
-    // A ranking model gives the logarithm of odds, others a cosine.
+    // A ranking model gives the logarithm of odds; remote ones mostly a number between 0 and 1.
     const score = isRanker ? 1 / (1 + Math.exp(-raw)) : Math.min(1, Math.max(0, raw));
     return { ...hitOf(candidate), score, found: { ...candidate.found, reranked: score } };
   });

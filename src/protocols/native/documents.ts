@@ -84,7 +84,10 @@ const searchFields = {
   collections: f.honoured(f.optional(f.listOf(f.readName)), 'Ids or names; by default all.'),
   limit: f.honoured(f.orElse(f.wholeBetween(1, maxResults), 10)),
   filter: f.honoured(f.optional(readFilter), 'Of attributes, in the grammar of /v1/vector_stores.'),
-  rerank: f.honoured(f.optionalFlag, 'By default where it pays.'),
+  rerank: f.honoured(
+    f.optionalFlag,
+    'Default with a reranking model; without one a note says that nothing was reranked.',
+  ),
   conversation: f.honoured(
     f.optional(f.listOf(f.readText)),
     'Earlier messages, the newest last: a follow-up question is completed from them.',
