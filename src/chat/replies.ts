@@ -114,8 +114,8 @@ export function repliesBy(
       const seeded = (made: ChatRequest) => ({ ...made, controls: withReplySeed(made.controls, index) });
       const reply = async (): Promise<void> => {
         // All replies to one request have the same prompt.
-        recalled ??= recall?.(request, { ...ticket, signal });
-        const whole = (await recalled) ?? request;
+        if (recall) recalled ??= recall(request, { ...ticket, signal });
+        const whole = recalled ? await recalled : request;
         if (!mayBeCompacted(request)) return answerOne(seeded(whole), emit, () => channel.room());
         shortened ??= compacted(whole, () => emit({ type: 'compacting' }));
         const { request: made, compaction } = await shortened;

@@ -7,6 +7,7 @@ import { noKey } from '../core/owner.ts';
 import { byteSize, tableLines } from '../core/readable.ts';
 import { hostName, isLoopback } from '../http/address.ts';
 import { printable } from '../observe/printable.ts';
+import { documentsPath } from '../protocols/native/documents.ts';
 import { type Command, readWords, showUsage, text } from './command.ts';
 
 interface DocumentsCommand extends Pick<Command, 'words' | 'terminal' | 'fetch' | 'folder'> {
@@ -124,11 +125,10 @@ async function inFolder({ folder, pauseMs = 200, terminal }: DocumentsCommand): 
 }
 
 async function overHttp(url: string, key: string | undefined, ask: typeof fetch): Promise<Access> {
-  const path = '/api/extra/documents';
   const isLocal = isLoopback(hostName(new URL(url).host) ?? '');
   const owner = isLocal && key === undefined ? await ownerToken(url, ask) : undefined;
   const call = async (method: string, rest = '', body?: object): Promise<Wire> => {
-    const reply = await ask(`${url}${path}${rest}`, {
+    const reply = await ask(`${url}${documentsPath}${rest}`, {
       method,
       headers: {
         ...(body && { 'content-type': 'application/json' }),

@@ -94,7 +94,9 @@ const searchFields = {
   ),
 };
 
-const path = '/api/extra/documents';
+/** Commands ask a running server there. */
+export const documentsPath = '/api/extra/documents';
+const path = documentsPath;
 
 /** Collections of documents, for the pages of this server and for scripts. */
 export function documentEndpoints(parts: DocumentParts): PlainEndpoint[] {

@@ -69,7 +69,7 @@ test('version: has every feature in order, and the name of this program', async 
   const reply = (await get(parts(loading), '/api/extra/version')) as object;
   expect(Object.keys(reply).join(' ')).toBe(
     'result version protected llm txt2img tts vision audio multiplayer websearch savedata router guidance jinja mcp ' +
-      'documents admin parley',
+      'documents memories admin parley',
   );
   expect(reply).toMatchObject({
     result: 'KoboldCpp',

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -23,16 +23,15 @@ if (libraryFolder === undefined) {
 const real = process.env.PARLEY_TEST_WHISPER;
 
 function folderOfPack(): string | undefined {
-  const folder = packageFolder(libraryPackage, [
-    join(process.env.PARLEY_TEST_PACKS ?? '', 'node_modules', libraryPackage),
-  ]);
-  const isHere = process.platform === 'linux' && process.arch === 'x64' && chooseable(folder);
-  return isHere && folder ? join(folder, 'bins') : undefined;
+  const packs = process.env.PARLEY_TEST_PACKS;
+  const folder = packs && join(packs, 'node_modules', libraryPackage);
+  const isHere = process.platform === 'linux' && process.arch === 'x64';
+  return folder && isHere && existsSync(folder) && chooseable(folder) ? join(folder, 'bins') : undefined;
 }
 
-function chooseable(folder: string | undefined): boolean {
+function chooseable(folder: string): boolean {
   const parts = { cpuOnly: true, note: () => {}, load: () => ({}), find: () => folder };
-  return folder !== undefined && chooseBuild(parts).type === 'library';
+  return chooseBuild(parts).type === 'library';
 }
 
 function openBuild(model: string): WhisperDriver {
