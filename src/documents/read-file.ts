@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { CollectionFile, ExtractedDocument } from '../core/documents.ts';
 import { AppError, isDiskFull } from '../core/errors.ts';
+import { diskErrorCode } from './storage/sqlite.ts';
 
 export type ReadDocument = (name: string, path: string, signal: AbortSignal) => Promise<ExtractedDocument>;
 
@@ -21,8 +22,8 @@ export async function contentHash(path: string, signal: AbortSignal): Promise<st
 
 /** What is wrong with a file that could not be read. Throws what is not the fault of the file. */
 export function readingError(error: unknown): 'gone' | NonNullable<CollectionFile['error']> {
-  if (isDiskFull(error)) throw error;
   const { code } = error as NodeJS.ErrnoException;
+  if (isDiskFull(error) || code === diskErrorCode) throw error;
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'gone';
   if (error instanceof AppError && error.code === 'document-unreadable') {
     const { kind } = (error as AppError<'document-unreadable'>).details;

@@ -107,7 +107,7 @@ async function inFolder({ folder, pauseMs = 200, terminal }: DocumentsCommand): 
       await library.addFolder(id, { path });
       const collection = await settled(id);
       const { total = 0, failed = 0 } = collection?.files ?? {};
-      return `${printable(name)}: ${total} files, ${failed} of them could not be read. The next server that is started makes their vectors.`;
+      return `${printable(name)}: ${total} ${total === 1 ? 'file' : 'files'}, ${failed} could not be read. The next server that is started makes their vectors.`;
     },
     search: async (query, collection) => {
       const names = collection === undefined ? (await library.collections()).map(({ id }) => id) : [collection];

@@ -1,4 +1,6 @@
+import { statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 
 export type SqlValue = number | string | Uint8Array | null;
 export type SqlRow = Readonly<Record<string, SqlValue>>;
@@ -56,6 +58,7 @@ export function hasNodeSqlite(): boolean {
 
 export const openNodeDatabase: OpenDatabase = (path) => {
   const { DatabaseSync } = required('node:sqlite') as NodeSqlite;
+  const withCode = codesFor(path);
   const database = new DatabaseSync(path);
   return {
     exec: (sql) => withCode(() => database.exec(sql)),
@@ -77,6 +80,7 @@ export const openNodeDatabase: OpenDatabase = (path) => {
 
 export const openWasmDatabase: OpenDatabase = (path) => {
   const { Database } = required('node-sqlite3-wasm') as WasmSqlite;
+  const withCode = codesFor(path);
   const database = withCode(() => new Database(path));
   const statements = new Set<WasmStatement>();
   return {
@@ -103,13 +107,34 @@ export const openWasmDatabase: OpenDatabase = (path) => {
   };
 };
 
-/** Gives an error for want of room the code of the system, by which it is reported. */
-function withCode<Result>(work: () => Result): Result {
+/** Less is not enough for a transaction. */
+const fullBytes = 16 * 2 ** 20;
+
+/** Code of an error of the disk that is not full. */
+export const diskErrorCode = 'ERR_SQLITE_IO';
+
+type WithCode = <Result>(work: () => Result) => Result;
+
+/** Gives an error of the disk a code. The WebAssembly build does not say that it is full. */
+function codesFor(path: string): WithCode {
+  return (work) => {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof Error && /is full/.test(error.message)) Object.assign(error, { code: 'ENOSPC' });
+      if (error instanceof Error && /disk I\/O error/.test(error.message))
+        Object.assign(error, { code: hasRoom(path) ? diskErrorCode : 'ENOSPC' });
+      throw error;
+    }
+  };
+}
+
+function hasRoom(path: string): boolean {
   try {
-    return work();
-  } catch (error) {
-    if (error instanceof Error && /is full/.test(error.message)) Object.assign(error, { code: 'ENOSPC' });
-    throw error;
+    const { bavail, bsize } = statfsSync(dirname(path));
+    return bavail * bsize >= fullBytes;
+  } catch {
+    return true;
   }
 }
 
