@@ -19,7 +19,13 @@ const collection = a.named(
       total: a.count,
     }),
     folders: a.list(
-      a.object({ path: a.text, include: a.list(a.text), exclude: a.list(a.text), max_file_bytes: a.count }),
+      a.object({
+        path: a.text,
+        include: a.list(a.text),
+        exclude: a.list(a.text),
+        max_file_bytes: a.count,
+        note: a.orNull(a.text),
+      }),
     ),
     embedding: a.text,
     is_outdated: a.flag,

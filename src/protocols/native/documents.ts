@@ -399,8 +399,8 @@ function collectionBody(collection: Collection): object {
   return {
     ...{ id, name, description, created_at: createdAt, last_active_at: lastActiveAt, bytes, passages },
     files: { in_progress: inProgress, completed, failed, cancelled, total },
-    folders: folders.map(({ path: folder, include, exclude, maxFileBytes }) => {
-      return { path: folder, include, exclude, max_file_bytes: maxFileBytes };
+    folders: folders.map(({ path: folder, include, exclude, maxFileBytes, note }) => {
+      return { path: folder, include, exclude, max_file_bytes: maxFileBytes, note: note ?? null };
     }),
     ...{ embedding, is_outdated: isOutdated, metadata, expires_after_days: expiresAfterDays ?? null },
   };

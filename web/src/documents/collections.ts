@@ -28,6 +28,8 @@ export interface CollectionFolder {
   readonly include: readonly string[];
   readonly exclude: readonly string[];
   readonly max_file_bytes: number;
+  /** What was left out of it, or why it cannot be read. */
+  readonly note?: string | null;
 }
 
 export interface CollectionFile {
