@@ -140,7 +140,9 @@ test('documents: folders are for whoever runs the server', async () => {
   const own = world({ mayAddFolders: () => true });
   const owned = await own.collection();
   const folder = { path: '/home/ada', include: ['*.md'], max_file_bytes: 1000 };
-  expect((await own.ask('POST', `/${owned}/folders`, folder)).json.folders).toEqual([{ ...folder, exclude: [], note: null }]);
+  expect((await own.ask('POST', `/${owned}/folders`, folder)).json.folders).toEqual([
+    { ...folder, exclude: [], note: null },
+  ]);
   expect((await own.ask('DELETE', `/${owned}/folders?path=%2Fhome%2Fada`)).json.folders).toEqual([]);
 });
 
