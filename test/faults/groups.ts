@@ -2,6 +2,7 @@ import type { StartServer } from '../live/server.ts';
 import type { FaultGroup } from './fault.ts';
 import { clients } from './rows/clients.ts';
 import { disks } from './rows/disks.ts';
+import { documents } from './rows/documents.ts';
 import { enginePrograms } from './rows/engine-programs.ts';
 import { keyFile } from './rows/key-file.ts';
 import { models } from './rows/models.ts';
@@ -16,6 +17,7 @@ export const faultGroups = (start: StartServer): readonly FaultGroup[] => [
   models(start),
   disks(start),
   stores(start),
+  documents(start),
   keyFile(start),
   upstreams(start),
   enginePrograms(start),
