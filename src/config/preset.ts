@@ -33,6 +33,7 @@ const presetKeys: ReadonlySet<string> = new Set<FlagKey>([
   'defaultgenamt',
   'contextoverflow',
   'mcpserverloop',
+  'mcptools',
   'memory',
   'systemprompt',
   'jinja',

@@ -12,6 +12,7 @@ import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defa
 import { AppError } from '../core/errors.ts';
 import { joinedToolServers } from '../core/joined-tool-servers.ts';
 import { LoraScales, loraFiles } from '../core/lora.ts';
+import { onlyTools } from '../core/only-tools.ts';
 import type { Sender } from '../core/owner.ts';
 import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
@@ -151,12 +152,15 @@ function modelChat(
   const { tools, clients, warn, summaries } = services;
   const { tags } = format.adapter.adapter;
   const { mcpserverloop } = settings;
+  const mcptools = settings.mcptools ?? [];
+  const offersTools = mcpserverloop > 0 || mcptools.length > 0;
+  const reported = new Set<string>();
   const memories = settings.memory ? clients?.memories : undefined;
   const { embedding } = taskServices;
   const recall = memories && recallWith({ memories, kept: services.recalls, character, embedding, warn });
   const serverTools: ServerTools = {
-    servers: mcpserverloop > 0 ? tools : undefined,
-    serversOf: mcpserverloop > 0 ? serversOf : undefined,
+    servers: offersTools ? chosen(tools) : undefined,
+    serversOf: offersTools ? (reader) => chosen(serversOf(reader)) : undefined,
     // Where calls have no known form, each chat would need a second generation to decide about them.
     memory:
       memories &&
@@ -191,6 +195,18 @@ function modelChat(
     summaryModel,
     recall,
   });
+
+  /** The tools of `--mcptools`. */
+  function chosen(servers: ToolServers | undefined): ToolServers | undefined {
+    return servers && mcptools.length > 0 ? onlyTools(servers, mcptools, report) : servers;
+  }
+
+  /** Each name once. */
+  function report(missing: readonly string[]): void {
+    const names = missing.filter((one) => !reported.has(one));
+    for (const one of names) reported.add(one);
+    if (names.length > 0) warn(`--mcptools: no server has a tool ${names.map((one) => printable(one)).join(', ')}.`);
+  }
 
   function serversOf(reader: Sender): ToolServers | undefined {
     const library = clients?.documents?.of(reader);

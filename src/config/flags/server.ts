@@ -329,6 +329,9 @@ export const parleyFlags = flagTable({
   mcpserverloop: integer('TURNS', 0, { defaultText: '0, off', min: 0, max: 100, bare: 8 }).help(
     'With --mcpfile, run the tools on the server for chat requests without tools of their own, in every chat API, for at most this many turns; then the model has to answer. Tools run without confirmation.',
   ),
+  mcptools: list('text', 'NAME', { defaultText: 'all' }).help(
+    'Offer only these tools to chats, of --mcpfile and of the server (search_documents), and run them as --mcpserverloop does, also without that flag. Names that no server has are reported on the console. In a preset: "mcptools": ["NAME"].',
+  ),
   mcptimeout: integer('SECONDS', 180, { scope: 'server', min: 1, max: 3600 }).help(
     'Maximum time without a sign of progress for a tool call of --mcpfile. A call that reports progress may take ten times as long in total.',
   ),

@@ -14,7 +14,7 @@ const saveFields = {
   base: honoured(optionalName, 'The model that it is for; by default the one in use.'),
   settings: honoured(
     readObject,
-    'As in its file: gendefaults, gendefaultsoverwrite, systemprompt, reasoningeffort, jinjathink, jinja_kwargs, defaultgenamt, contextoverflow, mcpserverloop, memory, messages. Other keys of the file stay.',
+    'As in its file: gendefaults, gendefaultsoverwrite, systemprompt, reasoningeffort, jinjathink, jinja_kwargs, defaultgenamt, contextoverflow, mcpserverloop, mcptools, memory, messages. Other keys of the file stay.',
   ),
   replace: honoured(optionalFlag, 'Replace the preset of this name; without it, one that exists is an error.'),
 };
