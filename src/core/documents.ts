@@ -107,7 +107,7 @@ export interface DocumentQuery {
   readonly filter?: Filter;
   /** Of the score, 0 to 1. */
   readonly threshold?: number;
-  /** By default where it pays. */
+  /** By default only by a model that does nothing else. */
   readonly rerank?: boolean;
   readonly weights?: { readonly vector: number; readonly keywords: number };
   /** Earlier messages, the newest last: a follow-up question is completed from them. */

@@ -100,7 +100,7 @@ export const searchFields = {
   ranking_options: f.group({
     ranker: f.approximated(
       f.optional(f.oneOf('auto', 'none', 'default-2024-11-15')),
-      'none leaves the reranker out; the others use it where it pays.',
+      'none leaves the reranker out; the others use it where a model that only ranks is loaded (--embeddingsmodel).',
     ),
     score_threshold: f.honoured(f.optional(readScore)),
   }),
