@@ -1,7 +1,6 @@
 import type { Chat } from '../conversations/conversation.ts';
 import { notify, reported } from '../ui/notices.svelte.ts';
-import { characterOf } from './character-of.ts';
-import { addMemory } from './memories.ts';
+import { addMemory, characterOf } from './memories.ts';
 import { factIn } from './said.ts';
 import { texts } from './texts.ts';
 

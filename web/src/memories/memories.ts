@@ -1,4 +1,6 @@
 import { call, read } from '../api/call.ts';
+import { characters } from '../characters/library.svelte.ts';
+import type { Chat } from '../conversations/conversation.ts';
 
 /** The calls of `api/extra/memories`: what a person wants remembered from chat to chat. */
 
@@ -41,4 +43,10 @@ export async function findMemories(text: string, character: string | undefined, 
 export async function suggestMemories(messages: readonly ChatMessage[], model?: string): Promise<readonly string[]> {
   const body = { messages, ...(model === undefined ? {} : { model }) };
   return (await read<{ suggestions: readonly string[] }>(`${root}/suggest`, { body, background: true })).suggestions;
+}
+
+/** The name of the character that a chat is with. A group knows what every chat knows. */
+export function characterOf({ characters: ids = [] }: Pick<Chat, 'characters'>): string | undefined {
+  const [id, ...others] = ids;
+  return others.length > 0 ? undefined : characters.find(id)?.name;
 }

@@ -1,7 +1,6 @@
 import { change, library } from '../conversations/library.svelte.ts';
 import { withChange } from '../conversations/tree.ts';
-import { characterOf } from './character-of.ts';
-import { findMemories } from './memories.ts';
+import { characterOf, findMemories } from './memories.ts';
 
 const maxQuery = 4000;
 
