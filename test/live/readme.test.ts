@@ -33,6 +33,7 @@ const notRun: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^parley pack add \w+$/, 'downloads a pack'],
   [/^parley pack build cuda$/, 'needs a card and a compiler; src/server/pack-build.test.ts runs it with fake ones'],
   [/^parley launch claude$/, 'needs the agent; npm run test:agents runs it'],
+  [/^parley documents add$/, 'needs a folder; test/live/document-process.test.ts runs it with one'],
   [/^parley --showgui$/, 'opens a browser; test/live/launcher.test.ts runs it'],
 ];
 
