@@ -73,7 +73,7 @@ describe('server with --jinjatemplate and --gendefaults', () => {
   test('Ollama: HEAD of a blob is 404, and create is refused', async () => {
     expect((await client.call('HEAD', '/api/blobs/sha256:00')).status).toBe(404);
     expect((await client.post('/api/create', { model: 'm', from: 'x' })).json()).toEqual({
-      error: expect.stringContaining('Create is not possible'),
+      error: expect.stringContaining('Only an administrator may do this'),
     });
   });
 });

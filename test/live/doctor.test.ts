@@ -86,7 +86,8 @@ describe('parley doctor', () => {
     const home = copy();
     linkPackages(home, /^@node-llama-cpp\/|^sharp$/);
     const from = join(project, 'node_modules', '@node-llama-cpp');
-    const [name = ''] = readdirSync(from);
+    // npm may install the package of another processor, too.
+    const [name = ''] = readdirSync(from).filter((one) => one.includes(`-${process.arch}`));
     const [system = ''] = readdirSync(join(from, name, 'bins'));
     const target = join(home, 'node_modules', '@node-llama-cpp', name);
     mkdirSync(join(target, 'bins', system), { recursive: true });
