@@ -183,7 +183,9 @@ test('invalid request: throws the SDK error class with a request id', async () =
     type: 'invalid_request_error',
     requestID: expect.stringMatching(/^req_/),
   });
-  await expect(live.anthropic.messages.batches.retrieve('msgbatch_none')).rejects.toBeInstanceOf(Anthropic.NotFoundError);
+  await expect(live.anthropic.messages.batches.retrieve('msgbatch_none')).rejects.toBeInstanceOf(
+    Anthropic.NotFoundError,
+  );
 });
 
 test('--password needs the key, and --maxrequestsize refuses large bodies', async () => {
