@@ -1,13 +1,14 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { ExtractedDocument } from '../core/documents.ts';
 import { AppError } from '../core/errors.ts';
 import { freshFolders } from '../store/testing/folder.ts';
 import { DocumentStore } from './document-store.ts';
 import { readDocument } from './formats/read-document.ts';
 import { fileState } from './read-file.ts';
+import { CollectionDatabase } from './storage/collection-database.ts';
 
 const freshFolder = freshFolders();
 const never = new AbortController().signal;
@@ -23,7 +24,7 @@ function letters(text: string): Float32Array {
   return vector;
 }
 
-function world(folder = join(freshFolder(), 'documents')) {
+function world(folder = join(freshFolder(), 'documents'), options: { readonly maxFiles?: number } = {}) {
   const warnings: string[] = [];
   const reads: string[] = [];
   const time = { now: 1_800_000_000_000 };
@@ -39,6 +40,7 @@ function world(folder = join(freshFolder(), 'documents')) {
       ...{ folder, read, now: () => time.now, tick: () => 0, startTimer: () => timer },
       warn: (sentence) => warnings.push(sentence),
       onWork: () => undefined,
+      ...options,
     });
   const store = open();
   const create = (name = 'notes', owner = 'common', embedding = model) =>
@@ -162,6 +164,17 @@ describe('DocumentStore', () => {
     expect(next.store.files('common', 'vs_notes').map(({ status }) => status)).toEqual(['completed', 'completed']);
     expect(next.search('word7')[0]?.passage.text).toContain('word7');
     await next.store.close();
+  });
+
+  test('does not count what waits for its vectors before each file', async () => {
+    const { store, create, put, row, index, reads } = world();
+    create();
+    const count = vi.spyOn(CollectionDatabase.prototype, 'countToEmbed');
+    const files = Array.from({ length: 30 }, (_, file) => row(put(`${file}.md`, 'A boat.')));
+    store.addFiles('common', 'vs_notes', await Promise.all(files));
+    await index();
+    expect([reads.length, count.mock.calls.length]).toEqual([30, 1]);
+    count.mockRestore();
   });
 
   test('reads a file again only if its content has changed', async () => {
@@ -360,8 +373,8 @@ describe('DocumentStore', () => {
 describe('DocumentStore: watched folder', () => {
   const rules = { include: [], exclude: [], maxFileBytes: 1000 };
 
-  function watched() {
-    const own = world();
+  function watched(options: { readonly maxFiles?: number } = {}) {
+    const own = world(undefined, options);
     own.create();
     const path = join(freshFolder(), 'folder');
     mkdirSync(join(path, 'deep'), { recursive: true });
@@ -402,6 +415,20 @@ describe('DocumentStore: watched folder', () => {
     await store.removeFolder('common', 'vs_notes', path);
     expect(names()).toEqual([]);
     await store.close();
+  });
+
+  test('a collection takes no more files of its folders together than it may have, and says how many are left out', async () => {
+    const { write, add, names, note, store } = watched({ maxFiles: 3 });
+    for (const name of ['a.md', 'b.md', 'deep/c.md', 'deep/d.md', 'deep/e.md']) write(name, name);
+    await add();
+    expect(names()).toHaveLength(3);
+    expect(await note()).toBe('2 files are left out: a collection has at most 3.');
+    const more = [{ id: 'file-x', name: 'x', source: '/x', bytes: 1, modified: 1, createdAt: 1 }];
+    expect(() => store.addFiles('common', 'vs_notes', more)).toThrow('at most 3 files');
+    // Changed ones need no more room.
+    write('a.md', 'It is longer now.');
+    await store.scan();
+    expect([names().length, await note()]).toEqual([3, '2 files are left out: a collection has at most 3.']);
   });
 
   test('is scanned again: changed files are read again, unchanged ones not, and removed ones are gone', async () => {

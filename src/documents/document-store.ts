@@ -47,10 +47,12 @@ interface StoreOptions {
   readonly startTimer: StartTimer;
   /** Milliseconds of a monotonic clock. */
   readonly tick: () => number;
+  /** Of a collection. */
+  readonly maxFiles?: number;
 }
 
 const suffix = '.collection';
-/** A collection with more is refused. */
+/** More are refused, and left out of folders. */
 const maxFiles = 100_000;
 /** Passages without a vector, from which on no more files are read. Before, all are found by their words, which takes a hundredth of the time. */
 const maxToEmbed = 8192;
@@ -73,7 +75,7 @@ export class DocumentStore {
 
   constructor(private readonly options: StoreOptions) {
     const remove = (collection: OpenCollection, row: FileRow) => this.#removeRow(collection, row);
-    this.#folders = new CollectionFolders({ ...options, remove });
+    this.#folders = new CollectionFolders({ maxFiles, ...options, remove });
     mkdirSync(options.folder, { recursive: true, mode: 0o700 });
     for (const owner of foldersIn(options.folder)) this.#openAll(owner);
     for (const collection of this.#collections.values()) this.#folders.open(collection);
@@ -151,8 +153,9 @@ export class DocumentStore {
 
   addFiles(owner: string, id: string, files: readonly NewFileRow[]): readonly CollectionFile[] {
     const { database } = this.#get(owner, id);
-    if (database.counts().files.total + files.length > maxFiles) {
-      const instead = `a collection has at most ${maxFiles} files; make another one`;
+    const most = this.options.maxFiles ?? maxFiles;
+    if (database.fileCount + files.length > most) {
+      const instead = `a collection has at most ${most} files; make another one`;
       throw new AppError('unsupported', { feature: 'Adding these files', instead });
     }
     const added = database.addFiles(files).map(collectionFile);
@@ -237,10 +240,9 @@ export class DocumentStore {
     if (database.facts().embedding === '' && embedding !== '') database.restart(embedding);
     const isCurrent = database.facts().embedding === embedding && embedding !== '';
     if (!isCurrent) database.completeWithoutVectors();
-    const waiting = isCurrent ? database.countToEmbed(maxToEmbed) : 0;
-    const file = waiting < maxToEmbed ? database.nextNew() : undefined;
+    const file = !isCurrent || collection.hasRoom(maxToEmbed) ? database.nextNew() : undefined;
     if (file) return { type: 'read', collection: id, file: file.key, name: file.name };
-    const passages = waiting > 0 ? collection.toEmbed(limit) : [];
+    const passages = isCurrent ? collection.toEmbed(limit) : [];
     return passages.length > 0 ? { type: 'embed', collection: id, passages } : undefined;
   }
 

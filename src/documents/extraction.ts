@@ -3,7 +3,6 @@ import type { ExtractedDocument } from '../core/documents.ts';
 import { AppError, reviveError } from '../core/errors.ts';
 import { type StartTimer, systemTimer } from '../core/timers.ts';
 import { type Child, type ChildExit, type Spawn, spawnChild } from '../engines/host/child.ts';
-import { howItDied } from '../engines/host/engine-state.ts';
 import {
   type ExtractionLimits,
   type FromExtractor,
@@ -22,6 +21,7 @@ const keptMegabytes = 300;
 const defaultLimits: ExtractionLimits = {
   fileBytes: 256 * 1_048_576,
   milliseconds: 120_000,
+  totalMilliseconds: 30 * 60_000,
   heapMegabytes: 512,
   characters: 50_000_000,
 };
@@ -56,15 +56,33 @@ export class DocumentExtractor {
     await this.#turn(signal);
     try {
       signal.throwIfAborted();
-      const process = this.#process(limits.heapMegabytes);
       try {
-        return await process.extract(name, source, limits, signal);
-      } finally {
-        if (process.isReusable) this.#keep(process);
+        return await this.#extract(name, source, limits, signal);
+      } catch (error) {
+        if (!(error instanceof ProcessLost)) throw error;
+        signal.throwIfAborted();
       }
+      return await this.#extract(name, source, limits, signal);
+    } catch (error) {
+      if (!(error instanceof ProcessLost)) throw error;
+      throw unreadable(name, `the process that reads it ended twice (${error.message}). ${whatHelps}`, 'interrupted');
     } finally {
       this.#running -= 1;
       this.#waiting.shift()?.();
+    }
+  }
+
+  async #extract(
+    name: string,
+    source: DocumentSource,
+    limits: ExtractionLimits,
+    signal: AbortSignal,
+  ): Promise<ExtractedDocument> {
+    const process = this.#process(limits.heapMegabytes);
+    try {
+      return await process.extract(name, source, limits, signal);
+    } finally {
+      if (process.isReusable) this.#keep(process);
     }
   }
 
@@ -109,9 +127,16 @@ export class DocumentExtractor {
   }
 }
 
+/** The process ended, perhaps through no fault of the document: it is read again once. */
+class ProcessLost extends Error {}
+
+const whatHelps = 'If memory is short, close other programs, and have the file read again';
+
 interface Task {
   readonly name: string;
   readonly limits: ExtractionLimits;
+  /** Something more of the document is read. */
+  readonly progressed: () => void;
   readonly resolve: (document: ExtractedDocument) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -151,20 +176,22 @@ class ExtractorProcess {
       this.#child.kill();
     };
     const aborted = (): void => end(signal.reason);
-    const { milliseconds } = limits;
-    const timer = this.#startTimer(milliseconds, () => {
-      end(unreadable(name, `reading it took longer than ${Math.round(milliseconds / 1000)} seconds`));
-    });
+    const { milliseconds, totalMilliseconds } = limits;
+    const tooLong = (rule: string, limit: number) => () =>
+      end(unreadable(name, `${rule} ${Math.round(limit / 1000)} seconds: split it into smaller files`));
+    const total = this.#startTimer(totalMilliseconds, tooLong('reading it took longer than', totalMilliseconds));
+    const stuck = this.#startTimer(milliseconds, tooLong('reading it made no progress for', milliseconds));
     signal.addEventListener('abort', aborted);
     try {
       return await new Promise((resolve, reject) => {
-        this.#task = { name, limits, resolve, reject };
+        this.#task = { name, limits, progressed: () => stuck.restart(), resolve, reject };
         const message = { name, limits };
         if ('path' in source) this.#child.send({ ...message, path: source.path });
         else this.#child.send(message, [source.bytes]);
       });
     } finally {
-      timer.cancel();
+      total.cancel();
+      stuck.cancel();
       signal.removeEventListener('abort', aborted);
       if (this.#state === 'large') void this.stop();
     }
@@ -177,6 +204,10 @@ class ExtractorProcess {
   }
 
   #received(message: FromExtractor, text: Uint8Array | undefined): void {
+    if (message.type === 'progress') {
+      this.#task?.progressed();
+      return;
+    }
     if (message.megabytes > keptMegabytes) this.#state = 'large';
     const task = this.#task;
     this.#task = undefined;
@@ -190,8 +221,8 @@ class ExtractorProcess {
     const megabytes = limits && processMegabytes(limits);
     this.#fail(
       isMemory
-        ? unreadable(name, `it needs more than ${megabytes} MB of memory`)
-        : new AppError('internal', { reason: `${name} could not be read, because ${howItDied(exit)}` }),
+        ? unreadable(name, `it needs more than ${megabytes} MB of memory: split it into smaller files`)
+        : new ProcessLost(exit.unstarted?.reason ?? exit.signal ?? `code ${exit.code}`),
     );
   }
 
@@ -202,8 +233,8 @@ class ExtractorProcess {
   }
 }
 
-function unreadable(name: string, reason: string): AppError {
-  return new AppError('document-unreadable', { name, reason, kind: 'invalid' });
+function unreadable(name: string, reason: string, kind: 'invalid' | 'interrupted' = 'invalid'): AppError {
+  return new AppError('document-unreadable', { name, reason, kind });
 }
 
 const workerEntry = fileURLToPath(new URL('./extraction/worker.js', import.meta.url));

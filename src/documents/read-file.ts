@@ -20,6 +20,8 @@ export async function contentHash(path: string, signal: AbortSignal): Promise<st
   return hash.digest('base64url');
 }
 
+const failureCodes = { unsupported: 'unsupported_file', invalid: 'invalid_file', interrupted: 'server_error' } as const;
+
 /** What is wrong with a file that could not be read. Throws what is not the fault of the file. */
 export function readingError(error: unknown): 'gone' | NonNullable<CollectionFile['error']> {
   const { code } = error as NodeJS.ErrnoException;
@@ -27,7 +29,7 @@ export function readingError(error: unknown): 'gone' | NonNullable<CollectionFil
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'gone';
   if (error instanceof AppError && error.code === 'document-unreadable') {
     const { kind } = (error as AppError<'document-unreadable'>).details;
-    return { code: kind === 'unsupported' ? 'unsupported_file' : 'invalid_file', message: error.message };
+    return { code: failureCodes[kind], message: error.message };
   }
   return { code: 'server_error', message: error instanceof Error ? error.message : String(error) };
 }

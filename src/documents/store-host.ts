@@ -74,7 +74,7 @@ export class StoreHost {
       return await this.#result(task, signal, vectors);
     } catch (error) {
       // The process ended, perhaps because of another task. Each may be done twice.
-      if (!(error instanceof AppError && error.code === 'engine-lost')) throw error;
+      if (!(error instanceof AppError && ['engine-lost', 'engine-silent'].includes(error.code))) throw error;
       return this.#result(task, signal, vectors);
     }
   }

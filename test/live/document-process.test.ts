@@ -13,7 +13,6 @@ const root = mkdtempSync(join(tmpdir(), 'parley-documents-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const path = '/api/extra/documents';
-const patience = { timeout: 60_000 };
 
 interface StoredFile {
   readonly name: string;
@@ -54,13 +53,13 @@ test('documents: are indexed and found, also after their process was killed whil
   const { create, add, files, search } = documents(server);
   const id = await create('animals');
   await add(id, 'zebra.md', '# Zebra\n\nThe zebra lives in Africa.');
-  await expect.poll(async () => (await files(id))[0]?.status, patience).toBe('completed');
+  await expect.poll(async () => (await files(id))[0]?.status).toBe('completed');
   expect((await search('Where does the zebra live?'))[0]).toMatchObject({ name: 'zebra.md', found: { vector: 1 } });
   for (const name of ['lions', 'tigers', 'wolves']) await add(id, `${name}.md`, sections(name, 20));
   const killed = storeOf(server) as number;
   process.kill(killed, 'SIGKILL');
   await expect
-    .poll(async () => (await files(id)).map(({ status }) => status), patience)
+    .poll(async () => (await files(id)).map(({ status }) => status))
     .toEqual(['completed', 'completed', 'completed', 'completed']);
   expect(storeOf(server)).not.toBe(killed);
   for (const { passages, name } of await files(id))
@@ -82,7 +81,7 @@ test('documents: a second server on the same folder says who has them, and serve
   expect(refused.text).toContain('--documentsdir');
   expect((await nativeClient(second.base).get('/health')).status).toBe(200);
   await first.stop();
-  await expect.poll(async () => (await documents(second).collections()).text, patience).toContain(id);
+  await expect.poll(async () => (await documents(second).collections()).text).toContain(id);
 });
 
 test('documents add: without a server stores the text, and the next server makes the vectors', async () => {
@@ -96,6 +95,6 @@ test('documents add: without a server stores the text, and the next server makes
   expect(stdout).toContain('animals: 1 file');
   const server = await start(['--documentsdir', folder]);
   await expect
-    .poll(async () => (await documents(server).search('Where does the zebra live?'))[0], patience)
+    .poll(async () => (await documents(server).search('Where does the zebra live?'))[0])
     .toMatchObject({ name: 'zebra.md', found: { vector: 1 } });
 });

@@ -48,7 +48,7 @@ test('extraction: files and bytes are read in one process, also after a faulty o
 test('extraction: a process that takes too long is killed, and the next document gets another', async () => {
   const pages = pdfOf(Array.from({ length: 3000 }, () => [[10, 'A page']] as const));
   const before = pids.length;
-  const limits = { milliseconds: 20 };
+  const limits = { totalMilliseconds: 20 };
   await expect(extractor.extract('a.pdf', { bytes: pages }, { signal, limits })).rejects.toThrow('longer than');
   await expect.poll(() => isAlive(pids.at(-1) ?? 0)).toBe(false);
   expect((await extractor.extract('a.txt', { bytes: bytes('Text') }, { signal })).text).toBe('Text');

@@ -4,7 +4,9 @@ import type { PlainError } from '../../core/errors.ts';
 export interface ExtractionLimits {
   /** Of the file. */
   readonly fileBytes: number;
+  /** Without progress: a page of a PDF, or all of any other file. */
   readonly milliseconds: number;
+  readonly totalMilliseconds: number;
   /** Of the heap; the file itself is beside it. */
   readonly heapMegabytes: number;
   /** Of the text. */
@@ -19,10 +21,12 @@ export interface ToExtractor {
 }
 
 /** The text is attached. `megabytes` is the memory of the process. */
-export type FromExtractor = { readonly megabytes: number } & (
-  | { readonly type: 'extracted'; readonly document: Omit<ExtractedDocument, 'text'> }
-  | { readonly type: 'failed'; readonly error: PlainError }
-);
+export type FromExtractor =
+  | { readonly type: 'progress' }
+  | ({ readonly megabytes: number } & (
+      | { readonly type: 'extracted'; readonly document: Omit<ExtractedDocument, 'text'> }
+      | { readonly type: 'failed'; readonly error: PlainError }
+    ));
 
 /** Of the whole process: its file, its heap and as much again for what is outside of it. */
 export function processMegabytes({ heapMegabytes, fileBytes }: ExtractionLimits): number {

@@ -13,7 +13,7 @@ async function extract({ name, path, limits }: ToExtractor, given: Uint8Array | 
   parent.limitMemory(processMegabytes(limits));
   try {
     const bytes = given ?? (path === undefined ? new Uint8Array() : await readFile(name, path, limits.fileBytes));
-    const { text, ...document } = await readDocument(name, bytes);
+    const { text, ...document } = await readDocument(name, bytes, () => parent.send({ type: 'progress' }));
     if (text.length > limits.characters)
       throw unreadable(name, 'invalid', `it has more than ${limits.characters} characters`);
     parent.send({ type: 'extracted', document, megabytes: megabytes() }, [Buffer.from(text)]);

@@ -17,6 +17,8 @@ interface CollectionFoldersParts {
   readonly now: () => number;
   readonly remove: (collection: OpenCollection, row: FileRow) => Promise<void>;
   readonly onWork: () => void;
+  /** Of a collection, with those of its other folders and the uploaded ones. */
+  readonly maxFiles: number;
 }
 
 /** The watched folders of all collections. */
@@ -65,28 +67,39 @@ export class CollectionFolders {
 
   #start(collection: OpenCollection, folder: WatchedFolder): Promise<void> {
     let seen = new Set<string>();
+    let leftOut = 0;
     const watcher = new FolderWatcher({
       folder,
       startTimer: this.parts.startTimer,
       now: this.parts.tick,
       found: (files) => {
         for (const { path } of files) seen.add(path);
-        if (this.#store(collection, folder, files)) this.parts.onWork();
+        const { stored, full } = this.#store(collection, folder, files);
+        leftOut += full;
+        if (stored > 0) this.parts.onWork();
       },
       scanned: async (result) => {
-        await this.#scanned(collection, folder, seen, result);
+        await this.#scanned(collection, folder, { seen, leftOut }, result);
         seen = new Set();
+        leftOut = 0;
       },
     });
     this.#watchers.set(key(collection, folder.path), watcher);
     return watcher.scan();
   }
 
-  /** Whether one is new or was changed. */
-  #store({ id, database }: OpenCollection, { path: folder }: WatchedFolder, files: readonly FolderFile[]): boolean {
+  /** How many are new or were changed, and how many found no room. */
+  #store({ id, database }: OpenCollection, { path: folder }: WatchedFolder, files: readonly FolderFile[]) {
+    let room = this.parts.maxFiles - database.fileCount;
+    let full = 0;
     const changed = files.flatMap(({ path, bytes, modified }) => {
       const row = database.fileByPath(folder, path);
       if (row && row.bytes === bytes && row.modified === modified) return [];
+      if (!row && room <= 0) {
+        full += 1;
+        return [];
+      }
+      if (!row) room -= 1;
       return {
         id: `file-${createHash('sha256').update(`${id}\n${folder}\n${path}`).digest('hex').slice(0, 24)}`,
         name: basename(path),
@@ -96,14 +109,14 @@ export class CollectionFolders {
       };
     });
     database.addFiles(changed);
-    return changed.length > 0;
+    return { stored: changed.length, full };
   }
 
   /** Files that are gone are removed, unless the whole folder is: its drive may come back. */
   async #scanned(
     collection: OpenCollection,
     { path }: WatchedFolder,
-    seen: ReadonlySet<string>,
+    { seen, leftOut }: { readonly seen: ReadonlySet<string>; readonly leftOut: number },
     result: ScanReport | Error,
   ): Promise<void> {
     if (result instanceof Error) {
@@ -111,7 +124,9 @@ export class CollectionFolders {
       collection.database.noteFolder(path, code === 'ENOENT' ? 'The folder is not there.' : `${result.message}.`);
       return;
     }
-    collection.database.noteFolder(path, result.notes.join(' '));
+    const { maxFiles } = this.parts;
+    const full = leftOut > 0 ? [`${leftOut} files are left out: a collection has at most ${maxFiles}.`] : [];
+    collection.database.noteFolder(path, [...result.notes, ...full].join(' '));
     for (const row of collection.database.filesOf(path))
       if (!seen.has(row.path ?? '')) await this.parts.remove(collection, row);
   }

@@ -67,6 +67,7 @@ export async function* scanFolder(
   const notes: string[] = [];
   let [files, entries, large, unreadable] = [0, 0, 0, 0];
   const open = [''];
+  let isCut = false;
   scan: for (let at = open.pop(); at !== undefined; at = open.pop()) {
     folders.push(join(folder.path, at));
     // The folder itself must be there: otherwise nothing is known about its files.
@@ -78,7 +79,8 @@ export async function* scanFolder(
     for await (const entry of names) {
       signal.throwIfAborted();
       entries += 1;
-      if (files >= limits.files || entries > limits.entries) break scan;
+      isCut = files >= limits.files || entries > limits.entries;
+      if (isCut) break scan;
       const path = at === '' ? entry.name : `${at}/${entry.name}`;
       if (entry.isDirectory()) {
         if (entersFolder(folder, path) && path.split('/').length < maxDepth) open.push(path);
@@ -93,8 +95,8 @@ export async function* scanFolder(
       }
     }
   }
-  if (files >= limits.files) notes.push(`Only the first ${limits.files} files are indexed.`);
-  else if (entries > limits.entries) notes.push(`Only the first ${limits.entries} entries were looked at.`);
+  if (isCut && files >= limits.files) notes.push(`Only the first ${limits.files} files are indexed.`);
+  else if (isCut) notes.push(`Only the first ${limits.entries} entries were looked at.`);
   if (large > 0) notes.push(`${large} ${large === 1 ? 'file is' : 'files are'} too large.`);
   if (unreadable > 0) notes.push(`${unreadable} ${unreadable === 1 ? 'folder' : 'folders'} could not be read.`);
   return { folders, notes };

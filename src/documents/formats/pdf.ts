@@ -14,8 +14,8 @@ interface Line {
   readonly isNew: boolean;
 }
 
-/** The text of a PDF, page by page; lines in larger letters are headings. */
-export async function pdfText(bytes: Uint8Array): Promise<ExtractedDocument> {
+/** The text of a PDF, page by page; lines in larger letters are headings. `progressed` is called after each page. */
+export async function pdfText(bytes: Uint8Array, progressed: () => void): Promise<ExtractedDocument> {
   withoutDrawing();
   const { getDocument, VerbosityLevel } = await import('pdfjs-dist/legacy/build/pdf.min.mjs');
   // The library finds its second half here, and needs no thread.
@@ -42,6 +42,7 @@ export async function pdfText(bytes: Uint8Array): Promise<ExtractedDocument> {
       const lines = linesOf((await page.getTextContent()).items);
       pages.push(lines);
       page.cleanup();
+      progressed();
       characters += lines.reduce((sum, { text }) => sum + text.length, 0);
       if (characters > maxCharacters) throw new FormatError(`it has more than ${maxCharacters} characters`);
     }

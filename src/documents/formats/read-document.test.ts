@@ -220,6 +220,12 @@ describe('readDocument: PDF', () => {
   });
 
   test('pages without text are refused as a scan', async () => {
+    let pages = 0;
+    const progressed = () => {
+      pages += 1;
+    };
+    await readDocument('a.pdf', pdfOf([[[10, 'One']], [[10, 'Two']], []]), progressed);
+    expect(pages).toBe(3);
     await expect(read('a.pdf', pdfOf([[], []]))).rejects.toThrow('it has no text: its pages are pictures');
   });
 

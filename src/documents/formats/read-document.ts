@@ -17,10 +17,17 @@ import { isZip, readZip } from './zip.ts';
 
 type Read = StructuredText & { readonly title?: string | undefined; readonly hasLines?: boolean };
 
-/** The text of a file and its structure; its kind is decided by its content first. Throws `document-unreadable` for one without text. */
-export async function readDocument(name: string, bytes: Uint8Array): Promise<ExtractedDocument> {
+/**
+ * The text of a file and its structure; its kind is decided by its content first. `progressed` is called for each page of a PDF; other
+ * files are read at once. Throws `document-unreadable` for one without text.
+ */
+export async function readDocument(
+  name: string,
+  bytes: Uint8Array,
+  progressed = (): void => undefined,
+): Promise<ExtractedDocument> {
   try {
-    const document = await read(name, bytes);
+    const document = await read(name, bytes, progressed);
     if (document.text.trim() === '') throw new FormatError('it has no text', 'unsupported');
     return { ...document, title: document.title || name };
   } catch (error) {
@@ -33,12 +40,12 @@ export function unreadable(name: string, kind: 'unsupported' | 'invalid', reason
   return new AppError('document-unreadable', { name, kind, reason });
 }
 
-async function read(name: string, bytes: Uint8Array): Promise<ExtractedDocument> {
+async function read(name: string, bytes: Uint8Array, progressed: () => void): Promise<ExtractedDocument> {
   if (bytes.length === 0) throw new FormatError('it is empty', 'unsupported');
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1024)).toString('latin1');
   if (head.includes('%PDF-')) {
     const { pdfText } = await import('./pdf.ts');
-    return pdfText(bytes);
+    return pdfText(bytes, progressed);
   }
   if (isZip(bytes)) return structured(await packed(bytes));
   const foreign = foreignKinds.find(([signature]) => head.startsWith(signature));

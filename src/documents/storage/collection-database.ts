@@ -54,6 +54,8 @@ const sliceSize = 200;
 export class CollectionDatabase {
   readonly #database: Database;
   readonly #statements = new Map<string, Statement>();
+  /** How many files there are; undefined until it is counted. */
+  #fileCount: number | undefined;
 
   private constructor(
     readonly path: string,
@@ -143,6 +145,12 @@ export class CollectionDatabase {
     };
   }
 
+  /** Without reading the table each time: a folder is found in many small parts. */
+  get fileCount(): number {
+    this.#fileCount ??= number(this.#sql('select count(*) as count from files').get()?.count);
+    return this.#fileCount;
+  }
+
   folders(): readonly WatchedFolder[] {
     return this.#sql('select * from folders order by path')
       .all()
@@ -201,6 +209,7 @@ export class CollectionDatabase {
 
   /** A file that is to be read; one with the same id again. */
   addFile({ id, name, folder, path, source, bytes, modified, createdAt, attributes, chunking }: NewFileRow): FileRow {
+    const known = this.file(id);
     this.#sql(
       `insert into files(id, name, folder, path, source, bytes, modified, created_at, state, attributes, chunking)
        values(?, ?, ?, ?, ?, ?, ?, ?, 'new', ?, ?)
@@ -210,14 +219,22 @@ export class CollectionDatabase {
          attributes = excluded.attributes, chunking = excluded.chunking`,
     ).run(
       ...[id, name, folder ?? null, path ?? null, source, bytes, modified, createdAt],
-      JSON.stringify(attributes ?? this.file(id)?.attributes ?? {}),
-      JSON.stringify(chunking ?? this.file(id)?.chunking ?? { type: 'structure' }),
+      JSON.stringify(attributes ?? known?.attributes ?? {}),
+      JSON.stringify(chunking ?? known?.chunking ?? { type: 'structure' }),
     );
+    if (!known && this.#fileCount !== undefined) this.#fileCount += 1;
     return this.file(id) as FileRow;
   }
 
   addFiles(files: readonly NewFileRow[]): readonly FileRow[] {
-    return files.length === 0 ? [] : this.#transaction(() => files.map((file) => this.addFile(file)));
+    if (files.length === 0) return [];
+    try {
+      return this.#transaction(() => files.map((file) => this.addFile(file)));
+    } catch (error) {
+      // None of them is there.
+      this.#fileCount = undefined;
+      throw error;
+    }
   }
 
   setAttributes(id: string, attributes: Attributes): void {
@@ -267,6 +284,7 @@ export class CollectionDatabase {
   }
 
   deleteFile(key: number): void {
+    this.#fileCount = undefined;
     this.#sql('delete from files where key = ?').run(key);
   }
 
@@ -330,7 +348,8 @@ export class CollectionDatabase {
   /** Passages without a vector, in files that are to have them. */
   toEmbed(limit: number): readonly StoredPassage[] {
     return this.#sql(
-      `select passages.* from passages join files on files.key = passages.file
+      // A cross join begins with the passages, which are there in order; SQLite would begin with all files.
+      `select passages.* from passages cross join files on files.key = passages.file
        where is_embedded = 0 and files.state = 'embedding' order by passages.id limit ?`,
     )
       .all(limit)
@@ -338,7 +357,7 @@ export class CollectionDatabase {
   }
 
   countToEmbed(limit: number): number {
-    const waiting = `select 1 from passages join files on files.key = passages.file where is_embedded = 0 and files.state = 'embedding'`;
+    const waiting = `select 1 from passages cross join files on files.key = passages.file where is_embedded = 0 and files.state = 'embedding'`;
     return number(this.#sql(`select count(*) as count from (${waiting} limit ?)`).get(limit)?.count);
   }
 

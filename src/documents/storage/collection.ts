@@ -39,6 +39,12 @@ export const maxPassages = 1_000_000;
 /** An open collection: its database, and its vectors in memory while they are used. */
 export class OpenCollection {
   #vectors: VectorIndex | undefined;
+  /** How many more passages may be written before those that wait for their vectors are counted again. */
+  #room = 0;
+  /** The same, before all of them are counted again. */
+  #free = 0;
+  /** Of all files; undefined when they have changed. */
+  #passageCount: number | undefined;
   /** In how many passages words are, since the last change: counting a common one again takes longer than the rest of a search. */
   readonly #counts = new Map<string, number>();
   /** When its vectors were last used, in milliseconds. */
@@ -92,7 +98,8 @@ export class OpenCollection {
     weights: Weights,
     accepts?: (file: number) => boolean,
   ): readonly Candidate[] {
-    const { passages } = this.database.counts();
+    this.#passageCount ??= this.database.counts().passages;
+    const passages = this.#passageCount;
     const most = Math.ceil(commonFrom(passages)) + 1;
     const counted = termsOf(query).map((term) => ({ term, count: this.#countWord(term, most) }));
     const words = searchedTerms(counted, passages);
@@ -142,6 +149,12 @@ export class OpenCollection {
     return (file) => accepted.has(file);
   }
 
+  /** Whether fewer than so many passages wait for their vectors. */
+  hasRoom(most: number): boolean {
+    if (this.#room <= 0) this.#room = most - this.database.countToEmbed(most);
+    return this.#room > 0;
+  }
+
   /** Texts to embed. */
   toEmbed(limit: number): readonly { readonly id: number; readonly text: string }[] {
     const waiting = this.database.toEmbed(limit);
@@ -177,7 +190,8 @@ export class OpenCollection {
     const spans = yield* passagesOf({ ...document, text: content }, file.chunking);
     yield* this.clear(file.key);
     if (!isCurrent()) return 'overtaken';
-    if (this.database.counts().passages + spans.length > maxPassages) return 'full';
+    if (this.#free < spans.length) this.#free = maxPassages - this.database.counts().passages;
+    if (this.#free < spans.length) return 'full';
     const steps = [
       this.database.writeText(file.key, content),
       this.database.writePassages(file.key, title || file.name, spans, (span) => passageText(content, span)),
@@ -188,13 +202,20 @@ export class OpenCollection {
         if (!isCurrent()) return 'overtaken';
       }
     }
-    this.#counts.clear();
+    this.#forgetCounts();
+    this.#room -= spans.length;
+    this.#free -= spans.length;
     this.database.finishText(file.key, { ...facts, title: title || file.name, passages: spans.length }, hasVectors);
     return 'written';
   }
 
-  *clear(key: number): Sliced<void> {
+  #forgetCounts(): void {
     this.#counts.clear();
+    this.#passageCount = undefined;
+  }
+
+  *clear(key: number): Sliced<void> {
+    this.#forgetCounts();
     this.#vectors?.deleteGroup(key);
     yield* this.database.clear(key);
   }

@@ -1,17 +1,9 @@
-import type { Attributes, Chunking, CollectionFile, PassagePlace } from '../../core/documents.ts';
+import type { Attributes, Chunking, Collection, CollectionFile, PassagePlace } from '../../core/documents.ts';
 import type { SqlRow } from './sqlite.ts';
 
 /** What a collection says about itself. */
-export interface CollectionFacts {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly createdAt: number;
-  readonly lastActiveAt: number;
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly expiresAfterDays?: number;
-  /** The embedding model of its vectors, and their dimensions; none before the first vector. */
-  readonly embedding: string;
+export interface CollectionFacts extends Omit<Collection, 'bytes' | 'files' | 'passages' | 'folders' | 'isOutdated'> {
+  /** Of its vectors; 0 before the first one. */
   readonly dimensions: number;
 }
 

@@ -17,6 +17,8 @@ import type { Call } from '../../http/call.ts';
 export interface DocumentServices {
   readonly documents?: LibrariesOf<DocumentLibrary> | undefined;
   readonly files?: LibrariesOf<FileLibrary> | undefined;
+  /** Of this server, as the client of a call reaches it; empty if that is not known. */
+  readonly addressFor?: ((call: Pick<Call, 'headers' | 'encrypted'>) => string) | undefined;
 }
 
 /** The collections of whoever sends a request. A key needs the scope for them in every API. */
@@ -35,10 +37,17 @@ export interface OwnDocuments {
   readonly files: () => FileLibrary;
   /** Text of a file that a request brings along, which needs no scope. */
   readonly extract: DocumentLibrary['extract'];
+  /** As a chat reads and cites it. Clients of other origins open its address. */
+  readonly sourceOf: (hit: DocumentHit) => Source;
 }
 
-export function ownDocuments(call: Pick<Call, 'key'>, services: DocumentServices): OwnDocuments {
+export function ownDocuments(
+  call: Pick<Call, 'key'> & Partial<Pick<Call, 'headers' | 'encrypted'>>,
+  services: DocumentServices,
+): OwnDocuments {
+  const address = services.addressFor?.({ headers: {}, ...call }) ?? '';
   return {
+    sourceOf: (hit) => sourceOf(hit, address),
     library: () => documentsOf(call, services),
     files: () => filesOf(call, services),
     extract: (name, bytes, signal) =>
@@ -60,11 +69,10 @@ function enabled<Value>(value: Value | undefined, feature: string): Value {
   throw new AppError('unsupported', { feature, instead: 'this server was started with --nodocuments' });
 }
 
-/** As a chat reads and cites it. */
-export function sourceOf({ passage, score }: DocumentHit): Source {
+function sourceOf({ passage, score }: DocumentHit, address: string): Source {
   const { id, text, file, name } = passage;
   const place = { type: 'passage', file, name, score, attributes: passageAttributes(passage) } as const;
-  return { url: passageUrl(id), title: passageTitle(passage), text, place };
+  return { url: `${address}${passageUrl(id)}`, title: passageTitle(passage), text, place };
 }
 
 /** By id or name. */
