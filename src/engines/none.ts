@@ -1,13 +1,17 @@
-import { AppError } from '../core/errors.ts';
+import { textModelMissing } from '../core/model-error.ts';
 import type { TextEngine } from '../core/text-service.ts';
 
 /** The text engine of a server without a text model: every request gets model-missing. */
-export function noTextEngine(contextSize: number): TextEngine & { start(): void; stop(): Promise<void> } {
-  const missing = () => new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
+export function noTextEngine(
+  contextSize: number,
+  byName = false,
+): TextEngine & { start(): void; stop(): Promise<void> } {
+  const state = { type: 'none', ...(byName && { byName }) } as const;
+  const missing = () => textModelMissing(byName);
   return {
     start: () => {},
     stop: () => Promise.resolve(),
-    state: () => ({ type: 'none' }),
+    state: () => state,
     contextSize: () => contextSize,
     settled: () => Promise.resolve(),
     generate: (_request, _seed, sink) => {

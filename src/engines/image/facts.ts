@@ -40,6 +40,7 @@ export function sketchFacts(path: string): ImageFacts {
     samplers,
     schedulers,
     upscalers: builtInUpscalers,
+    previews: true,
     defaults: { steps: 16, guidance: 2.5, size: 512 },
   };
 }

@@ -1,6 +1,9 @@
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
+/** Matches only our own names of the files of `--diskcache`. */
+export const isSnapshotName = (name: string): boolean => /^[0-9a-f]{32}\.parley-cache$/.test(name);
+
 /** Only for the user: the files contain chats. */
 export const privately = { folder: 0o700, file: 0o600 };
 

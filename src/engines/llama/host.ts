@@ -112,11 +112,16 @@ export class LlamaHost extends EngineHost implements TextEngine {
         sink.event({ type: 'error', error });
       },
     });
+    const send = (type: 'hold' | 'proceed'): void => {
+      if (begunAs !== undefined) this.process.send({ type, id: begunAs });
+    };
     return {
       ...task,
       interrupt: (minTokens) => {
         if (begunAs !== undefined) this.process.send({ type: 'interrupt', id: begunAs, minTokens });
       },
+      hold: () => send('hold'),
+      proceed: () => send('proceed'),
     };
   }
 

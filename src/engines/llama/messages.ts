@@ -16,6 +16,8 @@ type Call =
   /** Asks how many tokens of its prompt are not in the cache. */
   | { readonly type: 'uncached'; readonly request: GenerationRequest }
   | { readonly type: 'interrupt'; readonly minTokens: number }
+  /** See `RunningGeneration`. */
+  | { readonly type: 'hold' | 'proceed' }
   | { readonly type: 'abort' | 'cache' | 'cards' }
   | { readonly type: 'states'; readonly action: StatesAction }
   /** Asks for memory that snapshots hold. */

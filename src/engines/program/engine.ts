@@ -10,7 +10,7 @@ import { howItDied } from '../host/engine-state.ts';
 import type { BackendPool } from '../remote/backend-pool.ts';
 import { BackendConnection } from '../remote/connection.ts';
 import { RemoteFailure } from '../remote/failure.ts';
-import { kinds } from '../remote/kinds.ts';
+import { titleOf } from '../remote/kinds.ts';
 import { RemoteText } from '../remote/text.ts';
 import { type ProgramAddress, type ProgramChildParts, type ProgramMessage, programChild } from './child.ts';
 import { identifyProgram, type ProgramIdentity, type ProgramTask } from './identify.ts';
@@ -143,7 +143,7 @@ export class ProgramEngine extends EngineHost implements TextEngine {
     const { identity } = this;
     if (!identity || identity.tasks.includes(task)) return;
     const feature = `${verbs[task]} by ${this.parts.name}`;
-    throw new AppError('unsupported', { feature, instead: `it is ${kinds[identity.kind].title}; name another model` });
+    throw new AppError('unsupported', { feature, instead: `it is ${titleOf(identity)}; name another model` });
   }
 
   /** Resolves when the process that runs now has ended: taken when a request begins, because another one may run when it fails. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { GpuMemory, gpuUse, readGpuProcesses, readGpus } from './gpu-memory.ts';
+import { GpuMemory, gpuUse, readGpuProcesses, readGpus, visibleGpus } from './gpu-memory.ts';
 
 const processes = 'GPU-a, 100, 2048\nGPU-b, 101, 512\nGPU-a, 300, 1024\nGPU-b, 101, 512\n';
 const gpus = 'GPU-a, 0, 81559, 70000, NVIDIA H100 80GB HBM3\nGPU-b, 1, 24576, 20000, NVIDIA RTX, of 24 GB\n';
@@ -24,6 +24,29 @@ test('readGpus: names them as llama.cpp does, also if their own name contains a 
   ]);
 });
 
+/** Of a machine with four of one kind. */
+const four = [
+  'GPU-1d7c2a36-9f0e-4a55-8c57-2b9c0f3a1b10, 0, 81559, 81079, NVIDIA H100 80GB HBM3',
+  'GPU-1d7c5b44-02aa-4f1d-9d6b-6a1f0c8e2c21, 1, 81559, 81079, NVIDIA H100 80GB HBM3',
+  'GPU-8e90c0de-77b1-41c9-a3c2-0d4e5f6a7b32, 2, 81559, 40120, NVIDIA H100 80GB HBM3',
+  'GPU-f00dbabe-5c3d-4e2f-b1a0-9c8d7e6f5a43, 3, 81559, 81079, NVIDIA H100 80GB HBM3',
+].join('\n');
+
+test.each([
+  [undefined, ['CUDA0', 'CUDA1', 'CUDA2', 'CUDA3']],
+  ['2', ['NVIDIA0', 'NVIDIA1', 'CUDA0', 'NVIDIA3']],
+  ['3, 1', ['NVIDIA0', 'CUDA1', 'NVIDIA2', 'CUDA0']],
+  ['GPU-8e90c0de-77b1-41c9-a3c2-0d4e5f6a7b32,GPU-f0', ['NVIDIA0', 'NVIDIA1', 'CUDA0', 'CUDA1']],
+  // Everything from the first wrong entry on is ignored: an unknown one, one that fits two, one that stands there already.
+  ['1,-1,2', ['NVIDIA0', 'CUDA0', 'NVIDIA2', 'NVIDIA3']],
+  ['0,GPU-1d7c,2', ['CUDA0', 'NVIDIA1', 'NVIDIA2', 'NVIDIA3']],
+  ['0,0,1', ['CUDA0', 'NVIDIA1', 'NVIDIA2', 'NVIDIA3']],
+  ['MIG-8e90c0de-77b1-41c9-a3c2-0d4e5f6a7b32', ['NVIDIA0', 'NVIDIA1', 'NVIDIA2', 'NVIDIA3']],
+  ['', ['NVIDIA0', 'NVIDIA1', 'NVIDIA2', 'NVIDIA3']],
+])('visibleGpus: with CUDA_VISIBLE_DEVICES %j they are called %j', (visible, expected) => {
+  expect(visibleGpus(readGpus(four), visible).map(({ name }) => name)).toEqual(expected);
+});
+
 test('gpuUse: adds the memory of the own processes on each GPU that they use', () => {
   const used = gpuUse(readGpus(gpus), readGpuProcesses(processes), new Set([101]));
   expect(used).toMatchObject([{ name: 'CUDA1', heldBytes: 1024 * mebibyte }]);
@@ -32,7 +55,7 @@ test('gpuUse: adds the memory of the own processes on each GPU that they use', (
 describe('GpuMemory', () => {
   const parents: Readonly<Record<number, number>> = { 100: 90, 90: 10, 101: 10, 10: 1, 300: 1 };
 
-  function memoryOf(query: (args: readonly string[]) => Promise<string>) {
+  function memoryOf(query: (args: readonly string[]) => Promise<string>, visible?: string) {
     const calls = { queries: 0 };
     const memory = new GpuMemory({
       query: (args) => {
@@ -40,6 +63,7 @@ describe('GpuMemory', () => {
         return query(args);
       },
       parent: async (pid) => parents[pid],
+      visible,
     });
     return { memory, calls };
   }
@@ -53,6 +77,14 @@ describe('GpuMemory', () => {
     ]);
     expect(await memory.use(300)).toMatchObject([{ name: 'CUDA0', heldBytes: 1024 * mebibyte }]);
     expect(await memory.use(42)).toEqual([]);
+  });
+
+  test('calls a GPU as the engines of this server do where CUDA_VISIBLE_DEVICES numbers them anew', async () => {
+    const { memory } = memoryOf(answers, 'GPU-b');
+    expect(await memory.use(10)).toMatchObject([
+      { name: 'NVIDIA0', heldBytes: 2048 * mebibyte },
+      { name: 'CUDA0', heldBytes: 1024 * mebibyte },
+    ]);
   });
 
   test('asks once for requests that come together, and again later', async () => {

@@ -13,6 +13,8 @@ export interface GpuProcess {
 
 export interface Gpu extends CardMemory {
   readonly id: string;
+  /** Its number among all GPUs of the machine. */
+  readonly index: number;
 }
 
 const mebibyte = 2 ** 20;
@@ -32,16 +34,37 @@ export function readGpuProcesses(text: string): readonly GpuProcess[] {
   }));
 }
 
-/** The output of the query of GPUs, with the names that llama.cpp gives them. */
+/** The output of the query of GPUs, with the names that llama.cpp gives them where all are visible. */
 export function readGpus(text: string): readonly Gpu[] {
   const rows = text.matchAll(/^\s*([^\s,]+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\S.*?)\s*$/gm);
   return [...rows].map(([, id = '', index, total, free, description = '']) => ({
     id,
+    index: Number(index),
     name: `CUDA${index}`,
     description,
     totalBytes: Number(total) * mebibyte,
     freeBytes: Number(free) * mebibyte,
   }));
+}
+
+/**
+ * With the names in a process with this `CUDA_VISIBLE_DEVICES`, which numbers the GPUs anew: by their index, or by the beginning of their id.
+ * Everything from its first wrong entry on is ignored, as CUDA does. GPUs that it hides have a name that no other has.
+ */
+export function visibleGpus(gpus: readonly Gpu[], visible: string | undefined): readonly Gpu[] {
+  if (visible === undefined) return gpus;
+  const order: Gpu[] = [];
+  for (const entry of visible.split(',').map((one) => one.trim())) {
+    const [gpu, ...more] = /^\d+$/.test(entry)
+      ? gpus.filter(({ index }) => index === Number(entry))
+      : gpus.filter(({ id }) => entry.startsWith('GPU-') && id.startsWith(entry));
+    if (!gpu || more.length > 0 || order.includes(gpu)) break;
+    order.push(gpu);
+  }
+  return gpus.map((gpu) => {
+    const number = order.indexOf(gpu);
+    return { ...gpu, name: number === -1 ? `NVIDIA${gpu.index}` : `CUDA${number}` };
+  });
 }
 
 /** The GPUs that these processes use, with the memory that they hold of each. */
@@ -50,7 +73,7 @@ export function gpuUse(
   processes: readonly GpuProcess[],
   own: ReadonlySet<number>,
 ): readonly CardUse[] {
-  return gpus.flatMap(({ id, ...card }) => {
+  return gpus.flatMap(({ id, index: _, ...card }) => {
     const held = processes.filter(({ gpu, pid }) => gpu === id && own.has(pid));
     return held.length === 0 ? [] : [{ ...card, heldBytes: held.reduce((sum, { bytes }) => sum + bytes, 0) }];
   });
@@ -61,6 +84,8 @@ interface GpuMemoryParts {
   readonly query: (args: readonly string[]) => Promise<string>;
   /** Undefined once the process has ended. */
   readonly parent: (pid: number) => Promise<number | undefined>;
+  /** `CUDA_VISIBLE_DEVICES` of the server, which its own engines have too. */
+  readonly visible?: string | undefined;
 }
 
 /** What programs hold of NVIDIA GPUs. `nvidia-smi` runs once for all who ask meanwhile, and never again where it is absent. */
@@ -68,7 +93,7 @@ export class GpuMemory {
   #running: Promise<readonly [readonly GpuProcess[], readonly Gpu[]]> | undefined;
   #missing = false;
 
-  constructor(private readonly parts: GpuMemoryParts = { query, parent }) {}
+  constructor(private readonly parts: GpuMemoryParts = { query, parent, visible: process.env.CUDA_VISIBLE_DEVICES }) {}
 
   /** Of a process and its descendants; undefined if it cannot be known now. */
   async use(pid: number): Promise<readonly CardUse[] | undefined> {
@@ -92,7 +117,7 @@ export class GpuMemory {
   async #ask() {
     const processes = readGpuProcesses(await this.parts.query(processQuery));
     const gpus = processes.length > 0 ? readGpus(await this.parts.query(gpuQuery)) : [];
-    return [processes, gpus] as const;
+    return [processes, visibleGpus(gpus, this.parts.visible)] as const;
   }
 
   /** Those of the processes that this one has started, directly or not. */

@@ -5,7 +5,7 @@ import type { EngineState } from '../host/engine-state.ts';
 import { Backend, type BackendParts, backendLine, identifyByModels } from './backend.ts';
 import { clientError, RemoteFailure } from './failure.ts';
 import type { Identity, RemoteKind, RemoteModel } from './kinds.ts';
-import { choose } from './load-balancing.ts';
+import { type Affinity, choose } from './load-balancing.ts';
 import { withPassed } from './passed-fields.ts';
 
 export interface BackendPoolParts extends Pick<BackendParts, 'startTimer' | 'now'> {
@@ -95,7 +95,7 @@ export class BackendPool {
   }
 
   /** Undefined if no backend is left to try. */
-  assign(name: string | undefined, affinity: string, tried: ReadonlySet<Backend>): Assignment | undefined {
+  assign(name: string | undefined, affinity: Affinity, tried: ReadonlySet<Backend>): Assignment | undefined {
     const now = this.parts.now();
     const open = this.serving(name).filter((backend) => !tried.has(backend) && backend.isOpen(now));
     const free = open.filter(({ running, address }) => running < address.parallel);
@@ -148,8 +148,7 @@ export interface Facts {
 
 export interface AskingOptions {
   readonly model: string | undefined;
-  /** Requests with the same key prefer the same backend. */
-  readonly affinity: string;
+  readonly affinity: Affinity;
   readonly signal: AbortSignal;
   /** What the client sent, for backends with `pass`. */
   readonly sent?: SentFields | undefined;

@@ -2,7 +2,7 @@ import type { RemoteAddress } from '../../config/remote.ts';
 import type { StartTimer } from '../host/engine-process.ts';
 import { BackendConnection } from './connection.ts';
 import { problemOf, RemoteFailure } from './failure.ts';
-import { type Identity, identify, kinds, type RemoteKind, type RemoteModel, shownName } from './kinds.ts';
+import { type Identity, identify, kinds, type RemoteKind, type RemoteModel, shownName, titleOf } from './kinds.ts';
 
 type BackendState =
   | { readonly type: 'unknown' }
@@ -214,7 +214,7 @@ export function backendLine(backend: Backend, model: RemoteModel | undefined): s
   const { host, weight } = backend.address;
   if (state.type === 'down') return `The remote backend at ${host} ${state.reason}. It is checked until it answers.`;
   if (state.type === 'away') return `The remote backend at ${host} ${state.reason}.`;
-  const kind = identity ? kinds[identity.kind].title : 'unknown';
+  const kind = identity ? titleOf(identity) : 'unknown';
   const context = model?.contextSize ? `, context ${model.contextSize}` : '';
   return `The remote backend at ${host} is ready (${kind}): ${model?.name ?? 'no model'}${context}${weight === 1 ? '' : `, weight ${weight}`}`;
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mediumPlaceholder, wordsOf } from '../../chat/messages.ts';
 import { repliesBy } from '../../chat/replies.ts';
 import { type ChatRequest, refuseUnknownTool } from '../../chat/request.ts';
@@ -6,6 +5,7 @@ import { withServerTools } from '../../chat/server-tools/offer.ts';
 import type { ChatService } from '../../chat/service.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
+import { randomHex } from '../../core/random-hex.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { GenerateBy } from '../../core/text-service.ts';
 import type { RemoteText } from './text.ts';
@@ -25,10 +25,14 @@ export function remoteChatService({ text, tokens, serverTools, ...summaries }: R
       await room();
     }
   };
-  const replies: ChatService['replies'] = (request, ticket, count) =>
-    repliesBy({ answer, text, serverTools, countTokens, ...summaries }, request, ticket, count);
-  const countTokens: ChatService['countTokens'] = async (request, signal) =>
-    tokens.count(await withServerTools(request, serverTools, text.contextSize(), signal), signal);
+  const replies: ChatService['replies'] = (request, ticket, count) => {
+    const counting: ReplyParts['countTokens'] = (each, signal) => countPrompt(each, signal, ticket);
+    return repliesBy({ answer, text, serverTools, countTokens: counting, ...summaries }, request, ticket, count);
+  };
+  /** Of a request that has what is remembered. */
+  const countPrompt: ChatService['countTokens'] = async (request, signal, ticket) =>
+    tokens.count(await withServerTools(request, serverTools, text.contextSize(), { signal, ticket }), signal);
+  const { recall } = summaries;
   return {
     replies,
     reply: (request, ticket) => replies(request, ticket, 1)[0] as AsyncIterable<GenerationEvent>,
@@ -39,7 +43,8 @@ export function remoteChatService({ text, tokens, serverTools, ...summaries }: R
       by: 'template',
       warnings: [],
     }),
-    countTokens,
+    countTokens: async (request, signal, ticket) =>
+      countPrompt(ticket && recall ? await recall(request, ticket, 'count') : request, signal, ticket),
     // Known only when a backend is selected, which then reports it.
     thinksAnyway: async () => false,
   };
@@ -64,5 +69,5 @@ function shownRequest({ controls, conversation, memory }: ChatRequest): Generati
 
 /** For tool calls without an id. */
 export function randomCallId(): string {
-  return `call_${randomBytes(12).toString('hex')}`;
+  return `call_${randomHex(12)}`;
 }

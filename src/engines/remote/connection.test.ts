@@ -41,8 +41,8 @@ describe('BackendConnection', () => {
       piece: (text: string) => told.push(text),
       whole: (text: string) => told.push(text),
     };
-    await connection.stream('/stream', {}, sink, never);
-    await connection.stream('/whole', {}, sink, never);
+    await connection.stream('/stream', {}, sink, [never]);
+    await connection.stream('/whole', {}, sink, [never]);
     expect(told).toEqual(['yes', 'data: é\n\n', 'undefined', '{"a":1}']);
   });
 
@@ -52,7 +52,7 @@ describe('BackendConnection', () => {
       '/odd': (_, response) => void response.end('<html>'),
     });
     await expect(connection.json('GET', '/no')).rejects.toMatchObject({ type: 'refused', message: 'too long' });
-    await expect(connection.stream('/no', {}, quiet, never)).rejects.toMatchObject({ type: 'refused' });
+    await expect(connection.stream('/no', {}, quiet, [never])).rejects.toMatchObject({ type: 'refused' });
     await expect(connection.json('GET', '/odd')).rejects.toMatchObject({ type: 'failed' });
     await expect(connection.bytes('/no', {})).rejects.toMatchObject({ type: 'refused' });
   });
@@ -67,7 +67,7 @@ describe('BackendConnection', () => {
     const failing = (text: string) => {
       throw new Error(text.trim());
     };
-    const streamed = connection.stream('/stream', {}, { ...quiet, piece: failing }, never);
+    const streamed = connection.stream('/stream', {}, { ...quiet, piece: failing }, [never]);
     await expect(streamed).rejects.toThrow(/^data: wrong Bearer …$/);
     connection.close();
   });
@@ -83,7 +83,7 @@ describe('BackendConnection', () => {
     );
     const late = { type: 'unreachable', message: 'no answer in time' };
     await expect(connection.bytes('/open', { milliseconds: 50 })).rejects.toMatchObject(late);
-    await expect(connection.stream('/open', {}, quiet, never)).rejects.toMatchObject(late);
+    await expect(connection.stream('/open', {}, quiet, [never])).rejects.toMatchObject(late);
   });
 
   test('a stream that is not ended after its last event is not waited for', async () => {
@@ -99,7 +99,7 @@ describe('BackendConnection', () => {
     const piece = (text: string): void => {
       said += text;
     };
-    await connection.stream('/open', {}, { ...quiet, piece, isOver: () => said.includes('[DONE]') }, never);
+    await connection.stream('/open', {}, { ...quiet, piece, isOver: () => said.includes('[DONE]') }, [never]);
     expect(said).toBe('data: [DONE]\n\n');
   });
 
@@ -122,7 +122,7 @@ describe('BackendConnection', () => {
       message: 'no answer in time',
     });
     const stop = new AbortController();
-    const asked = connection.stream('/slow', {}, quiet, stop.signal);
+    const asked = connection.stream('/slow', {}, quiet, [stop.signal]);
     stop.abort();
     await expect(asked).rejects.toMatchObject({ type: 'unreachable' });
   });
@@ -140,7 +140,7 @@ describe('BackendConnection', () => {
         throw new Error('unreadable');
       },
     };
-    await expect(connection.stream('/stream', {}, sink, never)).rejects.toThrow('unreadable');
+    await expect(connection.stream('/stream', {}, sink, [never])).rejects.toThrow('unreadable');
   });
 });
 
@@ -210,7 +210,7 @@ describe('BackendConnection: a backend that misbehaves', () => {
     });
     const redirected = { type: 'failed', message: expect.stringContaining('redirects are not followed') };
     await expect(connection.json('POST', '/here', { prompt: 'x' })).rejects.toMatchObject(redirected);
-    await expect(connection.stream('/here', {}, quiet, never)).rejects.toMatchObject(redirected);
+    await expect(connection.stream('/here', {}, quiet, [never])).rejects.toMatchObject(redirected);
     expect(other.received).toEqual([]);
   });
 
@@ -236,7 +236,7 @@ describe('BackendConnection: a backend that misbehaves', () => {
       '/gzip': flood(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
     });
     await expect(connection.json('GET', '/gzip')).rejects.toMatchObject({ type: 'failed' });
-    await expect(connection.stream('/gzip', {}, quiet, never)).rejects.toThrow('compressed');
+    await expect(connection.stream('/gzip', {}, quiet, [never])).rejects.toThrow('compressed');
     expect(one.received[0]?.headers['accept-encoding']).toBe('identity');
   });
 
@@ -265,7 +265,7 @@ describe('BackendConnection: a backend that misbehaves', () => {
     };
     const { connection } = await connected({ '/head': head, '/never': () => undefined }, { silenceMs: 50 });
     for (const path of ['/head', '/never']) {
-      await expect(connection.stream(path, {}, quiet, never)).rejects.toMatchObject({ message: 'no answer in time' });
+      await expect(connection.stream(path, {}, quiet, [never])).rejects.toMatchObject({ message: 'no answer in time' });
     }
   });
 
@@ -277,7 +277,7 @@ describe('BackendConnection: a backend that misbehaves', () => {
     const { connection } = await connected({ '/reset': reset });
     const closed = { type: 'unreachable', message: 'connection closed' };
     await expect(connection.json('GET', '/reset')).rejects.toMatchObject(closed);
-    await expect(connection.stream('/reset', {}, quiet, never)).rejects.toMatchObject(closed);
+    await expect(connection.stream('/reset', {}, quiet, [never])).rejects.toMatchObject(closed);
   });
 
   test('uploads a form and reads the response', async () => {

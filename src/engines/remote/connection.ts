@@ -1,5 +1,6 @@
 import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import { urlToHttpOptions } from 'node:url';
 import type { RemoteAddress } from '../../config/remote.ts';
 import { boundedBytes } from '../../core/bounded-bytes.ts';
 import { hideSecrets } from '../../core/hide-secrets.ts';
@@ -53,6 +54,9 @@ const keepAlive = { keepAlive: true, maxFreeSockets: 256, scheduling: 'lifo' } a
 export class BackendConnection {
   readonly #protocol: Pick<typeof http, 'Agent' | 'request'>;
   readonly #agent: http.Agent;
+  /** What all requests have in common: reading the address again would be a good part of what a request costs. */
+  readonly #common: http.RequestOptions;
+  readonly #prefix: string;
   /** Origin for messages; the path may be secret. */
   readonly #origin: string;
   readonly #limits: ConnectionLimits;
@@ -64,15 +68,20 @@ export class BackendConnection {
     this.#protocol = target.base.startsWith('https:') ? https : http;
     this.#origin = new URL(target.base).origin;
     this.#agent = new this.#protocol.Agent(keepAlive);
+    const base = new URL(target.base);
+    this.#prefix = base.pathname.replace(/\/$/, '');
+    // Without TLS, the agent would find a server name for it in vain.
+    const servername = this.#protocol === http ? { servername: '' } : {};
+    this.#common = { ...urlToHttpOptions(base), ...servername, agent: this.#agent };
     this.#limits = { ...defaultLimits, ...limits };
   }
 
-  /** Resolves at the end of the response; rejects with a `RemoteFailure` or an error of the sink. */
+  /** Resolves at the end of the response; rejects with a `RemoteFailure` or an error of the sink. Each of the signals ends it. */
   async stream(
     path: string,
     body: object,
     sink: StreamSink,
-    signal: AbortSignal,
+    signals: readonly AbortSignal[],
     headers: SentHeaders = {},
   ): Promise<void> {
     const silence = new AbortController();
@@ -80,8 +89,8 @@ export class BackendConnection {
     // The idle time-out stops during back-pressure, which the client causes.
     const timer = setTimeout(() => (paused ? timer.refresh() : silence.abort()), this.#limits.silenceMs);
     try {
-      const both = AbortSignal.any([signal, silence.signal]);
-      const { response, request } = await this.#asked('POST', path, jsonBody(body), both, headers);
+      const all = [...signals, silence.signal];
+      const { response, request } = await this.#asked('POST', path, jsonBody(body), all, headers);
       response.setEncoding('utf8');
       const isEvents = !String(response.headers['content-type']).includes('json');
       try {
@@ -105,7 +114,7 @@ export class BackendConnection {
         throw error;
       }
     } catch (error) {
-      throw silence.signal.aborted && !signal.aborted
+      throw silence.signal.aborted && !signals.some(({ aborted }) => aborted)
         ? this.#failed('no answer in time', 'unreachable')
         : this.#failure(error);
     } finally {
@@ -144,12 +153,12 @@ export class BackendConnection {
     const { signal, milliseconds = this.#limits.answerMs, bytes = maxAnswerBytes } = options;
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), milliseconds);
-    const until = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
+    const signals = signal ? [signal, late.signal] : [late.signal];
     try {
-      const { response } = await this.#asked(method, path, body, until);
+      const { response } = await this.#asked(method, path, body, signals);
       const answer = await this.#collected(response, bytes);
       // A body that ends with its connection looks complete when the time-out closes that.
-      until.throwIfAborted();
+      for (const one of signals) one.throwIfAborted();
       return answer;
     } catch (error) {
       throw late.signal.aborted && !signal?.aborted
@@ -166,11 +175,18 @@ export class BackendConnection {
     return value;
   }
 
-  #asked(method: string, path: string, body: SentBody | undefined, signal: AbortSignal, headers: SentHeaders = {}) {
+  #asked(
+    method: string,
+    path: string,
+    body: SentBody | undefined,
+    signals: readonly AbortSignal[],
+    headers: SentHeaders = {},
+  ) {
     return new Promise<{ readonly response: IncomingMessage; readonly request: ClientRequest }>((resolve, reject) => {
-      const request = this.#protocol.request(`${this.target.base}${path}`, {
+      const request = this.#protocol.request({
+        ...this.#common,
         method,
-        agent: this.#agent,
+        path: `${this.#prefix}${path}`,
         headers: {
           accept: 'application/json, text/event-stream, */*;q=0.1',
           'accept-encoding': 'identity',
@@ -178,8 +194,8 @@ export class BackendConnection {
           ...headers,
           ...this.headers,
         },
-        signal,
       });
+      endWith(request, signals);
       limitConnecting(request, this.#protocol === https ? 'secureConnect' : 'connect', this.#limits.connectMs);
       request.on('error', (error) => reject(this.#failure(error, request.reusedSocket)));
       request.once('response', (response) => {
@@ -247,6 +263,18 @@ type NetworkError = Error & { readonly code: string };
 
 function isNetworkError(error: unknown): error is NetworkError {
   return error instanceof Error && typeof (error as Partial<NetworkError>).code === 'string' && !('status' in error);
+}
+
+/** Ends a request when one of the signals aborts; cheaper than `AbortSignal.any` and the `signal` of requests. */
+function endWith(request: ClientRequest, signals: readonly AbortSignal[]): void {
+  const end = (): void => {
+    request.destroy(Object.assign(new Error('aborted'), { name: 'AbortError', code: 'ABORT_ERR' }));
+  };
+  if (signals.some(({ aborted }) => aborted)) end();
+  for (const signal of signals) signal.addEventListener('abort', end, { once: true });
+  request.once('close', () => {
+    for (const signal of signals) signal.removeEventListener('abort', end);
+  });
 }
 
 /** Time-out for connecting only. */

@@ -16,6 +16,7 @@ export function remoteImageFacts(name: string): ImageFacts {
     samplers: ['default'],
     schedulers: ['default'],
     upscalers: [{ name: 'None', scale: 1 }],
+    previews: false,
     defaults: { steps: 20, guidance: 7, size: 1024 },
   };
 }

@@ -18,6 +18,8 @@ interface KindTraits {
   readonly continues?: Readonly<Record<string, unknown>>;
   /** Whether it separates reasoning from the text for every model. */
   readonly separatesThinking: boolean;
+  /** Whether its streams tell how far the prompt is processed, with `return_progress`. */
+  readonly reportsProgress: boolean;
   /** Whether it accepts the fields of the native API. */
   readonly native: boolean;
   /** Health check. None for image backends, which may not respond while they compute. */
@@ -30,7 +32,13 @@ function kind(
   api: Parameters<typeof samplersOfApi>[0],
   traits: Partial<Omit<KindTraits, 'title' | 'samplers'>> = {},
 ): KindTraits {
-  const none = { templateVariables: false, effort: false, separatesThinking: false, native: false };
+  const none = {
+    templateVariables: false,
+    effort: false,
+    separatesThinking: false,
+    reportsProgress: false,
+    native: false,
+  };
   return { title, samplers: samplersOfApi(api), ...none, healthPath: '/health', ...traits };
 }
 
@@ -44,7 +52,7 @@ const native = {
 
 /** Products that can be a backend. Those for images have their own APIs; `a1111` is also sd-server, KoboldCpp, Forge and SD.Next. */
 export const kinds = {
-  parley: kind('Parley', 'native', { ...native, separatesThinking: true }),
+  parley: kind('Parley', 'native', { ...native, separatesThinking: true, reportsProgress: true }),
   koboldcpp: kind('KoboldCpp', 'native', native),
   'llama-server': kind('llama-server', 'llamaCpp', {
     grammar: native.grammar,
@@ -52,6 +60,7 @@ export const kinds = {
     // It continues the last assistant message by default.
     continues: {},
     separatesThinking: true,
+    reportsProgress: true,
   }),
   vllm: kind('vLLM', 'vllm', {
     grammar: (gbnf) => ({ structured_outputs: { grammar: gbnf } }),
@@ -88,12 +97,16 @@ export interface RemoteModel {
 /** What a probe found. */
 export interface Identity {
   readonly kind: RemoteKind;
+  /** Of the product, where several have the API of this kind. */
+  readonly title?: string;
   readonly models: readonly RemoteModel[];
   /** Supported media. True if unknown: the backend then rejects it. */
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
   /** Only for backends with their own image API. */
   readonly drawing?: { readonly server: DrawingServer; readonly facts: ImageFacts };
 }
+
+export const titleOf = ({ kind, title }: Pick<Identity, 'kind' | 'title'>): string => title ?? kinds[kind].title;
 
 type Fields = ReturnType<typeof objectAt>;
 type AnswerOf = (path: string) => Fields;

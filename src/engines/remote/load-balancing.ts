@@ -10,6 +10,9 @@ export interface Candidate {
   readonly running: number;
 }
 
+/** Requests with the same key prefer the same backend. Computed only where there is a choice. */
+export type Affinity = string | (() => string);
+
 /** How far a backend may exceed its fair share of the load for the sake of its prefix cache. */
 const slack = 1.25;
 
@@ -18,14 +21,15 @@ const slack = 1.25;
  * communication; the first one below its load limit takes the request. Its prefix cache most likely has the prompt's beginning. When
  * a candidate is added or removed, only its own keys move. The limits add up to more than the total load, so that one is always free.
  */
-export function choose<Some extends Candidate>(candidates: readonly Some[], affinity: string): Some | undefined {
+export function choose<Some extends Candidate>(candidates: readonly Some[], affinity: Affinity): Some | undefined {
   const total = candidates.reduce((sum, { running }) => sum + running, 0);
   const weights = candidates.reduce((sum, { weight }) => sum + weight, 0);
   const hasRoom = ({ running, weight }: Some): boolean => running < shareOf(total + 1, weight / weights);
   const open = candidates.filter(hasRoom);
   if (open.length <= 1) return open[0] ?? candidates[0];
+  const key = typeof affinity === 'string' ? affinity : affinity();
   // The hash becomes a number between 0 and 1, both excluded.
-  const scores = open.map(({ id, weight }) => -weight / Math.log((hash32(`${id}\u0000${affinity}`) + 0.5) / 2 ** 32));
+  const scores = open.map(({ id, weight }) => -weight / Math.log((hash32(`${id}\u0000${key}`) + 0.5) / 2 ** 32));
   return open[scores.indexOf(Math.max(...scores))];
 }
 

@@ -11,7 +11,12 @@ export interface ReplyStreamOptions extends ThinkingOptions {
   readonly maxTokens: number;
   readonly newCallId: () => string;
   readonly now: () => number;
+  /** Called for each `prompt_progress`, before the events of its chunk. */
+  readonly reading?: (progress: RemoteProgress) => void;
 }
+
+/** How far a backend has processed the prompt; those from its cache count as processed. */
+export type RemoteProgress = Readonly<Record<'total' | 'cached' | 'processed', number>>;
 
 /** How far a reply may exceed its token limit. Only ends runaway replies: chunks are not tokens, and some count no reasoning. */
 const slack = { factor: 2, tokens: 64, thinkingTokens: 65_536, characters: 65_536 };
@@ -69,6 +74,7 @@ export class ReplyStream {
     if (value === undefined) throw lost(this.options.host, 'it sent something that is no JSON');
     const chunk = objectAt(value);
     if (chunk.error !== undefined && chunk.error !== null) throw streamErrorOf(chunk.error);
+    if (chunk.prompt_progress) this.options.reading?.(progressOf(chunk.prompt_progress));
     if (chunk.usage) this.#usage = objectAt(chunk.usage);
     if (chunk.timings) this.#timings = objectAt(chunk.timings);
     const choice = objectAt(listAt(chunk.choices)[0]);
@@ -187,6 +193,13 @@ function warningsOf(warnings: unknown): readonly GenerationEvent[] {
   return listAt(warnings).flatMap((text) =>
     typeof text === 'string' ? [{ type: 'warning', code: 'remote', text }] : [],
   );
+}
+
+function progressOf(value: unknown): RemoteProgress {
+  const { total, cache, processed } = objectAt(value);
+  const all = Math.max(0, numberAt(total) ?? 0);
+  const cached = Math.min(all, Math.max(0, numberAt(cache) ?? 0));
+  return { total: all, cached, processed: Math.min(all, Math.max(cached, numberAt(processed) ?? 0)) };
 }
 
 export function lost(host: string, reason: string): AppError {

@@ -169,60 +169,65 @@ const rule = (name: string, asked: boolean, fields: WireBody | undefined): Rule 
 function controlRules(controls: GenerationControls, kind: RemoteKind): readonly Rule[] {
   const { stop, endTokens, logitBias, bannedTokens, bannedStrings, guidance, maxContext, sampling, adapters } =
     controls;
-  const lora = encodeAdapters(adapters ?? []);
   // Both accept the fields of the native API.
   const native = (fields: WireBody) => ({ parley: fields, koboldcpp: fields });
   const vllmAnd = (fields: WireBody) => ({ vllm: fields, sglang: fields });
-  const byKind = (name: string, asked: boolean, send: Partial<Record<RemoteKind, WireBody>>) =>
-    rule(name, asked, send[kind]);
-  const bias = { logit_bias: Object.fromEntries([...logitBias, ...bannedTokens.map((token) => [token, -100])]) };
-  const breakers = { dry_sequence_breakers: sampling.dryBreakers };
+  // Few are asked for: only their fields are made.
+  const byKind = (name: string, asked: boolean, send: () => Partial<Record<RemoteKind, WireBody>>) =>
+    rule(name, asked, asked ? send()[kind] : undefined);
   return [
-    byKind('trim_stop', !controls.trimStop && stop.length > 0, {
+    byKind('trim_stop', !controls.trimStop && stop.length > 0, () => ({
       ...native({ trim_stop: false }),
       vllm: { include_stop_str_in_output: true },
       sglang: { no_stop_trim: true },
-    }),
-    byKind('ban_eos_token', endTokens === 'ban', {
+    })),
+    byKind('ban_eos_token', endTokens === 'ban', () => ({
       ...native({ ban_eos_token: true }),
       ...vllmAnd({ min_tokens: controls.maxTokens }),
       'llama-server': { ignore_eos: true },
+    })),
+    byKind('bypass_eos', endTokens === 'ignore', () => ({
+      ...native({ bypass_eos: true }),
+      ...vllmAnd({ ignore_eos: true }),
+    })),
+    byKind('logit_bias', logitBias.length + bannedTokens.length > 0, () => {
+      const bias = { logit_bias: Object.fromEntries([...logitBias, ...bannedTokens.map((token) => [token, -100])]) };
+      return { ...native(bias), ...vllmAnd(bias), 'llama-server': bias, openai: bias };
     }),
-    byKind('bypass_eos', endTokens === 'ignore', { ...native({ bypass_eos: true }), ...vllmAnd({ ignore_eos: true }) }),
-    byKind('logit_bias', logitBias.length + bannedTokens.length > 0, {
-      ...native(bias),
-      ...vllmAnd(bias),
-      'llama-server': bias,
-      openai: bias,
-    }),
-    byKind('banned_tokens', bannedStrings.length > 0, {
+    byKind('banned_tokens', bannedStrings.length > 0, () => ({
       ...native({ banned_tokens: bannedStrings }),
       vllm: { bad_words: bannedStrings },
-    }),
-    byKind(
-      'guidance_scale',
-      guidance !== undefined && guidance.scale !== 1,
+    })),
+    byKind('guidance_scale', guidance !== undefined && guidance.scale !== 1, () =>
       native({ negative_prompt: guidance?.negativePrompt, guidance_scale: guidance?.scale }),
     ),
-    byKind('render_special', controls.renderSpecial !== false, {
+    byKind('render_special', controls.renderSpecial !== false, () => ({
       ...native({ render_special: true }),
       ...vllmAnd({ skip_special_tokens: false }),
-    }),
-    byKind('max_context_length', maxContext !== undefined, native({ max_context_length: maxContext })),
-    byKind('cache_prompt', controls.freshPrompt === true, {
+    })),
+    byKind('max_context_length', maxContext !== undefined, () => native({ max_context_length: maxContext })),
+    byKind('cache_prompt', controls.freshPrompt === true, () => ({
       ...native({ cache_prompt: false }),
       'llama-server': { cache_prompt: false },
+    })),
+    rule(
+      'return_progress',
+      controls.reportsProgress === true || kinds[kind].reportsProgress,
+      kinds[kind].reportsProgress ? { return_progress: true } : undefined,
+    ),
+    byKind('lora', adapters !== undefined, () => {
+      const lora = encodeAdapters(adapters ?? []);
+      return { ...native({ lora }), 'llama-server': { lora } };
     }),
-    byKind('lora', adapters !== undefined, { ...native({ lora }), 'llama-server': { lora } }),
     byKind(
       'sampler_order',
-      sampling.order.join() !== defaultSampling.order.join(),
-      native({ sampler_order: sampling.order.map((stage) => samplerStages.indexOf(stage)) }),
+      sampling.order !== defaultSampling.order && sampling.order.join() !== defaultSampling.order.join(),
+      () => native({ sampler_order: sampling.order.map((stage) => samplerStages.indexOf(stage)) }),
     ),
     // If DRY is unsupported, that alone is reported.
-    byKind('dry_sequence_breakers', sampling.dryMultiplier > 0 && sampling.dryBreakers.length > 0, {
-      ...native(breakers),
-      'llama-server': breakers,
+    byKind('dry_sequence_breakers', sampling.dryMultiplier > 0 && sampling.dryBreakers.length > 0, () => {
+      const breakers = { dry_sequence_breakers: sampling.dryBreakers };
+      return { ...native(breakers), 'llama-server': breakers };
     }),
   ];
 }

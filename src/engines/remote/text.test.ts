@@ -303,6 +303,48 @@ describe('RemoteText: reply', () => {
     expect(start).toMatchObject({ unheeded: ['user', 'seed'], droppedTokens: 12, seed: 7 });
   });
 
+  test('its progress in the prompt is told; the start event has the length only for those who ask', async () => {
+    const reading = (processed: number) => ({ choices: [], prompt_progress: { total: 40, cache: 8, processed } });
+    const reply = streamed(reading(8), reading(24), said('Hello'), ended());
+    const one = await upstream({ ...wellParley, '/v1/chat/completions': reply });
+    const { engine } = await ready(one);
+    const seen: unknown[] = [];
+    const promptProgress = (progress: object) => void seen.push(progress);
+    const [start] = await told(run((sink) => engine.chat(chatRequest(), 7, { ...sink, promptProgress })));
+    expect(start).toMatchObject({ type: 'start', promptTokens: 0 });
+    expect(seen).toEqual([
+      { done: 0, total: 32 },
+      { done: 16, total: 32 },
+    ]);
+    const asking = { promptProgress, reportsProgress: true };
+    const [early, ...rest] = await told(run((sink) => engine.chat(chatRequest(), 7, { ...sink, ...asking })));
+    expect(early).toMatchObject({ type: 'start', promptTokens: 40, cachedTokens: 8 });
+    expect(rest.map(({ type }) => type)).toEqual(['text-delta', 'finish']);
+    expect(one.asked('/v1/chat/completions')[0]?.body).toMatchObject({ return_progress: true });
+  });
+
+  test('progress in the prompt that a backend does not tell is unsupported, and not asked for', async () => {
+    const one = await upstream({ ...wellVllm, '/v1/chat/completions': hello });
+    const { engine } = await ready(one);
+    const [start] = await told(chat(engine, { controls: { ...controlsWith({}), reportsProgress: true } }));
+    expect(start).toMatchObject({ unheeded: ['return_progress'] });
+    expect(one.asked('/v1/chat/completions')[0]?.body).not.toHaveProperty('return_progress');
+  });
+
+  test('an older Parley that ignores return_progress is no news to those who did not ask', async () => {
+    const one = await upstream({
+      ...wellParley,
+      '/v1/chat/completions': (received, response) => {
+        response.setHeader('x-parley-ignored', 'user, return_progress');
+        return hello(received, response);
+      },
+    });
+    const { engine } = await ready(one);
+    expect((await told(chat(engine)))[0]).toMatchObject({ unheeded: ['user'] });
+    const [start] = await told(run((sink) => engine.chat(chatRequest(), 7, { ...sink, reportsProgress: true })));
+    expect(start).toMatchObject({ unheeded: ['user', 'return_progress'] });
+  });
+
   test('reads a response without streaming', async () => {
     const whole = { choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }] };
     const one = await upstream({ ...wellVllm, '/v1/chat/completions': json(whole) });

@@ -10,9 +10,9 @@ import { type Assignment, type BackendPool, PoolLifecycle, withBackend } from '.
 import type { Backpressure } from './connection.ts';
 import { clientError, RemoteFailure, statusFailure, withoutEnd } from './failure.ts';
 import { kinds } from './kinds.ts';
-import { chatAffinity, textAffinity } from './load-balancing.ts';
+import { type Affinity, chatAffinity, textAffinity } from './load-balancing.ts';
 import { passedFields } from './passed-fields.ts';
-import { lost, ReplyStream, StreamError } from './reply-stream.ts';
+import { lost, type RemoteProgress, ReplyStream, StreamError } from './reply-stream.ts';
 import { type ControlsBody, chatBody, completionBody } from './request-body.ts';
 import { RemoteTokens } from './tokens.ts';
 
@@ -64,7 +64,7 @@ export class RemoteText extends PoolLifecycle implements TextEngine {
     }
     const work: RemoteWork = {
       form: 'text',
-      affinity: textAffinity(request),
+      affinity: () => textAffinity(request),
       body: (facts) => completionBody(request, facts),
       maxTokens,
       separateThinking: false,
@@ -79,7 +79,7 @@ export class RemoteText extends PoolLifecycle implements TextEngine {
     if (maxTokens <= 0) return countOnly(seed, sink, () => this.tokens.count(request, undefined));
     const work: RemoteWork = {
       form: 'chat',
-      affinity: chatAffinity(request.conversation),
+      affinity: () => chatAffinity(request.conversation),
       body: (facts) => chatBody(request, facts),
       maxTokens,
       separateThinking: request.reasoning.separate,
@@ -145,7 +145,7 @@ function countOnly(seed: number, sink: GenerationSink, count: () => Promise<numb
 /** A generation, with its body per kind of backend. */
 interface RemoteWork {
   readonly form: 'chat' | 'text';
-  readonly affinity: string;
+  readonly affinity: Affinity;
   readonly body: (facts: Parameters<typeof completionBody>[1]) => ControlsBody;
   readonly maxTokens: number;
   /** Whether reasoning is requested separate from the text. */
@@ -198,6 +198,8 @@ class Attempt {
   readonly #backend: Backend;
   readonly #host: string;
   readonly #reply: ReplyStream;
+  #started = false;
+  /** With its first output, after which no other backend may take over. */
   #begun = false;
   #unheeded: readonly string[] = [];
   #droppedTokens = 0;
@@ -212,7 +214,8 @@ class Attempt {
     this.#backend = assignment.backend;
     this.#host = this.#backend.address.host;
     const parted = form === 'text' || kinds[this.#backend.kind].separatesThinking;
-    this.#reply = new ReplyStream({ form, host: this.#host, maxTokens, separate, parted, newCallId, now });
+    const reading = (progress: RemoteProgress): void => this.#reading(progress);
+    this.#reply = new ReplyStream({ form, host: this.#host, maxTokens, separate, parted, newCallId, now, reading });
   }
 
   async run(stop: AbortSignal, opened: (valve: Backpressure) => void): Promise<void> {
@@ -244,7 +247,7 @@ class Attempt {
     const sink = {
       head: (headers: IncomingHttpHeaders, valve: Backpressure) => {
         const ignored = headers['x-parley-ignored'];
-        if (typeof ignored === 'string') this.#unheeded = [...left, ...ignored.split(', ')];
+        if (typeof ignored === 'string') this.#unheeded = [...left, ...ignored.split(', ').filter(this.#wasAsked)];
         this.#droppedTokens = Number(headers['x-parley-dropped-tokens']) || 0;
         opened(valve);
       },
@@ -252,10 +255,9 @@ class Attempt {
       whole: (text: string) => this.#send(this.#reply.read(text)),
       isOver: () => this.#reply.isDone,
     };
-    const signal = AbortSignal.any([stop, cut]);
     const { traceparent } = this.sink;
     const headers = traceparent === undefined ? {} : { traceparent };
-    await connection.stream(paths[this.work.form], { ...passed, model: id, ...fields }, sink, signal, headers);
+    await connection.stream(paths[this.work.form], { ...passed, model: id, ...fields }, sink, [stop, cut], headers);
     parser.end();
     // Before the last event, so that the next turn of a conversation finds its backend free.
     this.assignment.done();
@@ -275,21 +277,32 @@ class Attempt {
     return lost(this.#host, withoutEnd(error.message));
   }
 
+  /** Every backend that can is asked for it; an older one ignores it. */
+  readonly #wasAsked = (field: string): boolean => field !== 'return_progress' || this.sink.reportsProgress === true;
+
+  /** No output yet: another backend may still take over. A client that waits for the figures has to know the length of its prompt. */
+  #reading({ total, cached, processed }: RemoteProgress): void {
+    if (this.sink.reportsProgress) this.#start(total, cached);
+    this.sink.promptProgress?.({ done: processed - cached, total: total - cached });
+  }
+
   #send(events: readonly GenerationEvent[]): void {
     if (events.length === 0) return;
-    if (!this.#begun) this.#begin();
+    this.#begun = true;
+    // Without its progress the length of the prompt is known only at the end.
+    this.#start(0, 0);
     for (const event of events) this.sink.event(event);
   }
 
-  #begin(): void {
+  #start(promptTokens: number, cachedTokens: number): void {
+    if (this.#started) return;
+    this.#started = true;
     const { maxTokens, seed, seeded } = this.work;
     const knowsSeed = seeded || kinds[this.#backend.kind].native;
-    this.#begun = true;
     this.sink.event({
       type: 'start',
-      // Sent at the end, because backends report it only then.
-      promptTokens: 0,
-      cachedTokens: 0,
+      promptTokens,
+      cachedTokens,
       maxTokens,
       seed: knowsSeed ? seed : -1,
       ...(this.#droppedTokens > 0 ? { droppedTokens: this.#droppedTokens } : {}),

@@ -1,6 +1,6 @@
+import type { StartTimer } from '../../../core/timers.ts';
 import type { Attachments } from '../channel.ts';
 import type { Child, ChildExit, ChildListeners, Spawn } from '../child.ts';
-import type { StartTimer } from '../engine-process.ts';
 import { tickMs } from '../heartbeat.ts';
 
 /** A process that a test plays. */
@@ -58,7 +58,13 @@ export function fakeWorkers<Outgoing, Incoming>() {
   const startTimer: StartTimer = (length, passed) => {
     const timer = { at: now + length, length, passed };
     timers.add(timer);
-    return { cancel: () => timers.delete(timer) };
+    return {
+      restart: () => {
+        timer.at = now + length;
+        timers.add(timer);
+      },
+      cancel: () => timers.delete(timer),
+    };
   };
 
   /** Advances the clock in ticks. */

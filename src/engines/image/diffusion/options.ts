@@ -144,6 +144,8 @@ export function diffusionFacts({ path, family, upscaler, vae, loras }: Diffusion
       ...builtInUpscalers,
       ...(upscaler === undefined ? [] : [{ name: nameOfFile(upscaler), scale: upscalerScale }]),
     ],
+    // Its driver sends no pictures on the way.
+    previews: false,
     defaults: { steps: 20, guidance, size },
     loras: loras.map(({ name: lora, path: file }) => ({ name: lora, file: basename(file) })),
     ...(vae === undefined ? {} : { vae: basename(vae) }),

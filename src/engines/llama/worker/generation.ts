@@ -90,6 +90,12 @@ export class Generation {
     return this.inPrefill && this.#sampled === 0 && !negative && !scores && request.media.length === 0;
   }
 
+  /** Whether it can leave its slot and go on later. */
+  get isHoldable(): boolean {
+    const { negative, scores, request, slot } = this.deps;
+    return !negative && !scores && request.media.length === 0 && slot.portion === undefined;
+  }
+
   /** Tokens that are left to compute. */
   get remaining(): number {
     return this.deps.slot.remaining;

@@ -5,6 +5,7 @@ import { type Batch, type BegunStep, batchOf, decide, nextChunk, type Step } fro
 import type { Generation } from './generation.ts';
 import type { CellPool } from './memory/cell-pool.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
+import type { HeldSlots } from './memory/held-slots.ts';
 import type { Slot } from './memory/slot.ts';
 import type { PredictionLayers } from './prediction-layers.ts';
 import type { SamplerPool } from './sampler-threads/sampler-pool.ts';
@@ -30,6 +31,8 @@ export interface LoopOptions {
   readonly pool?: Pick<CellPool, 'admit' | 'fits' | 'relieve' | 'figures'> | undefined;
   /** Copies what a slot has computed; false if it would be lost to the next prompt there. */
   readonly save?: (slot: Slot) => boolean;
+  /** Missing where generations cannot leave their slots. */
+  readonly held?: HeldSlots | undefined;
   /** Prompts were computed: so many tokens of all of them in this time. */
   readonly prefilled?: (tokens: number, milliseconds: number) => void;
   readonly samplers?: () => Pick<SamplerPool, 'go'> | undefined;
@@ -45,6 +48,8 @@ export class BatchLoop {
   readonly #active = new Set<Generation>();
   /** Active generations that have given up their cells, oldest first. */
   readonly #parked = new Set<Generation>();
+  /** Generations that have left their slots, and whether they are to go on. */
+  readonly #held = new Map<Generation, 'waits' | 'proceeds'>();
   /** Events that are not sent yet. */
   #pieces: Piece[] = [];
   #sentAt = 0;
@@ -90,19 +95,54 @@ export class BatchLoop {
       // The other generations lose this batch; it is computed again without the aborted one.
       this.options.context.abortDecode();
     }
+    for (const generation of this.#held.keys()) {
+      if (generation.id !== id) continue;
+      generation.aborted = true;
+      this.beforeNextBatch(() => this.#drop(generation));
+    }
+  }
+
+  /** Takes a generation out of its slot before the next step; one that cannot leave it is aborted. */
+  hold(id: number): void {
+    this.#giveUpPrefill();
+    this.beforeNextBatch(() => {
+      for (const generation of this.#active) {
+        if (generation.id !== id || generation.aborted) continue;
+        if (!this.options.held || !generation.isHoldable || this.#parked.has(generation)) {
+          generation.aborted = true;
+          this.#drop(generation);
+          continue;
+        }
+        generation.slot.rollback();
+        this.options.held.leave(generation.slot);
+        this.#active.delete(generation);
+        this.#held.set(generation, 'waits');
+      }
+    });
+  }
+
+  /** Lets a generation go on that is held, as soon as a slot is free. */
+  proceed(id: number): void {
+    this.beforeNextBatch(() => {
+      for (const generation of this.#held.keys()) if (generation.id === id) this.#held.set(generation, 'proceeds');
+    });
   }
 
   /** Aborts a generation before the next step, if at least so many tokens of its prompt are left and none of it is lost. */
   interrupt(id: number, minTokens: number): void {
-    const { context, now } = this.options;
     for (const generation of this.#running) {
       if (generation.id !== id || !generation.isInterruptible) continue;
       generation.interruptFrom = minTokens;
-      if (!this.#prefilling || context.memory !== 'plain') continue;
-      // A batch of which less than half is computed is given up: waiting for it would take longer than computing it again.
-      const { size, startedAt } = this.#prefilling;
-      if (now() - startedAt < (size * this.#prefillMsPerToken) / 2) context.abortDecode();
+      this.#giveUpPrefill();
     }
+  }
+
+  /** A batch of which less than half is computed is given up: waiting for it would take longer than computing it again. */
+  #giveUpPrefill(): void {
+    const { context, now } = this.options;
+    if (!this.#prefilling || context.memory !== 'plain') return;
+    const { size, startedAt } = this.#prefilling;
+    if (now() - startedAt < (size * this.#prefillMsPerToken) / 2) context.abortDecode();
   }
 
   async #run(): Promise<void> {
@@ -168,6 +208,11 @@ export class BatchLoop {
       if (!fits && this.#parked.size < this.#active.size) return;
       this.#parked.delete(generation);
       generation.slot.resume();
+    }
+    for (const [generation, state] of this.#held) {
+      if (state === 'waits' || !this.options.held?.arrive(generation.slot)) continue;
+      this.#held.delete(generation);
+      this.#active.add(generation);
     }
     pool?.admit();
   }
@@ -345,11 +390,15 @@ export class BatchLoop {
   #dropAborted(): void {
     for (const generation of this.#active) {
       if (this.#isInterrupted(generation)) generation.aborted = true;
-      if (!generation.aborted) continue;
-      generation.interrupt(this.#pieces);
-      this.#active.delete(generation);
-      this.#parked.delete(generation);
+      if (generation.aborted) this.#drop(generation);
     }
+  }
+
+  #drop(generation: Generation): void {
+    generation.interrupt(this.#pieces);
+    this.#active.delete(generation);
+    this.#parked.delete(generation);
+    this.#held.delete(generation);
   }
 }
 

@@ -14,6 +14,7 @@ import { BatchLoop } from './loop.ts';
 import { LoraTurns } from './lora-turns.ts';
 import { portionSize } from './memory/batch-size.ts';
 import { CellPool } from './memory/cell-pool.ts';
+import { HeldSlots } from './memory/held-slots.ts';
 import { PromptHistory } from './memory/prompt-history.ts';
 import { Slot } from './memory/slot.ts';
 import { GpuBuildError } from './native/cuda-libraries.ts';
@@ -69,6 +70,15 @@ async function receive(message: ToWorker): Promise<void> {
       else loop.abort(message.id);
       return;
     }
+    case 'hold': {
+      const reading = serving.reading.get(message.id);
+      if (reading) reading.stop();
+      else loop.hold(message.id);
+      return;
+    }
+    case 'proceed':
+      loop.proceed(message.id);
+      return;
     case 'interrupt':
       loop.interrupt(message.id, message.minTokens);
       return;
@@ -131,6 +141,14 @@ async function answer(id: number, work: () => unknown): Promise<void> {
   }
 }
 
+/**
+ * Not where something else than the slot depends on the sequence or on the others that run: layers for multi-token prediction,
+ * adapters of requests, portions of `--deterministic`.
+ */
+function canHold({ layers, options }: Loaded): boolean {
+  return !layers && options.lora.length === 0 && !options.deterministic;
+}
+
 /** Memory limit for the checkpoints of all slots, and the minimum share of one slot. */
 const checkpointMemory = { total: 2 * 2 ** 30, minPerSlot: 256 * 2 ** 20 };
 
@@ -178,6 +196,7 @@ async function serve(loaded: Loaded, availableBefore: number) {
     threads: stepThreads(loaded, send, now),
     pool,
     save: (slot) => worker.snapshots?.save(slot) ?? false,
+    ...(canHold(loaded) && { held: new HeldSlots({ slots, pool, newSlot, save, availableBytes: freeMemory }) }),
   });
   const snapshots = await openSnapshotCache(loaded, {
     slots,

@@ -124,8 +124,10 @@ describe('a1111Server.draw', () => {
         return seen.shift();
       },
     });
-    const drawing = draw(a1111Server(connection, settle), { previewEvery: 1 }, (step, of, preview) =>
-      steps.push([step, of, preview?.[0]]),
+    const drawing = draw(
+      a1111Server(connection, settle, () => 'task1'),
+      { previewEvery: 1 },
+      (step, of, preview) => steps.push([step, of, preview?.[0]]),
     );
     while (seen.length > 0) await settle();
     finish(answered([base64(1)]));
@@ -134,7 +136,9 @@ describe('a1111Server.draw', () => {
       [1, 2, 4],
       [2, 2, 4],
     ]);
-    expect(asked.some(({ path }) => path === '/sdapi/v1/progress?skip_current_image=false')).toBe(true);
+    expect(asked.some(({ path }) => path === '/sdapi/v1/progress?skip_current_image=false&id_task=task1')).toBe(true);
+    // Another Parley shows a preview only to whoever knows the name of its request.
+    expect(asked.find(({ path }) => path === '/sdapi/v1/txt2img')?.body).toMatchObject({ force_task_id: 'task1' });
   });
 
   test('stop sends interrupt', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
 import { tryParseJson } from '../../../core/json.ts';
 import {
@@ -31,8 +32,10 @@ interface Product {
   readonly loras: readonly { readonly name: string; readonly file: string; readonly path: string }[];
 }
 
+const newTaskId = (): string => `parley-${randomBytes(8).toString('hex')}`;
+
 /** The API of the A1111 web UI, which sd-server, KoboldCpp, Forge and SD.Next have too. */
-export function a1111Server(connection: DrawingConnection, wait: Wait): DrawingServer {
+export function a1111Server(connection: DrawingConnection, wait: Wait, newTask = newTaskId): DrawingServer {
   let product: Product = { isSdServer: false, samplers: [], schedulers: [], loras: [] };
   const post = async (path: string, body: object, signal: AbortSignal) =>
     objectAt(await connection.json('POST', `/sdapi/v1/${path}`, body, { signal, bytes: pictureBytes }));
@@ -44,12 +47,15 @@ export function a1111Server(connection: DrawingConnection, wait: Wait): DrawingS
     },
     draw: async (request, signal, progress, passed = () => ({})) => {
       const done = new AbortController();
-      const watched = { done: done.signal, progress, preview: request.previewEvery > 0 };
+      // By its name another Parley knows whose preview it shows; others ignore it, or have it as the id of the task.
+      const task = request.previewEvery > 0 ? newTask() : undefined;
+      const watched = { done: done.signal, progress, task };
       const watching = product.isSdServer ? undefined : watch(connection, wait, watched);
       try {
         const path = request.initial ? 'img2img' : 'txt2img';
         const known = product.isSdServer ? knownNames(request, product) : undefined;
-        const body = bodyOf({ ...request, ...known?.used }, product);
+        const named = task !== undefined && !product.isSdServer && { force_task_id: task };
+        const body = { ...bodyOf({ ...request, ...known?.used }, product), ...named };
         return { ...pictureIn(await post(path, { ...passed(body), ...body }, signal), request), ...known };
       } finally {
         done.abort();
@@ -140,9 +146,10 @@ function pictureIn({ images, info }: Readonly<Record<string, unknown>>, { seed }
 async function watch(
   connection: DrawingConnection,
   wait: Wait,
-  { done, progress, preview }: { done: AbortSignal; progress: Progress; preview: boolean },
+  { done, progress, task }: { done: AbortSignal; progress: Progress; task: string | undefined },
 ): Promise<void> {
-  const path = `/sdapi/v1/progress?skip_current_image=${!preview}`;
+  const named = task === undefined ? '' : `&id_task=${task}`;
+  const path = `/sdapi/v1/progress?skip_current_image=${task === undefined}${named}`;
   const options = { signal: done, milliseconds: shortRequestMs };
   let last = '';
   while (!done.aborted) {
@@ -155,7 +162,7 @@ async function watch(
     const current = `${job} ${step}`;
     if (step === 0 || steps === 0 || current === last || done.aborted) continue;
     last = current;
-    const shown = preview ? textAt(objectAt(seen).current_image) : undefined;
+    const shown = task !== undefined ? textAt(objectAt(seen).current_image) : undefined;
     progress(Math.min(step, steps), steps, shown ? Buffer.from(shown, 'base64') : undefined);
   }
 }
@@ -187,6 +194,7 @@ async function readFacts(connection: DrawingConnection): Promise<{ facts: ImageF
     path: textAt(model?.filename) || name,
     ...(sha256 && /^[0-9a-f]{64}$/i.test(sha256) && !/^8+$/.test(sha256) ? { sha256 } : {}),
     ...(isSdServer ? sdServerDefaults(valueAt(capabilities, 'defaults_by_mode', 'img_gen')) : drawingFacts),
+    previews: !isSdServer,
     samplers: names(samplers, 'Euler a'),
     schedulers: names(schedulers, 'automatic'),
     upscalers: upscalers.flatMap((each) => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ImageRequest } from '../../../core/image.ts';
 import { imageRequest } from '../../image/testing/request.ts';
+import type { Progress } from '../drawing-server.ts';
 import type { Listen } from './comfy-graphs.ts';
 import { comfyServer, drawingGraph, upscalingGraph } from './comfyui.ts';
 import { type Asked, fakeConnection } from './testing/fake-connection.ts';
@@ -29,16 +30,25 @@ function world(more: Readonly<Record<string, (asked: Asked) => unknown>> = {}) {
   });
   let told: (event: string, data: unknown) => void = () => {};
   let silenced = 0;
-  const listen: Listen = (_, listener) => {
+  let show: ((bytes: Uint8Array) => void) | undefined;
+  const listen: Listen = (_, listener, binary) => {
     told = listener;
+    show = binary;
     return () => {
       silenced += 1;
     };
   };
   const server = comfyServer(fake.connection, async () => undefined, listen);
-  const draw = (changes: Partial<ImageRequest> = {}, progress: (step: number, steps: number) => void = () => {}) =>
+  const draw = (changes: Partial<ImageRequest> = {}, progress: Progress = () => {}) =>
     server.draw(imageRequest(changes), never, progress);
-  return { ...fake, server, draw, tell: (event: string, data: unknown) => told(event, data), silenced: () => silenced };
+  return {
+    ...fake,
+    server,
+    draw,
+    show: (bytes: Uint8Array) => show?.(bytes),
+    tell: (event: string, data: unknown) => told(event, data),
+    silenced: () => silenced,
+  };
 }
 
 describe('comfyServer.facts', () => {
@@ -103,6 +113,28 @@ describe('comfyServer.draw', () => {
     });
     await own.draw({}, (step, of) => steps.push(`${step}/${of}`));
     expect(steps).toEqual(['1/2']);
+  });
+
+  test('shows previews of the steps that are asked for, and asks for none otherwise', async () => {
+    const seen: unknown[] = [];
+    const jpeg = (byte: number) => Uint8Array.of(0, 0, 0, 1, 0, 0, 0, 1, byte);
+    const own = world({
+      '/prompt': () => {
+        own.show(jpeg(1));
+        for (const step of [1, 2, 3]) {
+          own.tell('progress', { value: step, max: 4 });
+          own.show(jpeg(10 * step));
+        }
+        own.show(Uint8Array.of(0, 0, 0, 3, 0, 0, 0, 0, 65));
+        return { prompt_id: 'p' };
+      },
+    });
+    await own.draw({ previewEvery: 2 }, (step, _, preview) => preview && seen.push([step, ...preview]));
+    expect(seen).toEqual([[2, 20]]);
+    await own.draw({ previewEvery: 0 }, (step, _, preview) => preview && seen.push([step, ...preview]));
+    expect(seen).toHaveLength(1);
+    const methods = own.bodies('/prompt').map((body) => (body as { extra_data?: unknown }).extra_data);
+    expect(methods).toEqual([{ preview_method: 'auto' }, { preview_method: 'none' }]);
   });
 
   test('rejects with the error of the server', async () => {

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
+import { previewPicture } from '../../../core/image-graph.ts';
 import {
   type DrawingConnection,
   type DrawingServer,
   drawingFacts,
   drawingFailed,
   found,
+  type Progress,
   pictureBytes,
   type Size,
   shortRequestMs,
@@ -24,15 +26,27 @@ const plainUpscalers = [
 export function comfyServer(connection: DrawingConnection, wait: Wait, listen: Listen): DrawingServer {
   let checkpoint = '';
 
-  async function pictureOf(graph: Graph, signal: AbortSignal, progress: (step: number, steps: number) => void) {
+  async function pictureOf(graph: Graph, signal: AbortSignal, progress: Progress, previewEvery = 0) {
     const client = randomUUID();
-    const unsubscribe = listen(client, (event, data) => {
+    let last: readonly [step: number, steps: number] | undefined;
+    const received = (event: string, data: unknown): void => {
       const { value, max } = objectAt(data);
       const [step, steps] = [numberAt(value), numberAt(max)];
-      if (event === 'progress' && step && steps) progress(step, steps);
-    });
+      if (event !== 'progress' || !step || !steps) return;
+      last = [step, steps];
+      progress(step, steps);
+    };
+    const shown = (message: Uint8Array): void => {
+      const picture = previewPicture(message);
+      // It comes before or after the report of its step.
+      if (picture && last && last[0] % previewEvery === 0) progress(...last, picture);
+    };
+    const unsubscribe = listen(client, received, previewEvery > 0 ? shown : undefined);
     try {
-      const queued = await connection.json('POST', '/prompt', { prompt: graph, client_id: client }, { signal });
+      // Its own setting holds for graphs that say nothing about it.
+      const extra = { preview_method: previewEvery > 0 ? 'auto' : 'none' };
+      const body = { prompt: graph, client_id: client, extra_data: extra };
+      const queued = await connection.json('POST', '/prompt', body, { signal });
       const id = textAt(objectAt(queued).prompt_id);
       if (!id) throw drawingFailed('did not take the graph');
       const drop = (): void => {
@@ -66,7 +80,7 @@ export function comfyServer(connection: DrawingConnection, wait: Wait, listen: L
       const initial = request.initial && (await upload(request.initial, signal));
       const mask = request.initial && request.mask && (await upload(request.mask, signal));
       const graph = drawingGraph(request, { checkpoint, initial, mask });
-      return { bytes: await pictureOf(graph, signal, progress), seed: request.seed };
+      return { bytes: await pictureOf(graph, signal, progress, request.previewEvery), seed: request.seed };
     },
     upscale: async ({ picture, upscaler, width, height }, signal) => {
       const name = await upload(picture, signal);
@@ -115,6 +129,7 @@ async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
     path: checkpoint,
     ...drawingFacts,
     graphs: 'whole',
+    previews: true,
     samplers: samplers.length > 0 ? samplers : ['euler'],
     schedulers: schedulers.length > 0 ? schedulers : ['normal'],
     upscalers: [...plainUpscalers, ...upscalers.map((name) => ({ name, scale: 4 }))],

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../core/errors.ts';
 import type { ImageEvent, ImageRequest } from '../../../core/image.ts';
 import { imageRequest } from '../../image/testing/request.ts';
+import { type DrawingServer, drawingFacts } from '../drawing-server.ts';
 import { poolOf } from '../testing/backend-pool.ts';
 import { type Handler, json, upstream } from '../testing/upstream.ts';
 import { RemoteDrawing } from './engine.ts';
@@ -11,6 +12,7 @@ import { identifyDrawing } from './identify.ts';
 const never = new AbortController().signal;
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const picture = (text: string) => json({ images: [base64(text)], info: '{}' });
+const facts = { ...drawingFacts, name: 'x', title: 'x', path: 'x', samplers: [], schedulers: [], upscalers: [] };
 const lists = { '/sdapi/v1/samplers': json([{ name: 'Heun' }]), '/sdapi/v1/interrupt': json({}) };
 
 /** Fake picture editor: every text that begins with "png" is a picture. */
@@ -94,6 +96,48 @@ describe('RemoteDrawing.draw', () => {
     expect(body).toMatchObject({ cnet_image: 'abc', prompt: expect.any(String) });
     expect(body).not.toHaveProperty('eta');
     expect(passed).toEqual(['cnet_image']);
+  });
+
+  test('a preview of any format becomes a PNG, and one that cannot be read is left out', async () => {
+    const converted = () => new Promise((resolve) => setImmediate(resolve));
+    const png = Uint8Array.of(0x89, 0x50, 0x4e, 0x47);
+    const server: DrawingServer = {
+      facts: async () => facts,
+      upscale: async ({ picture: same }) => same,
+      stop: async () => undefined,
+      draw: async ({ seed }, _, progress) => {
+        progress(1, 4, Buffer.from('broken'));
+        await converted();
+        progress(2, 4, Buffer.from('png of a JPEG'));
+        // Dropped: the one before it is still being converted.
+        progress(3, 4, Buffer.from('png of another'));
+        await converted();
+        progress(4, 4, png);
+        return { bytes: Buffer.from('png'), seed };
+      },
+    };
+    const model = { id: 'x', name: 'x', contextSize: undefined, embeds: false };
+    const identity = { kind: 'a1111', models: [model], inputs: { image: true, audio: false } } as const;
+    const one = await upstream({});
+    const { pool } = poolOf([one.address(',for=images')], {}, async () => ({
+      ...identity,
+      drawing: { server, facts },
+    }));
+    const engine = new RemoteDrawing(pool, { asPng });
+    engine.start();
+    await engine.settled();
+    const seen: unknown[] = [];
+    for await (const event of engine.draw(imageRequest({}), never)) {
+      if (event.type === 'progress')
+        seen.push([event.step, event.preview && Buffer.from(event.preview).toString('latin1')]);
+    }
+    expect(seen).toEqual([
+      [1, undefined],
+      [2, undefined],
+      [3, undefined],
+      [2, 'png of a JPEG'],
+      [4, '\x89PNG'],
+    ]);
   });
 
   test('an unreadable picture is a 502', async () => {

@@ -15,6 +15,8 @@ import { type AsPng, type DrawingServer, type RemotePicture, readPng } from '../
 import { clientError } from '../failure.ts';
 import { passedFields } from '../passed-fields.ts';
 
+const isPng = (bytes: Uint8Array): boolean => bytes[0] === 0x89 && bytes[1] === 0x50;
+
 const noGraphs = { feature: 'A whole graph', instead: 'only ComfyUI runs those' };
 
 type Work<Answer> = (server: DrawingServer, host: string, pass: readonly string[] | undefined) => Promise<Answer>;
@@ -78,8 +80,24 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
     const gone = new AbortController();
     const whole = AbortSignal.any([signal, gone.signal]);
     const events = new Channel<ImageEvent>(() => gone.abort());
-    const progress = (step: number, steps: number, preview?: Uint8Array): void =>
-      events.push({ type: 'progress', step, steps, ...(preview && { preview }) });
+    let isOver = false;
+    let converting = false;
+    const progress = (step: number, steps: number, preview?: Uint8Array): void => {
+      const event = { type: 'progress', step, steps } as const;
+      const isReady = preview !== undefined && isPng(preview);
+      events.push(isReady ? { ...event, preview } : event);
+      // The next one comes soon: only one at a time is converted.
+      if (isReady || !preview || converting) return;
+      converting = true;
+      this.parts
+        .asPng(preview)
+        .then(({ png }) => !isOver && events.push({ ...event, preview: png }))
+        // One that cannot be read is not shown.
+        .catch(() => undefined)
+        .finally(() => {
+          converting = false;
+        });
+    };
     const drawing = this.#ask(whole, async (server, host, pass) => {
       // Not awaited: if the interrupt fails, the picture completes unused.
       const stop = (): void => void server.stop().catch(() => undefined);
@@ -90,7 +108,10 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
         whole.removeEventListener('abort', stop);
       }
     });
-    const end = (): void => events.end();
+    const end = (): void => {
+      isOver = true;
+      events.end();
+    };
     drawing.then(end, end);
     yield* events;
     try {

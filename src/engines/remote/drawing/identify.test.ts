@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { BackendConnection } from '../connection.ts';
+import { titleOf } from '../kinds.ts';
 import { json, upstream } from '../testing/upstream.ts';
 import { identifyDrawing } from './identify.ts';
 
@@ -15,6 +16,15 @@ test('identifyDrawing: a list of samplers means A1111', async () => {
   const { identity, one } = await identified({ '/sdapi/v1/samplers': json([]) });
   expect(await identity).toMatchObject({ kind: 'a1111', drawing: { facts: { samplers: ['Euler a'] } } });
   expect(one.asked('/sdapi/v1/options')).toHaveLength(1);
+});
+
+test('identifyDrawing: sd-server is told from A1111 by its list of models', async () => {
+  const samplers = { '/sdapi/v1/samplers': json([]) };
+  const recorded = { data: [{ id: 'sd-cpp-local', object: 'model', owned_by: 'local' }] };
+  const { identity } = await identified({ ...samplers, '/v1/models': json(recorded) });
+  expect(titleOf(await identity)).toBe('sd-server');
+  const other = await identified({ ...samplers, '/v1/models': json({ data: [{ id: 'dream' }] }) });
+  expect(titleOf(await other.identity)).toBe('A1111');
 });
 
 test('identifyDrawing: nodes mean ComfyUI', async () => {

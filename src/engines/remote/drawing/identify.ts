@@ -5,7 +5,7 @@ import { tryParseJson } from '../../../core/json.ts';
 import type { BackendConnection } from '../connection.ts';
 import { found } from '../drawing-server.ts';
 import { RemoteFailure } from '../failure.ts';
-import { objectAt } from '../json.ts';
+import { listAt, objectAt } from '../json.ts';
 import { type Identity, shownName } from '../kinds.ts';
 import { a1111Server } from './a1111.ts';
 import type { Listen } from './comfy-graphs.ts';
@@ -22,7 +22,15 @@ export async function identifyDrawing(
     kind === 'a1111' ? a1111Server(connection, wait) : comfyServer(connection, wait, listening(connection));
   const facts = await server.facts();
   const model = { id: facts.name, name: shownName(facts.name), contextSize: undefined, embeds: false };
-  return { kind, models: [model], inputs: { image: true, audio: false }, drawing: { server, facts } };
+  const title = kind === 'a1111' ? await productOf(connection) : undefined;
+  const inputs = { image: true, audio: false };
+  return { kind, ...(title && { title }), models: [model], inputs, drawing: { server, facts } };
+}
+
+/** Others than A1111 with its API, as far as they can be told from it. */
+async function productOf(connection: BackendConnection): Promise<string | undefined> {
+  const { data } = objectAt(await found(connection, '/v1/models'));
+  return objectAt(listAt(data)[0]).id === 'sd-cpp-local' ? 'sd-server' : undefined;
 }
 
 async function kindOf(connection: BackendConnection): Promise<NonNullable<DrawingRemote['kind']>> {

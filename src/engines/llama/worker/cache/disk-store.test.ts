@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { isSnapshotName } from '../../cache-folder.ts';
 import type { Snapshot } from '../memory/snapshot.ts';
 import { snapshot } from '../testing/snapshot.ts';
 import { checksumOf, pieceBytes, piecewiseChecksum } from './checksum.ts';
@@ -24,7 +25,6 @@ import {
   type DiskStoreOptions,
   headerOf,
   isPartName,
-  isSnapshotName,
   partName,
   readOutline,
   readSnapshot,

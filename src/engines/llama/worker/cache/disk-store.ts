@@ -3,7 +3,7 @@ import { type FileHandle, open, readdir, rename, rm, stat, utimes, writeFile } f
 import { join } from 'node:path';
 import { NewerFile } from '../../../../core/file-version.ts';
 import type { StoreHealth } from '../../../../core/text-service.ts';
-import { makeFolder, privately } from '../../cache-folder.ts';
+import { isSnapshotName, makeFolder, privately } from '../../cache-folder.ts';
 import { overLimit, type Snapshot, type SnapshotEntry, type SnapshotStore } from '../memory/snapshot.ts';
 import { addPart, checksumOf, pieceBytes, piecewiseChecksum, plainChecksum } from './checksum.ts';
 
@@ -250,8 +250,6 @@ const maxWriteMs = 24 * 60 * 60 * 1000;
 export const snapshotName = (sum: string): string => `${sum.slice(0, 32)}${ending}`;
 export const partName = (name: string, process: number): string => `${name}.${process}.part`;
 
-/** Matches only our own file names. */
-export const isSnapshotName = (name: string): boolean => /^[0-9a-f]{32}\.parley-cache$/.test(name);
 export const isPartName = (name: string): boolean => /^([0-9a-f]{32}\.parley-cache|trial)(\.\d+)?\.part$/.test(name);
 
 /** Whether a partial file was left by a process that ended while it wrote. This process does not write yet. */

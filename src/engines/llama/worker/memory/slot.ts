@@ -45,10 +45,13 @@ export class Slot {
   #parked:
     | { readonly computed: number; readonly state: Uint8Array | undefined; readonly checkpoints: readonly Checkpoint[] }
     | undefined;
+  #sequence: number;
+  /** Another slot has its sequence. */
+  #isAway = false;
 
   constructor(
     readonly context: Context,
-    readonly sequence: number,
+    sequence: number,
     capacity: number,
     limits: CacheLimits = { count: 8, bytes: 2 ** 30 },
     /** Size of the steady portions; undefined if a batch may have any number of tokens. */
@@ -57,6 +60,11 @@ export class Slot {
     // Shared with the sampler threads.
     this.tokens = new Int32Array(new SharedArrayBuffer(capacity * 4));
     this.#checkpoints = new Checkpoints(limits);
+    this.#sequence = sequence;
+  }
+
+  get sequence(): number {
+    return this.#sequence;
   }
 
   get capacity(): number {
@@ -125,11 +133,12 @@ export class Slot {
     this.length = 0;
   }
 
-  /** Gives up its cells while a generation runs, until `resume`. */
-  park(): void {
+  /** Gives up its cells while a generation runs, until `resume`. What is larger than `maxBytes` is computed again. */
+  park(maxBytes = Number.POSITIVE_INFINITY): void {
     const { computed } = this;
     // Libraries differ in what they save of media.
-    const state = this.#media.length === 0 && computed > 0 ? this.#state() : undefined;
+    const isSaved = this.#media.length === 0 && computed > 0 && this.#stateBytes <= maxBytes;
+    const state = isSaved ? this.#state() : undefined;
     const checkpoints = this.#checkpoints.all;
     this.forgetFrom(0);
     this.#parked = { computed, state, checkpoints };
@@ -146,6 +155,22 @@ export class Slot {
     }
     this.computed = parked.computed;
     this.#checkpoints.replace(parked.checkpoints);
+  }
+
+  /** Gives up its cells and its sequence, until `arrive`. */
+  leave(maxBytes: number): void {
+    this.park(maxBytes);
+    this.#isAway = true;
+  }
+
+  arrive(sequence: number): void {
+    this.#sequence = sequence;
+    this.#isAway = false;
+    this.resume();
+  }
+
+  get #stateBytes(): number {
+    return this.context.stateBytes(this.sequence, 'whole');
   }
 
   /** The library delays a copy to the next batch, which would overwrite a restored checkpoint; with those it is copied at once. */
@@ -360,6 +385,7 @@ export class Slot {
   }
 
   #rewindMemory(index: number): void {
+    if (this.#isAway) return;
     const { context, sequence } = this;
     const position = this.#position(index);
     if (context.reaches(sequence, position) && context.forget(sequence, position)) {

@@ -9,6 +9,7 @@ import { LoraTurns } from '../lora-turns.ts';
 import type { Projector } from '../media/projector.ts';
 import { CellPool } from '../memory/cell-pool.ts';
 import type { Context } from '../memory/context.ts';
+import { HeldSlots } from '../memory/held-slots.ts';
 import { PromptHistory } from '../memory/prompt-history.ts';
 import { Slot } from '../memory/slot.ts';
 import { adapterSetting, beginGeneration, type ReadingRequests, saveBefore, type WorkerContext } from '../prepare.ts';
@@ -19,6 +20,8 @@ const bos = 1;
 const end = 0;
 
 export interface WorldOptions {
+  /** For copies of what held generations have computed. */
+  readonly availableBytes?: number;
   readonly sequences?: number;
   readonly contextSize?: number;
   readonly reusePrompt?: boolean;
@@ -87,7 +90,9 @@ export function workerWorld(options: WorldOptions = {}) {
   const send = (message: FromWorker) => void messages.push(message);
   const samplers = () => worker.samplers;
   const keep = (slot: Slot) => worker.snapshots?.save(slot) ?? false;
-  const loop = new BatchLoop({ context, slots: pool ? [] : slots, send, now, samplers, pool, save: keep });
+  const newSlot = (sequence: number) => new Slot(context, sequence, contextSize);
+  const held = new HeldSlots({ slots, pool, newSlot, save, availableBytes: () => options.availableBytes ?? 2 ** 30 });
+  const loop = new BatchLoop({ context, slots: pool ? [] : slots, send, now, samplers, pool, save: keep, held });
 
   /** As the worker does it: a request that is being read is stopped there, any other one in the loop. */
   function abort(id: number): void {
