@@ -4,6 +4,7 @@ import { Channel } from '../core/channel.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../core/image.ts';
+import type { GraphEvent } from '../core/image-graph.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { imageService, RunningDrawings } from './image.ts';
 import { Queue } from './queue.ts';
@@ -51,7 +52,7 @@ function world() {
     failure?: AppError;
   }
   const running: Run[] = [];
-  const engine: ImageEngine = {
+  const engine: { -readonly [Name in keyof ImageEngine]: ImageEngine[Name] } = {
     facts: () => facts,
     draw: ({ seed, count }, signal) => {
       const events = new Channel<ImageEvent>();
@@ -74,6 +75,7 @@ function world() {
   return {
     queue,
     requestQueue,
+    engine,
     running,
     drawings,
     service: imageService({ requestQueue, source: { ...source, facts }, drawings, work }),
@@ -93,7 +95,7 @@ function ticket(genkey = ''): Ticket & { readonly leave: () => void } {
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Reads to the end: the events, and how it ended. */
-async function read(events: AsyncIterable<ImageEvent>): Promise<string> {
+async function read(events: AsyncIterable<{ readonly type: string }>): Promise<string> {
   const seen: string[] = [];
   try {
     for await (const { type } of events) seen.push(type);
@@ -181,6 +183,22 @@ describe('imageService: progress', () => {
     expect(drawings.progress()).toMatchObject({ step: 0, pictures: 1, count: 2, preview: Uint8Array.of(7) });
     first?.events.end();
     await events;
+  });
+
+  test('of a graph has its steps and its last preview', async () => {
+    const { drawings, engine, service } = world();
+    const events = new Channel<GraphEvent>();
+    engine.graph = () => events;
+    const graph = { graph: {}, extra: {}, file: () => undefined };
+    const run = read(service.inTurn(ticket('p1'), (turn) => turn.graph(graph)));
+    await settle();
+    events.push({ type: 'event', name: 'progress', data: { value: 3, max: 9 } });
+    events.push({ type: 'preview', bytes: Uint8Array.of(0, 0, 0, 1, 0, 0, 0, 1, 7) });
+    events.push({ type: 'preview', bytes: Uint8Array.of(0, 0, 0, 3, 0, 0, 0, 0, 65) });
+    await settle();
+    expect(drawings.progress('p1')).toMatchObject({ step: 3, steps: 9, preview: Uint8Array.of(7) });
+    events.end();
+    await run;
   });
 
   test('is that of the running request while others are queued', async () => {

@@ -11,7 +11,7 @@ import type {
   ImageService,
   ImageTurn,
 } from '../core/image.ts';
-import type { GraphEvent } from '../core/image-graph.ts';
+import { type GraphEvent, previewPicture } from '../core/image-graph.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { type TaskDeps, tasks } from './tasks.ts';
 
@@ -173,6 +173,10 @@ export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
 
 /** The steps of the node that runs. */
 function afterGraph(progress: Drawing['progress'], event: GraphEvent): Drawing['progress'] {
+  if (event.type === 'preview') {
+    const preview = previewPicture(event.bytes);
+    return preview ? { ...progress, preview } : progress;
+  }
   if (event.type !== 'event' || event.name !== 'progress') return progress;
   const { value, max } = event.data;
   return typeof value === 'number' && typeof max === 'number' ? { ...progress, step: value, steps: max } : progress;

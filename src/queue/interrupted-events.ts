@@ -10,6 +10,7 @@ export class InterruptedEvents {
   /** Tokens of the prompt that earlier parts have computed and left in the cache. */
   #before = 0;
   readonly #warnings = new Set<string>();
+  #wasInterrupted = false;
   #spent = { initMs: 0, promptMs: 0, processedTokens: 0 };
 
   /** Undefined for an event that was sent before. */
@@ -24,7 +25,7 @@ export class InterruptedEvents {
       if (this.#warnings.has(event.text)) return undefined;
       this.#warnings.add(event.text);
     }
-    return event.type === 'finish' && this.#start ? this.#whole(event, this.#start) : event;
+    return event.type === 'finish' && this.#start && this.#wasInterrupted ? this.#whole(event, this.#start) : event;
   }
 
   progress({ done, total }: PromptProgress): PromptProgress {
@@ -32,6 +33,7 @@ export class InterruptedEvents {
   }
 
   interrupted({ timings }: Finish): void {
+    this.#wasInterrupted = true;
     this.#spent = {
       initMs: this.#spent.initMs + timings.initMs,
       promptMs: this.#spent.promptMs + timings.promptMs,

@@ -121,10 +121,25 @@ describe('Jobs: keys of --keyfile', () => {
     expect(jobs.withKey('K2', 'key alice').map(({ client }) => client)).toEqual(['key alice']);
   });
 
-  test('the owner of the server sees and stops those of keys', () => {
+  test('forget: stops what runs and waits, and nothing is found any more', () => {
     const jobs = new Jobs();
+    const aborted: string[] = [];
+    const add = (client: string, state: JobState) =>
+      jobs.add({ ...of(client, 'K', state), abort: (by) => void aborted.push(`${client} ${state} ${by}`) });
+    for (const state of ['done', 'running', 'waiting'] as const) add('key alice', state);
+    add('key bob', 'running');
+    jobs.forget('key alice');
+    expect(aborted).toEqual(['key alice running cancelled', 'key alice waiting cancelled']);
+    expect(jobs.withKey('K', 'key alice')).toEqual([]);
+    expect(jobs.withKey('K', 'key bob')).toHaveLength(1);
+  });
+
+  test('who has no key, or a password, neither sees nor stops those of keys', () => {
+    const jobs = new Jobs();
+    jobs.add(of('key alice', 'K1'));
     jobs.add(of('key alice'));
-    expect(jobs.running('address 127.0.0.1')?.client).toBe('key alice');
-    expect(jobs.visible('', 'address 127.0.0.1')?.client).toBe('key alice');
+    expect(jobs.running('address 127.0.0.1')).toBeUndefined();
+    expect(jobs.visible('', 'address 127.0.0.1')).toBeUndefined();
+    expect(jobs.withKey('K1', 'address 127.0.0.1')).toEqual([]);
   });
 });

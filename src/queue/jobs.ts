@@ -89,6 +89,14 @@ export class Jobs {
     return this.#jobs.filter(isActive);
   }
 
+  /** Stops and forgets the requests of a client. */
+  forget(client: string): void {
+    for (const job of this.#jobs.filter((each) => each.client === client)) {
+      if (isActive(job)) job.abort('cancelled');
+      this.#jobs.splice(this.#jobs.indexOf(job), 1);
+    }
+  }
+
   #knownTo(client: string): readonly Job[] {
     return this.#jobs.filter((job) => !job.isBackground && maySee(client, job));
   }

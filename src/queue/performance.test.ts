@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts';
 import type { FinishCause } from '../core/events.ts';
 import { PerformanceLog } from './performance.ts';
 
-const still = { waiting: 0, running: 0, estimateSeconds: 0 };
+const still = { waiting: 0, running: 0 };
 
 function finish(cause: FinishCause) {
   return {
@@ -67,11 +67,10 @@ test('PerformanceLog: idle time since the last use, uptime since the start', () 
   now = 5000;
   log.begin();
   now = 8000;
-  expect(log.report({ waiting: 3, running: 1, estimateSeconds: 20 })).toMatchObject({
+  expect(log.report({ waiting: 3, running: 1 })).toMatchObject({
     uptimeSeconds: 7,
     idleSeconds: 3,
     waiting: 3,
-    estimateSeconds: 20,
     idle: false,
   });
 });

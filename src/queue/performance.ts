@@ -49,11 +49,17 @@ export class PerformanceLog {
     };
   }
 
-  report({ running, ...queue }: Pick<Performance, 'waiting' | 'estimateSeconds'> & { running: number }): Performance {
+  report({
+    running,
+    waiting,
+  }: {
+    readonly running: number;
+    readonly waiting: number;
+  }): Omit<Performance, 'estimateSeconds'> {
     const now = this.now();
     return {
       ...this.#last,
-      ...queue,
+      waiting,
       idle: running === 0,
       uptimeSeconds: (now - this.#startedAt) / 1000,
       idleSeconds: (now - this.#usedAt) / 1000,

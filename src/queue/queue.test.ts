@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
+import type { StartTimer } from '../core/timers.ts';
+import { share } from './background-share.ts';
 import { type Place, Queue, stateWork } from './queue.ts';
 
 async function begun(place: Place): Promise<boolean> {
@@ -482,5 +484,91 @@ describe('Queue: background work', () => {
     queue.enter(background(() => asked++));
     queue.close();
     expect(asked).toBe(1);
+  });
+
+  /** A queue with a clock of the test. */
+  function timed(capacity = 1) {
+    const timers = new Set<{ at: number; readonly passed: () => void }>();
+    let now = 0;
+    const startTimer: StartTimer = (milliseconds, passed) => {
+      const timer = { at: now + milliseconds, passed };
+      timers.add(timer);
+      return { restart: () => undefined, cancel: () => timers.delete(timer) };
+    };
+    const advance = (milliseconds: number) => {
+      now += milliseconds;
+      for (const timer of [...timers]) if (timer.at <= now && timers.delete(timer)) timer.passed();
+    };
+    return { queue: new Queue({ capacity, maxRequests: () => 10, startTimer, now: () => now }), advance };
+  }
+  const slow = { name: 'slow', cost: 1, initialEstimateSeconds: 1 };
+  const quick = { name: 'quick', cost: 1, initialEstimateSeconds: 1, hasShare: true };
+
+  test('has a share of a server that is never idle, at most so long', async () => {
+    const { queue, advance } = timed();
+    let asked = 0;
+    const chat = queue.enter();
+    const batch = queue.enter({ ...background(() => asked++), kind: quick });
+    const next = queue.enter();
+    advance(share.everyMs);
+    // It does not stop what runs.
+    expect([await begun(batch), batch.isShare()]).toEqual([false, false]);
+    chat.leave();
+    expect([await begun(batch), await begun(next), batch.isShare()]).toEqual([true, false, true]);
+    const last = queue.enter();
+    expect(asked).toBe(0);
+    advance(share.forMs);
+    expect(asked).toBe(1);
+    void batch.resume();
+    expect([await begun(next), batch.isShare()]).toEqual([true, false]);
+    next.leave();
+    expect(await begun(last)).toBe(true);
+    const rest = batch.resume();
+    // Somebody has waited for it.
+    advance(share.everyMs);
+    const later = queue.enter();
+    last.leave();
+    expect([await begun(later), batch.isShare()]).toEqual([true, false]);
+    later.leave();
+    expect(await Promise.race([rest.then(() => 'goes on'), begun(batch)])).toBe('goes on');
+  });
+
+  test('begins its share beside other work where there is room', async () => {
+    const { queue, advance } = timed(2);
+    queue.enter();
+    const batch = queue.enter({ ...background(), kind: quick });
+    expect(await begun(batch)).toBe(false);
+    advance(share.everyMs);
+    expect(await begun(batch)).toBe(true);
+  });
+
+  test('has no share if it could do nothing in so short a time, or must run alone beside others', async () => {
+    const { queue, advance } = timed(2);
+    const chat = queue.enter();
+    const image = queue.enter({ ...background(), kind: slow });
+    const alone = queue.enter({ ...background(), kind: quick, alone: true });
+    advance(share.everyMs);
+    expect([await begun(image), await begun(alone)]).toEqual([false, false]);
+    // The person behind it does not wait for it.
+    expect(await begun(queue.enter())).toBe(true);
+    chat.leave();
+  });
+
+  test('that had to stop for other work has its next share only after a pause', async () => {
+    const { queue, advance } = timed(2);
+    const batch = queue.enter({ ...background(), kind: quick });
+    expect(await begun(batch)).toBe(true);
+    queue.enter();
+    const rest = batch.resume();
+    let goesOn = false;
+    void rest.then(() => {
+      goesOn = true;
+    });
+    advance(share.everyMs - 1);
+    await begun(batch);
+    expect(goesOn).toBe(false);
+    advance(1);
+    await begun(batch);
+    expect([goesOn, batch.isShare()]).toEqual([true, true]);
   });
 });

@@ -1,5 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import type { QueuePosition } from '../core/request.ts';
+import type { StartTimer } from '../core/timers.ts';
+import { BackgroundShare } from './background-share.ts';
 import {
   ExpectedClients,
   type ExpectedWork,
@@ -35,6 +37,8 @@ export interface Place {
   again(): Promise<void>;
   /** Gives up its turn but not its place, while it waits for something else; `again` requests the next turn. */
   rest(): void;
+  /** Whether its turn is one that background work gets beside other work. */
+  isShare(): boolean;
   leave(): void;
 }
 
@@ -45,6 +49,8 @@ interface QueueOptions {
   readonly maxRequests: () => number;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
+  /** With it, background work goes on slowly where other work never ends; without it, it waits. */
+  readonly startTimer?: StartTimer;
 }
 
 /** A request for admission. */
@@ -64,7 +70,8 @@ export interface QueueRequest {
   readonly admitted?: boolean | undefined;
   /**
    * Work of the lowest weight: begins while no other work of any lane runs or waits, and takes no place of those. Called when other work
-   * comes while this one runs: it should then stop soon, and enter again for the rest.
+   * comes while this one runs: it should then stop soon, and enter again or `resume` for the rest. Where other work never ends, kinds that
+   * can do something in so short a time get a share (see `BackgroundShare`).
    */
   readonly giveWay?: (() => void) | undefined;
 }
@@ -86,6 +93,8 @@ interface Entry extends Waiting {
   readonly passedBy: Set<string>;
   /** Milliseconds that it ran before it was interrupted. */
   ranFor: number;
+  /** Its turn is one of the share of background work. */
+  isShare: boolean;
 }
 
 /**
@@ -102,8 +111,12 @@ export class Queue {
   /** A moving mean of how long each kind of work takes. */
   readonly #meanSeconds = new Map<string, number>();
   #closed = false;
+  readonly #share: BackgroundShare | undefined;
 
-  constructor(private readonly options: QueueOptions) {}
+  constructor(private readonly options: QueueOptions) {
+    const { startTimer } = options;
+    if (startTimer) this.#share = new BackgroundShare({ startTimer, due: () => this.#admit() });
+  }
 
   get waiting(): number {
     return this.#waiting.length;
@@ -151,12 +164,14 @@ export class Queue {
       },
       resume: () => {
         if (!this.#running.delete(entry)) return turn;
+        this.#ended(entry);
         entry.ranFor = this.#now() - (entry.startedAt ?? this.#now());
         Object.assign(entry, { resumes: true, startedAt: undefined });
         turn = this.#wait(entry, this.#waiting.length);
         return turn;
       },
       rest: () => this.#rest(entry),
+      isShare: () => entry.isShare,
       leave: () => this.#leave(entry),
     };
   }
@@ -173,7 +188,9 @@ export class Queue {
   close(): void {
     this.#closed = true;
     const refused = this.#waiting.filter(({ begun }) => !begun);
-    this.#stopBackground();
+    const begun = [...this.#running, ...this.#waiting].filter((entry) => entry.begun);
+    for (const { giveWay } of begun) giveWay?.();
+    this.#share?.close();
     // All leave before any is rejected: none may begin in between.
     for (const entry of refused) this.#waiting.splice(this.#waiting.indexOf(entry), 1);
     for (const entry of refused) entry.refuse(new AppError('stopping', {}));
@@ -199,15 +216,38 @@ export class Queue {
     this.#waiting.splice(index, 0, entry);
     this.#admit();
     if (!entry.giveWay) this.#stopBackground();
+    else if (entry.kind.hasShare && this.#waiting.includes(entry)) this.#share?.waits(entry.lane);
     return turn;
   }
 
+  /** What has a share of the time stops at its end. */
   #stopBackground(): void {
-    for (const { giveWay } of [...this.#running]) giveWay?.();
+    for (const { giveWay, isShare } of [...this.#running]) if (!isShare) giveWay?.();
+  }
+
+  /** Background work has left its turn. */
+  #ended(entry: Entry): void {
+    if (!entry.giveWay) return;
+    entry.isShare = false;
+    this.#share?.ended(
+      entry.lane,
+      this.#waitingIn(entry.lane).some(({ giveWay }) => !giveWay),
+    );
+  }
+
+  /** Its share begins; at its end it gives way as ever. */
+  #beginShare(entry: Entry): void {
+    entry.isShare = true;
+    this.#share?.began(entry.lane, () => {
+      if (!entry.isShare || !this.#running.has(entry)) return;
+      entry.isShare = false;
+      if (!this.#quiet) entry.giveWay?.();
+    });
   }
 
   #rest(entry: Entry): void {
     if (!this.#running.delete(entry)) return;
+    this.#ended(entry);
     this.#measure(entry);
     this.#paused.add(entry);
     this.#admit();
@@ -268,9 +308,10 @@ export class Queue {
     for (;;) {
       const waiting = this.#waitingIn(lane);
       const urgent = waiting.filter(({ giveWay }) => !giveWay);
-      const next = nextTurn(this.#ring(lane), urgent.length > 0 || !this.#quiet ? urgent : waiting);
-      if (!next) return;
       const running = this.#runningIn(lane);
+      const share = this.#nextShare(lane, waiting, running);
+      const next = share ?? nextTurn(this.#ring(lane), urgent.length > 0 || !this.#quiet ? urgent : waiting);
+      if (!next) return;
       if (!mayBegin(next.entry, running, this.#capacity(lane))) {
         this.#interrupt(running, next.entry);
         return;
@@ -278,17 +319,27 @@ export class Queue {
       this.#waiting.splice(this.#waiting.indexOf(next.entry), 1);
       for (const { resumes, passedBy } of this.#waitingIn(lane)) if (resumes) passedBy.add(next.entry.client);
       this.#running.add(next.entry);
-      this.#rings.set(lane, next.ring);
+      // A share is no turn of the ring.
+      if (!share) this.#rings.set(lane, next.ring);
       const { ranFor } = next.entry;
       Object.assign(next.entry, { startedAt: this.#now() - ranFor, ranFor: 0, begun: true, resumes: false });
+      if (share) this.#beginShare(next.entry);
       next.entry.begin();
     }
+  }
+
+  /** Background work whose share is due, where it can begin now: nothing waits until it can. */
+  #nextShare(lane: string, waiting: readonly Entry[], running: readonly Entry[]) {
+    if (!this.#share?.isDue(lane) || this.#quiet) return undefined;
+    const background = waiting.filter(({ giveWay, kind }) => giveWay && kind.hasShare);
+    const next = nextTurn(this.#ring(lane), background);
+    return next && mayBegin(next.entry, running, this.#capacity(lane)) ? next : undefined;
   }
 
   /** One request at a time is interrupted, and is asked once until it reports again. */
   #interrupt([running, ...others]: readonly Entry[], next: Entry): void {
     if (!running?.interrupt || others.length > 0 || !interrupts(next, running)) return;
-    if (this.#waitingIn(next.lane).some(({ resumes }) => resumes)) return;
+    if (this.#waitingIn(next.lane).some(({ resumes, giveWay }) => resumes && !giveWay)) return;
     const { interrupt } = running;
     running.interrupt = undefined;
     interrupt(next.expectedSeconds ?? 0);
@@ -324,6 +375,7 @@ export class Queue {
       this.#waiting.splice(index, 1);
       this.#updateRing(entry.lane);
     } else if (!this.#running.delete(entry) && !this.#paused.delete(entry)) return;
+    else this.#ended(entry);
     this.#measure(entry);
     this.#admit();
   }
@@ -344,7 +396,7 @@ export class Queue {
 
 function entryOf(request: QueueRequest): Entry {
   const { client = '', part = '', alone = false, kind = textWork, lane = '', rank, weight = 1, giveWay } = request;
-  const times = { startedAt: undefined, arrivedAt: 0, expectedSeconds: undefined, ranFor: 0 };
+  const times = { startedAt: undefined, arrivedAt: 0, expectedSeconds: undefined, ranFor: 0, isShare: false };
   const turn = {
     begin: () => {},
     refuse: () => {},
@@ -381,8 +433,10 @@ export interface WorkKind {
   readonly initialEstimateSeconds: number;
   /** How many run at once on one engine; 1 by default. */
   readonly atOnce?: number;
+  /** In the background it has a share of the time, because something of it is done and kept in that time. */
+  readonly hasShare?: boolean;
 }
 
-export const textWork: WorkKind = { name: 'text', cost: 1, initialEstimateSeconds: 5 };
+export const textWork: WorkKind = { name: 'text', cost: 1, initialEstimateSeconds: 5, hasShare: true };
 /** Saving or loading a state. Its cost is not 0, or a series of them would starve other clients. */
 export const stateWork: WorkKind = { name: 'state', cost: 0.25, initialEstimateSeconds: 0.5 };

@@ -49,9 +49,9 @@ export class RequestQueue {
       },
       () => undefined,
     );
-    const { position, again, rest, expect, resume } = place;
+    const { position, again, rest, expect, resume, isShare } = place;
     return {
-      ...{ position, again, rest, expect, resume },
+      ...{ position, again, rest, expect, resume, isShare },
       // Another one after `again`.
       get turn() {
         return place.turn;

@@ -7,7 +7,7 @@ import { Latch } from '../core/latch.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Job } from './jobs.ts';
-import type { WorkKind } from './queue.ts';
+import type { Place, WorkKind } from './queue.ts';
 import { queued, type RequestQueue } from './request-queue.ts';
 
 export interface TaskDeps<Engine, Source extends EngineSource<Engine> = EngineSource<Engine>> {
@@ -93,19 +93,18 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     ticket.placed?.(() => queued(place.position()));
     const items = new Channel<Item<Event>>(() => job.abort('unread'));
     const reader = paced ? createReader() : undefined;
-    void execute(work, { job, signal: stop.signal, turn: place.turn, reader, watch: ticket.watch }, items).finally(
-      () => {
-        done();
-        items.end();
-      },
-    );
+    const run = { job, signal: stop.signal, place, reader, watch: ticket.watch, giveWay: ticket.giveWay };
+    void execute(work, run, items).finally(() => {
+      done();
+      items.end();
+    });
     return unpacked(items, reader);
   }
 
   /** Never rejects: an error is the last item. */
   async function execute<Event>(
     work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>,
-    { job, signal, turn, reader, watch }: Run,
+    { job, signal, place, reader, watch, giveWay }: Run,
     items: Channel<Item<Event>>,
   ): Promise<void> {
     let begunAt: number | undefined;
@@ -132,7 +131,10 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     };
     let run: Promise<TaskRun<Engine>> | undefined;
     try {
-      await unlessAborted(turn, signal);
+      await unlessAborted(place.turn, signal);
+      // In the middle of other work no model is loaded for it.
+      if (place.isShare() && !source.peek()) giveWay?.();
+      signal.throwIfAborted();
       const own: TaskTurn<Engine> = {
         signal,
         begin: () => {
@@ -185,7 +187,8 @@ function stopError(by: AbortCause): AppError {
 interface Run {
   readonly job: Job;
   readonly signal: AbortSignal;
-  readonly turn: Promise<void>;
+  readonly place: Pick<Place, 'turn' | 'isShare'>;
+  readonly giveWay: (() => void) | undefined;
   readonly reader: Reader | undefined;
   readonly watch: ExchangeWatch | undefined;
 }

@@ -934,13 +934,51 @@ test('text service: a ticket knows how far its prompt is processed, until the fi
     reading = own;
   };
   const reply = fold(service.generate(plainRequest('Hi', 9), { ...ticket, placed }));
-  await later();
   expect(reading()).toBeUndefined();
-  sink?.event(emptyStart(9, 1));
+  await later();
+  expect(reading()).toEqual({ done: 0, total: 0 });
+  sink?.event({ ...emptyStart(9, 1), promptTokens: 22, cachedTokens: 2 });
+  expect(reading()).toEqual({ done: 0, total: 20 });
   sink?.promptProgress?.({ done: 5, total: 20 });
+  sink?.event({ type: 'warning', code: 'w', text: 'W.' });
   expect(reading()).toEqual({ done: 5, total: 20 });
   sink?.event({ type: 'text-delta', text: 'a' });
   expect(reading()).toBeUndefined();
   sink?.event({ type: 'error', error: new AppError('stopping', {}) });
   await expect(reply).rejects.toThrow();
+});
+
+test('text service: the events of a request tell how far its prompt is processed only if it asks for it', async () => {
+  const read = async (reportsProgress: boolean) => {
+    const asked: unknown[] = [];
+    const engine: TextEngine = {
+      ...fakeEngine({ script: () => ({ pieces: [] }), pace: () => undefined }),
+      state: () => ({ type: 'ready', model: {} as never }),
+      contextSize: () => 100,
+      generate: (_request, _seed, sink) => {
+        asked.push(sink.reportsProgress);
+        queueMicrotask(() => {
+          sink.event({ ...emptyStart(9, 1), promptTokens: 22, cachedTokens: 2 });
+          sink.promptProgress?.({ done: 5, total: 20 });
+          sink.event({ type: 'text-delta', text: 'a' });
+          sink.event({ type: 'error', error: new AppError('stopping', {}) });
+        });
+        return { abort: () => undefined };
+      },
+    };
+    const service = textService({
+      source: fixedTextSource(engine),
+      requestQueue: new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => 0),
+      randomSeed: () => 1,
+    });
+    const ticket = { genkey: '', client: 'me', signal: new AbortController().signal };
+    const request = { ...plainRequest('Hi', 9), ...(reportsProgress && { reportsProgress }) };
+    return { events: await collect(service.generate(request, ticket)), asked };
+  };
+  const asking = await read(true);
+  expect(asking.events.map(({ type }) => type)).toEqual(['start', 'prompt-progress', 'text-delta', 'error']);
+  expect(asking.events[1]).toEqual({ type: 'prompt-progress', done: 5, total: 20 });
+  expect(asking.asked).toEqual([true]);
+  const other = await read(false);
+  expect(other.events.map(({ type }) => type)).toEqual(['start', 'text-delta', 'error']);
 });

@@ -64,12 +64,19 @@ interface TextJob {
   readonly sent: SentFields | undefined;
   /** It waits for the engine to load. */
   wantsEngine: boolean;
-  /** While its prompt is processed. */
+  /** Until its text begins; a total of 0 while it is not known yet. */
   promptProgress: PromptProgress | undefined;
   paused: boolean;
   /** It has begun its first generation. */
   hasGenerated: boolean;
+  /** Of background work: its text is given up, and begun again later. */
+  readonly giveUp: (() => void) | undefined;
+  /** Gives way to other work, and goes on later. Undefined while nothing is generated. */
+  giveWay: (() => void) | undefined;
 }
+
+/** Events that may come before the text of a reply. */
+const beforeText: ReadonlySet<GenerationEvent['type']> = new Set(['start', 'warning', 'prompt-logprobs']);
 
 interface OwnReservation extends Reservation {
   generate(request: GenerationRequest, by?: GenerateBy, ended?: () => void): AsyncIterable<GenerationEvent>;
@@ -103,7 +110,9 @@ export function textService({
   function reserve(ticket: Ticket, traits: SharingTraits): OwnReservation {
     const shared = sharing(traits);
     const stop = new AbortController();
-    const { place, job, done } = requestQueue.admit(ticket, {
+    const { giveWay: giveUp } = ticket;
+    const giveWay = giveUp && ((): void => ((!queue.isClosed && own.giveWay) || giveUp)());
+    const { place, job, done } = requestQueue.admit(giveWay ? { ...ticket, giveWay } : ticket, {
       work: textWork,
       lane,
       alone: shared.type === 'alone',
@@ -125,6 +134,8 @@ export function textService({
       promptProgress: undefined,
       paused: false,
       hasGenerated: false,
+      giveUp,
+      giveWay: undefined,
     };
     ticket.placed?.(
       () => queued(place.position()) ?? (own.wantsEngine ? loading(source.state()) : undefined),
@@ -165,7 +176,7 @@ export function textService({
   }
 
   function run(request: GenerationRequest, by: GenerateBy, own: TextJob, ended: () => void) {
-    const { job, stop, place, watch, sent } = own;
+    const { job, stop, place, watch, sent, giveUp } = own;
     const channel = new Channel<GenerationEvent>(() => job.abort('unread'));
     let begun = false;
     let over = false;
@@ -174,7 +185,8 @@ export function textService({
     own.wantsEngine = true;
     const event = (next: GenerationEvent): void => {
       if (over) return;
-      if (next.type !== 'start') own.promptProgress = undefined;
+      if (!beforeText.has(next.type)) own.promptProgress = undefined;
+      if (next.type === 'start') own.promptProgress = { done: 0, total: next.promptTokens - next.cachedTokens };
       if (next.type === 'text-delta') {
         job.text += next.text;
         if (next.logprobs) job.logprobs.push(...next.logprobs);
@@ -183,6 +195,9 @@ export function textService({
       if (!begun && next.type === 'finish') channel.push(emptyStart(request.maxTokens, request.sampling.seed));
       begun ||= next.type === 'start';
       over = next.type === 'finish' || next.type === 'error';
+      // It could not wait: its engine was unloaded, or cannot hold it.
+      if (over && isHeld && !stop.signal.aborted) giveUp?.();
+      if (over) own.giveWay = undefined;
       if (over) job.finish = next.type === 'finish' ? next.reason : 'error';
       log.event(next);
       observer.event?.(next, job);
@@ -223,6 +238,7 @@ export function textService({
         watch?.generationBegun?.(request, engine.contextSize(), job.number);
       }
       wasAsked = false;
+      own.promptProgress = { done: 0, total: 0 };
       const generation: RunningGeneration = by(engine, seed, {
         event: (next) => {
           if (wasAsked && next.type === 'finish' && next.cause === 'aborted' && !stop.signal.aborted)
@@ -235,19 +251,59 @@ export function textService({
         promptProgress: (part) => {
           const progress = events.progress(part);
           if (!over) own.promptProgress = progress;
+          if (request.reportsProgress && begun && !over) {
+            channel.push({ type: 'prompt-progress', ...progress });
+            holdBack();
+          }
           observer.promptProgress?.(progress);
           expectRest(part.total - part.done);
         },
+        reportsProgress: request.reportsProgress,
         traceparent: watch?.traceparent,
         sent,
       });
       running = generation;
+      if (giveUp && generation.hold) own.giveWay = holdIt;
+      // Begun again each time, it would never end.
+      else if (place.isShare()) giveUp?.();
       const abortIt = (): void => {
         const error = stopError(stop.signal);
         if (error) event(error);
         generation.abort();
       };
-      stop.signal.addEventListener('abort', abortIt, { once: true });
+      if (stop.signal.aborted) abortIt();
+      else stop.signal.addEventListener('abort', abortIt, { once: true });
+    };
+    let isHeld = false;
+    /** Its text waits in the engine for the next turn. The model may be unloaded meanwhile. */
+    const holdIt = (): void => {
+      if (isHeld || over || !running || !use) return;
+      isHeld = true;
+      const { engine } = use;
+      running.hold?.();
+      use.release();
+      use = undefined;
+      job.state = 'waiting';
+      void place.resume();
+      void proceed(engine, running).catch(() => giveUp?.());
+    };
+    const proceed = async (engine: TextEngine, held: RunningGeneration): Promise<void> => {
+      await unlessAborted(place.turn, stop.signal);
+      if (over) return;
+      if (source.peek() !== engine) {
+        giveUp?.();
+        return;
+      }
+      const next = await source.use(stop.signal);
+      if (over || next.engine !== engine) {
+        next.release();
+        giveUp?.();
+        return;
+      }
+      use = next;
+      isHeld = false;
+      job.state = 'running';
+      held.proceed?.();
     };
     const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
     const events = new InterruptedEvents();
@@ -261,7 +317,7 @@ export function textService({
         wasAsked = true;
         running?.interrupt?.(estimate.promptTokens(seconds));
       };
-      place.expect(estimate.seconds(tokens, request.maxTokens), isFirst ? interrupt : undefined);
+      place.expect(estimate.seconds(tokens, request.maxTokens), isFirst && !giveUp ? interrupt : undefined);
     };
     let isWriting = false;
     const writes = (): void => {
@@ -289,6 +345,9 @@ export function textService({
       const expected = source.expect?.();
       try {
         await unlessAborted(place.turn, stop.signal);
+        // Beside other work no model is loaded for it.
+        if (place.isShare() && !source.peek()) giveUp?.();
+        stop.signal.throwIfAborted();
         use = await requestQueue.loadTimed(source.use(stop.signal, expected), 'text', modelName(source.state()), watch);
       } catch (error) {
         // Stopped before the engine was loaded: nothing is in use.
@@ -359,10 +418,13 @@ export function textService({
     contextSize: () => source.contextSize(),
     performance: (): Performance => {
       const { waiting, running } = queue;
-      const report = log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
       const engine = source.peek();
       return {
-        ...report,
+        ...log.report({ waiting, running }),
+        // The metrics of each generation do not need it.
+        get estimateSeconds() {
+          return queue.estimateSeconds({ lane });
+        },
         steps: engine?.steps?.(),
         threads: engine?.threads?.(),
         snapshots: engine?.snapshots?.(),

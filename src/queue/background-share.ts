@@ -1,0 +1,76 @@
+import type { StartTimer, Timer } from '../core/timers.ts';
+
+/**
+ * Where other work never ends, background work of each lane runs so long, at most every two seconds: 5% of the time. If somebody waits
+ * for its end, because the lane has no other place, it is every ten seconds: what that person has in the cache leaves it, too.
+ */
+export const share = { everyMs: 2000, everyDelayingMs: 10_000, forMs: 100 } as const;
+
+interface ShareParts {
+  readonly startTimer: StartTimer;
+  /** Some background work may begin. */
+  readonly due: () => void;
+}
+
+interface Lane {
+  /** Since its background work has run. */
+  readonly rest: Timer;
+  isDue: boolean;
+}
+
+type Rest = (typeof share)['everyMs' | 'everyDelayingMs'];
+
+/** Tells when the background work of a lane may begin beside other work, and when it has to give way again. */
+export class BackgroundShare {
+  readonly #lanes = new Map<string, Lane>();
+  readonly #turns = new Set<Timer>();
+  #closed = false;
+
+  constructor(private readonly parts: ShareParts) {}
+
+  isDue(lane: string): boolean {
+    return this.#lanes.get(lane)?.isDue === true;
+  }
+
+  /** Background work waits. */
+  waits(lane: string): void {
+    if (!this.#lanes.has(lane)) this.#rest(lane, share.everyMs);
+  }
+
+  /** It has begun in its share, which ends later. */
+  began(lane: string, over: () => void): void {
+    this.#drop(lane);
+    const turn = this.parts.startTimer(share.forMs, () => {
+      this.#turns.delete(turn);
+      over();
+    });
+    this.#turns.add(turn);
+  }
+
+  /** Its turn is over. `delays`: somebody has waited for that. */
+  ended(lane: string, delays: boolean): void {
+    this.#drop(lane);
+    this.#rest(lane, delays ? share.everyDelayingMs : share.everyMs);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const turn of this.#turns) turn.cancel();
+    for (const lane of [...this.#lanes.keys()]) this.#drop(lane);
+  }
+
+  #rest(lane: string, milliseconds: Rest): void {
+    if (this.#closed) return;
+    const rest = this.parts.startTimer(milliseconds, () => {
+      const own = this.#lanes.get(lane);
+      if (own) own.isDue = true;
+      this.parts.due();
+    });
+    this.#lanes.set(lane, { rest, isDue: false });
+  }
+
+  #drop(lane: string): void {
+    this.#lanes.get(lane)?.rest.cancel();
+    this.#lanes.delete(lane);
+  }
+}
