@@ -153,6 +153,11 @@ export function enginePrograms(texts: readonly string[] | null): readonly Engine
   });
 }
 
+/** What a program without a name is called where it has no config: its model, or the program itself. */
+export function programName({ model, command }: Pick<EngineProgram, 'model' | 'command'>): string {
+  return basename((model ?? command[0] ?? '').replaceAll('\\', '/')).replace(/\.(gguf|exe)$/i, '');
+}
+
 export function engineProblems(texts: readonly string[] | null): readonly Problem[] {
   const names = new Set<string>();
   return (texts ?? []).flatMap((text) => {

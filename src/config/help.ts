@@ -29,6 +29,8 @@ const usage = `Usage: parley [model.gguf] [port] [flags]
        parley pack add NAME      download an engine
        parley pack build cuda    compile an engine
        parley pack verify        check downloaded engines
+       parley keys add NAME      keys of people and programs
+       parley lan                a QR code for a phone
        parley doctor             check this installation
        parley engines            other programs as engines
        parley licenses           print all licences`;

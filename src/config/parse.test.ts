@@ -91,12 +91,14 @@ test('parseCommandLine: an explicit default value excludes nothing', () => {
 });
 
 test('parseCommandLine: clamps a value and reports it', () => {
-  const { values: layer, notes } = parseCommandLine(['--defaultgenamt', '10', '--visionmaxres=9000']);
-  expect(Object.fromEntries(layer)).toEqual({ defaultgenamt: 64, visionmaxres: 2048 });
-  expect(notes).toEqual([
-    '--defaultgenamt 10 is outside 64 to 32768; using 64.',
-    '--visionmaxres 9000 is outside 512 to 2048; using 2048.',
-  ]);
+  const { values: layer, notes } = parseCommandLine(['--visionmaxres=9000']);
+  expect(Object.fromEntries(layer)).toEqual({ visionmaxres: 2048 });
+  expect(notes).toEqual(['--visionmaxres 9000 is outside 512 to 2048; using 2048.']);
+});
+
+test('--defaultgenamt: short replies are honoured, and none at all is refused in a sentence', () => {
+  expect(Object.fromEntries(parseCommandLine(['--defaultgenamt', '8']).values)).toEqual({ defaultgenamt: 8 });
+  expect(sentences('--defaultgenamt', '0')).toEqual(['--defaultgenamt needs a whole number not below 1, not 0.']);
 });
 
 test('parseCommandLine: translates an old flag and reports it', () => {

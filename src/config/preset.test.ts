@@ -34,6 +34,7 @@ describe('readPreset', () => {
     [{ gendefaults: { temperature: 'hot' } }, /temperature must be a number/],
     [{ gendefaults: { max_tokens: 5 } }, /Use --defaultgenamt/],
     [{ jinja: 'maybe' }, /jinja needs/],
+    [{ defaultgenamt: 0 }, /defaultgenamt needs/],
     [{ base: 5 }, 'base must be the name of a model.'],
     [{ base: '' }, 'base must be the name of a model.'],
     [{ messages: 'Hi' }, /^messages must be a list/],
@@ -64,6 +65,10 @@ describe('presetSettings', () => {
   test('variables of the template are added to those of the base, and turn the template on', () => {
     const own = settingsOf({ jinjathink: 'false', jinja_kwargs: { tone: 'dry' } }, { jinja_kwargs: { name: 'x' } });
     expect(own).toMatchObject({ jinja: true, jinja_kwargs: { name: 'x', tone: 'dry', enable_thinking: false } });
+  });
+
+  test('a reply length below 64 is kept as it is', () => {
+    expect(settingsOf({ defaultgenamt: 8 }).defaultgenamt).toBe(8);
   });
 
   test('what the preset does not set is that of the base, except its name', () => {

@@ -2,6 +2,7 @@ import { idleMs } from './duration.ts';
 import { badFlags, missing, type Problem } from './flag.ts';
 import { imageFlags } from './flags/media.ts';
 import { type FlagKey, fileGroups, flagName, flagOf, inUse, type Settings } from './flags.ts';
+import { defaultKeyFile } from './lan.ts';
 import { remoteAddresses } from './remote.ts';
 
 interface Consequence {
@@ -47,6 +48,7 @@ const consequences: readonly Consequence[] = [
   turnsOn('websearchurl', 'websearch'),
   turnsOn('routermode', 'admin'),
   turnsOn('nofastforward', 'noshift'),
+  { because: 'lan', when: ({ lan, keyfile }) => lan && keyfile === '', changes: () => ({ keyfile: defaultKeyFile() }) },
   {
     because: 'parallelrequests',
     when: ({ parallelrequests }) => parallelrequests > 1,
@@ -95,6 +97,7 @@ const conflicts: readonly { readonly flags: readonly FlagKey[]; readonly sentenc
   { flags: ['cli', 'launch'], sentence: '--launch cannot be used with --cli, which starts no server.' },
   { flags: ['cli', 'nomodel'], sentence: '--nomodel cannot be used with --cli, which needs a model.' },
   { flags: ['cli', 'admin'], sentence: '--admin cannot be used with --cli, which starts no server.' },
+  { flags: ['cli', 'lan'], sentence: '--lan cannot be used with --cli, which starts no server.' },
   { flags: ['cli', 'remote'], sentence: '--remote cannot be used with --cli, which uses a model on this machine.' },
   {
     flags: ['benchmark', 'remote'],

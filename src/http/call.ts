@@ -18,10 +18,16 @@ export interface Call {
   /** Aborts when the client disconnects, in any phase. */
   readonly signal: AbortSignal;
   readonly remoteAddress: string;
+  /** It came by HTTPS. */
+  readonly encrypted?: boolean;
   /** Whether the right key was sent; always true without a password. */
   readonly authorized: boolean;
   /** The key of `--keyfile` that was sent. */
   readonly key?: ClientKey;
+  /** The id of the session whose cookie was sent, if that is how the sender is known. */
+  readonly session?: string;
+  /** Whether that session was opened with `--adminpassword`. */
+  readonly isAdmin?: boolean;
   /** Set for a request of a batch, which gives way to all others; see `Ticket`. */
   readonly giveWay?: () => void;
   /** Follows the request, for logs, metrics and the inspector. */

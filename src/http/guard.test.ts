@@ -239,10 +239,49 @@ describe('guard: --legacyopenpaths', () => {
   });
   test('guard: legacyOpen endpoints need the key unless --legacyopenpaths is set', () =>
     expect(refuseKey(createGuard({ password: 'x' }), {}, hole)?.status).toBe(401));
+  test('guard: a key that is sent to a legacyOpen endpoint says whose request it is, and a wrong one is none', () => {
+    const anna: ClientKey = { name: 'anna', scopes: ['text'], weight: 1 };
+    const keys = { find: (key: string) => (key === 'right' ? anna : undefined), use: () => 0 };
+    const withKeys = createGuard({ keys, legacyOpen: true });
+    const identity = (headers: IncomingHttpHeaders) => identityIn(withKeys, headers, hole);
+    expect(identity({ authorization: 'Bearer right' })).toMatchObject({ type: 'key', key: anna });
+    for (const headers of [{ authorization: 'Bearer wrong' }, {}]) expect(identity(headers).type).toBe('owner');
+  });
   test('legacyOpen endpoints are guarded by Host and Origin', () => {
     expect(guard.refuseHost({ host: 'rebound.example' }, hole)?.status).toBe(421);
     expect(guard.refuseOrigin({ host: 'localhost', origin: elsewhere }, hole)?.status).toBe(403);
     expect(guard.refuseOrigin({ host: 'localhost', origin: elsewhere }, guarded)).toBeUndefined();
+  });
+});
+
+describe('guard: a session beside other credentials', () => {
+  const anna: ClientKey = { name: 'anna', scopes: ['audio'], weight: 1 };
+  const ben: ClientKey = { ...anna, name: 'ben' };
+  const guard = createGuard({
+    keys: { find: (key) => (key === 'ben' ? ben : undefined), use: () => 0 },
+    sessionOf: () => ({ id: 'ses_1', key: anna, isAdmin: false }),
+  });
+  const page = { cookie: 'any', 'sec-fetch-site': 'same-origin' };
+  const rule = { access: 'guarded', keyInQuery: true, keyInProtocol: true } as const;
+  const who = async (headers: IncomingHttpHeaders, target = '/x') => {
+    const identity = await guard.identify({ ...page, ...headers }, rule, { target });
+    return identity.type === 'key' ? identity.key.name : identity.type;
+  };
+
+  test('guard: ?key= and a subprotocol come before the cookie, also wrong ones', async () => {
+    expect(await who({})).toBe('anna');
+    expect(await who({}, '/x?key=ben')).toBe('ben');
+    expect(await who({ 'sec-websocket-protocol': 'realtime, openai-insecure-api-key.ben' })).toBe('ben');
+    expect(await who({}, '/x?key=wrong')).toBe('nobody');
+    expect(await who({ 'sec-websocket-protocol': 'openai-insecure-api-key.wrong' })).toBe('nobody');
+  });
+
+  test('guard: sessions that cannot be read do not fail a request with a key', async () => {
+    const broken = createGuard({
+      keys: { find: () => ben, use: () => 0 },
+      sessionOf: () => Promise.reject(new Error('the file is damaged')),
+    });
+    expect(await broken.identify({ ...page, 'x-api-key': 'ben' }, rule)).toMatchObject({ type: 'key', key: ben });
   });
 });
 
@@ -340,5 +379,67 @@ describe('credentials', () => {
 
   test('reads x-api-key if Authorization has no key', () => {
     expect(credentials({ ...basic('nobody:'), 'x-api-key': 'secret' })).toBe('secret');
+  });
+});
+
+test('guard: a page over plain HTTP neither reads answers with credentials of HTTPS on the same port nor uses them', () => {
+  const guard = createGuard({ password: 'secret' });
+  const headers = { host: '192.168.1.5:5001', origin: 'http://192.168.1.5:5001' };
+  const basic = { ...headers, authorization: `Basic ${Buffer.from('me:secret').toString('base64')}` };
+  for (const [site, permission, type] of [
+    ['same-origin', 'credentials', 'owner'],
+    ['same-site', 'plain', 'nobody'],
+    ['cross-site', 'plain', 'nobody'],
+  ] as const) {
+    expect(guard.permission(headers.origin, { ...headers, 'sec-fetch-site': site })).toBe(permission);
+    expect(guard.identify({ ...basic, 'sec-fetch-site': site }, guarded)).toMatchObject({ type });
+  }
+});
+
+describe('guard: requests from this machine, with --lan', () => {
+  const guard = createGuard({ password: 'secret', ownerOnLoopback: true });
+  const local = { host: 'localhost:5001' };
+  const found = (headers: IncomingHttpHeaders, address = '127.0.0.1') => guard.identify(headers, guarded, { address });
+
+  test.each(['127.0.0.1', '127.1.2.3', '::1'])('need no key from %s', (address) => {
+    expect(found(local, address)).toMatchObject({ type: 'owner', password: false });
+    expect(found({}, address)).toMatchObject({ type: 'owner' });
+  });
+
+  test('need no key beside a cookie of another server, or of a session that is over', async () => {
+    const sessionOf = () => Promise.resolve(undefined);
+    const withSessions = createGuard({ password: 'secret', ownerOnLoopback: true, sessionOf });
+    const headers = { ...local, 'sec-fetch-site': 'same-origin', cookie: 'other=1' };
+    const foundWith = (address: string) => withSessions.identify(headers, guarded, { address });
+    expect(await foundWith('127.0.0.1')).toMatchObject({ type: 'owner', password: false });
+    expect(await foundWith('192.168.1.9')).toEqual({ type: 'nobody' });
+  });
+
+  test.each(['192.168.1.9', '10.0.0.1', 'fd00::9', '::', ''])(
+    'need a key from %j, whatever name it calls',
+    (address) => {
+      expect(found(local, address)).toEqual({ type: 'nobody' });
+    },
+  );
+
+  test.each([
+    ['a name that was made to lead here', { host: 'evil.example' }],
+    ['a name of the network', { host: 'parley.local:5001' }],
+    ['a page of another site', { ...local, origin: 'https://evil.example' }],
+    ['a picture in a page of another site', { ...local, 'sec-fetch-site': 'cross-site' }],
+    ['a page without a site', { ...local, origin: 'null' }],
+    ['a proxy', { ...local, 'x-forwarded-for': '10.0.0.1' }],
+    ['a proxy that tells the scheme alone', { ...local, 'x-forwarded-proto': 'https' }],
+    ['a tunnel', { ...local, 'cf-connecting-ip': '10.0.0.1' }],
+    ['a newer proxy', { ...local, forwarded: 'for=10.0.0.1' }],
+    ['a wrong key', { ...local, authorization: 'Bearer wrong' }],
+  ])('need a key from %s', (_, headers) => {
+    expect(found(headers as IncomingHttpHeaders)).toEqual({ type: 'nobody' });
+  });
+
+  test('need the password where it is not allowed', () => {
+    expect(createGuard({ password: 'secret' }).identify(local, guarded, { address: '127.0.0.1' })).toEqual({
+      type: 'nobody',
+    });
   });
 });

@@ -7,6 +7,7 @@ import type { KeyScope } from '../core/key-scopes.ts';
 import { hostName, isLoopback } from './address.ts';
 import type { AccessRule, ClientKey } from './call.ts';
 import { queryOf } from './router.ts';
+import { authorityOf, isFromOwnPage, isOwnPage, plainOrigin } from './session-cookie.ts';
 
 export interface GuardOptions {
   readonly password?: string | undefined;
@@ -22,6 +23,20 @@ export interface GuardOptions {
   readonly keys?: Keys | undefined;
   /** The error for a key that has used its tokens of today. */
   readonly overLimit?: ((key: ClientKey) => AppError | undefined) | undefined;
+  /** Requests from this machine itself need no key. */
+  readonly ownerOnLoopback?: boolean;
+  /** Who is signed in by the cookie of these headers. */
+  readonly sessionOf?: ((headers: IncomingHttpHeaders) => Found<Session> | Promise<Found<Session>>) | undefined;
+}
+
+type Found<Value> = Value | undefined;
+
+/** A person who is signed in: with a key, or with a password. */
+interface Session {
+  readonly id: string;
+  readonly key?: ClientKey;
+  /** Has the password of `--adminpassword`. */
+  readonly isAdmin: boolean;
 }
 
 interface Keys {
@@ -36,8 +51,13 @@ export type Identity =
   /** No key, or a wrong one. */
   | { readonly type: 'nobody' }
   /** Has sent the password, or none is needed. */
-  | { readonly type: 'owner'; readonly password: boolean }
-  | { readonly type: 'key'; readonly key: ClientKey };
+  | { readonly type: 'owner'; readonly password: boolean; readonly session?: string; readonly isAdmin?: boolean }
+  | { readonly type: 'key'; readonly key: ClientKey; readonly session?: string };
+
+/** Added by proxies, which may let others connect. */
+export const proxyHeaders = ['forwarded', 'via', 'x-real-ip', 'cf-connecting-ip', 'tailscale-user-login'].concat(
+  ['for', 'host', 'proto', 'port', 'server'].map((name) => `x-forwarded-${name}`),
+);
 
 /** Scopes of work that reads or writes tokens. */
 const tokenScopes: readonly KeyScope[] = ['text', 'chat', 'embeddings'];
@@ -89,27 +109,67 @@ export function createGuard(options: GuardOptions) {
     // Any page can use such a path as the source of an element, without an Origin header.
     if (endpoint?.keyInQuery) return false;
     const page = callingPage(headers);
-    return page === undefined || isListed(page) || isOwnPage(page, headers.host);
+    return page === undefined || isListed(page) || isVeryPage(page, headers);
   };
 
   // Host and origin need no check where a key is required.
   const keyGuards = (endpoint: AccessRule | undefined): boolean =>
     protectedByKey && !(endpoint !== undefined && legacyOpen(endpoint));
 
+  /** Only for a request of our own page, and of one that sends no other credentials. */
+  const sessionOf = (headers: IncomingHttpHeaders): Promise<Identity> | undefined => {
+    const { cookie, authorization } = headers;
+    if (!options.sessionOf || cookie === undefined || authorization !== undefined || !isFromOwnPage(headers))
+      return undefined;
+    return Promise.resolve(options.sessionOf(headers)).then(identityOfSession);
+  };
+
+  /**
+   * What a server that only this machine can reach lets in: a program or page of this machine, under a name of loopback. Not through a
+   * proxy, behind which others may be.
+   */
+  const isOnLoopback = (headers: IncomingHttpHeaders, address: string): boolean => {
+    const page = callingPage(headers);
+    const host = hostName(headers.host ?? '');
+    return (
+      options.ownerOnLoopback === true &&
+      isLoopback(address) &&
+      (headers.host === undefined || (host !== undefined && isLoopback(host))) &&
+      proxyHeaders.every((name) => headers[name] === undefined) &&
+      (page === undefined || permits(page, headers))
+    );
+  };
+
+  /** Credentials that are sent with the request come before a session. */
+  const senderOf = (
+    headers: IncomingHttpHeaders,
+    endpoint: AccessRule | undefined,
+    { target, address }: { readonly target: string; readonly address: string },
+  ): Identity | Promise<Identity> => {
+    const sent =
+      (countsBasic(headers, endpoint) ? credentials(headers) : explicitCredentials(headers)) ??
+      (endpoint?.keyInProtocol ? protocolKey(headers) : undefined) ??
+      (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
+    if (sent === undefined || sent === null) {
+      const without = isOnLoopback(headers, address) ? anybody : nobody;
+      // The cookie may be one of another server of this machine, or of a session that is over.
+      return sessionOf(headers)?.then((identity) => (identity.type === 'nobody' ? without : identity)) ?? without;
+    }
+    if (matches(sent, passwords)) return passwordHolder;
+    const found = options.keys?.find(sent.trim(), address);
+    return found instanceof Promise ? found.then(identityOf) : identityOf(found);
+  };
+
   const identify = (
     headers: IncomingHttpHeaders,
     endpoint?: AccessRule,
     { target = '', address = '' }: { readonly target?: string; readonly address?: string } = {},
   ): Identity | Promise<Identity> => {
-    if (!keyGuards(endpoint)) return anybody;
-    const sent =
-      (countsBasic(headers, endpoint) ? credentials(headers) : explicitCredentials(headers)) ??
-      (endpoint?.keyInProtocol ? protocolKey(headers) : undefined) ??
-      (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
-    if (sent === undefined || sent === null) return nobody;
-    if (matches(sent, passwords)) return passwordHolder;
-    const found = options.keys?.find(sent.trim(), address);
-    return found instanceof Promise ? found.then(identityOf) : identityOf(found);
+    const found = protectedByKey ? senderOf(headers, endpoint, { target, address }) : (sessionOf(headers) ?? anybody);
+    if (keyGuards(endpoint)) return found;
+    // Who sends a key where none is needed keeps what is theirs.
+    const orAnybody = (identity: Identity): Identity => (identity.type === 'nobody' ? anybody : identity);
+    return found instanceof Promise ? found.then(orAnybody) : orAnybody(found);
   };
 
   return {
@@ -120,7 +180,7 @@ export function createGuard(options: GuardOptions) {
      * is needed, pages of any origin may send it.
      */
     permission: (origin: string, headers: IncomingHttpHeaders): 'none' | 'plain' | 'credentials' => {
-      if (isKnown(origin, headers)) return 'credentials';
+      if (isKnown(origin, headers) && !isOtherScheme(origin, headers)) return 'credentials';
       return protectedByKey || permits(origin, headers) ? 'plain' : 'none';
     },
 
@@ -170,6 +230,12 @@ export function reportIdentity(watch: ExchangeWatch | undefined, identity: Ident
   watch?.authorized?.(key, identity.type !== 'nobody', identity.type === 'owner' && identity.password);
 }
 
+function identityOfSession(session: Session | undefined): Identity {
+  if (!session) return nobody;
+  const { id, key, isAdmin } = session;
+  return key ? { type: 'key', key, session: id } : { type: 'owner', password: true, session: id, isAdmin };
+}
+
 function identityOf(key: ClientKey | undefined): Identity {
   return key ? { type: 'key', key } : nobody;
 }
@@ -182,10 +248,16 @@ function callingPage(headers: IncomingHttpHeaders): string | undefined {
   return referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : 'null';
 }
 
-/** Whether the page has the same host and port. The scheme may differ: a proxy in front may add TLS. */
-function isOwnPage(origin: string, host: string | undefined): boolean {
-  return host !== undefined && host !== '' && authorityOf(origin) === host.toLowerCase();
+/**
+ * Whether a page has our host and port, and its browser says that it has come over the other one of HTTP and HTTPS, which share a port with `--lan`. Others
+ * in the network can change what comes over HTTP.
+ */
+function isOtherScheme(origin: string, { host, 'sec-fetch-site': site = 'same-origin' }: IncomingHttpHeaders): boolean {
+  return isOwnPage(origin, host) && site !== 'same-origin';
 }
+
+const isVeryPage = (origin: string, headers: IncomingHttpHeaders): boolean =>
+  isOwnPage(origin, headers.host) && !isOtherScheme(origin, headers);
 
 /** Programs that listen on all addresses print `http://0.0.0.0`, where a browser reaches this machine. */
 function isLoopbackPage(origin: string): boolean {
@@ -193,10 +265,6 @@ function isLoopbackPage(origin: string): boolean {
   const name = authority === undefined ? undefined : hostName(authority);
   return name !== undefined && (isLoopback(name) || name === '0.0.0.0');
 }
-
-const authorityOf = (origin: string): string | undefined => /^https?:\/\/(.+)$/.exec(plainOrigin(origin))?.[1];
-
-const plainOrigin = (origin: string): string => origin.trim().toLowerCase().replace(/\/+$/, '');
 
 function plainHost(host: string): string {
   const name = host.trim().toLowerCase();

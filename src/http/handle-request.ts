@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TLSSocket } from 'node:tls';
 import { Aborted } from '../core/abort-cause.ts';
 import { AppError, asAppError, type Refused } from '../core/errors.ts';
 import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
@@ -9,7 +10,7 @@ import type { BodyBudget } from './body-budget.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
 import { errorRefusal, refusal } from './error-reply.ts';
 import { type FormReading, isForm, readForm } from './form.ts';
-import { reportIdentity } from './guard.ts';
+import { type Identity, reportIdentity } from './guard.ts';
 import { type RequestScope, requestScope } from './request-scope.ts';
 import { discard, type RespondParts, send } from './respond.ts';
 import type { ResumableCall, ResumableStreams } from './resumable-streams.ts';
@@ -190,8 +191,9 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
     tell(error, reply);
     return { reply, linger };
   };
-  const who = { authorized: identity.type !== 'nobody', ...(identity.type === 'key' ? { key: identity.key } : {}) };
-  const common = { id, method, path, query: queryOf(target), headers, signal, remoteAddress, ...who, watch };
+  const who = senderOf(identity);
+  const encrypted = (request.socket as Partial<TLSSocket>).encrypted === true;
+  const common = { id, method, path, query: queryOf(target), headers, signal, remoteAddress, encrypted, ...who, watch };
   const megabytes = Math.floor(((isSentForm ? form.bytes : undefined) ?? maxBytes) / 1024 / 1024);
   switch (read.type) {
     case 'whole':
@@ -213,6 +215,13 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
     case 'gone':
       throw new AppError('request-broken', { reason: 'the connection ended in its middle' });
   }
+}
+
+function senderOf(identity: Identity): Pick<Call, 'authorized' | 'key' | 'session' | 'isAdmin'> {
+  const { type } = identity;
+  const session = type !== 'nobody' && identity.session !== undefined ? { session: identity.session } : {};
+  if (type === 'key') return { authorized: true, key: identity.key, ...session };
+  return { authorized: type !== 'nobody', ...session, ...(type === 'owner' && identity.isAdmin && { isAdmin: true }) };
 }
 
 const nothing = Buffer.alloc(0);

@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import type { QueueStatus } from '../core/request.ts';
+import type { PromptProgress, QueueStatus } from '../core/request.ts';
 import type { StartTimer } from '../core/timers.ts';
-import { awaitFirstEvent, paddedReply, queueStatusComment, queueStatusComments } from './keep-alive.ts';
+import {
+  awaitFirstEvent,
+  paddedReply,
+  queueStatusComment,
+  queueStatusComments,
+  statusAndProgressComments,
+} from './keep-alive.ts';
 
 /** A clock that the test advances. */
 function clock(): { readonly startTimer: StartTimer; readonly pass: () => void; readonly waiting: () => number } {
@@ -161,6 +167,56 @@ test('queueStatusComments: reports the position at first and on each change, unt
     undefined,
   ]);
   expect(milliseconds).toBe(1000);
+});
+
+describe('statusAndProgressComments', () => {
+  const world = (steps: readonly (QueueStatus | PromptProgress | undefined)[], delayed: boolean) => {
+    let step = -1;
+    const current = () => steps[step];
+    const status = queueStatusComments(() => {
+      step += 1;
+      const now = current();
+      return now && 'type' in now ? now : undefined;
+    });
+    const reading = () => {
+      const now = current();
+      return now && 'done' in now ? now : undefined;
+    };
+    const { next } = statusAndProgressComments(status, reading, delayed);
+    return steps.map(() => next());
+  };
+
+  test('report the queue, then each change of how far the prompt is processed, until the text begins', () => {
+    const steps = [
+      { type: 'queued', position: 1, estimateSeconds: 5 } as const,
+      { done: 0, total: 0 },
+      { done: 0, total: 31_000 },
+      { done: 0, total: 31_000 },
+      { done: 12_400, total: 31_000 },
+      undefined,
+    ];
+    expect(world(steps, false)).toEqual([
+      ': queue position 1, about 5 s\n\n',
+      '',
+      ': reading 0 of 31000 tokens\n\n',
+      '',
+      ': reading 12400 of 31000 tokens\n\n',
+      undefined,
+    ]);
+  });
+
+  test('delayed: nothing about a prompt that is processed within their interval', () => {
+    expect(world([{ done: 0, total: 20 }, undefined], true)).toEqual(['', undefined]);
+    expect(
+      world(
+        [
+          { done: 0, total: 20 },
+          { done: 8, total: 20 },
+        ],
+        true,
+      ),
+    ).toEqual(['', ': reading 8 of 20 tokens\n\n']);
+  });
 });
 
 describe('queueStatusComments: model load', () => {

@@ -1,4 +1,4 @@
-import type { QueueStatus } from '../core/request.ts';
+import type { PromptProgress, QueueStatus } from '../core/request.ts';
 import { steps } from '../core/steps.ts';
 import type { StartTimer, Timer } from '../core/timers.ts';
 import type { Call, Reply, StatusComments } from './call.ts';
@@ -137,8 +137,35 @@ export function queueStatusComment(status: QueueStatus): string {
   return commentFrame(`queue position ${status.position}, about ${status.estimateSeconds} s`);
 }
 
+/**
+ * After those about the queue, comments on how far the prompt is processed, one for each change, until `reading` returns nothing.
+ * With `delayed` the first one comes only after their interval: most prompts are processed by then.
+ */
+export function statusAndProgressComments(
+  status: StatusComments,
+  reading: () => PromptProgress | undefined,
+  delayed: boolean,
+): StatusComments {
+  let isDue = !delayed;
+  let reported = '';
+  return {
+    milliseconds: status.milliseconds,
+    next() {
+      const comment = status.next();
+      if (comment !== undefined) return comment;
+      const progress = reading();
+      if (!progress) return undefined;
+      const text = isDue && progress.total > 0 ? promptProgressComment(progress) : reported;
+      isDue = true;
+      if (text === reported) return '';
+      reported = text;
+      return text;
+    },
+  };
+}
+
 /** How far a prompt is processed, as a comment. */
-export function promptProgressComment({ done, total }: { readonly done: number; readonly total: number }): string {
+export function promptProgressComment({ done, total }: PromptProgress): string {
   return commentFrame(`reading ${done} of ${total} tokens`);
 }
 

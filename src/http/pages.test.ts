@@ -18,7 +18,7 @@ test('pageHeaders: same-origin content only, no frames, no type sniffing', () =>
     'content-security-policy':
       "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
+    'referrer-policy': 'same-origin',
   }));
 
 test('pageHeaders: replaces one directive and keeps the others', () => {

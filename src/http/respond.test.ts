@@ -12,7 +12,7 @@ describe('corsHeaders', () => {
       'access-control-allow-private-network': 'true',
       'access-control-expose-headers':
         'x-request-id, request-id, retry-after, x-parley-ignored, x-parley-dropped-tokens, x-parley-compacted, x-parley-warnings, ' +
-        'x-parley-resumable',
+        'x-parley-resumable, openai-poll-after-ms',
       vary: 'Origin',
     });
   });

@@ -132,7 +132,7 @@ function allowances(methods: string, requested: string): Headers {
 /** `*` would not cover requests with credentials. */
 const readableHeaders =
   'x-request-id, request-id, retry-after, x-parley-ignored, x-parley-dropped-tokens, x-parley-compacted, x-parley-warnings, ' +
-  'x-parley-resumable';
+  'x-parley-resumable, openai-poll-after-ms';
 
 /** Only valid header names are echoed. */
 const headerName = /^[\w!#$%&'*+.^`|~-]{1,100}$/;

@@ -165,9 +165,21 @@ export class ResumableStreams {
 
   /** For the end of the server: stops and forgets all. */
   close(): void {
-    for (const entry of [...this.#entries.values()]) {
-      entry.controller.abort(new Aborted('shutdown'));
-      entry.stream?.fail(new Aborted('shutdown'));
+    this.#forget([...this.#entries.values()], 'shutdown');
+  }
+
+  /** Stops and forgets those of one owner. */
+  forget(owner: Owner): void {
+    this.#forget(
+      [...this.#entries.values()].filter((entry) => entry.owner === owner),
+      'cancelled',
+    );
+  }
+
+  #forget(entries: readonly Entry[], cause: AbortCause): void {
+    for (const entry of entries) {
+      entry.controller.abort(new Aborted(cause));
+      entry.stream?.fail(new Aborted(cause));
       this.#remove(entry);
     }
   }

@@ -371,7 +371,7 @@ describe('HTTP server: listen', () => {
 describe('HTTP server: security headers', () => {
   const wanted = {
     'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
+    'referrer-policy': 'same-origin',
     'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
   };
 

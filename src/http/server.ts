@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   createServer as createPlainServer,
   type IncomingMessage,
@@ -6,14 +5,14 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createSecureContext, Server as TlsServer } from 'node:tls';
+import { createSecureContext, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { AppError } from '../core/errors.ts';
 import { heapShare } from '../core/heap-share.ts';
+import { randomHex } from '../core/random-hex.ts';
 import { systemTimer } from '../core/timers.ts';
-import { plainAddress } from './address.ts';
+import { hostName, plainAddress } from './address.ts';
 import { rateLimit } from './authorize.ts';
 import { BodyBudget } from './body-budget.ts';
 import type { Endpoint, Reply } from './call.ts';
@@ -26,6 +25,7 @@ import { handleRequest, type RequestParts } from './handle-request.ts';
 import { securityHeaders } from './pages.ts';
 import { scopesRequests } from './request-scope.ts';
 import { router } from './router.ts';
+import { shareWithTls } from './shared-port.ts';
 import { createUpgrades, type SocketEndpoint } from './web-socket.ts';
 
 type RequestOptions =
@@ -48,6 +48,8 @@ export interface HttpServerOptions extends Pick<RequestParts, 'onError'>, Partia
   /** By default both loopback addresses. */
   readonly host?: string | undefined;
   readonly tls?: TlsPair | undefined;
+  /** With `tls`: requests without TLS are served, too. By default they are redirected or refused. */
+  readonly plainToo?: boolean;
   readonly guard?: GuardOptions;
   readonly rateLimitSeconds?: number;
   /** Of all request bodies in memory; by default an eighth of the heap. */
@@ -68,6 +70,7 @@ const maxWaitingBytes = 64 * 2 ** 20;
 export function createHttpServer(options: HttpServerOptions) {
   const connections = createConnections();
   const servers: Server[] = [];
+  const tlsServers: TlsServer[] = [];
   let tls = options.tls;
   const parts: RequestParts = {
     maxRequestMegabytes: 32,
@@ -108,21 +111,31 @@ export function createHttpServer(options: HttpServerOptions) {
     answered: connections.answered,
   });
 
+  const reportBroken = (reason: string, socket: Duplex): void => {
+    const error = new AppError('request-broken', { reason });
+    const remoteAddress = plainAddress((socket as Socket).remoteAddress);
+    options.onRefused?.({ error, status: 400, method: '', path: '', remoteAddress });
+  };
+
+  const isRefusedPlain = ({ socket }: IncomingMessage): boolean =>
+    options.tls !== undefined && !options.plainToo && !(socket as TLSSocket).encrypted;
+
+  const refusePlain = (request: IncomingMessage): void => {
+    const reply = plainReply(request);
+    if (reply.status !== redirectStatus) reportBroken(plainOnTls, request.socket);
+    endRaw(request.socket, reply);
+  };
+
   const take =
     (expectsContinue: boolean) =>
     (request: IncomingMessage, response: ServerResponse): void => {
       // A failed write aborts the signal; an unhandled `error` event would end the process.
       request.on('error', () => undefined);
       response.on('error', () => undefined);
+      if (isRefusedPlain(request)) return void refusePlain(request);
       const controller = connections.controllerFor(request, response);
       void handleRequest(parts, { request, response, controller, expectsContinue });
     };
-
-  const reportBroken = (reason: string, socket: Duplex): void => {
-    const error = new AppError('request-broken', { reason });
-    const remoteAddress = plainAddress((socket as Socket).remoteAddress);
-    options.onRefused?.({ error, status: 400, method: '', path: '', remoteAddress });
-  };
 
   /** For invalid HTTP or TLS. Earlier complete requests of the socket are answered first. */
   const broken = new WeakSet<Duplex>();
@@ -140,14 +153,26 @@ export function createHttpServer(options: HttpServerOptions) {
     endRaw(socket, reply);
   };
 
+  const acceptTls = (server: Server, { certificate: cert, key }: TlsPair): TlsServer => {
+    const times = { handshakeTimeout: stallMilliseconds, silenceTimeout: stallMilliseconds };
+    try {
+      return shareWithTls(server, { ...times, cert, key, onTls: connections.addCarrier });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error(`The certificate and key of --ssl cannot be used: ${reason}.`, { cause: error });
+    }
+  };
+
   const open = async (host: string, port: number): Promise<number> => {
-    const server = newServer(tls);
+    const server = createPlainServer(serverSettings);
+    if (tls) tlsServers.push(acceptTls(server, tls));
     server
-      .on('connection', options.tls ? connections.addCarrier : connections.add)
+      .prependListener('connection', connections.add)
       .on('request', take(false))
       .on('checkContinue', take(true))
       .on('secureConnection', connections.add)
       .on('upgrade', (request: IncomingMessage, socket, head) => {
+        if (isRefusedPlain(request)) return void refusePlain(request);
         connections.handOver(socket);
         void upgrades.take(server, request, socket, head);
       })
@@ -163,10 +188,21 @@ export function createHttpServer(options: HttpServerOptions) {
     return bound;
   };
 
+  /** Addresses of both versions; those of version 4 where there are no others. */
+  const openAll = async (): Promise<{ readonly port: number; readonly addresses: readonly string[] }> => {
+    try {
+      return { port: await open('::', options.port), addresses: ['::'] };
+    } catch (error) {
+      if (!isAddressMissing(error)) throw error;
+      return { port: await open('0.0.0.0', options.port), addresses: ['0.0.0.0'] };
+    }
+  };
+
   return {
     async listen(): Promise<{ readonly port: number; readonly addresses: readonly string[] }> {
       if (options.endpoints.some(({ form }) => form)) void removeLeftovers();
       const host = options.host || 'localhost';
+      if (host === '::') return openAll();
       if (host !== 'localhost') return { port: await open(host, options.port), addresses: [host] };
       const port = await open('127.0.0.1', options.port);
       try {
@@ -184,7 +220,7 @@ export function createHttpServer(options: HttpServerOptions) {
       const context = { cert: pair.certificate, key: pair.key };
       createSecureContext(context);
       tls = pair;
-      for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(context);
+      for (const server of tlsServers) server.setSecureContext(context);
     },
     /** How many requests are in flight. */
     get running(): number {
@@ -209,19 +245,14 @@ export function createHttpServer(options: HttpServerOptions) {
   };
 }
 
-const newRequestId = (): string => `req_${randomBytes(12).toString('hex')}`;
+const newRequestId = (): string => `req_${randomHex(12)}`;
 
-function newServer(tls: TlsPair | undefined): Server {
-  // No limit on the whole request: a large body may be slow, and its reader has a stall timer.
-  const settings = { keepAliveTimeout: keepAliveMilliseconds, headersTimeout: stallMilliseconds, requestTimeout: 0 };
-  if (!tls) return createPlainServer(settings);
-  try {
-    return createTlsServer({ ...settings, handshakeTimeout: stallMilliseconds, cert: tls.certificate, key: tls.key });
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`The certificate and key of --ssl cannot be used: ${reason}.`, { cause: error });
-  }
-}
+/** No limit on the whole request: a large body may be slow, and its reader has a stall timer. */
+const serverSettings = {
+  keepAliveTimeout: keepAliveMilliseconds,
+  headersTimeout: stallMilliseconds,
+  requestTimeout: 0,
+};
 
 async function closeAll(servers: readonly Server[]): Promise<void> {
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
@@ -229,9 +260,23 @@ async function closeAll(servers: readonly Server[]): Promise<void> {
 
 const notATunnel = refusal(501, 'CONNECT is not possible on this server.', 'not_implemented');
 
+const plainOnTls = 'it is plain HTTP, and this port speaks HTTPS';
+/** The method stays the same. */
+const redirectStatus = 308;
+
+/** For a request without TLS to a server that needs it: browsers are led to the right address, others are told about it. */
+function plainReply({ method = '', url = '', headers }: IncomingMessage): Reply {
+  const { host = '', accept = '' } = headers;
+  const address = `https://${hostName(host) === undefined ? '' : host}`;
+  const isPage = (method === 'GET' || method === 'HEAD') && accept.includes('text/html');
+  if (isPage && address !== 'https://' && url.startsWith('/'))
+    return { status: redirectStatus, headers: { location: `${address}${url}` }, body: '' };
+  const where = address === 'https://' ? 'https:// at the beginning of the address' : address;
+  return refusal(426, `This port speaks HTTPS only. Use ${where}`, 'upgrade_required');
+}
+
 /** What is wrong with a TLS handshake; undefined for all other errors. */
 function handshakeFault(code = ''): string | undefined {
-  if (code === 'ERR_SSL_HTTP_REQUEST') return 'it is plain HTTP, and this port speaks HTTPS';
   if (code === 'ERR_TLS_HANDSHAKE_TIMEOUT') return 'the TLS handshake was not finished in time';
   return code.startsWith('ERR_SSL_') ? 'the TLS handshake failed' : undefined;
 }
@@ -252,6 +297,7 @@ function endRaw(socket: Duplex, reply: Reply): void {
     `x-request-id: ${newRequestId()}`,
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
+    ...(reply.headers?.location === undefined ? [] : [`location: ${reply.headers.location}`]),
     ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.on('error', () => undefined);

@@ -3,6 +3,9 @@ import type { Socket } from 'node:net';
 import { type StartTimer, systemTimer, type Timer } from '../core/timers.ts';
 import type { KeepAlive, StatusComments } from './call.ts';
 
+/** How long the head waits for the first piece, to be sent together with it: a write less, and the client wakes up once. */
+const headMs = 5;
+
 /** Characters collected before a write: a few packets. The buffer never exceeds this and one more piece. */
 const maxPending = 16_384;
 
@@ -41,10 +44,12 @@ export function writeStream(
     let over = false;
     let begun = false;
     let stall: Timer | undefined;
+    let head: NodeJS.Timeout | undefined;
 
     const leave = (settle: () => void): void => {
       if (over) return;
       over = true;
+      clearTimeout(head);
       silence?.cancel();
       commentTimer?.cancel();
       stall?.cancel();
@@ -57,6 +62,8 @@ export function writeStream(
       Promise.resolve(iterator.return?.()).catch(() => undefined);
     };
     const failed = (error: unknown): void => {
+      // What a failure cuts off must have begun.
+      response.flushHeaders();
       flush();
       leave(() => reject(error));
     };
@@ -66,6 +73,7 @@ export function writeStream(
       else stall = watchWrites?.();
     };
     const write = (piece: string | Uint8Array): void => {
+      clearTimeout(head);
       silence?.restart();
       wrote?.(piece);
       if (response.write(piece)) return;
@@ -91,6 +99,7 @@ export function writeStream(
       if (done) {
         silence?.cancel();
         commentTimer?.cancel();
+        clearTimeout(head);
         if (pending !== '') wrote?.(pending);
         response.end(pending, () => leave(resolve));
         pending = '';
@@ -146,7 +155,7 @@ export function writeStream(
 
     if (signal.aborted) return gone();
     signal.addEventListener('abort', gone);
-    response.flushHeaders();
+    head = setTimeout(() => response.flushHeaders(), headMs);
     if (commentTimer) writeComment();
     else if (keepAlive?.atOnce) fill(keepAlive);
     pull();

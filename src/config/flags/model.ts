@@ -118,9 +118,7 @@ export const generationFlags = flagTable({
   defaultgenamt: integer('TOKENS', 2048, {
     label: 'Default reply length',
     tab: 'Tokens/Chat',
-    min: 64,
-    max: 32768,
-    clamp: true,
+    min: 1,
   }).help('Default reply length, at most half the context.'),
   genlimit: integer('TOKENS', 0, {
     label: 'Maximum reply length',

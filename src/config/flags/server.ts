@@ -249,6 +249,9 @@ export const parleyFlags = flagTable({
   }).help(
     'Additional origins (web pages) that may call the server; null allows local files, * allows all. Not needed with a password, except for pages with which the browser sends saved credentials.',
   ),
+  lan: toggle({ label: 'Open to the local network', tab: 'Network', scope: 'server' }).help(
+    'Let phones and computers in the local network connect: HTTP and HTTPS on one port, with a certificate that Parley makes itself, and an address and a QR code on the console. Others need a key: without --keyfile that of `parley keys` is used, and made if it is missing. `parley lan` shows address and code again.',
+  ),
   legacyopenpaths: toggle({ label: 'Legacy open paths' }).help(
     'Leave open, despite a password, the endpoints that KoboldCpp leaves open and whose clients send no key: images (/sdapi, ComfyUI, /v1/images), xtts-api-server speech (/tts_to_audio, /tts_stream, /set_tts_settings), /slots and /metrics. Other origins still may not call them.',
   ),

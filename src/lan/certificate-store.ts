@@ -1,0 +1,115 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isObject } from '../core/json.ts';
+import { AtomicFile, type AtomicFileOptions, versionedJson } from '../store/atomic-file.ts';
+import {
+  type CertificatePair,
+  createAuthority,
+  createServerCertificate,
+  isIssuedBy,
+  isPermitted,
+} from './certificates.ts';
+
+interface StoredCertificates {
+  readonly authority: CertificatePair;
+  /** Names of this machine that the authority may vouch for. */
+  readonly machineNames: readonly string[];
+  readonly server: CertificatePair;
+  readonly hosts: readonly string[];
+}
+
+/** Its certificates as they are now, and what is needed of them. */
+interface Needed {
+  readonly hosts: readonly string[];
+  readonly machineNames: readonly string[];
+  readonly name: string;
+  readonly now: number;
+}
+
+const day = 86_400_000;
+const authorityLeft = 365 * day;
+const serverLeft = 30 * day;
+/** Addresses that the machine had before stay in the certificate: in two networks in turn it needs no new one each time. */
+const maxHosts = 32;
+
+/** Certificates that serve these hosts for a while: the same ones, if they do. */
+export function renewed(present: StoredCertificates | undefined, needed: Needed): StoredCertificates {
+  const { now, name } = needed;
+  const lasts = (pair: CertificatePair, left: number) =>
+    Date.parse(new X509Certificate(pair.certificate).validTo) - now > left;
+  const keeps = present !== undefined && lasts(present.authority, authorityLeft);
+  const machineNames = keeps ? present.machineNames : needed.machineNames;
+  const authority = keeps ? present.authority : createAuthority(machineNames, { name, now });
+  const hosts = needed.hosts.filter((host) => isPermitted(host, machineNames));
+  const isUsable =
+    keeps &&
+    hosts.every((host) => present.hosts.includes(host)) &&
+    Date.parse(new X509Certificate(present.server.certificate).validFrom) <= now &&
+    lasts(present.server, serverLeft) &&
+    isIssuedBy(present.server, authority);
+  if (isUsable) return present;
+  const all = [...new Set([...hosts, ...(keeps ? present.hosts : [])])].slice(0, maxHosts);
+  return {
+    authority,
+    machineNames,
+    server: createServerCertificate(authority, all, { name: 'Parley', now }),
+    hosts: all,
+  };
+}
+
+/** The authority of this account and the certificate of its servers, in one file that only the account can read. */
+export class CertificateStore {
+  readonly #file: AtomicFile<StoredCertificates | undefined>;
+  readonly #path: string;
+
+  constructor({ path, warn, now }: Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'>) {
+    this.#path = path;
+    this.#file = new AtomicFile<StoredCertificates | undefined>({
+      path,
+      warn,
+      now,
+      empty: undefined,
+      mostBytes: 2 ** 20,
+      ...form,
+    });
+  }
+
+  /** Undefined before the first `--lan`. */
+  read(): Promise<StoredCertificates | undefined> {
+    return this.#file.read();
+  }
+
+  /** Makes or renews what is missing or ends soon. `anew`: everything, also the authority. */
+  async renew(needed: Needed, anew = false): Promise<StoredCertificates> {
+    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+    return (await this.#file.change((present) => renewed(anew ? undefined : present, needed))) as StoredCertificates;
+  }
+}
+
+/** For people to compare: SHA-256 of the certificate, as browsers show it. */
+export const fingerprintOf = (certificate: string): string => new X509Certificate(certificate).fingerprint256;
+
+const form = versionedJson<StoredCertificates | undefined>(
+  (content) => {
+    if (!isStored(content)) throw new Error('it has no certificates');
+    for (const { certificate } of [content.authority, content.server]) new X509Certificate(certificate);
+    // Throws for a damaged key.
+    isIssuedBy(content.server, content.authority);
+    if (!isIssuedBy(content.authority, content.authority))
+      throw new Error('its authority and key do not belong together');
+    const { authority, machineNames, server, hosts } = content;
+    return { authority, machineNames, server, hosts };
+  },
+  (content) => content,
+  2,
+);
+
+function isStored(content: unknown): content is StoredCertificates {
+  if (!isObject(content)) return false;
+  const { authority, server, machineNames, hosts } = content;
+  const isPair = (pair: unknown) =>
+    isObject(pair) && typeof pair.certificate === 'string' && typeof pair.key === 'string';
+  const areTexts = (list: unknown) => Array.isArray(list) && list.every((item) => typeof item === 'string');
+  return isPair(authority) && isPair(server) && areTexts(machineNames) && areTexts(hosts);
+}

@@ -1,0 +1,122 @@
+import { resolve } from 'node:path';
+import { isObject } from '../core/json.ts';
+import { keyScopes } from '../core/key-scopes.ts';
+import { type LanFacts, lanPath } from '../core/lan.ts';
+import { Invitations } from '../keys/invitations.ts';
+import { isKeyName, KeyFile } from '../keys/key-file.ts';
+import { addressLines, invitationLines, nextCodeLine } from '../lan/console.ts';
+import { type Lan, lanUrl } from '../lan/lan.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { flag, readWords, showUsage, text } from './command.ts';
+
+interface LanCommand {
+  readonly words: readonly string[];
+  readonly terminal: Pick<Terminal, 'line'>;
+  readonly lan: Pick<Lan, 'addresses' | 'certificate' | 'renew' | 'facts'>;
+  readonly fetch: typeof fetch;
+  /** Used without `--keyfile`. */
+  readonly keyFile: string;
+  /** Of the state folder. */
+  readonly invitationFile: string;
+  readonly now: () => number;
+  /** Whether colors can be shown. */
+  readonly color: boolean;
+}
+
+const usage = `Usage: parley lan [--new] [--name NAME] [--renew] [--port PORT] [--keyfile FILE]
+  Shows where phones and computers in your network find the running server (parley --lan), and its certificate.
+  --new                      a QR code that lets one device in, once, within 15 minutes
+  --name NAME                what its key is called; by default Phone, Phone 2 and so on
+  --renew                    another authority and certificate, for instance if others may have read their keys;
+                             devices have to trust it again
+  --port PORT                the port of the server; by default 5001
+  --keyfile FILE             that of the server, if it was started with one`;
+
+const options = { new: flag, name: text, renew: flag, port: text, keyfile: text };
+const lifetimeMs = 15 * 60_000;
+
+/** `parley lan`: addresses and QR codes of the server that runs on this machine. */
+export async function lanCommand(command: LanCommand): Promise<number> {
+  const { words, terminal, lan, now, color } = command;
+  const read = readWords(words, options);
+  const port = Number(read?.values.port ?? 5001);
+  if (!read || read.others.length > 0 || !(Number.isInteger(port) && port > 0 && port < 65_536))
+    return showUsage(terminal as Terminal, usage);
+  const { values } = read;
+  if (values.name !== undefined && !isKeyName(values.name)) return showUsage(terminal as Terminal, usage);
+  if (values.renew) {
+    await lan.renew(true);
+    terminal.line('There is another authority now, which devices have to trust anew: parley lan says how.');
+    terminal.line(`Its fingerprint (SHA-256): ${lan.facts().fingerprint}`);
+    terminal.line('A running server uses it within ten seconds.');
+    return 0;
+  }
+  const facts = await factsOf(port, lan.addresses(), command.fetch);
+  if (typeof facts === 'string') {
+    terminal.line(facts);
+    return 1;
+  }
+  for (const line of addressLines(facts)) terminal.line(line);
+  if (!values.new && values.name === undefined) {
+    const certificate = facts.fingerprint && (await lan.certificate());
+    if (certificate) terminal.line(certificateLine(certificate));
+    terminal.line(nextCodeLine('parley'));
+    return 0;
+  }
+  const keyfile = resolve(values.keyfile ?? command.keyFile);
+  const warn = (sentence: string) => terminal.line(sentence);
+  const keys = await new KeyFile({ path: keyfile, warn, now: () => new Date(now()) }).keys();
+  const isTaken = (name: string) => keys.some((key) => key.name === name);
+  if (values.name !== undefined && isTaken(values.name)) {
+    terminal.line(
+      `There is a key ${values.name} already. Choose another --name, or revoke it: parley keys revoke ${values.name}.`,
+    );
+    return 2;
+  }
+  const invitations = new Invitations({ path: command.invitationFile, keyfile, warn, now });
+  const name = values.name ?? freeName(isTaken);
+  const scopes = keyScopes.filter((scope) => scope !== 'admin');
+  const issued = await invitations.create({ name, rules: { scopes }, lifetimeMs, by: 'console' });
+  for (const line of invitationLines(facts, issued, color)) terminal.line(line);
+  return 0;
+}
+
+function freeName(isTaken: (name: string) => boolean): string {
+  for (let count = 2, name = 'Phone'; ; count++) {
+    if (!isTaken(name)) return name;
+    name = `Phone ${count}`;
+  }
+}
+
+function certificateLine({ hosts, expires }: NonNullable<Awaited<ReturnType<Lan['certificate']>>>): string {
+  const end = expires.toISOString().slice(0, 10);
+  return `The certificate of the server is for ${hosts.join(', ')}. It ends on ${end}; the server renews it a month before, and for other addresses.`;
+}
+
+/** What the running server says; a sentence if there is none. With `--host` it may listen on one of the addresses only. */
+async function factsOf(port: number, addresses: readonly string[], ask: typeof fetch): Promise<LanFacts | string> {
+  const start = 'Start it with parley --lan, or name its port with --port.';
+  for (const address of ['127.0.0.1', ...addresses]) {
+    const body = await answerOf(lanUrl('http', address, port, lanPath), ask);
+    if (body === undefined) continue;
+    if (!isObject(body) || body.enabled !== true)
+      return `The server on port ${port} was started without --lan. ${start}`;
+    const texts = (value: unknown) => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []);
+    const { fingerprint } = body;
+    return {
+      ...{ port, isPublic: body.public === true },
+      ...{ addresses: texts(body.addresses), names: texts(body.names), unnamed: texts(body.unnamed) },
+      ...(typeof fingerprint === 'string' && { fingerprint }),
+    };
+  }
+  return `No server answers on port ${port} of this machine. ${start}`;
+}
+
+/** Undefined where nobody answers. */
+async function answerOf(url: string, ask: typeof fetch): Promise<unknown> {
+  try {
+    return await (await ask(url, { signal: AbortSignal.timeout(5000) })).json();
+  } catch {
+    return undefined;
+  }
+}
