@@ -31,12 +31,16 @@ export interface StoredKey extends KeyRules {
 export class KeyExists extends Error {}
 
 const mostBytes = 4 * 2 ** 20;
-const namePattern = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
+/** Of any script, with single spaces between the words. */
+const namePattern = /^(?=.{1,64}$)[\p{L}\p{N}][\p{L}\p{M}\p{N}._@'’-]*( [\p{L}\p{M}\p{N}._@'’-]+)*$/u;
 const keyPattern = /^parley_([a-z0-9]{8})_[A-Za-z0-9_-]{43}$/;
 
 export function isKeyName(name: string): boolean {
-  return namePattern.test(name);
+  return namePattern.test(name) && name === name.normalize('NFC');
 }
+
+/** As it is stored: composed, and without spaces around it. */
+export const plainName = (name: string): string => name.normalize('NFC').trim().replace(/\s+/g, ' ');
 
 /** The id in a key; undefined for a text that is no key of a key file. */
 export function keyId(key: string): string | undefined {
@@ -52,7 +56,7 @@ export function hashKey(key: string, salt: string): Promise<Buffer> {
   });
 }
 
-interface KeyFileOptions extends Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'> {
+interface KeyFileOptions extends Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now' | 'leaveDamaged'> {
   readonly hash?: typeof hashKey;
 }
 
@@ -80,16 +84,45 @@ export class KeyFile {
   }
 
   /** Returns the key, which is stored nowhere. Throws `KeyExists`. */
-  async add(rules: KeyRules, now: number, random: (bytes: number) => Buffer = randomBytes): Promise<string> {
+  async add(rules: KeyRules, now: number, random?: (bytes: number) => Buffer): Promise<string> {
+    const { key } = await this.make(rules, now, random);
+    return key;
+  }
+
+  /** The same with the stored form. `free` chooses another name if the name is taken. */
+  async make(
+    rules: KeyRules,
+    now: number,
+    random: (bytes: number) => Buffer = randomBytes,
+    free?: (name: string, isTaken: (name: string) => boolean) => string,
+  ): Promise<{ readonly key: string; readonly stored: StoredKey }> {
     const id = Array.from(random(8), (byte) => (byte % 36).toString(36)).join('');
     const key = `parley_${id}_${random(32).toString('base64url')}`;
     const salt = random(16).toString('base64');
     const hash = (await this.#hash(key, salt)).toString('base64');
+    let stored: StoredKey = { ...rules, id, salt, hash, created: now };
     await this.#file.change((keys) => {
-      if (keys.some(({ name }) => name === rules.name)) throw new KeyExists();
-      return [...keys, { ...rules, id, salt, hash, created: now }];
+      const isTaken = (wanted: string) => keys.some(({ name }) => name === wanted);
+      const name = free && isTaken(rules.name) ? free(rules.name, isTaken) : rules.name;
+      if (isTaken(name)) throw new KeyExists();
+      stored = { ...stored, name };
+      return [...keys, stored];
     });
-    return key;
+    return { key, stored };
+  }
+
+  /** The key itself stays. False if there is no such key. */
+  async change(rules: KeyRules): Promise<boolean> {
+    let isKnown = false;
+    await this.#file.change((keys) =>
+      keys.map((key) => {
+        if (key.name !== rules.name) return key;
+        isKnown = true;
+        const { id, salt, hash, created } = key;
+        return { ...rules, id, salt, hash, created };
+      }),
+    );
+    return isKnown;
   }
 
   /** False if there is no such key. Resolves when the file was read again without it: other programs may not know our lock. */

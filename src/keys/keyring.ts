@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { Mutex } from '../core/mutex.ts';
 import { fingerprint } from '../store/atomic-file.ts';
 import { hashKey, KeyFile, type KeyRules, keyId, type StoredKey } from './key-file.ts';
+import { networkOf } from './network.ts';
 
 /** How a key was used since the server was started. */
 interface KeyUse {
@@ -91,7 +92,7 @@ export class Keyring {
   }
 
   /** The rules of a key; undefined for a wrong or expired one. A promise only for a key that was not verified before. */
-  find(key: string, address: string): KeyRules | undefined | Promise<KeyRules | undefined> {
+  find(key: string, address: string): StoredKey | undefined | Promise<StoredKey | undefined> {
     const id = keyId(key);
     if (id === undefined) return undefined;
     const digest = createHash('sha256').update(key).digest('base64');
@@ -124,13 +125,29 @@ export class Keyring {
     return [...this.#byId.values()].map((key) => ({ ...key, requests: 0, refused: 0, ...this.#uses.get(key.name) }));
   }
 
-  #valid(id: string): KeyRules | undefined {
+  /** The rules of the key with this id; undefined if it was revoked or has expired. */
+  byId(id: string): StoredKey | undefined {
+    return this.#valid(id);
+  }
+
+  /** Whether a key that was found before is still in the file and has not expired. */
+  isValid(key: object): boolean {
+    return this.#valid((key as StoredKey).id) !== undefined;
+  }
+
+  /** How a key was used is forgotten. */
+  forget(name: string): void {
+    this.#uses.delete(name);
+    this.#times.delete(name);
+  }
+
+  #valid(id: string): StoredKey | undefined {
     const key = this.#byId.get(id);
     return key && (key.expires === undefined || key.expires > this.#parts.now()) ? key : undefined;
   }
 
-  async #verify(key: string, id: string, digest: string, address: string): Promise<KeyRules | undefined> {
-    const group = this.#byId.has(id) ? `${groupOf(address)} ${id}` : groupOf(address);
+  async #verify(key: string, id: string, digest: string, address: string): Promise<StoredKey | undefined> {
+    const group = this.#byId.has(id) ? `${networkOf(address)} ${id}` : networkOf(address);
     const waiting = this.#waiting.get(group) ?? 0;
     const all = [...this.#waiting.values()].reduce((sum, count) => sum + count, 0);
     if (waiting >= maxTriesOfOne || all >= maxTries) throw new AppError('rate-limited', { retryAfterSeconds: 1 });
@@ -158,13 +175,6 @@ export class Keyring {
 
 function isSameSecret(one: StoredKey | undefined, other: StoredKey | undefined): boolean {
   return one !== undefined && one.hash === other?.hash && one.salt === other.salt;
-}
-
-/** One network has all addresses that begin with the same 64 bits. */
-function groupOf(address: string): string {
-  if (!address.includes(':')) return address;
-  const [front = ''] = address.split('::');
-  return front.split(':').slice(0, 4).join(':');
 }
 
 const refreshMilliseconds = 500;

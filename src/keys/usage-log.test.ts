@@ -119,6 +119,20 @@ describe('UsageLog', () => {
     expect(log.overLimit(phone)).toBeUndefined();
   });
 
+  test('UsageLog: forgets a key, also in the file and what is not saved yet', async () => {
+    const { opened, path } = world();
+    const log = await opened();
+    await log.forget('anna');
+    log.add('key anna', { requests: 1 });
+    log.add('key ben', { requests: 2 });
+    await log.save();
+    log.add('key anna', { requests: 1 });
+    await log.forget('anna');
+    await log.save();
+    expect(used(log)).toEqual([['2026-11-18', 'key ben', 2, 0]]);
+    expect(readFileSync(path, 'utf8')).not.toContain('anna');
+  });
+
   test('UsageLog: a file of a later version is left alone, and counting goes on in memory', async () => {
     const { opened, path, warnings } = world();
     const log = await opened();

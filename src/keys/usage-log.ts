@@ -91,6 +91,18 @@ export class UsageLog {
     return found.flatMap(([day, clients]) => [...clients].map(([client, counts]) => ({ day, client, ...counts })));
   }
 
+  /** Forgets what a key has used, also in the file. */
+  async forget(key: string): Promise<void> {
+    const client = keyClient(key);
+    const without = (days: Days): Days => {
+      if (![...days.values()].some((clients) => clients.has(client))) return days;
+      return new Map([...days].map(([day, clients]) => [day, new Map([...clients].filter(([one]) => one !== client))]));
+    };
+    await this.save();
+    this.#unsaved = without(this.#unsaved);
+    await this.#guarded(async () => this.#use(await this.#file.change(without)));
+  }
+
   /** Tokens that a key has used today, read and written. */
   tokensToday(key: string): number {
     const today = this.#days.get(dayOf(this.#options.now()))?.get(keyClient(key)) ?? noUsage;

@@ -26,6 +26,7 @@ const model = a.object({
   active_requests: a.count,
   has_output: a.flag,
   pinned: a.flag,
+  previews: a.orNull(a.flag),
   expires_at: a.orNull(a.moment),
 });
 
@@ -150,6 +151,39 @@ const key = a.object({
   last_seen: a.orNull(a.moment),
 });
 
+const invitation = {
+  id: a.text,
+  name: a.text,
+  existing: a.flag,
+  'scopes?': a.list(a.text),
+  'rate?': a.orNull(a.count),
+  'tokens_per_day?': a.orNull(a.count),
+  'weight?': a.number,
+  'shared?': a.flag,
+  'key_expires?': a.orNull(a.moment),
+  created: a.moment,
+  expires: a.moment,
+  minutes_left: a.count,
+  by: a.text,
+};
+const issued = a.json(a.object({ ...invitation, token: a.text, path: a.text }));
+
+const holder = {
+  type: a.orNull(a.words('key', 'password', 'admin')),
+  name: a.orNull(a.text),
+  scopes: a.list(a.text),
+};
+const lan = a.object({
+  enabled: a.flag,
+  public: a.flag,
+  addresses: a.list(a.text),
+  unnamed: a.list(a.text),
+  names: a.list(a.text),
+  port: a.orNull(a.count),
+  fingerprint: a.orNull(a.text),
+});
+const device = { id: a.text, device: a.text, created: a.moment, last_used: a.moment, current: a.flag };
+
 const usage = a.object({
   day: a.text,
   type: a.words('key', 'password', 'address', 'others'),
@@ -195,6 +229,9 @@ const changed = a.json(a.object(refusal));
 export const adminAnswers: a.DialectAnswers = {
   errors: { admin: a.object({ success: a.words(false), error: a.text, 'detail?': a.busyDetail }) },
   answers: {
+    'GET /api/extra/lan': a.json(lan),
+    'GET /lan/authority.crt': a.media('application/x-x509-ca-cert'),
+    'GET /lan/parley.mobileconfig': a.media('application/x-apple-aspen-config'),
     'POST /api/admin/check_state': a.json(
       a.object({
         success: a.flag,
@@ -208,6 +245,22 @@ export const adminAnswers: a.DialectAnswers = {
     'GET /api/admin/list_options': a.json(a.list(a.text)),
     'GET /api/admin/keys': a.json(a.list(key)),
     'GET /api/admin/usage': a.json(a.list(usage)),
+    'GET /api/admin/invitations': a.json(a.object({ invitations: a.list(a.object(invitation)) })),
+    'POST /api/admin/invitations': issued,
+    'DELETE /api/admin/invitations/{id}': changed,
+    'POST /api/extra/invitations': issued,
+    'POST /api/extra/join/preview': a.json(a.object({ ...invitation, state: a.words('open', 'used', 'expired') })),
+    'POST /api/extra/join': a.json(a.object({ ...holder, 'key?': a.text })),
+    'POST /api/extra/session': a.json(a.object(holder)),
+    'GET /api/extra/session': a.json(a.object({ ...holder, devices: a.list(a.object(device)) })),
+    'DELETE /api/extra/session': a.json(a.object({ success: a.flag, ended: a.count })),
+    'PUT /api/admin/people/{name}': changed,
+    'DELETE /api/admin/people/{name}': a.json(
+      a.object({ success: a.flag, key: a.flag, data: a.words('kept', 'removed') }),
+    ),
+    'GET /api/admin/people/{name}/export': a.media('application/x-tar'),
+    'GET /api/admin/sessions': a.json(a.object({ sessions: a.list(a.object({ ...holder, ...device })) })),
+    'DELETE /api/admin/sessions/{id}': changed,
     'POST /api/admin/reload_config': changed,
     'GET /api/admin/load_settings': a.json(loadSettings),
     'POST /api/admin/load_settings': changed,
@@ -216,6 +269,13 @@ export const adminAnswers: a.DialectAnswers = {
     'POST /api/admin/presets': a.json(a.object({ ...refusal, 'name?': a.text })),
     'POST /api/admin/presets/delete': changed,
     'GET /api/extra/models': a.json(models),
+    'GET /api/admin/log': a.json(
+      a.object({
+        lines: a.list(
+          a.object({ number: a.count, time: a.text, level: a.words('debug', 'info', 'warn', 'error'), text: a.text }),
+        ),
+      }),
+    ),
     'GET /api/admin/engine_output': a.json(a.object({ lines: a.list(a.text) })),
     'GET /api/admin/models': a.json(a.object({ models: a.list(file) })),
     'GET /api/admin/search': a.json(a.object({ models: a.list(hubModel), next: a.orNull(a.text) })),

@@ -91,6 +91,7 @@ describe('/api/extra/models', () => {
           has_output: false,
           expires_at: null,
           pinned: false,
+          previews: null,
         },
         expect.objectContaining({
           name: 'sketch',

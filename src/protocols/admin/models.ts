@@ -17,7 +17,7 @@ import { type HubServices, hubEndpoints } from './hub.ts';
 import { type OwnerAccess, ownerEndpoint } from './owner.ts';
 
 /** The default text model. */
-export interface ModelStatusContext extends Pick<DialectParts, 'text' | 'modelName'> {
+export interface ModelStatusContext extends Pick<DialectParts, 'text' | 'modelName' | 'taskServices'> {
   readonly name: string;
 }
 
@@ -41,7 +41,7 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
       'All models of every kind: state, memory, context, and what this key may change.',
       async (call, context: ModelStatusContext) =>
         json({
-          models: labelled([...(await textModels(context, services)), ...taskModels(services)], kindLabels),
+          models: labelled([...(await textModels(context, services)), ...taskModels(context, services)], kindLabels),
           available_bytes: availableBytes(),
           router: models?.byName ?? false,
           admin: {
@@ -58,10 +58,10 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
     adminReadRow(
       '/api/admin/engine_output',
       'The last lines that the engine program of a model has printed (`?model=NAME`); none of a model without one.',
-      async ({ query }: Call) => {
-        const asked = query.get('model') ?? '';
+      async (call: Call) => {
+        const asked = call.query.get('model') ?? '';
         const held = (services.memory?.list() ?? []).find(({ name, output }) => output && equalName(name, asked));
-        return json({ lines: held?.output?.() ?? [] });
+        return json({ lines: (mayAdminister(access, call) && held?.output?.()) || [] });
       },
     ),
     adminReadRow(
@@ -142,6 +142,7 @@ function textStatus(
     ...(own ? ownStatus(own) : {}),
     name,
     base: preset?.base ?? null,
+    previews: null,
     default: present,
   };
 }
@@ -170,7 +171,7 @@ function measures(known: TextModel | undefined, file: ModelFileFacts | undefined
 }
 
 /** Models of the other kinds, each name once per kind. A text model is listed as another kind only while it is loaded as one. */
-function taskModels({ memory }: ModelStatusServices) {
+function taskModels({ taskServices }: ModelStatusContext, { memory }: ModelStatusServices) {
   const held = memory?.list() ?? [];
   const textNames = new Set(held.flatMap(({ kind, name }) => (kind === 'text' ? [name] : [])));
   const others = held.filter(
@@ -184,6 +185,11 @@ function taskModels({ memory }: ModelStatusServices) {
     default: false,
     ...measures(undefined, undefined),
     ...heldStatus(one),
+    // Whether pictures can be seen between their steps.
+    previews:
+      one.kind === 'image' && taskServices?.image?.name === one.name
+        ? (taskServices.image.facts.previews ?? null)
+        : null,
   }));
 }
 

@@ -1,13 +1,21 @@
 import { describe, expect, test } from 'vitest';
+import { defaultKeyFile } from '../../config/lan.ts';
 import type { Call } from '../../http/call.ts';
 import { mayAdminister } from './access.ts';
 import { type OwnerAccess, ownerAccess, ownerEndpoint } from './owner.ts';
 
-const alone = { admin: false, noowner: false, password: null, adminpassword: null, keyfile: '', host: '' };
+const alone = { admin: false, noowner: false, password: null, adminpassword: null, keyfile: '', host: '', lan: false };
 
 describe('ownerAccess', () => {
   test.each(['', 'localhost', '127.0.0.1', '[::1]'])('is for the page of a server on %j', (host) => {
     expect(ownerAccess({ ...alone, host }, () => 'secret')).toEqual({ type: 'page', token: 'secret' });
+  });
+
+  test('is for the page on this machine with --lan and its own key file', () => {
+    const lan = { ...alone, lan: true, keyfile: defaultKeyFile() };
+    expect(ownerAccess(lan, () => 'secret').type).toBe('page');
+    expect(ownerAccess({ ...lan, keyfile: 'other.json' }, () => 'secret')).toEqual({ type: 'none', reason: 'keys' });
+    expect(ownerAccess({ ...lan, noowner: true }, () => 'secret')).toEqual({ type: 'none', reason: 'flag' });
   });
 
   test.each([
@@ -27,8 +35,12 @@ describe('ownerAccess', () => {
 describe('/api/extra/owner', () => {
   const ownPage = { host: 'localhost:5001', 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'empty' };
 
-  async function tokenFor(headers: Record<string, string>, owner: OwnerAccess = { type: 'page', token: 'secret' }) {
-    const reply = await ownerEndpoint(owner).handle({ headers } as unknown as Call, undefined);
+  async function tokenFor(
+    headers: Record<string, string>,
+    owner: OwnerAccess = { type: 'page', token: 'secret' },
+    remoteAddress = '127.0.0.1',
+  ) {
+    const reply = await ownerEndpoint(owner).handle({ headers, remoteAddress } as unknown as Call, undefined);
     if (!('body' in reply)) throw new Error('no reply');
     return (JSON.parse(String(reply.body)) as { token: string | null }).token;
   }
@@ -51,6 +63,10 @@ describe('/api/extra/owner', () => {
 
   test('refuses programs, which send no such headers', async () => {
     expect(await tokenFor({ host: 'localhost:5001' })).toBeNull();
+  });
+
+  test('refuses another machine, whatever headers it sends', async () => {
+    expect(await tokenFor(ownPage, undefined, '192.168.1.9')).toBeNull();
   });
 
   test('refuses everybody where the server has no owner', async () => {

@@ -1,5 +1,7 @@
+import { isOwnerOnLoopback } from '../../config/lan.ts';
 import { hostName, isLoopback } from '../../http/address.ts';
 import { type Call, json } from '../../http/call.ts';
+import { proxyHeaders } from '../../http/guard.ts';
 import { information } from '../access.ts';
 import { endpointRow } from '../endpoint.ts';
 import { adminFamily } from './access.ts';
@@ -15,6 +17,7 @@ interface OwnerSettings {
   readonly password: string | null;
   readonly adminpassword: string | null;
   readonly keyfile: string;
+  readonly lan: boolean;
   readonly host: string;
 }
 
@@ -23,7 +26,7 @@ export function ownerAccess(settings: OwnerSettings, newToken: () => string): Ow
   if (settings.admin) return none('admin');
   if (settings.noowner) return none('flag');
   if (settings.password || settings.adminpassword) return none('password');
-  if (settings.keyfile !== '') return none('keys');
+  if (settings.keyfile !== '' && !isOwnerOnLoopback(settings)) return none('keys');
   if (settings.host !== '' && !isLoopback(hostName(settings.host) ?? '')) return none('network');
   return { type: 'page', token: newToken() };
 }
@@ -35,15 +38,13 @@ export function ownerEndpoint(owner: OwnerAccess) {
   return openRow(
     '/api/extra/owner',
     'The token with which the page of this server administers it, for that page only.',
-    ({ headers }: Call) => {
-      const token = owner.type === 'page' && isOwnPage(headers) ? owner.token : null;
+    ({ headers, remoteAddress }: Call) => {
+      const isHere = isLoopback(remoteAddress) && isOwnPage(headers);
+      const token = owner.type === 'page' && isHere ? owner.token : null;
       return json({ token }, 200, { 'cache-control': 'no-store' });
     },
   );
 }
-
-/** Added by proxies, which may let others connect. */
-const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
 /**
  * Only a browser on this machine sends these headers, and only for a script of a page of this very address: other pages cannot set them, and a name

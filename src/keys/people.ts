@@ -1,0 +1,286 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { AppError } from '../core/errors.ts';
+import type {
+  Invitation,
+  InvitationPreview,
+  InvitationRequest,
+  IssuedInvitation,
+  NewKey,
+  NewSession,
+  People,
+  PersonRules,
+  SessionFacts,
+  SessionHolder,
+  SignIn,
+} from '../core/people.ts';
+import { Invitations } from './invitations.ts';
+import { isKeyName, KeyFile, type KeyRules, keyId, plainName, type StoredKey } from './key-file.ts';
+import type { Keyring } from './keyring.ts';
+import { isOfPassword, type SessionOf, Sessions, type StoredSession } from './sessions.ts';
+import { Tries } from './tries.ts';
+
+interface PeopleOptions {
+  /** With `--keyfile` only. */
+  readonly keys?:
+    | {
+        readonly ring: Pick<Keyring, 'find' | 'byId' | 'list' | 'refresh'>;
+        readonly file: Pick<KeyFile, 'make' | 'change' | 'revoke'>;
+        readonly path: string;
+      }
+    | undefined;
+  readonly password?: string | undefined;
+  readonly adminPassword?: string | undefined;
+  readonly invitations: Invitations | undefined;
+  readonly sessions: Sessions;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Monotonic milliseconds. */
+  readonly tick: () => number;
+}
+
+/** Who a session belongs to, with the rules of the key as they are now. */
+export interface SignedIn {
+  readonly id: string;
+  readonly holder: SessionHolder;
+  readonly key?: KeyRules;
+}
+
+/** People of the key file and holders of the passwords: how they are invited and signed in. */
+export class ServerPeople implements People {
+  readonly #options: PeopleOptions;
+  readonly #tries: Tries;
+
+  constructor(options: PeopleOptions) {
+    this.#options = options;
+    this.#tries = new Tries(options.tick);
+  }
+
+  async invite({ name: wanted, rules, ...request }: InvitationRequest): Promise<IssuedInvitation> {
+    const { keys, store } = this.#inviting();
+    const name = plainName(wanted);
+    if (!isKeyName(name)) throw new AppError('invalid-field', { field: 'name', expected: nameRule });
+    await keys.ring.refresh();
+    const isKnown = keys.ring.list().some((key) => key.name === name);
+    if (rules && isKnown) throw new AppError('name-taken', { name });
+    if (!rules && !isKnown) throw new AppError('not-stored', { what: 'person', id: name });
+    return store.create({ ...request, name, ...(rules && { rules }) });
+  }
+
+  async invitations(): Promise<readonly Invitation[]> {
+    return (await this.#options.invitations?.list()) ?? [];
+  }
+
+  async withdraw(id: string): Promise<boolean> {
+    return (await this.#options.invitations?.withdraw(id)) ?? false;
+  }
+
+  preview(token: string, address: string): Promise<InvitationPreview> {
+    return this.#triesOf(token, address, async () => this.#inviting().store.preview(token));
+  }
+
+  join(token: string, { address, device, remember }: SignIn): Promise<NewSession> {
+    return this.#triesOf(token, address, () =>
+      this.#redeem(token, async (invitation) => {
+        const key = invitation.rules ? (await this.#newKey(invitation)).stored : this.#keyOf(invitation);
+        return this.#opened({ type: 'key', keyId: key.id }, holderOf(key), device, remember);
+      }),
+    );
+  }
+
+  joinWithKey(token: string, address: string): Promise<NewKey> {
+    return this.#triesOf(token, address, () =>
+      this.#redeem(token, async (invitation) => {
+        if (!invitation.rules) {
+          const instead = 'this link signs a device in; ask for an invitation with a name of its own';
+          throw new AppError('unsupported', { feature: 'The key of a person who is here already', instead });
+        }
+        const { key, stored } = await this.#newKey(invitation);
+        return { key, holder: holderOf(stored) };
+      }),
+    );
+  }
+
+  signIn(key: string, { address, device, remember }: SignIn): Promise<NewSession> {
+    const sent = key.trim();
+    // Nobody can guess one; their tries are bounded by the keyring.
+    const isKey = keyId(sent) !== undefined;
+    const attempt = async () => {
+      const { keys } = this.#options;
+      for (const { type, password } of this.#passwords())
+        if (isEqual(password, sent)) return this.#opened({ type, password }, { type }, device, remember);
+      const found = (await keys?.ring.find(sent, address)) as StoredKey | undefined;
+      if (!found) throw new AppError('unauthorized', {});
+      return this.#opened({ type: 'key', keyId: found.id }, holderOf(found), device, remember);
+    };
+    return this.#tries.run(address, attempt, async () => isKey);
+  }
+
+  /** Whose session this is; undefined if it is over. A promise while the file has to be looked at. */
+  find(token: string): SignedIn | undefined | Promise<SignedIn | undefined> {
+    const session = this.#options.sessions.find(token);
+    return session instanceof Promise
+      ? session.then((found) => found && this.#signedIn(found, token))
+      : session && this.#signedIn(session, token);
+  }
+
+  async sessions(): Promise<readonly SessionFacts[]> {
+    const all = await this.#options.sessions.list();
+    return all.flatMap((session) => {
+      const holder = this.#holderOf(session);
+      const { id, device, created, lastUsed } = session;
+      return holder ? { id, holder, device, created, lastUsed } : [];
+    });
+  }
+
+  async signOut(ended: (session: SessionFacts) => boolean): Promise<number> {
+    const sessions = (await this.sessions()).filter(ended);
+    if (sessions.length === 0) return 0;
+    const count = await this.#options.sessions.end(new Set(sessions.map(({ id }) => id)));
+    // Afterwards: the device makes no more of them.
+    const names = new Set(sessions.flatMap(({ holder }) => (holder.type === 'key' ? [holder.name] : [])));
+    for (const name of names) await this.#options.invitations?.withdrawDevicesOf(name);
+    return count;
+  }
+
+  async change(name: string, rules: PersonRules): Promise<boolean> {
+    const { keys } = this.#inviting('Changing what people may do');
+    const isKnown = await keys.file.change(keyRules(name, rules));
+    await keys.ring.refresh();
+    return isKnown;
+  }
+
+  async remove(name: string): Promise<boolean> {
+    const { keys, store } = this.#inviting('Removing people');
+    await store.withdrawOf(name);
+    await this.signOut(({ holder }) => holder.type === 'key' && holder.name === name);
+    const removed = await keys.file.revoke(name);
+    await keys.ring.refresh();
+    return removed;
+  }
+
+  #inviting(feature = 'Inviting people') {
+    const { keys, invitations: store } = this.#options;
+    if (!keys || !store) {
+      const instead = 'start the server with --keyfile FILE';
+      throw new AppError('unsupported', { feature, instead });
+    }
+    return { keys, store };
+  }
+
+  /** Servers without a key file know no invitations. */
+  async #redeem<Result>(token: string, use: (invitation: Invitation) => Promise<Result>): Promise<Result> {
+    const { invitations } = this.#options;
+    if (!invitations) throw new AppError('invitation-unknown', {});
+    return invitations.redeem(token, use);
+  }
+
+  async #newKey({ name, rules }: Invitation) {
+    const { keys, now } = this.#options;
+    if (!keys || !rules) throw new AppError('invitation-unknown', {});
+    await mkdir(dirname(keys.path), { recursive: true });
+    const made = await keys.file.make(keyRules(name, rules), now(), undefined, freeName);
+    await keys.ring.refresh();
+    return made;
+  }
+
+  #triesOf<Result>(token: string, address: string, attempt: () => Promise<Result>): Promise<Result> {
+    return this.#tries.run(address, attempt, async () => (await this.#options.invitations?.knows(token)) ?? false);
+  }
+
+  #keyOf({ name, created }: Invitation): StoredKey {
+    const ring = this.#options.keys?.ring;
+    const key = ring?.list().find((one) => one.name === name);
+    const valid = key && ring?.byId(key.id);
+    // A later key of this name may be that of somebody else.
+    if (!valid || valid.created > created) throw new AppError('invitation-used', {});
+    return valid;
+  }
+
+  async #opened(of: SessionOf, holder: SessionHolder, device: string, remember: boolean): Promise<NewSession> {
+    return { token: await this.#options.sessions.open(of, device, remember), holder };
+  }
+
+  #signedIn(session: StoredSession, token: string): SignedIn | undefined {
+    const { id, type, keyId = '' } = session;
+    if (type === 'key') {
+      const key = this.#options.keys?.ring.byId(keyId);
+      return key && { id, key, holder: holderOf(key) };
+    }
+    const right = this.#passwords().some((one) => one.type === type && isOfPassword(session, token, one.password));
+    return right ? { id, holder: { type } } : undefined;
+  }
+
+  #holderOf({ type, keyId = '' }: StoredSession): SessionHolder | undefined {
+    if (type !== 'key') return this.#passwords().some((one) => one.type === type) ? { type } : undefined;
+    const key = this.#options.keys?.ring.byId(keyId);
+    return key && holderOf(key);
+  }
+
+  #passwords(): readonly { readonly type: 'password' | 'admin'; readonly password: string }[] {
+    const { password, adminPassword } = this.#options;
+    return [
+      // Where both are the same, it is that of the administrator.
+      ...(adminPassword ? [{ type: 'admin' as const, password: adminPassword.trim() }] : []),
+      ...(password ? [{ type: 'password' as const, password: password.trim() }] : []),
+    ];
+  }
+}
+
+export const nameRule = "a name of up to 64 letters, digits, spaces and . _ @ ' -, which begins with a letter or digit";
+
+const holderOf = ({ name, scopes }: KeyRules): SessionHolder => ({ type: 'key', name, scopes });
+
+/** Limits that are undefined are left out. */
+function keyRules(name: string, rules: PersonRules): KeyRules {
+  const { weight = 1, shared = false, scopes, rate, tokensPerDay, expires } = rules;
+  return {
+    ...{ name, scopes, weight, shared },
+    ...(rate !== undefined && { rate }),
+    ...(tokensPerDay !== undefined && { tokensPerDay }),
+    ...(expires !== undefined && { expires }),
+  };
+}
+
+/** `anna-2` where `anna` is taken. */
+function freeName(name: string, isTaken: (name: string) => boolean): string {
+  for (let number = 2; ; number++) {
+    const next = `${name.slice(0, 58)}-${number}`;
+    if (!isTaken(next)) return next;
+  }
+}
+
+/** In constant time. */
+function isEqual(one: string, other: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}
+
+interface OpenOptions {
+  readonly folder: string;
+  readonly port: number;
+  readonly keyfile: string | undefined;
+  readonly ring: Keyring | undefined;
+  readonly password: string | undefined;
+  readonly adminPassword: string | undefined;
+  readonly warn: (sentence: string) => void;
+}
+
+/** With the files of the state folder. Sessions belong to the port, as their cookies do. */
+export function openPeople({ folder, port, keyfile, ring, password, adminPassword, warn }: OpenOptions): ServerPeople {
+  const now = () => Date.now();
+  const file = (path: string) => new KeyFile({ path, warn, now: () => new Date(), leaveDamaged: true });
+  return new ServerPeople({
+    keys: keyfile !== undefined && ring ? { ring, file: file(keyfile), path: keyfile } : undefined,
+    password,
+    adminPassword,
+    invitations:
+      keyfile === undefined
+        ? undefined
+        : new Invitations({ path: join(folder, 'invitations.json'), keyfile, warn, now }),
+    sessions: new Sessions({ path: join(folder, `sessions-${port}.json`), warn, now }),
+    now,
+    tick: () => performance.now(),
+  });
+}
