@@ -32,6 +32,7 @@ const commandNames: readonly CommandName[] = [
   'pack',
   'launch',
   'keys',
+  'lan',
   'mcp',
   'documents',
   'engines',

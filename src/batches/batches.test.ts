@@ -391,7 +391,8 @@ test('batches: are listed by API, the newest first, and deleted after their end 
   for (const id of ['', '..', `batch_${'0'.repeat(36)}`, `../../common/${first.id}`])
     await expect(library.get(id)).rejects.toMatchObject({ code: 'not-stored' });
   world.start();
-  (await world.next(0)).answer();
+  // They run beside each other, in any order.
+  for (const index of [0, 1, 2]) (await world.next(index)).answer();
   await world.ended(first.id);
   await library.delete(first.id);
   await expect(library.get(first.id)).rejects.toMatchObject({ code: 'not-stored' });
@@ -420,4 +421,19 @@ test('batches: results of messages are deleted after 29 days, and the batch afte
       return world.library.list('messages');
     })
     .toEqual([]);
+});
+
+test('stop: cancels the batches of an owner, and resolves when none of them runs', async () => {
+  const world = server(freshFolder());
+  const { start, library, batches, next, sent } = world;
+  const early = await library.create(messages('a'));
+  await batches.stop(noKey);
+  expect((await library.get(early.id)).status).toBe('cancelling');
+  start();
+  const { id } = await library.create(messages('b', 'c'));
+  await next(0);
+  await batches.stop(noKey);
+  for (const one of [early.id, id]) expect((await library.get(one)).status).toBe('cancelled');
+  expect(sent).toHaveLength(1);
+  await batches.stop(noKey);
 });

@@ -35,7 +35,7 @@ const scanMs = 60_000;
 export class Batches {
   readonly #options: BatchesOptions;
   readonly #stores = new Map<Owner, BatchStore>();
-  readonly #runs = new Map<string, BatchRun>();
+  readonly #runs = new Map<string, { readonly run: BatchRun; readonly over: Promise<void> }>();
   #work: BatchWork | undefined;
   #scanning: Promise<void> | undefined;
   #scansAgain = false;
@@ -79,6 +79,17 @@ export class Batches {
     return this.#storeOf(owner).bytes();
   }
 
+  /** Cancels the batches of an owner, and resolves when none of them runs. */
+  async stop(owner: Owner): Promise<void> {
+    const store = this.#storeOf(owner);
+    for (const batch of await store.list()) {
+      // It may end meanwhile.
+      if (!batchHasEnded(batch)) await this.#cancel(store, batch.id).catch(() => undefined);
+    }
+    while (this.#scanning) await this.#scanning;
+    for (const { id } of await store.list()) await this.#runs.get(id)?.over;
+  }
+
   async #create(owner: Owner, { input, ...own }: NewBatch): Promise<Batch> {
     const store = this.#storeOf(owner);
     const { now } = this.#options;
@@ -119,13 +130,13 @@ export class Batches {
         ? present
         : { ...present, status: 'cancelling', cancelledAt: Math.floor(now() / 1000) },
     );
-    await this.#runs.get(id)?.look();
+    await this.#runs.get(id)?.run.look();
     this.#scan();
     return this.#shown(cancelled);
   }
 
   #shown(batch: StoredBatch): Batch {
-    const live = batchHasEnded(batch) ? undefined : this.#runs.get(batch.id)?.live;
+    const live = batchHasEnded(batch) ? undefined : this.#runs.get(batch.id)?.run.live;
     return { ...batch, ...live };
   }
 
@@ -166,8 +177,7 @@ export class Batches {
   #run(owner: Owner, store: BatchStore, id: string, work: BatchWork): void {
     const { now, startTimer, files } = this.#options;
     const run = new BatchRun(id, { store, files: files.of(senderOf(owner)), work, now, startTimer });
-    this.#runs.set(id, run);
-    void run.run().then(
+    const over = run.run().then(
       () => {
         this.#runs.delete(id);
         this.#report('');
@@ -179,6 +189,7 @@ export class Batches {
         if (!(error instanceof HeldElsewhere)) this.#report(`The batch ${id} is interrupted: ${error.message}.`);
       },
     );
+    this.#runs.set(id, { run, over });
   }
 
   async #tidy(store: BatchStore, batch: StoredBatch): Promise<void> {

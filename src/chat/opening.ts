@@ -25,7 +25,7 @@ export function withOpening(chat: ChatService, opening: Opening): ChatService {
     reply: (request, ticket) => chat.reply(opened(request), ticket),
     replies: (request, ticket, count) => chat.replies(opened(request), ticket, count),
     render: (request, signal) => chat.render(opened(request), signal),
-    countTokens: (request, signal) => chat.countTokens(opened(request), signal),
+    countTokens: (request, signal, ticket) => chat.countTokens(opened(request), signal, ticket),
     thinksAnyway: (request) => chat.thinksAnyway(opened(request)),
   };
 }

@@ -2,6 +2,7 @@ import { Channel } from '../core/channel.ts';
 import { asAppError } from '../core/errors.ts';
 import { abortedUnstarted, type Compaction, compactionText, emptyStart, type GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
+import { linkAbort } from '../core/link-abort.ts';
 import { withReplySeed } from '../core/sampling-fields.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
@@ -29,8 +30,11 @@ interface RepliesParts {
   readonly recall?: Recall | undefined;
 }
 
-/** Adds what is remembered about the conversation, for chats whose model or preset remembers. */
-export type Recall = (request: ChatRequest, ticket: Ticket) => Promise<ChatRequest>;
+/**
+ * Adds what is remembered about the conversation, for chats whose model or preset remembers. What a reply had is kept for the turns
+ * that follow; what is only counted is not.
+ */
+export type Recall = (request: ChatRequest, ticket: Ticket, use: 'reply' | 'count') => Promise<ChatRequest>;
 
 /** Several replies to one request, one after the other; other requests may run between them. */
 export function repliesBy(
@@ -41,9 +45,10 @@ export function repliesBy(
 ): AsyncIterable<GenerationEvent>[] {
   const { watch } = ticket;
   const stop = new AbortController();
-  const signal = AbortSignal.any([ticket.signal, stop.signal]);
+  const link = linkAbort(stop, ticket.signal);
+  const { signal } = stop;
   const serverTools = serverToolsFor(request, all, ticket);
-  const reservation = text.reserve({ ...ticket, signal }, sharingTraits(request, serverTools !== undefined));
+  const reservation = reserved();
   const answerOne = async (one: ChatRequest, emit: Emit, room: () => Promise<void> | undefined): Promise<void> => {
     if (!serverTools) return answer(one, reservation, signal, emit, room);
     const { answerWithTools } = await import('./server-tools/loop.ts');
@@ -110,11 +115,13 @@ export function repliesBy(
         begun ||= event.type !== 'compacting';
         watch?.replyEvent?.(index, event);
         channel.push(event);
+        // The reader may stop at it, which must not count as an abort.
+        if (event.type === 'error') channel.end();
       };
       const seeded = (made: ChatRequest) => ({ ...made, controls: withReplySeed(made.controls, index) });
       const reply = async (): Promise<void> => {
         // All replies to one request have the same prompt.
-        if (recall) recalled ??= recall(request, { ...ticket, signal });
+        if (recall) recalled ??= recall(request, { ...ticket, signal }, 'reply');
         const whole = recalled ? await recalled : request;
         if (!mayBeCompacted(request)) return answerOne(seeded(whole), emit, () => channel.room());
         shortened ??= compacted(whole, () => emit({ type: 'compacting' }));
@@ -139,8 +146,18 @@ export function repliesBy(
       if (index + 1 < count) reservation.pass();
     }
     reservation.release();
+    link.release();
   })();
   return channels;
+
+  function reserved(): Reservation {
+    try {
+      return text.reserve({ ...ticket, signal }, sharingTraits(request, serverTools !== undefined));
+    } catch (error) {
+      link.release();
+      throw error;
+    }
+  }
 }
 
 /** Puts what was compacted into the start of the reply. A warning tells those whose headers were sent before. */

@@ -87,6 +87,17 @@ describe('chatService: plain chat', () => {
     expect(bad.released()).toBe(1);
   });
 
+  test.each([1, 2])(
+    'replies: a reader that ends at an error does not abort the request (%i at once)',
+    async (count) => {
+      const failed: GenerationEvent = { type: 'error', error: new AppError('stopping', {}) };
+      const { chat, tickets, released } = chatWith([[failed], [failed]]);
+      const replies = chat.replies(chatRequest('Hi'), ticket, count);
+      for (const reply of replies) await expect(fold(reply)).rejects.toThrow(failed.error);
+      expect([tickets[0]?.signal.aborted, released()]).toEqual([false, 1]);
+    },
+  );
+
   test('replies: several replies use one reservation, other requests run between them', async () => {
     const { chat, released, passed } = chatWith(['one', 'two', 'three']);
     const replies = chat.replies(chatRequest('Hi'), ticket, 3);

@@ -51,7 +51,8 @@ export interface ChatService {
   replies(request: ChatRequest, ticket: Ticket, count: number): AsyncIterable<GenerationEvent>[];
   /** The prompt that the model would see. */
   render(request: ChatRequest, signal?: AbortSignal): Promise<ChatPrompt>;
-  countTokens(request: ChatRequest, signal?: AbortSignal): Promise<number>;
+  /** `ticket`: of a client, whose memories and tools are counted, too. */
+  countTokens(request: ChatRequest, signal?: AbortSignal, ticket?: Ticket): Promise<number>;
   /** Whether a reply without thinking was requested and the prompt cannot express it. */
   thinksAnyway(request: ChatRequest): Promise<boolean>;
   /** The chat template, where it is not that of the model. */
@@ -204,7 +205,7 @@ export function chatService(parts: ChatParts): ChatService {
   const replies: ChatService['replies'] = (request, ticket, count) =>
     repliesBy(
       {
-        ...{ answer, text, countTokens },
+        ...{ answer, text, countTokens: (each, signal) => countPrompt(each, signal, ticket) },
         ...{ serverTools: parts.serverTools, compactions: parts.compactions, summaryModel: parts.summaryModel },
         recall: parts.recall,
       },
@@ -213,11 +214,15 @@ export function chatService(parts: ChatParts): ChatService {
       count,
     );
 
-  const countTokens: ChatService['countTokens'] = async (request, signal) => {
-    const asked = await withServerTools(request, parts.serverTools, text.contextSize(), signal);
+  /** Of a request that has what is remembered. */
+  const countPrompt: ChatService['countTokens'] = async (request, signal, ticket) => {
+    const asked = await withServerTools(request, parts.serverTools, text.contextSize(), { signal, ticket });
     const { prompt, memory } = await render(asked, signal);
     return (await text.tokenize(memory + prompt, { addSpecial: true })).length;
   };
+
+  const countTokens: ChatService['countTokens'] = async (request, signal, ticket) =>
+    countPrompt(ticket && parts.recall ? await parts.recall(request, ticket, 'count') : request, signal, ticket);
 
   return {
     render,

@@ -125,7 +125,7 @@ export function withSharedPrefixes(chat: ChatService): ChatService {
     replies,
     reply: (request, ticket) => replies(request, ticket, 1)[0] as ReturnType<ChatService['reply']>,
     render: (request, signal) => chat.render(rearranged(request).request, signal),
-    countTokens: (request, signal) => chat.countTokens(rearranged(request).request, signal),
+    countTokens: (request, signal, ticket) => chat.countTokens(rearranged(request).request, signal, ticket),
   };
 }
 

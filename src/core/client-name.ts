@@ -6,7 +6,12 @@ export function clientName(remoteAddress: string, key: { readonly name: string }
   return key ? `key ${key.name}` : `address ${remoteAddress}`;
 }
 
-/** Whether a client may see and stop a request: a key of `--keyfile` its own only, whatever genkey it guesses. */
+/**
+ * Whether a client may see and stop a request, whatever genkey it guesses: one of a key of `--keyfile` is seen by that key only. All
+ * others see each other's.
+ */
 export function maySee(client: string, request: { readonly client: string }): boolean {
-  return !client.startsWith('key ') || client === request.client;
+  return client === request.client || !(isOfKey(client) || isOfKey(request.client));
 }
+
+const isOfKey = (client: string): boolean => client.startsWith('key ');

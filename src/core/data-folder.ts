@@ -27,14 +27,18 @@ interface OwnFolder {
 export const ownFolders = {
   models: { kind: 'data', name: 'models', content: 'Models of `parley pull`.' },
   packs: { kind: 'data', name: 'packs', content: 'Engines of `parley pack add`.', variable: 'PARLEY_PACKS' },
-  output: { kind: 'data', name: 'output', content: 'Speech that clients of the XTTS API save on the server.' },
+  output: {
+    kind: 'data',
+    name: 'output',
+    content: 'Speech that clients of the XTTS API save on the server; each key has its own folder.',
+  },
   stories: { kind: 'data', name: 'stories', content: 'The story of `--multiplayer`, one for each port.' },
   memories: { kind: 'data', name: 'memories', content: 'What people want remembered; each key has its own file.' },
   state: {
     kind: 'data',
     name: 'state',
     content:
-      'The model that an administrator switched to last, for the next start; one file for each port. Unfinished downloads, likewise. The usage of clients by day (`usage.json`). Summaries of `--contextoverflow compact` (`summaries-PORT.json`).',
+      'The model that an administrator switched to last, for the next start; one file for each port. Unfinished downloads, likewise. The usage of clients by day (`usage.json`). Summaries of `--contextoverflow compact` (`summaries-PORT.json`). Invitations (`invitations.json`) and who is signed in on which device (`sessions-PORT.json`), with hashes of their tokens.',
   },
   files: {
     kind: 'data',

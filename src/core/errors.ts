@@ -15,8 +15,8 @@ type KeyTokensUsed = { tokens: number; day: string; retryAfterSeconds: number };
 /** `compacted`: also after the conversation was compacted. */
 type ContextOverflow = { promptTokens: number; contextSize: number; compacted?: boolean };
 
-/** `unsupported`: of a kind that has no text for us; `invalid`: damaged, or beyond a limit. */
-type UnreadableDocument = { name: string; reason: string; kind: 'unsupported' | 'invalid' };
+/** `unsupported`: of a kind that has no text for us; `invalid`: damaged, or beyond a limit; `interrupted`: perhaps no fault of its own. */
+type UnreadableDocument = { name: string; reason: string; kind: 'unsupported' | 'invalid' | 'interrupted' };
 
 export const evenCompacted = 'even after the conversation was compacted';
 
@@ -46,6 +46,8 @@ const catalogue = {
     'admin-only': (_: NoDetails) =>
       'Only an administrator may do this. Start the server with --admin, and send the key of --adminpassword if it has one.',
     'scope-missing': ({ scope }: Texts<'scope'>) => `This key may not be used here: it lacks the scope ${scope}.`,
+    'invitation-unknown': (_: NoDetails) =>
+      'This invitation is unknown here. Open the link as it was sent, or ask for a new one.',
     'origin-refused': ({ origin }: Texts<'origin'>) =>
       `${origin === 'null' ? 'Pages without an origin (local files, sandboxed frames)' : `Pages from ${origin}`} may not call ` +
       `this server. Start it with --allowedorigins ${origin} to let them.`,
@@ -66,9 +68,13 @@ const catalogue = {
   }),
   ...withStatus(409, {
     stopped: (_: NoDetails) => 'The request was stopped before it was done.',
+    'name-taken': ({ name }: Texts<'name'>) =>
+      `There is a person ${name} already. Choose another name, or remove the other one first.`,
     'not-replayable': ({ reason }: Texts<'reason'>) => `The request cannot be shown in this dialect: ${reason}`,
   }),
   ...withStatus(410, {
+    'invitation-used': (_: NoDetails) =>
+      'This invitation was used already or is too old: each works once, and for a short time. Ask for a new one.',
     'stream-forgotten': ({ first }: { first: number }) =>
       `The events of this stream before ${first} are no longer kept: it is too long. Read on from there, or send the request again.`,
     'stream-broken': (_: NoDetails) =>
@@ -91,6 +97,8 @@ const catalogue = {
     'upgrade-required': ({ path }: Texts<'path'>) => `${path} is a WebSocket: open it with ws: or wss:.`,
   }),
   ...withStatus(429, {
+    'too-many-tries': ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>
+      `Too many wrong tries. Please try again in ${retryAfterSeconds} seconds.`,
     'key-rate-limited': ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>
       `This key is over its rate. Please try again in ${retryAfterSeconds} seconds.`,
     'key-tokens-used': ({ tokens, day, retryAfterSeconds: seconds }: KeyTokensUsed) =>
@@ -117,8 +125,10 @@ const catalogue = {
     busy: (_: { retryAfterSeconds: number }) => 'Server is busy; please try again later.',
     'rate-limited': ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>
       `You are sending requests too quickly. Please try again in ${retryAfterSeconds} seconds.`,
-    'model-missing': ({ capability, flag }: Texts<'capability' | 'flag'>) =>
-      `No ${capability} model is loaded. Start the server with ${flag}.`,
+    'model-missing': ({ capability, flag, byName }: Texts<'capability' | 'flag'> & { byName?: boolean }) =>
+      byName
+        ? `No ${capability} model is loaded. Name one of GET /v1/models in the field "model" of the request, or start the server with ${flag}.`
+        : `No ${capability} model is loaded. Start the server with ${flag}.`,
     'model-unavailable': ({ sentence }: Texts<'sentence'>) => sentence,
     'model-load-failed': ({ model, reason }: Texts<'model' | 'reason'>) => `${model} could not be loaded: ${reason}`,
     'engine-down': ({ capability, reason }: { capability: string; reason: string; retryAfterSeconds: number }) =>

@@ -1,4 +1,5 @@
 import type { AppError } from './errors.ts';
+import type { PromptProgress } from './request.ts';
 import type { ServerToolStep } from './server-tools.ts';
 
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'aborted';
@@ -92,6 +93,8 @@ export type GenerationEvent =
     }
   /** The conversation is being summarised for a client that asked for it. The only event that may precede `start`. */
   | { readonly type: 'compacting' }
+  /** Only for requests that ask for it (`reportsProgress`), between `start` and the text. */
+  | ({ readonly type: 'prompt-progress' } & PromptProgress)
   | { readonly type: 'prompt-logprobs'; readonly tokens: readonly PromptToken[] }
   | { readonly type: 'reasoning-delta'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
   | { readonly type: 'text-delta'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }

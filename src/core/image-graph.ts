@@ -31,3 +31,13 @@ export type GraphEvent =
 
 /** Whether graphs run as they are; `perhaps` until the backend has answered. */
 export type RunsGraphs = 'whole' | 'perhaps';
+
+/** The picture in a binary message of ComfyUI: JPEG or PNG (type 1), or any format that its metadata names (type 4). */
+export function previewPicture(message: Uint8Array): Uint8Array | undefined {
+  if (message.length <= 8) return undefined;
+  const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
+  const [type, second] = [view.getUint32(0), view.getUint32(4)];
+  const start = type === 4 ? 8 + second : 8;
+  const isPicture = type === 4 || (type === 1 && (second === 1 || second === 2));
+  return isPicture && start < message.length ? message.subarray(start) : undefined;
+}

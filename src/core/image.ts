@@ -71,6 +71,8 @@ export interface ImageFacts {
   readonly loras?: readonly { readonly name: string; readonly file: string }[];
   /** The file that replaces the VAE of the model. */
   readonly vae?: string;
+  /** Whether it can show the picture between its steps; unknown of a backend that has not answered. */
+  readonly previews?: boolean;
   /** Without this, only the graphs that this server can read itself. */
   readonly graphs?: RunsGraphs;
 }

@@ -4,6 +4,10 @@ import type { TextState } from './text-service.ts';
 
 test.each<[TextState, string]>([
   [{ type: 'none' }, 'No text model is loaded. Start the server with --model FILE.'],
+  [
+    { type: 'none', byName: true },
+    'No text model is loaded. Name one of GET /v1/models in the field "model" of the request, or start the server with --model FILE.',
+  ],
   [{ type: 'failed', name: 'mini', reason: 'the file is cut off' }, 'mini could not be loaded: the file is cut off'],
 ])('modelError: %o rejects requests', (state, sentence) => {
   expect(modelError(state)?.message).toBe(sentence);

@@ -3,7 +3,7 @@ import type { TextState } from './text-service.ts';
 
 /** Why there is no model; undefined while one is loaded or loading. */
 export function modelError(state: TextState): AppError | undefined {
-  if (state.type === 'none') return new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
+  if (state.type === 'none') return textModelMissing(state.byName);
   if (state.type === 'failed') return new AppError('model-load-failed', { model: state.name, reason: state.reason });
   if (state.type === 'loading' && state.trouble) {
     const { sentence, reason, retryAfterSeconds } = state.trouble;
@@ -11,6 +11,10 @@ export function modelError(state: TextState): AppError | undefined {
     return new AppError('engine-down', { capability: 'text', reason, retryAfterSeconds });
   }
   return undefined;
+}
+
+export function textModelMissing(byName = false): AppError {
+  return new AppError('model-missing', { capability: 'text', flag: '--model FILE', byName });
 }
 
 /** For endpoints that count tokens, where 0 would be wrong. */

@@ -41,6 +41,11 @@ export class Libraries<Store> {
     this.#stores.set(library, store);
     return store;
   }
+
+  /** Its store is opened anew when it is used again. */
+  forget(library: Owner): void {
+    this.#stores.delete(library);
+  }
 }
 
 /** Libraries that are opened somewhere else. */

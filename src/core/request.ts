@@ -69,6 +69,8 @@ export interface GenerationRequest {
   readonly promptLogprobs?: number | undefined;
   readonly reasoning: ReasoningBudget | undefined;
   readonly freshPrompt?: boolean;
+  /** Its events tell how far the prompt is processed (`prompt-progress`). */
+  readonly reportsProgress?: boolean;
   /** The LoRA adapters that apply to this request, and no others; undefined for those of the model. */
   readonly adapters?: readonly AdapterScale[] | undefined;
 }

@@ -38,7 +38,8 @@ export interface TextModel {
 }
 
 export type TextState =
-  | { readonly type: 'none' }
+  /** `byName`: requests can name one that this server has (`--routermode`). */
+  | { readonly type: 'none'; readonly byName?: boolean }
   | {
       readonly type: 'loading';
       readonly name: string;
@@ -153,6 +154,8 @@ export interface GenerationSink {
   /** Called for each event in order; `finish` or `error` is the last one. */
   event(event: GenerationEvent): void;
   promptProgress?(progress: PromptProgress): void;
+  /** For engines that know the length of a prompt only while it is processed: whether their `start` has to tell it. */
+  readonly reportsProgress?: boolean | undefined;
   /** The W3C trace context, for engines on other servers. */
   readonly traceparent?: string | undefined;
   /** For backends to which some fields are passed on as they are. */
@@ -170,6 +173,12 @@ export interface RunningGeneration {
    * continues there. Otherwise nothing happens. Missing in engines without a prompt cache.
    */
   interrupt?(minTokens: number): void;
+  /**
+   * Stops between two steps and gives its place in the engine to others, until `proceed`: then it goes on where it was. One that cannot
+   * do that is aborted. Missing in engines that hold nothing.
+   */
+  hold?(): void;
+  proceed?(): void;
 }
 
 /** Another way than a prompt to make an engine generate. */

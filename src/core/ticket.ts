@@ -23,8 +23,8 @@ export interface Ticket {
   /** Part of a request that is in the queue already: not refused if the queue is full. */
   readonly admitted?: boolean;
   /**
-   * Work of the lowest weight, which nobody waits for: begins while nothing else runs or waits, on any engine. Called when something else
-   * comes meanwhile: abort it then, and send the rest again.
+   * Work of the lowest weight, which nobody waits for: begins while nothing else runs or waits, on any engine, or in its share of the time.
+   * Called when it cannot go on: abort it then, and send the rest again.
    */
   readonly giveWay?: () => void;
   /** Called once when the request is queued, with functions that return its status and how far its prompt is processed. */

@@ -88,6 +88,15 @@ export class RequestStore {
     this.#bytes = 0;
   }
 
+  /** Those of one key of `--keyfile`. */
+  forget(key: string): void {
+    for (const [id, record] of this.#records) {
+      if (record.key !== key) continue;
+      this.#records.delete(id);
+      this.#bytes -= record.bytes;
+    }
+  }
+
   #grew(bytes: number): void {
     this.#bytes += bytes;
     for (const [id, { bytes: held }] of this.#records) {

@@ -330,6 +330,35 @@ describe('launcher: start', () => {
     expect(JSON.parse(children[0]?.config ?? '').engine).toEqual(engine);
   });
 
+  test.each([
+    [{ command: '/opt/llama-server --port ${port}' }, 'llama-server'],
+    [{ command: 'vllm serve ${model} --port ${port}', model: 'Qwen/Qwen3-8B' }, 'Qwen3-8B'],
+    [{ command: 'llama-server -m ${model} --port ${port}', model: '/models/qwen.gguf' }, 'qwen'],
+    [{ name: 'mine', command: 'llama-server --port ${port}' }, 'launch'],
+  ])(
+    'the config is called as the program %j without a name, which has the name of its config',
+    async (engine, name) => {
+      const { call, children } = world({ nomodel: true });
+      await call('POST', '/launcher/launch', { values: { nomodel: true, engine: [JSON.stringify(engine)] } });
+      expect(children[0]?.words[1]).toMatch(new RegExp(`[/\\\\]${name}\\.kcpps$`));
+    },
+  );
+
+  test('engine programs of a config are told apart from its settings, so that they run only with consent', async () => {
+    const engine = JSON.stringify({ name: 'mine', command: ['rm', '${port}'] });
+    writeFileSync(join(home, 'strange.kcpps'), `{"threads":3,"engine":${engine}}`);
+    const { call } = world();
+    const loaded = (await call('POST', '/launcher/load', { path: join(home, 'strange.kcpps') })).json;
+    expect(loaded).toMatchObject({ values: { threads: 3, engine: null }, programs: [engine] });
+    const opened = world({ config: join(home, 'strange.kcpps'), engine: [engine] });
+    expect((await opened.call('GET', '/launcher/form')).json).toMatchObject({
+      values: { engine: null },
+      programs: [engine],
+    });
+    const typed = (await world({ engine: [engine] }).call('GET', '/launcher/form')).json;
+    expect(typed).toMatchObject({ values: { engine: [engine] }, programs: [] });
+  });
+
   test('form: has the kinds of engine programs and their recipes', async () => {
     const { engines } = (await world().call('GET', '/launcher/form')).json;
     expect(engines).toEqual({ kinds: expect.arrayContaining(['text', 'comfyui']), recipes: [] });

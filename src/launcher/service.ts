@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isNewerConfig, newerConfig, readConfigFile } from '../config/config-file.ts';
-import { engineKinds } from '../config/engine.ts';
+import { engineKinds, enginePrograms, programName } from '../config/engine.ts';
 import { defaultSettings, type FlagKey, type Layer, type Settings, settingsFrom } from '../config/flags.ts';
 import { validated } from '../config/load.ts';
 import type { CardMemory } from '../core/card-memory.ts';
@@ -65,7 +65,7 @@ export class LauncherService {
     const { product, settings, notes, folders, home, exists, embeddedModel, availableBytes } = this.parts;
     return {
       product,
-      values: shownValues(settings),
+      ...(settings.config ? withheldPrograms(settings) : { values: shownValues(settings), programs: [] }),
       notes,
       places: folders.filter(exists),
       home,
@@ -117,7 +117,7 @@ export class LauncherService {
     if (text === undefined) return { problems: ['The file cannot be read.'] };
     const { values, notes, problems } = readConfigFile(text, { allowOnready: false, path: place });
     if (problems.length > 0) return { problems: problems.map(({ sentence }) => sentence) };
-    return { path: place, values: shownValues(settingsFrom(values)), notes };
+    return { path: place, ...withheldPrograms(settingsFrom(values)), notes };
   }
 
   async save(sent: Readonly<Record<string, unknown>>): Promise<Problems | object> {
@@ -157,7 +157,7 @@ export class LauncherService {
     const { problems, notes } = this.#validate(written.layer);
     if (problems.length > 0) return { problems };
     const folder = await mkdtemp(join(tmpdir(), 'parley-launcher-'));
-    const file = join(folder, 'launch.kcpps');
+    const file = join(folder, launchName(written.layer) ?? 'launch.kcpps');
     const layer: Layer = new Map([...written.layer, ['skiplauncher', true]]);
     await writeFile(file, configText(layer, 'config'), { mode: 0o600 });
     // The command was entered in the form, not read from a file.
@@ -180,6 +180,17 @@ export class LauncherService {
     const problems = loaded.type === 'refused' ? loaded.problems.map(({ sentence }) => sentence) : [];
     return { problems, notes: loaded.notes };
   }
+}
+
+/** The settings of a file without the programs that it would run, which are shown to the person first: the file may come from a stranger. */
+function withheldPrograms(settings: Settings) {
+  return { values: shownValues({ ...settings, engine: null }), programs: settings.engine ?? [] };
+}
+
+/** The config of a start: a program without a name is called as its config. */
+function launchName(layer: Layer): string | undefined {
+  const unnamed = enginePrograms(settingsFrom(layer).engine).find(({ name }) => name === undefined);
+  return unnamed && configName(programName(unnamed), 'config');
 }
 
 const longest = 100;

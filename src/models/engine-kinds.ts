@@ -176,7 +176,7 @@ const engineKinds = {
     service: speechService,
   }),
   embedding: row({
-    work: { name: 'embedding', cost: 0.1, initialEstimateSeconds: 0.2, atOnce: 8 },
+    work: { name: 'embedding', cost: 0.1, initialEstimateSeconds: 0.2, atOnce: 8, hasShare: true },
     label: 'Embedding',
     offer: 'embeddings',
     module: 'VectorEmbeddings',

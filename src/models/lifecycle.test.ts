@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { TextState } from '../core/text-service.ts';
 import type { EngineState } from '../engines/host/engine-state.ts';
@@ -145,6 +146,19 @@ const linux = process.platform === 'linux';
 test('residentBytes: undefined for a missing process', () => {
   expect(residentBytes(undefined)).toBeUndefined();
   expect(residentBytes(2 ** 22 + 1)).toBeUndefined();
+});
+
+test.runIf(linux)('residentBytes: includes child processes that another thread has started', async () => {
+  const child = `require('node:child_process').spawn(process.execPath, ['-e', 'console.log(1);process.stdin.resume()'], { stdio: ['pipe', 'inherit', 'ignore'] })`;
+  const script = `new (require('node:worker_threads').Worker)(${JSON.stringify(`globalThis.child = ${child}`)}, { eval: true })`;
+  const program = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'ignore'] });
+  try {
+    await once(program.stdout, 'data');
+    const resident = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${program.pid}/status`, 'utf8'))?.[1];
+    expect(residentBytes(program.pid) as number).toBeGreaterThan(Number(resident) * 1024 + 20 * 2 ** 20);
+  } finally {
+    program.kill();
+  }
 });
 
 test.runIf(linux)('residentBytes: includes child processes', async () => {

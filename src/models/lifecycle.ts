@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { attempt } from '../core/attempt.ts';
 import type { CardMemory, CardNeed, CardUse } from '../core/card-memory.ts';
 import { readText } from '../core/read-text.ts';
 import { spawnChild } from '../engines/host/child.ts';
@@ -66,7 +68,8 @@ export interface Use {
   release(): void;
 }
 
-export type UnloadReason = 'idle' | 'asked' | 'room' | 'replaced';
+/** `used`: it is not to stay loaded after a request. */
+export type UnloadReason = 'idle' | 'used' | 'asked' | 'room' | 'replaced';
 
 /** One entry as `list` reports it. */
 export interface Listed {
@@ -200,6 +203,13 @@ export function residentBytes(pid: number | undefined): number | undefined {
   if (process.platform !== 'linux' || pid === undefined) return undefined;
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/status`))?.[1];
   if (kilobytes === undefined) return undefined;
-  const children = readText(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean);
-  return children.reduce((sum, child) => sum + (residentBytes(Number(child)) ?? 0), Number(kilobytes) * 1024);
+  return childrenOf(pid).reduce((sum, child) => sum + (residentBytes(child) ?? 0), Number(kilobytes) * 1024);
+}
+
+/** The children of all threads: each list has only those that its thread has started. */
+function childrenOf(pid: number): readonly number[] {
+  const threads = attempt(() => readdirSync(`/proc/${pid}/task`), []);
+  return threads.flatMap((thread) =>
+    readText(`/proc/${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number),
+  );
 }

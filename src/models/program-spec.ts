@@ -6,14 +6,20 @@ import { createServer } from 'node:net';
 import { totalmem } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { commandKind, type EngineProgram, type EngineProgramKind, enginePrograms } from '../config/engine.ts';
+import {
+  commandKind,
+  type EngineProgram,
+  type EngineProgramKind,
+  enginePrograms,
+  programName,
+} from '../config/engine.ts';
 import type { Settings } from '../config/flags.ts';
 import type { CardUse } from '../core/card-memory.ts';
 import { ProgramEngine } from '../engines/program/engine.ts';
 import { GpuMemory } from '../engines/program/gpu-memory.ts';
 import type { ProgramIdentity, ProgramTask } from '../engines/program/identify.ts';
 import { randomCallId } from '../engines/remote/chat-service.ts';
-import { kinds } from '../engines/remote/kinds.ts';
+import { titleOf } from '../engines/remote/kinds.ts';
 import { printable } from '../observe/printable.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { type Guard, processGuard } from '../processes/guard.ts';
@@ -53,9 +59,8 @@ export function ownProgram(settings: Settings, name?: string): NamedProgram | un
   return index === -1 ? undefined : namedPrograms(settings, name)[index];
 }
 
-function ownName({ config }: Settings, { model, command }: EngineProgram): string {
-  if (config) return basename(config).replace(/\.kcpp[st]$/i, '');
-  return basename(model ?? command[0] ?? '').replace(/\.gguf$/i, '');
+function ownName({ config }: Settings, program: EngineProgram): string {
+  return config ? basename(config).replace(/\.kcpp[st]$/i, '') : programName(program);
 }
 
 /** A file in the working folder or in the models folder; anything else is left to the program. */
@@ -155,9 +160,13 @@ function problemLine(line: string, terminal: Terminal): void {
     terminal.line(line.replace('The remote backend at', 'The engine'));
 }
 
-function loadedLine(name: string, { kind, models: [model], tasks: can }: ProgramIdentity): string {
+function loadedLine(name: string, identity: ProgramIdentity): string {
+  const {
+    models: [model],
+    tasks: can,
+  } = identity;
   const context = model?.contextSize && can.includes('text') ? `, context ${model.contextSize}` : '';
-  return `Loaded ${name} (${kinds[kind].title}${context}).`;
+  return `Loaded ${name} (${titleOf(identity)}${context}).`;
 }
 
 async function bytesOfFile(path: string): Promise<number> {

@@ -311,6 +311,6 @@ export class RegistryEntry {
     if (!this.#lifecycle || this.#uses.count > 0) return;
     // A model that is being loaded has a request that waits for it.
     if (this.#lifecycle.state().type === 'loading') this.#plan();
-    else void this.leave('idle');
+    else void this.leave(this.#keepMs === 0 ? 'used' : 'idle');
   }
 }

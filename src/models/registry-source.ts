@@ -1,5 +1,6 @@
 import type { EngineSource, SourceState } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
+import { linkAbort } from '../core/link-abort.ts';
 import type { TextState } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
 import type { StartTimer } from '../core/timers.ts';
@@ -171,9 +172,11 @@ export async function withTimeout<Value>(
   const { seconds, startTimer } = timeout;
   const late = new AbortController();
   const timer = startTimer(seconds * 1000, () => late.abort(new AppError('model-late', { model, seconds })));
+  const link = linkAbort(late, signal);
   try {
-    return await work(signal ? AbortSignal.any([signal, late.signal]) : late.signal);
+    return await work(late.signal);
   } finally {
+    link.release();
     timer.cancel();
   }
 }

@@ -398,7 +398,7 @@ describe('Registry: idle time', () => {
   });
 
   test('unload after use: takes effect after the last request, and is cancelled by a new one', async () => {
-    const { registry, pass } = fakeRegistry({ a: {} });
+    const { registry, log, pass } = fakeRegistry({ a: {} });
     const use = await registry.use('text', 'a');
     registry.keepFor('text', 'a', 0);
     await pass(0);
@@ -411,6 +411,7 @@ describe('Registry: idle time', () => {
     registry.keepFor('text', 'a', 0);
     await pass(0);
     expect(registry.state('text', 'a')).toEqual({ type: 'unloaded' });
+    expect(log).toContain('left a: used');
   });
 
   test('a model that is kept longer than any date never expires', async () => {
@@ -650,7 +651,9 @@ describe('Registry: groups', () => {
   test('a pinned model keeps other groups out', async () => {
     const { registry } = fakeRegistry({ a: { group: 'x', pinned: true }, b: { group: 'y' } });
     await registry.load('text', 'a');
-    expect((await failure(registry.load('text', 'b'))).message).toContain('beside what is pinned (--pin): a');
+    expect((await failure(registry.load('text', 'b'))).message).toContain(
+      'it cannot be loaded beside what is pinned (--pin) in another group (--group): a',
+    );
   });
 });
 

@@ -332,9 +332,10 @@ export class Registry {
     const pinned = residents.filter(({ spec }) => spec.pinned);
     const others = stays.filter(({ id }) => !pinned.some((other) => other.id === id));
     const blocked = !isInUse && pinned.length > 0 && evict(others, newcomer, budget) !== 'cannot';
-    const names = pinned.map(({ spec }) => spec.name).join(', ');
-    if (blocked)
-      this.#settle(load, loadFailed(entry.spec.name, `it cannot be loaded beside what is pinned (--pin): ${names}`));
+    const apart = pinned.filter(({ spec }) => excludes(spec, newcomer));
+    const names = (apart.length > 0 ? apart : pinned).map(({ spec }) => spec.name).join(', ');
+    const what = apart.length > 0 ? 'what is pinned (--pin) in another group (--group)' : 'what is pinned (--pin)';
+    if (blocked) this.#settle(load, loadFailed(entry.spec.name, `it cannot be loaded beside ${what}: ${names}`));
     else this.#settle(load, isInUse ? loadFailed(entry.spec.name, reason) : tooLarge(entry.spec.name, need, budget));
   }
 

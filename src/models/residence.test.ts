@@ -57,10 +57,18 @@ describe('preloadAll', () => {
 });
 
 test('pinProblem: a pinned model may be loaded again, but not switched for another', () => {
-  const model = (name: string, pin: boolean) => ({ name, settings: { pin } });
+  const model = (name: string, pin: boolean) => ({ name, settings: { pin, routermode: false } });
   expect(pinProblem(model('a', true), model('b', false))).toMatch(/^a is pinned \(--pin\)/);
   expect(pinProblem(model('a', true), model('a', true))).toBeUndefined();
   expect(pinProblem(model('a', false), model('b', true))).toBeUndefined();
+});
+
+test.each([
+  [false, 'or start with --routermode and name the other model in requests'],
+  [true, 'or name the other model in requests'],
+])('pinProblem: with --routermode %s says %s', (routermode, advice) => {
+  const problem = pinProblem({ name: 'a', settings: { pin: true, routermode } }, { name: 'b' });
+  expect(problem).toBe(`a is pinned (--pin) and stays loaded. Remove "pin" from its config, ${advice}`);
 });
 
 describe('warmModel', () => {

@@ -47,15 +47,17 @@ export async function preloadAll(
   for (const { release } of held) release();
 }
 
-interface Switchable {
-  readonly name: string;
-  readonly settings: Pick<Settings, 'pin'>;
-}
-
 /** Why the present model may not be switched for the next one; undefined if it may. */
-export function pinProblem(present: Switchable, next: Switchable): string | undefined {
-  if (!present.settings.pin || present.name === next.name) return undefined;
-  return `${present.name} is pinned (--pin) and stays loaded. Remove "pin" from its config, or start with --routermode and name the other model in requests`;
+export function pinProblem(
+  {
+    name,
+    settings: { pin, routermode },
+  }: { readonly name: string; readonly settings: Pick<Settings, 'pin' | 'routermode'> },
+  next: { readonly name: string },
+): string | undefined {
+  if (!pin || name === next.name) return undefined;
+  const start = routermode ? '' : 'start with --routermode and ';
+  return `${name} is pinned (--pin) and stays loaded. Remove "pin" from its config, or ${start}name the other model in requests`;
 }
 
 type Candidate = Pick<Listed, 'name' | 'kind' | 'state'> & Partial<Pick<Listed, 'lastUsed'>>;

@@ -58,7 +58,9 @@ function moduleLines(settings: Settings, offers: readonly Offer[]): readonly str
   ];
 }
 
-function openWarning({ host }: Addresses, { password, keyfile }: Settings): readonly string[] {
+function openWarning({ host }: Addresses, { password, keyfile, lan }: Settings): readonly string[] {
+  // Its addresses are printed below.
+  if (lan) return [];
   const local = host === '' || host === 'localhost' || host === '::1' || host.startsWith('127.');
   if (local) return [];
   const behind = keyfile ? ', behind the keys of --keyfile' : password ? ', behind the password' : undefined;

@@ -1,7 +1,8 @@
 import { type ExchangeRecord, perSecond } from './exchange-record.ts';
+import type { LogLevel } from './log-tail.ts';
 import { printable, shorten } from './printable.ts';
 import { errorSentence } from './request-log.ts';
-import { type LineFacts, type LogLevel, leftOutSentence, streamOutput, Terminal } from './terminal.ts';
+import { type LineFacts, leftOutSentence, streamOutput, Terminal } from './terminal.ts';
 
 /** One line of a log: an object with the time and the level first. */
 function logLine(time: Date, { level = 'info', event = 'message', ...fields }: LineFacts): string {
@@ -20,12 +21,18 @@ export class JsonTerminal extends Terminal {
 
   /** A line without a text. */
   object(facts: LineFacts): void {
+    const { level, ...others } = facts;
+    this.log.add(JSON.stringify(others), level);
+    this.#write(facts);
+  }
+
+  #write(facts: LineFacts): void {
     this.output.write(`${logLine(this.now(), facts)}\n`);
   }
 
   protected override print(text: string, facts: LineFacts): void {
     // Empty lines only separate.
-    if (text !== '') this.object({ ...facts, text });
+    if (text !== '') this.#write({ ...facts, text });
   }
 }
 

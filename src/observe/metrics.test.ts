@@ -36,7 +36,17 @@ function world(
     draftRejected: 2,
   } as { -readonly [Key in keyof Performance]: Performance[Key] };
   const text = { performance: () => performance, state: (): TextState => ({ type: 'none' }) };
-  const all = createMetrics({ startedAt: 1000, version: '1.2.3', models: models && (async () => models), documents });
+  const all = createMetrics({
+    startedAt: 1000,
+    version: '1.2.3',
+    models: models && (async () => models),
+    documents,
+    // Passes when everything else has settled.
+    startTimer: (_, passed) => {
+      const soon = setImmediate(passed);
+      return { restart: () => undefined, cancel: () => clearImmediate(soon) };
+    },
+  });
   const exposition = () => all.exposition(text);
   const lines = async () => (await exposition()).text.split('\n');
   const watch = (model: string) => all.watch(model, () => text);
@@ -338,5 +348,6 @@ test('metrics: documents are counted while they are used, and left out otherwise
   ]);
   expect(await figures(async () => undefined)).toEqual([]);
   expect(await figures(() => Promise.reject(new Error('in use by another server')))).toEqual([]);
+  expect(await figures(() => new Promise(() => undefined))).toEqual([]);
   expect(await figures()).toEqual([]);
 });

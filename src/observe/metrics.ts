@@ -11,6 +11,7 @@ import type {
   TextService,
   ThreadUse,
 } from '../core/text-service.ts';
+import { type StartTimer, systemTimer } from '../core/timers.ts';
 import { countExchange, exchangeMetrics } from './exchange-metrics.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
 import {
@@ -36,6 +37,7 @@ interface MetricsParts extends ServerFacts {
   readonly cards?: (() => Promise<readonly CardUse[]>) | undefined;
   /** Of all clients; undefined unless documents were used. */
   readonly documents?: (() => Promise<DocumentTotals | undefined>) | undefined;
+  readonly startTimer?: StartTimer;
   /** All models, if there may be several: then each metric of a model has its name as a label. */
   readonly models?: (() => Promise<readonly Pick<ListedModel, 'name' | 'state'>[]>) | undefined;
 }
@@ -45,6 +47,22 @@ interface DocumentTotals {
   readonly files: number;
   readonly passages: number;
   readonly waiting: number;
+}
+
+/** A scrape waits for at most this long for what another process counts. */
+const maxWaitMs = 1000;
+
+/** Undefined if it fails, or takes too long. */
+function answeredInTime<Value>(
+  ask: () => Promise<Value> | undefined,
+  startTimer: StartTimer,
+): Promise<Value | undefined> {
+  return new Promise((resolve) => {
+    const timer = startTimer(maxWaitMs, () => resolve(undefined));
+    void Promise.resolve(ask())
+      .then(resolve, () => resolve(undefined))
+      .finally(() => timer.cancel());
+  });
 }
 
 type Measured = Pick<TextService, 'performance'>;
@@ -80,8 +98,8 @@ export function createMetrics(parts: MetricsParts) {
   }
 
   async function setDocuments(): Promise<void> {
-    // Not known while their process is not to be had.
-    const totals = await parts.documents?.().catch(() => undefined);
+    // Not known while their process is not to be had, or does not answer.
+    const totals = await answeredInTime(() => parts.documents?.(), parts.startTimer ?? systemTimer);
     const { collections, files, passages, waiting } = all.documents;
     for (const gauge of [collections, files, passages, waiting]) gauge.reset();
     if (!totals) return;

@@ -1,3 +1,5 @@
+import { type LogLevel, LogTail } from './log-tail.ts';
+
 interface Output {
   readonly interactive: boolean;
   readonly columns: number;
@@ -5,8 +7,6 @@ interface Output {
 }
 
 const keptLines = 10;
-
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** What a structured log says of a line besides its text. */
 export interface LineFacts {
@@ -20,6 +20,8 @@ export interface LineFacts {
 export class Terminal {
   #status = '';
   #latest: readonly string[] = [];
+  /** Its last lines, for the model panel of the page. */
+  readonly log = new LogTail(Date.now);
 
   constructor(protected readonly output: Output) {}
 
@@ -30,6 +32,7 @@ export class Terminal {
   /** The facts are for structured logs only. */
   line(text = '', facts: LineFacts = {}): void {
     this.#erase();
+    this.log.add(text, facts.level);
     this.print(text, facts);
     this.#latest = [...this.#latest.slice(1 - keptLines), text];
   }

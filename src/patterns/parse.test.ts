@@ -14,8 +14,8 @@ describe('parsePattern: rejects with a position', () => {
   test.each([
     ['(', '1: the pattern has a group without an end'],
     ['ab)c', '3: the pattern closes a group that it did not open'],
-    ['(?=a)', '2: the pattern uses a look-around or a modifier, which is not supported here'],
-    ['(?<!a)', '2: the pattern uses a look-around or a modifier, which is not supported here'],
+    ['(?=a)', '2: the pattern uses a look-ahead, which is not supported here'],
+    ['(?<!a)', '2: the pattern uses a look-behind, which is not supported here'],
     ['(a)\\1', '5: the pattern uses a back-reference, which is not supported here'],
     ['\\k<x>', '2: the pattern uses a back-reference, which is not supported here'],
     ['a**', '3: the pattern has two quantifiers in a row'],
@@ -53,7 +53,7 @@ describe('parsePattern', () => {
           number: 1,
           item: { type: 'sequence', items: [set('a'), { type: 'sequence', items: [set('b')] }] },
         },
-        { type: 'group', number: 2, item: { type: 'sequence', items: [set('c')] } },
+        { type: 'group', number: 2, name: 'n', item: { type: 'sequence', items: [set('c')] } },
       ],
     });
   });

@@ -1,4 +1,4 @@
-import { type Characters, complement, inBothCases, single, union } from './characters.ts';
+import { type Characters, complement, inBothCases, onlyOne, single, union } from './characters.ts';
 
 /** The syntax tree of a regular expression. */
 export type PatternNode =
@@ -13,7 +13,7 @@ export type PatternNode =
       readonly greedy: boolean;
     }
   /** Groups that capture are counted from 1, in the order of their opening brackets. */
-  | { readonly type: 'group'; readonly item: PatternNode; readonly number: number }
+  | { readonly type: 'group'; readonly item: PatternNode; readonly number: number; readonly name?: string }
   | { readonly type: 'start' | 'end' }
   | { readonly type: 'boundary'; readonly negated: boolean };
 
@@ -53,6 +53,8 @@ const controls: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', 
 export interface PatternFlags {
   readonly ignoreCase?: boolean;
   readonly dotAll?: boolean;
+  /** As JavaScript without the flag `u`: braces and hyphens that mean nothing else are characters. */
+  readonly lenient?: boolean;
 }
 
 /** Parses the regular expressions that can be matched in linear time: no back-references, no look-around. Throws a PatternError. */
@@ -112,6 +114,7 @@ class PatternParser {
     if (this.#take('?')) return { minimum: 0, maximum: 1 };
     if (this.#peek() !== '{') return undefined;
     const counts = this.#match(/^\{(\d{1,9})(,(\d{1,9})?)?\}/, 24);
+    if (!counts && this.flags.lenient) return undefined;
     if (!counts) throw this.#error('has a brace that is no quantifier; write \\{ for the character', 1);
     const minimum = Number(counts[1]);
     const maximum = counts[2] === undefined ? minimum : counts[3] === undefined ? undefined : Number(counts[3]);
@@ -141,6 +144,7 @@ class PatternParser {
       case '?':
         throw this.#error('has a quantifier with nothing before it');
       case '{':
+        if (this.flags.lenient) return { type: 'set', set: single('{') };
         throw this.#error('has a brace that is no quantifier; write \\{ for the character');
       default:
         return { type: 'set', set: this.#cased(single(character)) };
@@ -148,16 +152,21 @@ class PatternParser {
   }
 
   #group(depth: number): PatternNode {
-    const silent = this.#take('?') && (this.#take(':') || !this.#groupName());
+    const special = this.#take('?');
+    const silent = special && this.#take(':');
+    const name = special && !silent ? this.#groupName() : undefined;
     const number = silent ? 0 : ++this.#groups;
     const item = this.#choices(depth + 1);
     if (!this.#take(')')) throw this.#error('has a group without an end');
-    return silent ? item : { type: 'group', item, number };
+    return silent ? item : { type: 'group', item, number, ...(name !== undefined && { name }) };
   }
 
-  #groupName(): true {
-    if (!this.#match(/^<[A-Za-z_$][\w$]*>/, 80)) throw this.#refusal('a look-around or a modifier');
-    return true;
+  #groupName(): string {
+    const name = this.#match(/^<([A-Za-z_$][\w$]*)>/, 80)?.[1];
+    if (name !== undefined) return name;
+    if (/^<?[=!]/.test(`${this.#peek()}${this.#characters[this.#at + 1]}`))
+      throw this.#refusal(this.#peek() === '<' ? 'a look-behind' : 'a look-ahead');
+    throw this.#refusal('a look-around or a modifier');
   }
 
   #bracketed(): Characters {
@@ -168,7 +177,10 @@ class PatternParser {
       const isRange = this.#peek() === '-' && this.#characters[this.#at + 1] !== ']';
       if (isRange) {
         this.#at += 1;
-        sets.push(this.#range(from, this.#member()));
+        const to = this.#member();
+        // A class of characters is no end of a range.
+        const isPlain = this.flags.lenient && (!onlyOne(from) || !onlyOne(to));
+        sets.push(...(isPlain ? [from, single('-'), to] : [this.#range(from, to)]));
       } else {
         sets.push(from);
       }

@@ -16,12 +16,19 @@ export class PatternSearch {
   #threads: Thread[] = [];
   #match: Int32Array | undefined;
   #before: number | undefined;
+  /** Threads that were advanced so far. */
+  work = 0;
   /** The round in which each step was last reached: of two threads at one step only the preferred continues. */
   readonly #reached: Int32Array;
   #round = 0;
 
-  constructor(private readonly program: PatternProgram) {
+  /** `before` is the character before the text, if it is a part of a longer one. */
+  constructor(
+    private readonly program: PatternProgram,
+    before?: number,
+  ) {
     this.#reached = new Int32Array(program.steps.length);
+    this.#before = before;
   }
 
   /** The next character and its position, in any unit. */
@@ -34,6 +41,22 @@ export class PatternSearch {
     }
     this.#threads = waiting;
     this.#before = code;
+  }
+
+  /** Whether no match has begun: the search may go on at a later place. */
+  get idle(): boolean {
+    return this.#threads.length === 0 && this.#match === undefined;
+  }
+
+  /** Goes on at a later place, after this character. */
+  skip(before: number): void {
+    this.#before = before;
+  }
+
+  /** The positions of the match and of its groups once nothing that follows can change them, or at the end of the text. */
+  final(end?: number): Int32Array | undefined {
+    if (end !== undefined) this.#follow(end, undefined);
+    return end !== undefined || this.#threads.length === 0 ? this.#match : undefined;
   }
 
   /** Whether there is a match in the text so far, whatever comes next. */
@@ -63,6 +86,7 @@ export class PatternSearch {
     const stack = [...this.#threads].reverse();
     if (this.#match === undefined) stack.unshift({ step: first, marks: new Int32Array(slots).fill(-1) });
     for (let thread = stack.pop(); thread; thread = stack.pop()) {
+      this.work += 1;
       if (this.#reached[thread.step] === this.#round) continue;
       this.#reached[thread.step] = this.#round;
       const step = steps[thread.step];
@@ -111,12 +135,14 @@ type Step =
   | { readonly type: 'boundary'; readonly negated: boolean; readonly next: number }
   | { readonly type: 'match' };
 
-interface PatternProgram {
+export interface PatternProgram {
   readonly steps: readonly Step[];
   readonly first: number;
   readonly slots: number;
   /** `^` and `$` also match at the ends of lines. */
   readonly multiline: boolean;
+  /** Numbers of the groups with a name. */
+  readonly names: Readonly<Record<string, number>>;
 }
 
 /** Compiles a pattern for `PatternSearch`. Throws a PatternError. */
@@ -130,12 +156,13 @@ export function compilePattern(
 class PatternCompiler {
   readonly #steps: Step[] = [];
   #groups = 0;
+  readonly #names: Record<string, number> = {};
 
   whole(pattern: PatternNode): Omit<PatternProgram, 'multiline'> {
     const match = this.#add({ type: 'match' });
     const end = this.#add({ type: 'mark', slot: 1, next: match });
     const first = this.#add({ type: 'mark', slot: 0, next: this.#compile(pattern, end) });
-    return { steps: this.#steps, first, slots: 2 * this.#groups + 2 };
+    return { steps: this.#steps, first, slots: 2 * this.#groups + 2, names: this.#names };
   }
 
   /** From the end to the beginning, so that every step knows the one that comes after it. */
@@ -158,7 +185,8 @@ class PatternCompiler {
     }
   }
 
-  #group({ item, number }: PatternNode & { type: 'group' }, next: number): number {
+  #group({ item, number, name }: PatternNode & { type: 'group' }, next: number): number {
+    if (name !== undefined) this.#names[name] = number;
     if (number > programLimits.groups)
       throw new PatternError(`the pattern has more than ${programLimits.groups} groups`);
     this.#groups = Math.max(this.#groups, number);

@@ -166,6 +166,12 @@ export const openaiError: JsonSchema = named(
   }),
 );
 
+/** How far a prompt is processed, as llama.cpp's server reports it. */
+export const promptProgress: JsonSchema = named(
+  'PromptProgress',
+  object({ total: count, cache: count, processed: count, time_ms: count }),
+);
+
 /** Speed figures of llama.cpp's server, which the OpenAI dialects have too. */
 export const timings: JsonSchema = named(
   'Timings',

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { InstructText } from '../chat/placeholders.ts';
 import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
@@ -6,7 +5,8 @@ import { AppError } from '../core/errors.ts';
 import type { Compaction } from '../core/events.ts';
 import { findExactly, findNamed } from '../core/model-names.ts';
 import type { ListedModel, ModelsView } from '../core/models-view.ts';
-import type { GenerationControls, QueueStatus, ReasoningBudget } from '../core/request.ts';
+import { randomHex } from '../core/random-hex.ts';
+import type { GenerationControls, PromptProgress, QueueStatus, ReasoningBudget } from '../core/request.ts';
 import type { TaskServices } from '../core/task-services.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
 import type { StartTimer } from '../core/timers.ts';
@@ -18,6 +18,7 @@ import {
   promptProgressComment,
   queueStatusComments,
   type StartedStream,
+  statusAndProgressComments,
 } from '../http/keep-alive.ts';
 import type { Fetched } from '../http/outgoing.ts';
 import { commentFrame, sseHeaders } from '../http/sse.ts';
@@ -55,7 +56,16 @@ export interface DialectParts extends DocumentServices {
 /** What is the same for all models: the argument of the endpoints of a dialect. */
 export type DialectServices = Pick<
   DialectParts,
-  'models' | 'alias' | 'now' | 'startedAt' | 'newId' | 'startTimer' | 'fetchMedia' | 'documents' | 'files'
+  | 'models'
+  | 'alias'
+  | 'now'
+  | 'startedAt'
+  | 'newId'
+  | 'startTimer'
+  | 'fetchMedia'
+  | 'documents'
+  | 'files'
+  | 'addressFor'
 >;
 
 /** What a model is to a dialect. */
@@ -191,18 +201,29 @@ export function eventStream(stream: AsyncIterable<string>, headers: Headers = {}
   return { status: 200, headers: { ...sseHeaders, ...headers }, stream, keepAlive };
 }
 
-/** An error before the first event keeps its status. While queued, the stream has comments about its queue status. */
+/**
+ * An error before the first event keeps its status. While queued, the stream has comments about its queue status, and then about
+ * how far its prompt is processed.
+ */
 export async function streamReply<Event extends StreamEvent>(
   events: AsyncIterable<Event>,
   encode: (events: AsyncIterable<Event>) => AsyncIterable<string>,
   { headers, filler = keepAliveComment, initialFiller = filler, notice, ticket, startTimer }: StreamOptions,
 ): Promise<Reply> {
   const waits = (): boolean => ticket.queueStatus() !== undefined;
-  const begun = await awaitFirstEvent(events, startTimer, waits);
-  const progress = (): string | undefined => {
-    const reading = ticket.promptProgress?.();
-    return reading && filler + promptProgressComment(reading);
+  const reading = (): PromptProgress | undefined => {
+    const progress = notice ? undefined : ticket.promptProgress?.();
+    return progress && progress.total > 0 ? progress : undefined;
   };
+  const begun = await awaitFirstEvent(events, startTimer, () => waits() || reading() !== undefined);
+  const progress = (): string | undefined => {
+    const current = reading();
+    return current && filler + promptProgressComment(current);
+  };
+  const comments = queueStatusComments(ticket.queueStatus, notice);
+  const statusComments = notice
+    ? comments
+    : statusAndProgressComments(comments, () => ticket.promptProgress?.(), begun.first !== undefined);
   return {
     ...eventStream(encode(begun.events), withStartShortfall(headers, begun), filler),
     keepAlive: {
@@ -210,12 +231,12 @@ export async function streamReply<Event extends StreamEvent>(
       // A dialect with its own notices has no comments.
       ...(notice ? {} : { progress }),
     },
-    ...(waits() ? { statusComments: queueStatusComments(ticket.queueStatus, notice) } : {}),
+    ...(waits() || reading() ? { statusComments } : {}),
   };
 }
 
 export function randomId(prefix: string): string {
-  return `${prefix}${randomBytes(12).toString('hex')}`;
+  return `${prefix}${randomHex(12)}`;
 }
 
 /** All models that can be requested by name, the default one first; undefined if names select nothing. */

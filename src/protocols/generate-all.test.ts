@@ -9,7 +9,9 @@ import { finishEvent, onlyPlace, play, scriptedText, startEvent } from './testin
 const request = (prompt: string, media: GenerationRequest['media'] = []) => ({ prompt, media }) as GenerationRequest;
 const ticket = { genkey: '', client: 'test', signal: new AbortController().signal };
 
-/** A place in the queue that says each prompt again; `broken` fails before its first event. */
+const lost = new AppError('engine-lost', { capability: 'text' });
+
+/** A place in the queue that says each prompt again; `broken` fails before its first event, `lost` with it. */
 function place() {
   const notes = { traits: [] as SharingTraits[], released: 0, aborted: () => false };
   const { text } = scriptedText([], {
@@ -18,7 +20,8 @@ function place() {
       notes.aborted = () => signal.aborted;
       return {
         generate({ prompt }) {
-          if (prompt === 'broken') throw new AppError('engine-lost', { capability: 'text' });
+          if (prompt === 'broken') throw lost;
+          if (prompt === 'lost') return play([{ type: 'error', error: lost }]);
           return play([startEvent(), { type: 'text-delta', text: prompt }, finishEvent()]);
         },
         ...onlyPlace,
@@ -45,12 +48,12 @@ test('generateAll: several requests share one reservation, which is released', a
   expect(notes.released).toBe(1);
 });
 
-test('generateAll: a failed request does not stop the others', async () => {
+test.each(['broken', 'lost'])('generateAll: a failed request does not stop the others (%s)', async (prompt) => {
   const { text, notes } = place();
-  const [bad, good] = generateAll(text, [request('broken'), request('b')], ticket);
+  const [bad, good] = generateAll(text, [request(prompt), request('b')], ticket);
   await expect(fold(bad as never)).rejects.toThrow('engine stopped');
   expect((await fold(good as never)).text).toBe('b');
-  expect(notes.released).toBe(1);
+  expect([notes.released, notes.aborted()]).toEqual([1, false]);
 });
 
 test('generateAll: to stop reading one reply stops them all', async () => {

@@ -39,6 +39,8 @@ export function generateAll(
     try {
       for await (const event of place.generate(request)) {
         channel.push(event);
+        // The reader may stop at it, which must not stop the others.
+        if (event.type === 'error') channel.end();
         if (event.type === 'finish' && event.reason === 'aborted') stop.abort();
       }
     } catch (error) {

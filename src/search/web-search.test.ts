@@ -2,6 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { AppError } from '../core/errors.ts';
 import { type Fetched, fetchRemote, type OutgoingOptions } from '../http/outgoing.ts';
 import { articlePage, type Listed, listPage as listPageOf } from './testing/pages.ts';
 import { pageString, plainQuery, searchAddress, type WebSearchParts, webSearch } from './web-search.ts';
@@ -380,6 +381,35 @@ describe('webSearch: the text of a page', () => {
     });
     const large = { type: 'refused', reason: 'is larger than 3 MB' } as const;
     expect(await text({ 'https://a.example/': large }, 'https://a.example/')).toMatchObject({ cause: 'too-large' });
+  });
+
+  test('is that of a document where these can be read', async () => {
+    const bytes = Buffer.from('%PDF');
+    const pages = { 'https://a.example/a%20plan.pdf?x': { contentType: 'application/pdf', bytes } };
+    const read = (extract: WebSearchParts['extract']) =>
+      searchWith({ ...webOf(pages), ...(extract && { extract }) }).search.text(
+        'https://a.example/a%20plan.pdf?x',
+        never,
+      );
+    const asked: unknown[] = [];
+    const document = async (name: string, sent: Uint8Array) => {
+      asked.push([name, Buffer.from(sent).toString()]);
+      return { title: 'The plan', text: 'Begin.', sections: [] };
+    };
+    expect(await read(document)).toEqual({
+      url: 'https://a.example/a%20plan.pdf?x',
+      title: 'The plan',
+      text: 'Begin.',
+    });
+    expect(asked).toEqual([['a plan.pdf', '%PDF']]);
+    const damaged = () =>
+      Promise.reject(
+        new AppError('document-unreadable', { name: 'a plan.pdf', reason: 'it is damaged', kind: 'invalid' }),
+      );
+    expect(await read(damaged)).toEqual({ problem: 'a plan.pdf cannot be read: it is damaged.', cause: 'no-text' });
+    const long = { 'https://a.example/': { contentType: 'text/plain', bytes: Buffer.alloc(4 * 2 ** 20, 'a') } };
+    const { search } = searchWith({ ...webOf(long), extract: document });
+    expect(await search.text('https://a.example/', never)).toMatchObject({ cause: 'too-large' });
   });
 
   test('refuses private addresses, and redirects out of the allowed domains', async () => {

@@ -1,5 +1,7 @@
+import type { ExtractedDocument } from '../core/documents.ts';
 import { AppError } from '../core/errors.ts';
 import { hideSecrets } from '../core/hide-secrets.ts';
+import { percentDecoded } from '../core/percent-decoded.ts';
 import { inSlices } from '../core/slices.ts';
 import type { AllowsUrl, FoundPage, PageAnswer, PageText, SearchAnswer, WebSearch } from '../core/web-search.ts';
 import { isPublicAddress } from '../http/address.ts';
@@ -24,10 +26,12 @@ export interface WebSearchParts {
   readonly url: string;
   readonly warn: (sentence: string) => void;
   readonly fetch?: (target: string, options: OutgoingOptions) => Promise<Fetched>;
+  /** Reads a PDF or another document; throws `document-unreadable`. Without it, only pages and texts are read. */
+  readonly extract?: (name: string, bytes: Uint8Array, signal: AbortSignal) => Promise<ExtractedDocument>;
 }
 
 /** Searches with a search page or a SearXNG instance, then fetches the results for the text around the snippets. */
-export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): WebSearch {
+export function webSearch({ url, warn, fetch = fetchRemote, extract }: WebSearchParts): WebSearch {
   const template = url || defaultPage;
   const isConfigured = url !== '';
   let running = 0;
@@ -89,6 +93,7 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
     let left: URL | undefined;
     const page = await fetch(target, {
       ...fetchOptions,
+      ...(extract && { bytes: maxPageBytes }),
       signal,
       allows: (ip, hop) => {
         if (allows && !allows(hop)) left = hop;
@@ -103,12 +108,31 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
     }
     const { bytes, contentType = 'text/html' } = page;
     if (!isReadable(contentType)) {
+      if (extract) return documentAt(target, bytes, signal);
       return { problem: `The address ${address} holds no text (${contentType}).`, cause: 'no-text' };
+    }
+    if (bytes.length > fetchOptions.bytes) {
+      return {
+        problem: `The address ${address} is larger than ${fetchOptions.bytes / 2 ** 20} MB.`,
+        cause: 'too-large',
+      };
     }
     const whole = pageString(bytes, contentType);
     const isHtml = /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType);
     if (!isHtml) return { url: target, title: '', text: whole };
     return { url: target, title: pageTitle(whole), text: await inSlices(pageText(whole), { signal }) };
+  }
+
+  async function documentAt(target: string, bytes: Uint8Array, signal: AbortSignal): Promise<PageText> {
+    const name = fileNameAt(target);
+    try {
+      const { title = '', text = '' } = (await extract?.(name, bytes, signal)) ?? {};
+      return { url: target, title: title === name ? '' : title, text };
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'document-unreadable')
+        return { problem: error.message, cause: 'no-text' };
+      throw error;
+    }
   }
 
   return {
@@ -135,6 +159,11 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
       });
     },
   };
+}
+
+/** The last part of its path. */
+function fileNameAt(target: string): string {
+  return percentDecoded(new URL(target).pathname.split('/').at(-1) ?? '').slice(-maxTargetLength) || 'The file';
 }
 
 /** Of an address, in an error. */

@@ -134,7 +134,7 @@ describe('access table', () => {
     expect(sockets).toEqual(['SOCKET /v1/realtime', 'SOCKET /realtime', 'SOCKET /ws', 'SOCKET /api/ws']);
   });
 
-  test('access table: every guarded path needs a scope, but for tokens and figures, and for streams and conversations, which only their owner may use', () => {
+  test('access table: every guarded path needs a scope, but for tokens and figures, and for streams, conversations and links, which only their owner may use', () => {
     const unscoped = [...rules].filter(([, { access, scope }]) => access !== 'open' && scope === undefined);
     expect(unscoped.map(([path]) => path).sort()).toEqual([
       'DELETE /api/extra/conversations',
@@ -145,6 +145,7 @@ describe('access table', () => {
       'GET /lora-adapters',
       'GET /metrics',
       'POST /api/extra/detokenize',
+      'POST /api/extra/invitations',
       'POST /api/extra/json_to_grammar',
       'POST /api/extra/tokencount',
       'POST /api/extra/tokenize',
@@ -154,6 +155,7 @@ describe('access table', () => {
     ]);
     expect(unscoped.filter(([, { changes }]) => changes).map(([path]) => path)).toEqual([
       'DELETE /api/extra/stream/',
+      'POST /api/extra/invitations',
       'DELETE /api/extra/conversations',
     ]);
   });
@@ -220,10 +222,11 @@ describe('access table', () => {
     expect(rules.get(`${method} ${path}`)).toMatchObject({ access });
   });
 
-  test('access table: what makes or changes something is never open', () => {
+  test('access table: what makes or changes something is never open, but for signing in and out', () => {
+    const signing = ['/api/extra/join', '/api/extra/session'];
     for (const { method, path, access, changes, rateLimited: queued } of everything.endpoints) {
       // Below /v1/ there is only the refusal of what is not there.
-      if (path === '/v1/') continue;
+      if (path === '/v1/' || signing.includes(path)) continue;
       if (changes || queued) expect([method, path, access]).not.toContain('open');
       if (queued) expect([path, changes]).toEqual([path, true]);
     }

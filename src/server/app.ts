@@ -1,9 +1,11 @@
 import { hostname } from 'node:os';
+import { isOwnerOnLoopback } from '../config/lan.ts';
 import type { Refused } from '../core/errors.ts';
 import { sentencesOf } from '../engines/speech/sentences.ts';
 import type { Endpoint } from '../http/call.ts';
 import { CertificateFiles } from '../http/certificate-files.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/server.ts';
+import { sessionTokens } from '../http/session-cookie.ts';
 import type { SocketEndpoint } from '../http/web-socket.ts';
 import { modelAlias } from '../models/residence.ts';
 import { watchAll } from '../observe/watch-all.ts';
@@ -51,7 +53,9 @@ export function createApp(parts: AppParts): App {
   const unrouted = modelEndpoints(services);
   const resolve = parts.resolve ?? (async () => ({ context, release: () => undefined }));
   const byName = (parts.models?.byName || parts.models?.presetsByName) ?? false;
-  const endpoints = routed(unrouted, { byName, resolve }, ({ modelName }) => modelName());
+  const endpoints = routed(unrouted, { byName, resolve }, ({ modelName }) => modelName()).map((endpoint) =>
+    services.activeCalls.followed(endpoint),
+  );
   const people = lastUse(() => Date.now());
   const batches = parts.clients?.batches;
   if (batches) {
@@ -92,8 +96,17 @@ export function createApp(parts: AppParts): App {
   };
 }
 
+/** Whose cookie this is. What keeps the sessions is loaded for the first one. */
+async function sessionOf(tokens: readonly string[], people: NonNullable<AppParts['people']>) {
+  for (const token of tokens) {
+    const found = await (await people()).find(token);
+    if (found) return { id: found.id, isAdmin: found.holder.type === 'admin', ...(found.key && { key: found.key }) };
+  }
+  return undefined;
+}
+
 function httpServer(
-  { settings, onError, onRefused, keys, usage, warn }: AppParts,
+  { lan, settings, onError, onRefused, keys, people, usage, warn }: AppParts,
   { exchangeSinks, streams }: ServerServices,
   { endpoints, sockets }: Pick<App, 'endpoints' | 'sockets'>,
 ): HttpServer {
@@ -102,18 +115,21 @@ function httpServer(
     endpoints,
     sockets,
     port: settings.port,
-    host: settings.host || undefined,
-    tls: certificate?.pair,
+    host: settings.host || (settings.lan ? '::' : undefined),
+    tls: certificate?.pair ?? lan?.pair,
+    plainToo: settings.lan,
     guard: {
       password: settings.password || undefined,
       adminPassword: settings.adminpassword || undefined,
       allowedOrigins: settings.allowedorigins ?? [],
-      allowedHosts: settings.allowedhosts ?? [],
+      allowedHosts: [...(settings.allowedhosts ?? []), ...(settings.lan ? ['parley.local'] : [])],
       machineName: hostname(),
       listensOn: settings.host || undefined,
       legacyOpen: settings.legacyopenpaths,
+      ownerOnLoopback: isOwnerOnLoopback(settings),
       keys,
       overLimit: usage && ((key) => usage.overLimit(key)),
+      sessionOf: people && ((headers) => sessionOf(sessionTokens(headers, settings.port), people)),
     },
     maxRequestMegabytes: settings.maxrequestsize,
     rateLimitSeconds: settings.ratelimit,

@@ -21,6 +21,8 @@ import { SyncedRecords } from '../store/synced-records.ts';
 /** The batches of clients, which run once it is known how. */
 export interface RunnableBatches extends LibrariesOf<BatchLibrary> {
   start(work: BatchWork): void;
+  /** Cancels those of an owner, and resolves when none of them runs. */
+  stop(owner: Owner): Promise<void>;
 }
 
 /** Services for clients beside generation; absent ones are not enabled. */
@@ -31,7 +33,7 @@ export interface ClientServices {
   readonly search?: WebSearch;
   readonly documents?: LibrariesOf<DocumentLibrary>;
   /** What people want remembered. */
-  readonly memories?: LibrariesOf<MemoryLibrary>;
+  readonly memories?: Libraries<MemoryLibrary>;
   /** Files that clients uploaded. */
   readonly files?: LibrariesOf<FileLibrary>;
   readonly uploads?: LibrariesOf<UploadLibrary>;
@@ -52,13 +54,26 @@ export async function openClientServices(
   return {
     ...(savedatafile === '' ? {} : await openSaves(savedatafile, common, keyfile !== '')),
     ...(multiplayer ? { story: await openStory(folder, port, common) } : {}),
-    ...(websearch ? { search: webSearch({ url: websearchurl, warn }) } : {}),
+    ...(websearch ? { search: webSearch({ url: websearchurl, warn, extract }) } : {}),
   };
 }
+
+/** In the process for documents, with its limits. */
+const extract: NonNullable<Parameters<typeof webSearch>[0]['extract']> = async (name, bytes, signal) => {
+  const { extractDocument } = await import('../documents/extraction.ts');
+  return extractDocument(name, { bytes }, { signal });
+};
 
 type Common = Pick<SaveSlotsParts, 'warn' | 'now' | 'parse'>;
 
 const parse: Common['parse'] = (bytes) => jsonObject(bytes, { empty: 'refuse' });
+
+/** Where the stories, chats and characters of keys are. */
+export function savesFolder({ savedatafile }: Pick<Settings, 'savedatafile'>): string | undefined {
+  return savedatafile === '' ? undefined : keyFolder(savesPath(savedatafile));
+}
+
+const savesPath = (flag: string): string => resolve(flag.endsWith('.jsondb') ? flag : `${flag}.jsondb`);
 
 /** The file of the slots, and beside it a folder for the records of the pages, which is made when one is saved. */
 async function openSaves(
@@ -66,7 +81,7 @@ async function openSaves(
   common: Common,
   hasKeys: boolean,
 ): Promise<Pick<ClientServices, 'slots' | 'records'>> {
-  const path = resolve(flag.endsWith('.jsondb') ? flag : `${flag}.jsondb`);
+  const path = savesPath(flag);
   const slots = new Libraries((library) => new SaveSlots({ ...common, path: pathIn(path, library) }));
   const records = new Libraries(
     (library) => new SyncedRecords({ folder: pathIn(path, library).replace(/\.jsondb$/, '.records'), parse }),

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { defaultKeyFile } from '../config/lan.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { readProduct } from '../core/product.ts';
 import { hubOf } from '../library/hub/access.ts';
@@ -68,8 +69,18 @@ const commands = {
   },
   keys: async ({ words }: CommandParts) => {
     const { keysCommand } = await import('./keys-command.ts');
-    const file = join(ownFolder('config'), 'keys.json');
-    return keysCommand({ words, defaultFile: file, terminal: ownTerminal(), now: Date.now });
+    return keysCommand({ words, defaultFile: defaultKeyFile(), terminal: ownTerminal(), now: Date.now });
+  },
+  lan: async ({ words }: CommandParts) => {
+    const { lanCommand } = await import('./lan-command.ts');
+    const { lanOf } = await import('./lan-server.ts');
+    const terminal = ownTerminal();
+    return lanCommand({
+      ...{ words, terminal, fetch, now: Date.now, keyFile: defaultKeyFile() },
+      lan: lanOf({ host: '', ssl: null }, (line) => terminal.line(line)),
+      invitationFile: join(ownFolder('state'), 'invitations.json'),
+      color: process.stdout.isTTY && !process.env.NO_COLOR,
+    });
   },
   mcp: async ({ words, stops }: CommandParts) => {
     const { mcpCommand } = await import('./mcp-command.ts');

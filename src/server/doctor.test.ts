@@ -332,7 +332,8 @@ describe('parley doctor', () => {
 test('doctor: names the engine programs that are on the path', async () => {
   const [none] = await findings('Engine programs');
   expect(none).toMatchObject({ name: 'None found', status: 'ok' });
-  const programPath = (program: string) => (program === 'llama-server' ? '/usr/bin/llama-server' : undefined);
+  const programPath = ({ program }: { program: string }) =>
+    program === 'llama-server' ? '/usr/bin/llama-server' : undefined;
   const found = await findings('Engine programs', { programPath });
   expect(found).toEqual([
     expect.objectContaining({ name: 'llama-server', status: 'ok', detail: '/usr/bin/llama-server' }),

@@ -8,7 +8,7 @@ import { engineChecks } from '../models/engine-kinds.ts';
 import type { System } from '../models/engine-packages.ts';
 import { type Pack, type PackPackage, systemOf } from '../packs/catalogue.ts';
 import type { PackState } from '../packs/check.ts';
-import { engineRecipes } from './engines-command.ts';
+import { type EngineRecipe, engineRecipes } from './engines-command.ts';
 import type { ProbedDevice, ProbeResult } from './probe.ts';
 
 /** One line of the report. */
@@ -41,8 +41,8 @@ export interface Machine {
   readonly builds: () => readonly GpuBuild[];
   /** Graphics cards that the system knows, where that can be read. */
   readonly cards: () => readonly string[];
-  /** Path of a program that can be started by its name. */
-  readonly programPath: (program: string) => string | undefined;
+  /** Path of a program that can be an engine. */
+  readonly programPath: (recipe: EngineRecipe) => string | undefined;
   /** Models in the folders of this and other programs. */
   readonly models: () => Promise<readonly ModelFacts[]>;
   readonly folders: () => readonly { readonly name: string; readonly path: string }[];
@@ -147,12 +147,11 @@ async function engines({ system, versionOf, probe }: Machine): Promise<readonly 
   );
 }
 
-/** Those of the recipes that are on the path; none of them is needed. */
+/** Those of the recipes that are here; none of them is needed. */
 async function enginePrograms({ programPath }: Machine): Promise<readonly Part[]> {
-  // Python is nearly everywhere, and says nothing about ComfyUI.
-  const found = engineRecipes.flatMap(({ title, program }) => {
-    const path = program === 'python3' ? undefined : programPath(program);
-    return path === undefined ? [] : [ok(title, path)];
+  const found = engineRecipes.flatMap((recipe) => {
+    const path = programPath(recipe);
+    return path === undefined ? [] : [ok(recipe.title, path)];
   });
   return found.length > 0 ? found : [ok('None found', 'parley engines lists programs that can be engines')];
 }

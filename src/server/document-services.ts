@@ -49,7 +49,7 @@ export function openDocumentServices(
   return documentServices({ folder: documentFolder(settings), files: () => clients().files, warn });
 }
 
-const readingWork: WorkKind = { name: 'document', cost: 1, initialEstimateSeconds: 1 };
+const readingWork: WorkKind = { name: 'document', cost: 1, initialEstimateSeconds: 1, hasShare: true };
 
 /** Nothing is loaded or started before the first use: most servers never have a collection. */
 export function documentServices({ folder, files, warn }: ServiceOptions): DocumentServices {

@@ -14,9 +14,13 @@ import { installedEngineVersions, kindLabels, taskCounters, taskFeatures } from 
 import { modelAlias } from '../models/residence.ts';
 import { type AdminAccess, adminLevel, allowed, mayAdminister } from '../protocols/admin/access.ts';
 import { deletionEndpoint, downloadEndpoints } from '../protocols/admin/downloads.ts';
+import { lanEndpoints } from '../protocols/admin/lan.ts';
+import { logEndpoints } from '../protocols/admin/log.ts';
 import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
 import { modelStatusEndpoints } from '../protocols/admin/models.ts';
 import { packEndpoints } from '../protocols/admin/packs.ts';
+import { peopleEndpoints } from '../protocols/admin/people.ts';
+import { personDataEndpoints } from '../protocols/admin/person-data.ts';
 import { presetEndpoints } from '../protocols/admin/presets.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';
@@ -46,7 +50,7 @@ import { responsesEndpoints } from '../protocols/responses/routes.ts';
 import { sdapiEndpoints } from '../protocols/sdapi/routes.ts';
 import { xttsEndpoints } from '../protocols/xtts/routes.ts';
 import { fileServices } from './file-services.ts';
-import { requestEndpoints } from './inspector.ts';
+import { logRedactor, requestEndpoints } from './inspector.ts';
 import type { ModelContext } from './model-context.ts';
 import { modelFileFacts } from './model-file-facts.ts';
 import type { ServerServices } from './services.ts';
@@ -64,6 +68,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
     startTimer: systemTimer,
     documents: clients?.documents,
     files: clients?.files,
+    addressFor: serverAddress,
   };
   const readChat: ReadChat = async (body, model) => (await decodeChat(body, { ...server, ...model })).request;
   const slotsOf = (text: TextService) => services.slots.get(text) ?? new SlotWatch();
@@ -86,6 +91,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         streams: services.streams,
         newSeed: () => randomInt(1, 1_000_000),
         mayAddFolders: (call) => mayAdminister(admin, call),
+        seesPrompts: (call) => keys === undefined || mayAdminister(admin, call),
         fileForm: files.fileForm,
         ...(settings.singleinstance ? { shutdown } : {}),
       }),
@@ -95,7 +101,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
       ...messageBatchEndpoints(batches, randomId),
       ...openaiEndpoints(server),
       ...vectorStoreEndpoints(server),
-      ...xttsEndpoints({ outputFolder: ownFolder('output') }),
+      ...xttsEndpoints({ outputFolder: ownFolder('output'), speechSettings: services.speechSettings }),
       ...realtimeEndpoints,
       ...responsesEndpoints(services.responses, server),
       ...messagesEndpoints(server),
@@ -114,6 +120,13 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
       ...comfyEndpoints({ ...pictures, prompts: services.comfy }),
       ...sdapiEndpoints({ ...pictures, readChat, last: services.lastDrawings }),
       ...adminEndpoints({ access: admin, swap: models?.swap, keys, usage }),
+      ...peopleEndpoints({ access: admin, people: services.people, port: settings.port, now: () => Date.now() }),
+      ...personDataEndpoints({
+        ...{ access: admin, people: services.people, now: () => Date.now() },
+        keys,
+        records: async () => (await import('./person-data.ts')).personRecords(services),
+      }),
+      ...lanEndpoints(services.lan),
       ...modelStatusEndpoints({
         access: admin,
         owner: services.owner,
@@ -127,6 +140,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         kindLabels,
       }),
       ...packEndpoints({ access: admin, packs: () => (packs ??= installsOf(services)) }),
+      ...logEndpoints({ access: admin, log: services.log, redact: logRedactor(settings) }),
       ...presetEndpoints({ access: admin, presets: models?.presets }),
       ...downloadEndpoints({ access: admin, library }),
       deletionEndpoint({ access: admin, library, models }),
@@ -141,12 +155,17 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
 }
 
 /** The servers of `--mcpfile`, and the documents of whoever calls, with addresses as this client reaches the server. */
-function toolsFor(call: Call, { tools, clients = {}, settings }: ServerServices): ToolServers | undefined {
+function toolsFor(call: Call, { tools, clients = {} }: ServerServices): ToolServers | undefined {
   const { documents } = clients;
   if (!documents || !mayUseDocuments(call)) return tools;
-  const host = call.headers.host ?? '';
-  const base = /^[\w.:[\]-]+$/.test(host) ? `${settings.ssl ? 'https' : 'http'}://${host}` : '';
+  const base = serverAddress(call);
   return joinedToolServers(tools, documentTools({ library: documents.of(call), base }));
+}
+
+/** As the client reaches this server, perhaps through a proxy with HTTPS; empty for a host that is none. */
+function serverAddress({ headers, encrypted }: Pick<Call, 'headers' | 'encrypted'>): string {
+  const { host = '', 'x-forwarded-proto': scheme } = headers;
+  return /^[\w.:[\]-]+$/.test(host) ? `${encrypted || scheme === 'https' ? 'https' : 'http'}://${host}` : '';
 }
 
 /** Those that are for administrators only refuse all others before their handlers are called. */

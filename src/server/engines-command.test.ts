@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { commandKind, readEngine } from '../config/engine.ts';
-import { engineRecipes, enginesCommand } from './engines-command.ts';
+import { engineRecipes, enginesCommand, installed } from './engines-command.ts';
 
 function run(...words: readonly string[]) {
   const lines: string[] = [];
-  const code = enginesCommand(words, { line: (line = '') => void lines.push(line) }, (program) =>
+  const code = enginesCommand(words, { line: (line = '') => void lines.push(line) }, ({ program }) =>
     program === 'vllm' ? '/bin/vllm' : undefined,
   );
   return { code, text: lines.join('\n') };
@@ -16,6 +18,20 @@ test('parley engines: lists the recipes, and which programs are here', () => {
   expect(code).toBe(0);
   expect(text).toContain('found: /bin/vllm');
   expect(text).toContain('not found here; get it from https://github.com/ggml-org/llama.cpp/releases');
+});
+
+test('installed: Python alone is not ComfyUI, whose own file has to be there', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-engines-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const python = join(folder, process.platform === 'win32' ? 'python3.exe' : 'python3');
+  writeFileSync(python, '');
+  const comfy = engineRecipes.find(({ title }) => title === 'ComfyUI') ?? { program: '' };
+  const find = (recipe: Parameters<typeof installed>[0]) =>
+    installed(recipe, { platform: process.platform, environment: { PATH: folder } } as never, [folder]);
+  expect([find({ program: 'python3' }), find(comfy)]).toEqual([python, undefined]);
+  mkdirSync(join(folder, 'ComfyUI'));
+  writeFileSync(join(folder, 'ComfyUI', 'main.py'), '');
+  expect([find(comfy), find({ program: 'vllm' })]).toEqual([join(folder, 'ComfyUI', 'main.py'), undefined]);
 });
 
 test('parley engines NAME: prints a config that is valid', () => {

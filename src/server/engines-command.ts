@@ -1,15 +1,19 @@
 import { readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
 import { findProgram } from '../agents/find-program.ts';
 import { attempt } from '../core/attempt.ts';
 import { thisSystem } from '../core/data-folder.ts';
 import type { Terminal } from '../observe/terminal.ts';
 
 /** A program that is known to work as an engine: where to get it, and its config. */
-interface EngineRecipe {
+export interface EngineRecipe {
   readonly title: string;
   readonly program: string;
   readonly does: string;
   readonly from: string;
+  /** A file of it, where the program is an interpreter that says nothing about it. */
+  readonly file?: string;
   readonly engine: object;
 }
 
@@ -65,6 +69,7 @@ export const engineRecipes: readonly EngineRecipe[] = [
     program: 'python3',
     does: 'pictures with the graphs of ComfyUI',
     from: 'https://github.com/comfyanonymous/ComfyUI',
+    file: 'ComfyUI/main.py',
     engine: {
       command: ['python3', 'main.py', '--listen', '${host}', '--port', '${port}'],
       cwd: 'ComfyUI',
@@ -81,14 +86,17 @@ parley engines NAME          the config of one of them`;
 export function enginesCommand(
   words: readonly string[],
   terminal: Pick<Terminal, 'line'>,
-  find: (program: string) => string | undefined = installed,
+  find: (recipe: EngineRecipe) => string | undefined = installed,
 ): number {
   const [name, ...more] = words;
   if (name === undefined) {
-    for (const { title, program, does, from } of engineRecipes) {
-      const path = find(program);
+    for (const recipe of engineRecipes) {
+      const { title, does, from, file } = recipe;
+      const path = find(recipe);
+      const where =
+        file === undefined ? 'not found here' : `not found here (${file} in this folder or your home folder)`;
       terminal.line(`${title.padEnd(16)}${does}`);
-      terminal.line(`${''.padEnd(16)}${path === undefined ? `not found here; get it from ${from}` : `found: ${path}`}`);
+      terminal.line(`${''.padEnd(16)}${path === undefined ? `${where}; get it from ${from}` : `found: ${path}`}`);
     }
     terminal.line('A config: parley engines NAME. How to use it: docs/engines.md');
     return 0;
@@ -102,11 +110,15 @@ export function enginesCommand(
   return 0;
 }
 
-/** Its path; undefined if it is not on the path of programs. */
-export function installed(program: string): string | undefined {
-  const files = {
-    isFile: (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false,
-    read: (path: string) => readFileSync(path, 'utf8'),
-  };
-  return attempt(() => findProgram(program, thisSystem(), files)?.path, undefined);
+/** Its path; undefined if its program is not on the path of programs, or its own file is not there. */
+export function installed(
+  { program, file }: Pick<EngineRecipe, 'program' | 'file'>,
+  system: Parameters<typeof findProgram>[1] = thisSystem(),
+  folders: readonly string[] = [process.cwd(), homedir()],
+): string | undefined {
+  const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  const files = { isFile, read: (path: string) => readFileSync(path, 'utf8') };
+  const path = attempt(() => findProgram(program, system, files)?.path, undefined);
+  if (path === undefined || file === undefined) return path;
+  return folders.map((folder) => resolve(folder, file)).find(isFile);
 }

@@ -88,6 +88,7 @@ export function openFiles({ folder, limits, now, warn, forget }: OpenFilesOption
         work = how;
         void (opened ? opened.then((own) => own.start(how)) : resumed(folder, batches));
       },
+      stop: async (owner) => (await opened)?.stop(owner),
     },
     uploads: new Libraries((owner) => lazyUploads(async () => (await storesOf(owner)).uploads)),
     clean: async () => {

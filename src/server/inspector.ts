@@ -1,5 +1,6 @@
 import { flagKeys, flagOf, type Settings } from '../config/flags.ts';
 import { conversationEndpoints } from '../inspector/conversations/routes.ts';
+import { redacted, redactor } from '../inspector/redact.ts';
 import { inspectorEndpoints } from '../inspector/routes.ts';
 import type { DialectServices } from '../protocols/dialect.ts';
 import { type EndpointShape, type ModelEndpoint, withServices } from '../protocols/endpoint.ts';
@@ -31,6 +32,15 @@ export function requestEndpoints(
     ...withServices(endpoints, server),
     ...conversationEndpoints({ report: conversations, access: admin, hasKeys, secrets }),
   ];
+}
+
+/** A token in an address invites whoever opens it. */
+const invitation = /(\/join#)[\w.~-]+/g;
+
+/** Lines of the console without secrets. */
+export function logRedactor(settings: Settings): (text: string) => string {
+  const redact = redactor(secretsOf(settings, process.env));
+  return (text) => String(redact(text)).replace(invitation, `$1${redacted}`);
 }
 
 /** Passwords, and the keys of remote backends, which are in environment variables. */

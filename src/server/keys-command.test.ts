@@ -67,7 +67,7 @@ test('keys revoke: deletes a key', async () => {
 test.each([
   [['add'], 'parley keys list'],
   [['sell', 'x'], 'parley keys list'],
-  [['add', 'a b'], 'A name has'],
+  [['add', 'a/b'], 'A name has'],
   [['add', 'a', '--scopes', 'chat,fly'], 'There is no scope fly'],
   [['add', 'a', '--rate', 'fast'], '--rate must be'],
   [['add', 'a', '--tokens', '0/day'], '--tokens must be'],

@@ -70,7 +70,7 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
     environment: process.env,
     availableBytes,
     cards: ownCards,
-    recipes: () => engineRecipes.map((recipe) => ({ ...recipe, installed: installed(recipe.program) !== undefined })),
+    recipes: () => engineRecipes.map((recipe) => ({ ...recipe, installed: installed(recipe) !== undefined })),
     quit: end,
   });
   // The session guards these endpoints.

@@ -117,3 +117,16 @@ test('suggest: a reply that is no list, and a chat without words, suggest nothin
   });
   expect(prompts).toHaveLength(1);
 });
+
+test.each<[string, object, string]>([
+  ['/v1/messages/count_tokens', { messages }, 'input_tokens'],
+  ['/v1/responses/input_tokens', { input: 'Who is my dog?' }, 'input_tokens'],
+  ['/v1/chat/completions/input_tokens', { messages }, 'input_tokens'],
+])('--memory: %s counts what is remembered', async (endpoint, body, field) => {
+  const { ask } = await served();
+  const count = async () => Number((await ask('POST', endpoint, { model: 'any', ...body })).json[field]);
+  const before = await count();
+  await ask('POST', path, pinned);
+  expect(await count()).toBeGreaterThan(before + fact.split(' ').length);
+  expect(await count()).toBe(await count());
+});

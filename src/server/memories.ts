@@ -23,10 +23,21 @@ export function openMemories(
   });
 }
 
+/** Of all owners together: what is kept is found by hashes. */
+export interface AllRecalls extends KeptRecalls {
+  clear(): void;
+}
+
 /** In memory only: after a restart the next turn of a conversation is computed from the first message that had memories. */
-export function keptRecalls(): KeptRecalls {
+export function keptRecalls(): AllRecalls {
   const blocks = new BoundedMap<string>({ entries: 5000, bytes: 4 * 2 ** 20 });
-  return { get: (key) => blocks.get(key), set: (key, block) => blocks.set(key, block, key.length + block.length) };
+  return {
+    get: (key) => blocks.get(key),
+    set: (key, block) => blocks.set(key, block, key.length + block.length),
+    clear: () => {
+      for (const [key] of blocks.entries()) blocks.delete(key);
+    },
+  };
 }
 
 interface RecallParts {
@@ -38,9 +49,11 @@ interface RecallParts {
 }
 
 export function recallWith({ memories, kept, character, embedding, warn }: RecallParts): Recall {
-  return async (request, ticket) => {
-    const { sender = {} } = ticket;
-    const options = { library: memories.of(sender), character, kept, owner: libraryOf(sender) };
+  return async (request, ticket, use) => {
+    const { sender } = ticket;
+    if (!sender) return request;
+    const keeping = use === 'reply' ? kept : { get: (key: string) => kept.get(key), set: () => undefined };
+    const options = { library: memories.of(sender), character, kept: keeping, owner: libraryOf(sender) };
     try {
       return await withMemories(request, { ...options, embed: embedding && embedWith(embedding, ticket) });
     } catch (error) {

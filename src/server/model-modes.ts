@@ -90,7 +90,15 @@ async function serveModel(runtime: Runtime, settings: Settings, terminal: Termin
     runtime.resumeDownloads();
   };
   const end = (code: number): void => void exit(code);
-  const serving = { app, engine, model: () => runtime.model, given, preload: () => runtime.preload() };
+  const { lan } = runtime;
+  const serving = {
+    app,
+    engine,
+    ...(lan && { lan }),
+    model: () => runtime.model,
+    given,
+    preload: () => runtime.preload(),
+  };
   await serve({ ...serving, settings, terminal, opensPage, listening, exit: end, stop });
 }
 

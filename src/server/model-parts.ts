@@ -29,7 +29,7 @@ export function modelParts(model: PreparedModel, registry: Registry, arrival?: A
   const { routermode, reqtimeout, contextsize } = settings;
   const timeout: LoadTimeout | undefined = routermode ? { seconds: reqtimeout, startTimer: systemTimer } : undefined;
   const shared = { name, settings, format, taskSources: taskSources(registry, model.taskModels, timeout) };
-  if (!hasText(model)) return { ...shared, source: fixedTextSource(noTextEngine(contextsize)) };
+  if (!hasText(model)) return { ...shared, source: fixedTextSource(noTextEngine(contextsize, routermode)) };
   const own = { timeout, arrival };
   return {
     ...shared,

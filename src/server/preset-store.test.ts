@@ -106,6 +106,26 @@ test('save: keeps the keys of a file that requests may not set, and the base tha
   expect(read('old.kcpps')).toEqual({ base: 'gone', jinjatemplate: 'own.jinja', systemprompt: 'Two.' });
 });
 
+test('save: takes back what list shows, also keys that only a person may write, but none of them changed', async () => {
+  const { folder, store, read } = world();
+  const written = {
+    base: 'qwen3',
+    jinja: true,
+    jinjatemplate: '{{ messages }}',
+    mcptools: ['tell_time'],
+    file_version: 1,
+  };
+  writeFileSync(join(folder, 'own.kcpps'), JSON.stringify({ ...written, system_prompt: 'One.' }));
+  const [{ settings } = { settings: {} }] = await store.list();
+  expect(settings).toMatchObject({ jinja: true, systemprompt: 'One.' });
+  await store.save('own', { base: 'qwen3', settings: { ...settings, systemprompt: 'Two.' }, replace: true });
+  expect(read('own.kcpps')).toEqual({ ...written, systemprompt: 'Two.' });
+  const changed = { ...settings, jinjatemplate: '/etc/passwd' };
+  await expect(store.save('own', { base: 'qwen3', settings: changed, replace: true })).rejects.toThrow(
+    'jinjatemplate is not a setting that can be saved here.',
+  );
+});
+
 test('save: refuses keys that load something, invalid values, models and unknown bases, in a sentence', async () => {
   const { store, folder } = world();
   const save = (settings: object, own = {}, name = 'terse') =>

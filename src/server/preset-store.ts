@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { flagByFileKey } from '../config/flags.ts';
 import { readPreset } from '../config/preset.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { equalName, findExactly, findNamed, nameKey } from '../core/model-names.ts';
@@ -51,10 +53,14 @@ export function presetStore({ folder, offers, others, present, files, changed }:
     save: async (name, { base: from = present(), settings, replace: replaces }) => {
       const file = await fileOf(name);
       if (from === undefined) throw new Error('No text model is in use; name the base of the preset.');
-      const foreign = Object.keys(settings).find((key) => !savedKeys.has(key));
+      const before = await contentOf(file);
+      // Who edits a preset may send back what only a person can have written into its file.
+      const foreign = Object.keys(settings).find(
+        (key) => !savedKeys.has(key) && !(file && isDeepStrictEqual(settings[key], before[key])),
+      );
       if (foreign !== undefined) throw new Error(`${foreign} is not a setting that can be saved here.`);
-      // What only a person can have written into the file stays.
-      const others = Object.entries(await contentOf(file)).filter(([key]) => key !== 'base' && !savedKeys.has(key));
+      // It stays also if it is left out.
+      const others = Object.entries(before).filter(([key]) => key !== 'base' && !savedKeys.has(key));
       return write(name, from, { config: { ...Object.fromEntries(others), ...settings }, replaces });
     },
     remove: async (name) => {
@@ -67,7 +73,11 @@ export function presetStore({ folder, offers, others, present, files, changed }:
 
   async function contentOf(file: string | undefined): Promise<Record<string, unknown>> {
     const content = file && tryParseJson(await readFile(pathOf(file), 'utf8').catch(() => ''));
-    return isObject(content) ? content : {};
+    if (!isObject(content)) return {};
+    // Under the name that the endpoint has for each.
+    return Object.fromEntries(
+      Object.entries(content).map(([key, value]) => [flagByFileKey.get(key)?.key ?? key, value]),
+    );
   }
 
   async function write(
@@ -110,6 +120,7 @@ const savedKeys: ReadonlySet<string> = new Set([
   'defaultgenamt',
   'contextoverflow',
   'mcpserverloop',
+  'mcptools',
   'memory',
   'messages',
 ]);

@@ -19,8 +19,6 @@ import { type ModelFile, readModelFile } from '../engines/llama/load-options.ts'
 import { mediaPackage, packageFolders } from '../engines/package-folder.ts';
 import type { BackendPool } from '../engines/remote/backend-pool.ts';
 import { turnLine } from '../inspector/conversations/line.ts';
-import type { Keyring } from '../keys/keyring.ts';
-import type { UsageLog } from '../keys/usage-log.ts';
 import { countsTaskModels, givenModels, kindLabels, specsOf } from '../models/engine-kinds.ts';
 import type { UnloadReason } from '../models/lifecycle.ts';
 import { memoryBudget } from '../models/memory-budget.ts';
@@ -42,9 +40,11 @@ import { LastModel, type ModelChoice, SavedDownloads, SavedSummaries } from '../
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
 import { openKept } from './kept.ts';
+import type { Announced } from './lan-server.ts';
 import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
 import type { HeldMemory } from './own-machine.ts';
+import { peopleServices } from './people-services.ts';
 import { preloadedStory } from './preloaded-story.ts';
 import type { RoutedApp, Routing } from './routed-app.ts';
 import { shutDown } from './shut-down.ts';
@@ -77,6 +77,8 @@ export interface Runtime {
   readonly model: PreparedModel;
   readonly engine: StartableModel;
   readonly registry: Registry;
+  /** With `--lan`. */
+  readonly lan?: Pick<Announced, 'lan' | 'people'>;
   /** The downloads that the last run has not finished go on. */
   resumeDownloads(): void;
   /** Models of configs that ask for it are loaded. */
@@ -100,8 +102,11 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const others = served ? { ...(await clientServices(settings, terminal)), ...(await openAllowedServers(parts)) } : {};
   const clients: ClientServices = { ...kept?.services, ...others };
   const documents = kept?.documents;
-  const keys = served ? await keyring(settings, terminal) : undefined;
-  const usage = served ? await usageLog(terminal) : undefined;
+  const lan =
+    served && settings.lan
+      ? await (await import('./lan-server.ts')).openLan(settings, (line) => terminal.line(line))
+      : undefined;
+  const senders = served ? await peopleServices(settings, (line) => terminal.line(line)) : undefined;
   const summaries = keptSummaries(parts);
   const registry = createRegistry(settings, model, terminal);
   const own = modelParts(model, registry);
@@ -124,10 +129,11 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       toolEditor: tools?.editor,
       clients,
       documentTotals: documents?.totals,
-      keys,
-      usage,
+      lan,
+      ...senders,
       summaries,
       product: parts.product,
+      log: terminal.log,
       hasTaskModels: () => countsTaskModels(model.taskModels, registry.list()),
       // The answer is sent first.
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
@@ -143,7 +149,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       registry.close(),
       pictureEditor.stop(),
       documents?.stop(),
-      usage?.save(),
+      senders?.usage.save(),
       summaries.saved(),
       tools && Promise.race([tools.pool.close(), wait(toolsClosingMs)]),
     ]);
@@ -164,6 +170,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   }
   return {
     ...{ app, engine, registry, stop, exit },
+    ...(lan && { lan: { lan, people: senders?.people } }),
     resumeDownloads: () => void resumeDownloads?.(),
     preload: () => void Promise.all([preload?.(), documents?.resume()]),
     get model() {
@@ -271,6 +278,7 @@ function createRegistry(settings: Settings, model: PreparedModel, terminal: Term
 
 const unloadReasons: Partial<Record<UnloadReason, string>> = {
   idle: 'was not needed for a while and is unloaded; the next request loads it again.',
+  used: 'is unloaded at once, as the request (keep_alive, ttl) or its config (idle) says; the next request loads it again.',
   room: 'is unloaded to make room; the next request for it loads it again.',
 };
 
@@ -470,18 +478,6 @@ async function openTracer({ settings, product, terminal }: RuntimeParts): Promis
     resource: { service: process.env.OTEL_SERVICE_NAME || 'parley', version: product.version },
     say: (line) => terminal.line(line, { level: 'warn' }),
   });
-}
-
-/** The keys of `--keyfile`. Changes of the file are taken up within a second. */
-async function keyring({ keyfile }: Settings, terminal: Terminal): Promise<Keyring | undefined> {
-  if (keyfile === '') return undefined;
-  const { openKeyring } = await import('../keys/keyring.ts');
-  return openKeyring(resolve(keyfile), (sentence) => terminal.line(sentence));
-}
-
-async function usageLog(terminal: Terminal): Promise<UsageLog> {
-  const { openUsageLog } = await import('../keys/usage-log.ts');
-  return openUsageLog(join(ownFolder('state'), 'usage.json'), (sentence) => terminal.line(sentence));
 }
 
 /** Save slots, multiplayer stories and web search, if flags enable them. */

@@ -15,6 +15,7 @@ import { printable } from '../observe/printable.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { App } from './app.ts';
 import { channelPath, openChannel, stopInstance } from './instance-channel.ts';
+import type { Announced } from './lan-server.ts';
 import { openBrowser } from './open-browser.ts';
 import type { StartableModel } from './runtime.ts';
 
@@ -26,6 +27,8 @@ export interface Serving {
   /** Models of other kinds that flags name; they are loaded after the text model. */
   readonly given?: readonly GivenModel[];
   readonly settings: Settings;
+  /** With `--lan`. */
+  readonly lan?: Pick<Announced, 'lan' | 'people'>;
   readonly terminal: Terminal;
   /** Open the web client in the browser, as with `--launch`. */
   readonly opensPage?: boolean;
@@ -74,6 +77,7 @@ export async function serve(serving: Serving): Promise<void> {
   const builtIn = serving.model().file?.path === embeddedModel;
   const hints = hintLines({ command: ownCommand(process.env), builtIn, interactive: terminal.interactive });
   for (const line of hints) terminal.line(line);
+  if (serving.lan) await announced(serving.lan, serving, port);
   if (settings.launch || serving.opensPage) {
     const url = baseUrl(addresses);
     const { open = openBrowser } = serving;
@@ -81,6 +85,12 @@ export async function serve(serving: Serving): Promise<void> {
   }
   serving.preload?.();
   if (settings.onready) runOnReady(settings.onready, terminal);
+}
+
+async function announced(lan: NonNullable<Serving['lan']>, { app, terminal }: Serving, port: number): Promise<void> {
+  const { announceLan } = await import('./lan-server.ts');
+  const color = terminal.interactive && !process.env.NO_COLOR;
+  await announceLan({ ...lan, port, terminal, color, server: app.server });
 }
 
 /** Those that could not be loaded; undefined if one of them is not optional. */

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import type { KeptRecalls } from '../chat/memory/recall.ts';
 import type { Message } from '../chat/messages.ts';
 import type { ChatService } from '../chat/service.ts';
 import type { Settings } from '../config/flags.ts';
@@ -15,10 +14,13 @@ import { ResumableStreams } from '../http/resumable-streams.ts';
 import { ConversationReport, type TurnEnded } from '../inspector/conversations/report.ts';
 import { RequestStore } from '../inspector/store.ts';
 import type { Keyring } from '../keys/keyring.ts';
+import type { ServerPeople } from '../keys/people.ts';
 import type { UsageLog } from '../keys/usage-log.ts';
+import type { Lan } from '../lan/lan.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
 import { recordExchanges } from '../observe/exchange-record.ts';
 import type { ExchangeLog } from '../observe/json-log.ts';
+import type { LogTail } from '../observe/log-tail.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { Tracer } from '../observe/trace/tracer.ts';
 import type { AdminAccess } from '../protocols/admin/access.ts';
@@ -27,15 +29,17 @@ import { ComfyQueue } from '../protocols/comfy/queue.ts';
 import type { SlotWatch } from '../protocols/llamacpp/status.ts';
 import { type ResponseState, responseState } from '../protocols/responses/background.ts';
 import { LastDrawings } from '../protocols/sdapi/progress.ts';
+import { type SpeechSettings, speechSettings } from '../protocols/xtts/routes.ts';
 import { RunningDrawings } from '../queue/image.ts';
 import { maxQueuedRequests, Queue } from '../queue/queue.ts';
 import { RequestQueue } from '../queue/request-queue.ts';
 import type { TaskObserver } from '../queue/tasks.ts';
 import type { TextObserver } from '../queue/text.ts';
 import { KeptSummaries } from '../store/kept-summaries.ts';
+import { ActiveCalls } from './active-calls.ts';
 import type { ClientServices } from './client-services.ts';
 import type { DocumentServices } from './document-services.ts';
-import { keptRecalls } from './memories.ts';
+import { type AllRecalls, keptRecalls } from './memories.ts';
 
 interface SelectedBeside {
   readonly context: {
@@ -67,6 +71,10 @@ export interface ServiceParts {
   readonly documentTotals?: DocumentServices['totals'] | undefined;
   /** With `--keyfile` only. */
   readonly keys?: Keyring | undefined;
+  /** Invitations and sessions, loaded on first use; missing in the modes of the terminal. */
+  readonly people?: (() => Promise<ServerPeople>) | undefined;
+  /** With `--lan`. */
+  readonly lan?: Lan | undefined;
   /** Missing in the modes of the terminal. */
   readonly usage?: UsageLog | undefined;
   readonly observer: TextObserver;
@@ -86,6 +94,8 @@ export interface ServiceParts {
   /** By default in memory only. */
   readonly summaries?: KeptSummaries<Message> | undefined;
   readonly warn: (text: string) => void;
+  /** The last lines of the console. */
+  readonly log?: LogTail | undefined;
   readonly shutdown: () => void;
 }
 
@@ -115,8 +125,11 @@ export interface ServerServices extends ServiceParts {
   readonly conversations: ConversationReport | undefined;
   /** Compacted beginnings of conversations (`--contextoverflow compact`). */
   readonly summaries: KeptSummaries<Message>;
+  readonly speechSettings: SpeechSettings;
+  /** The requests of each key that are being answered. */
+  readonly activeCalls: ActiveCalls;
   /** What was remembered for each message of a conversation (`--memory`). */
-  readonly recalls: KeptRecalls;
+  readonly recalls: AllRecalls;
 }
 
 export function serverServices(parts: ServiceParts): ServerServices {
@@ -124,6 +137,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
   const capacities = new Map<string, () => number>();
   const queue = new Queue({
     capacity: (lane) => capacities.get(lane)?.() ?? 1,
+    startTimer: systemTimer,
     maxRequests: () => {
       const { multiuser, parallelrequests } = parts.presentSettings?.() ?? settings;
       return maxQueuedRequests({
@@ -182,6 +196,8 @@ export function serverServices(parts: ServiceParts): ServerServices {
     conversations,
     summaries: parts.summaries ?? new KeptSummaries({ now: () => Date.now() }),
     recalls: keptRecalls(),
+    speechSettings: speechSettings(),
+    activeCalls: new ActiveCalls((key) => parts.keys?.isValid(key) ?? true),
   };
 }
 

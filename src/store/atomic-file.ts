@@ -17,6 +17,8 @@ export interface AtomicFileOptions<Content> {
   readonly encode: (content: Content) => readonly Uint8Array[];
   readonly warn: (sentence: string) => void;
   readonly now: () => Date;
+  /** People edit the file: reads and changes reject while it is damaged, and an empty one has no content. */
+  readonly leaveDamaged?: boolean;
 }
 
 /** The new content is larger than the limit; nothing was changed. */
@@ -95,17 +97,18 @@ export class AtomicFile<Content> {
   }
 
   async #decoded(path: string, damaged: 'repair' | 'report'): Promise<Content> {
-    const { mostBytes, decode, empty } = this.#parts;
+    const { mostBytes, decode, empty, leaveDamaged } = this.#parts;
     const found = await stat(path);
     if (!found.isFile()) throw new Error(`${path} is no file`);
     if (found.size > mostBytes) throw new Error(`${path} is left alone: ${new FileFull(mostBytes).message}`);
     const bytes = await readFile(path);
     const wasRead = this.#seen !== null && this.#seen !== undefined;
     try {
-      if (bytes.length === 0 && wasRead) throw new Error('it is empty');
+      if (bytes.length === 0 && wasRead && !leaveDamaged) throw new Error('it is empty');
       return bytes.length === 0 ? empty : await decode(bytes);
     } catch (error) {
       if (error instanceof NewerFile) throw new Error(`${path} is left alone: ${error.message}`, { cause: error });
+      if (leaveDamaged) throw new Error(`${path} is damaged (${reasonOf(error)}), and left alone`, { cause: error });
       if (damaged === 'report') throw new Damaged();
       await this.#putAside(path, error, wasRead ? 'its last content is written again' : 'a new one is begun');
       if (!wasRead) return empty;
@@ -116,7 +119,7 @@ export class AtomicFile<Content> {
 
   async #putAside(path: string, error: unknown, next: string): Promise<void> {
     const { warn, now } = this.#parts;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     const aside = await freeName(`${path}.damaged-${now().toISOString().replace(/[:.]/g, '-')}`);
     await rename(path, aside);
     warn(`${path} is damaged (${reason}). It is kept as ${aside}, and ${next}.`);
@@ -139,6 +142,8 @@ export class AtomicFile<Content> {
     return realpath(this.#parts.path).catch(() => this.#parts.path);
   }
 }
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** The form of a file that is a JSON object with the version of its format. `read` throws if the content is damaged. */
 export function versionedJson<Content>(

@@ -37,6 +37,11 @@ export class BoundedMap<Value> {
     return [...this.#entries].map(([key, { value }]) => [key, value]);
   }
 
+  /** Those of one owner. */
+  entriesOf(owner: Owner): (readonly [string, Value])[] {
+    return [...this.#entries].flatMap(([key, entry]) => (entry.owner === owner ? [[key, entry.value] as const] : []));
+  }
+
   set(key: string, value: Value, bytes: number, owner: Owner = noKey): void {
     this.delete(key);
     this.#entries.set(key, { value, bytes, owner });
@@ -53,6 +58,10 @@ export class BoundedMap<Value> {
     this.#bytes -= entry.bytes;
     this.onRemoved(entry.value);
     return true;
+  }
+
+  deleteOf(owner: Owner): void {
+    for (const [key] of this.entriesOf(owner)) this.delete(key);
   }
 
   /** Own entries first where others have less; if there is only the newest, it takes from others all the same. */

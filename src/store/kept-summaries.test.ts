@@ -53,6 +53,19 @@ test.skipIf(process.platform === 'win32')('summaries: are in a file that its own
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
+test('summaries: those of an owner are forgotten, also in the file of an earlier run', async () => {
+  const { open, path } = world();
+  const first = open();
+  for (const owner of ['key a', 'key b']) first.of('m').set(owner, 'k', said(`words of ${owner}`));
+  await first.saved();
+  const next = open();
+  expect(await next.list('key a')).toMatchObject([{ owner: 'key a', messages: said('words of key a') }]);
+  await next.forget('key a');
+  expect(readFileSync(path, 'utf8')).toContain('words of key b');
+  expect(readFileSync(path, 'utf8')).not.toContain('key a');
+  expect(await next.of('m').get('key a', 'k')).toBeUndefined();
+});
+
 test('summaries: without a file they are in memory', async () => {
   const summaries = new KeptSummaries({ now: () => 0 });
   summaries.of('m').set('o', 'k', said('A.'));

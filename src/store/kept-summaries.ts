@@ -41,6 +41,20 @@ export class KeptSummaries<Message extends object> {
     };
   }
 
+  /** Those of one owner. */
+  async list(owner: Owner): Promise<readonly SavedSummary[]> {
+    await this.#open();
+    return this.#entries.entriesOf(owner).map(([, { bytes: _, ...entry }]) => entry);
+  }
+
+  /** Also in the file. */
+  async forget(owner: Owner): Promise<void> {
+    await this.#open();
+    this.#entries.deleteOf(owner);
+    this.#save();
+    await this.#saving;
+  }
+
   /** Resolves when the file has all of them. */
   saved(): Promise<void> {
     return this.#saving;
@@ -56,6 +70,10 @@ export class KeptSummaries<Message extends object> {
 
   #set(owner: Owner, key: string, messages: readonly Message[]): void {
     this.#add({ owner, key, usedAt: this.#options.now(), messages });
+    this.#save();
+  }
+
+  #save(): void {
     const { file } = this.#options;
     if (file) this.#saving = this.#saving.then(() => this.#open()).then(() => file.write(this.#newest()));
   }

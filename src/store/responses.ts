@@ -69,6 +69,11 @@ export class ResponseStore {
     };
   }
 
+  /** All of one owner. */
+  list(owner: Owner): readonly StoredResponse[] {
+    return this.#responses.entriesOf(owner).map(([, { stored }]) => stored);
+  }
+
   #put(owner: Owner, stored: StoredResponse): boolean {
     // The length as JSON approximates the memory: the texts are what is large.
     const bytes = Buffer.byteLength(JSON.stringify(stored));

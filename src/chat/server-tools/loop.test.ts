@@ -259,7 +259,7 @@ describe('answerWithTools: errors of a tool', () => {
     const events = await collect(reply());
     expect(events.at(-1)).toMatchObject({ type: 'error' });
     expect(events.filter(({ type }) => type === 'finish')).toEqual([]);
-    expect(released()).toBe(1);
+    await expect.poll(released).toBe(1);
   });
 });
 

@@ -115,9 +115,9 @@ export async function withServerTools(
   request: ChatRequest,
   all: ServerTools | undefined,
   contextSize: number,
-  signal?: AbortSignal,
+  { signal, ticket }: { readonly signal?: AbortSignal | undefined; readonly ticket?: Ticket | undefined },
 ): Promise<ChatRequest> {
-  const serverTools = serverToolsFor(request, all);
+  const serverTools = serverToolsFor(request, all, ticket);
   if (!serverTools) return request;
   const connected = connections(request, serverTools);
   try {

@@ -1,12 +1,14 @@
 import type { GenerationEvent } from '../../core/events.ts';
 import { defaultControls, type GenerationRequest } from '../../core/request.ts';
 import { emptyCacheReport, type Reservation, type TextService } from '../../core/text-service.ts';
+import type { Ticket } from '../../core/ticket.ts';
 import { type Tool, text } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
 
 /** Test double of a text service: scripted replies, recorded requests. */
 export function scriptedText(replies: readonly (string | readonly GenerationEvent[])[]) {
   const asked: GenerationRequest[] = [];
+  const tickets: Ticket[] = [];
   let released = 0;
   let passed = 0;
   let rested = 0;
@@ -30,7 +32,10 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
   };
   const service: TextService = {
     generate: (request) => reservation.generate(request),
-    reserve: () => reservation,
+    reserve: (ticket) => {
+      tickets.push(ticket);
+      return reservation;
+    },
     room: () => 0,
     tokenize: async (words) => words.split(/\s+/).map((_, index) => index),
     detokenize: async () => '',
@@ -49,7 +54,7 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
     cacheReport: async () => emptyCacheReport,
     states: () => undefined,
   };
-  return { service, asked, released: () => released, passed: () => passed, rested: () => rested, stop };
+  return { service, asked, tickets, released: () => released, passed: () => passed, rested: () => rested, stop };
 }
 
 /** A reply in pieces of three characters, as a model might write it. */

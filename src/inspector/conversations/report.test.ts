@@ -128,6 +128,18 @@ test('the same beginning under another key is another conversation, without the 
   expect(report.list('key ben')[0]?.history).toEqual([expect.not.objectContaining({ loss: expect.anything() })]);
 });
 
+test('a later turn that follows the prompt of another key has none of its words', () => {
+  const { report, send } = reportWorld();
+  const headers = { 'session-id': 'ben' };
+  send({ key: 'anna', prompt: 12_000, origin: first });
+  send({ key: 'ben', headers, prompt: 12_000, origin: { sequence: 9 } });
+  const miss = { kept: 'secret of anna', wanted: 'x', partedAt: 2_000 };
+  send({ key: 'ben', headers, prompt: 12_000, cached: 2_000, origin: next(2_000, 'edits'), miss });
+  const history = report.list('key ben')[0]?.history;
+  expect(history).toHaveLength(2);
+  expect(JSON.stringify(history)).not.toContain('secret of anna');
+});
+
 test('conversations and turns are bounded; single requests go first', () => {
   const { report, send } = reportWorld({ conversations: 3, turns: 2 });
   send({ prompt: 2_000, origin: first });

@@ -55,7 +55,15 @@ interface Running {
   readonly from: number;
   firstTokenAt?: number;
   /** Undefined if it is not followed. */
-  placed?: { readonly conversation: Conversation; readonly task: Turn['task']; readonly start: Start } | undefined;
+  placed?:
+    | {
+        readonly conversation: Conversation;
+        readonly task: Turn['task'];
+        readonly start: Start;
+        /** Whether the prompt that it follows is of the same owner. */
+        readonly followsOwn: boolean;
+      }
+    | undefined;
 }
 
 const sessionHeaders = ['x-claude-code-session-id', 'session-id', 'x-session-id', 'x-openwebui-chat-id'];
@@ -124,11 +132,12 @@ export class ConversationReport {
     const session = firstHeader(head, sessionHeaders, firstHeader(head, subAgentHeaders));
     const own = this.#conversations.filter((one) => one.owner === owner && one.model === model);
     const sequence = origin?.previous?.sequence ?? Number.NaN;
+    const previous = own.findLast(({ sequences }) => sequences.has(sequence));
     const task = sideTask(facts);
     const { conversation: found, as } = placeOf(
       { session, task, promptTokens, origin },
       {
-        previous: own.findLast(({ sequences }) => sequences.has(sequence)),
+        previous,
         ofSession: own.findLast((one) => session !== undefined && one.session === session),
         latest: own.findLast((one) => one.sender === sender),
       },
@@ -149,7 +158,8 @@ export class ConversationReport {
     if (as === 'turn') conversation.firstPromptTokens ||= promptTokens;
     if (origin) remember(conversation.sequences, origin.sequence, (this.options.limits ?? limits).turns);
     this.#keep(conversation);
-    return { conversation, start, task: task ?? (as === 'side' ? 'other' : undefined) };
+    const followsOwn = previous !== undefined;
+    return { conversation, start, followsOwn, task: task ?? (as === 'side' ? 'other' : undefined) };
   }
 
   #keep(conversation: Conversation): void {
@@ -170,11 +180,13 @@ export class ConversationReport {
 
   #ended({ placed, from, firstTokenAt }: Running, event: Extract<GenerationEvent, { type: 'finish' }>): void {
     if (!placed) return;
-    const { conversation, task, start } = placed;
+    const { conversation, task, start, followsOwn } = placed;
     const { totals, history, model } = conversation;
     const { usage, timings } = event;
     const isTurn = task === undefined || task === 'compaction';
-    const loss = isTurn && totals.turns > 0 ? lossOf(start) : undefined;
+    // The words of another owner's prompt stay with that owner.
+    const { miss: _, ...figures } = start;
+    const loss = isTurn && totals.turns > 0 ? lossOf(followsOwn ? start : figures) : undefined;
     const turn: Turn = {
       time: this.options.now(),
       ...(task && { task }),

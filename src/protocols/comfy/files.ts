@@ -29,6 +29,8 @@ export interface OwnFiles {
   put(file: FileName, content: StoredFile): void;
   /** The names of the pictures that were sent. */
   sent(): readonly string[];
+  /** By `TYPE/FOLDER/NAME`. */
+  all(): readonly (readonly [path: string, file: StoredFile])[];
 }
 
 /** Pictures that clients sent and that were drawn for them, in memory. The oldest of the owner who has the most are dropped. */
@@ -48,7 +50,12 @@ export class ComfyFiles {
       get: (file) => this.#files.get(keyOf(file)),
       put: (file, content) => this.#files.set(keyOf(file), content, content.bytes.length, owner),
       sent: () => this.#files.entries().flatMap(([key]) => sentName(key)),
+      all: () => this.#files.entriesOf(owner).map(([key, file]) => [key.slice(folder.length), file]),
     };
+  }
+
+  forget(owner: Owner): void {
+    this.#files.deleteOf(owner);
   }
 }
 

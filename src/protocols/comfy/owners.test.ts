@@ -39,6 +39,22 @@ describe('ComfyUI: prompts and pictures of another key', () => {
     expect(await Promise.all(found)).toEqual([200, 404, 404]);
   });
 
+  test('forget: leaves nothing of an owner, and all of others', async () => {
+    const { get, post, drawAll, prompts } = world();
+    for (const name of ['one', 'other']) await post('/prompt', stockBody(), by(name));
+    await drawAll();
+    const form = await formOf({}, [{ field: 'image', name: 'photo.png', bytes: pngOf(4, 4) }]);
+    await post('/upload/image', '', { ...form, ...by('one') });
+    const { prompt_id: waiting } = (await post('/prompt', stockBody(), by('one'))).json;
+    await prompts.forget('key one');
+    expect(prompts.remaining).toBe(0);
+    expect((await get('/history', by('one'))).json).toEqual({});
+    expect((await get(`/history/${waiting}`, by('one'))).json).toEqual({});
+    expect(prompts.files.of('key one').all()).toEqual([]);
+    expect(Object.keys((await get('/history', by('other'))).json)).toHaveLength(1);
+    expect(prompts.files.of('key other').all()).toHaveLength(1);
+  });
+
   test('sent pictures have names of their own key', async () => {
     const { get, post } = world();
     const send = async (red: number, own: Partial<Call>) => {

@@ -71,6 +71,8 @@ export class ComfyQueue {
   readonly newId: () => string;
   readonly #pending = new Set<Prompt>();
   readonly #running = new Set<Prompt>();
+  /** Settle when a prompt neither waits nor runs. */
+  readonly #over = new Map<Prompt, Promise<void>>();
   readonly #history = new BoundedMap<Finished>({ entries: 200, bytes: 64 * 2 ** 20 });
   #count = 0;
   #pictures = 0;
@@ -105,7 +107,10 @@ export class ComfyQueue {
     this.#count = count;
     this.#pending.add(own);
     this.hub.status();
-    void this.#untilOver(own, events);
+    this.#over.set(
+      own,
+      this.#untilOver(own, events).finally(() => this.#over.delete(own)),
+    );
     return number;
   }
 
@@ -147,6 +152,16 @@ export class ComfyQueue {
 
   dropHistory(owner: Owner, ids?: readonly string[]): void {
     for (const [id] of this.#historyOf(owner)) if (!ids || ids.includes(id)) this.#history.delete(id);
+  }
+
+  /** Leaves nothing of an owner: what waits or runs is stopped, results and pictures are forgotten, and connections are closed. */
+  async forget(owner: Owner): Promise<void> {
+    const left = [...this.#over].filter(([prompt]) => prompt.owner === owner);
+    for (const [prompt] of left) prompt.stop.abort(new AppError('stopped', {}));
+    await Promise.all(left.map(([, over]) => over));
+    this.dropHistory(owner);
+    this.files.forget(owner);
+    this.hub.close(owner);
   }
 
   #historyOf(owner: Owner): (readonly [id: string, entry: object])[] {
@@ -321,6 +336,12 @@ class Hub {
   sendAll(owner: Owner, type: string, data: object): void {
     const message = text(type, data);
     for (const [listener, socket] of this.#sockets) if (listener.startsWith(`${owner}\n`)) socket.send(message);
+  }
+
+  /** The connections of an owner. */
+  close(owner: Owner): void {
+    for (const [listener, socket] of this.#sockets)
+      if (listener.startsWith(`${owner}\n`)) socket.close(1008, 'this key was revoked');
   }
 
   /** A finished picture: event type 1, image format 2 (PNG). */

@@ -60,7 +60,7 @@ const chunk = a.object({
   tokens_evaluated: a.count,
   'completion_probabilities?': probabilities,
   'timings?': a.timings,
-  'prompt_progress?': a.object({ total: a.count, cache: a.count, processed: a.count, time_ms: a.count }),
+  'prompt_progress?': a.promptProgress,
 });
 
 /** `response_fields` of a request choose other members, by their paths. */

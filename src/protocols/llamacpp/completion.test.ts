@@ -206,13 +206,15 @@ test('n_predict: 0 only evaluates the prompt', async () => {
 });
 
 test('return_progress and timings_per_token: reported in the stream', async () => {
-  const { parts } = scripted([startEvent(), delta('x'), finish]);
+  const { parts } = scripted([startEvent(), { type: 'prompt-progress', done: 2, total: 4 }, delta('x'), finish]);
   const body = { prompt: '', stream: true, return_progress: true, timings_per_token: true, response_fields: ['stop'] };
   const frames = (await textOf(await ask(parts, complete(body)))).split('\n\n');
-  const pieces = frames.slice(0, 2).map((frame) => JSON.parse(frame.slice(6)));
+  const pieces = frames.slice(0, 4).map((frame) => JSON.parse(frame.slice(6)));
   expect(pieces).toMatchObject([
     { content: '', tokens_predicted: 0, prompt_progress: { total: 7, cache: 3, processed: 3, time_ms: 0 } },
-    { content: 'x', prompt_progress: { total: 7, cache: 3, processed: 7, time_ms: 0 }, timings: { predicted_n: 1 } },
+    { content: '', prompt_progress: { total: 7, cache: 3, processed: 5, time_ms: 0 } },
+    { content: '', prompt_progress: { total: 7, cache: 3, processed: 7, time_ms: 0 } },
+    { content: 'x', timings: { predicted_n: 1 } },
   ]);
 });
 

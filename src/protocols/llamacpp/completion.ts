@@ -10,6 +10,7 @@ import { type DialectParts, mergedShortfalls, streamReply, withIgnored, withShor
 import { endpointRow, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
+import { type PromptProgressBody, promptProgress } from '../prompt-progress.ts';
 import { type ReadBody, readCompletion } from '../read-body.ts';
 import { ticketFor } from '../ticket.ts';
 import { timingsBody } from '../timings.ts';
@@ -193,19 +194,18 @@ async function* encodeStream(events: AsyncIterable<GenerationEvent>, view: Reply
   // Most of a chunk is the same for every token, so only the part that changes is serialized.
   const head = `{"index":${view.index},"content":`;
   const startedAt = now();
+  const reading = output.progress ? promptProgress(now) : undefined;
   let firstAt: number | undefined;
 
   function chunk(event: GenerationEvent): string | undefined {
-    if (event.type === 'start') return output.progress ? piece('', undefined, event.cachedTokens) : undefined;
     if (event.type !== 'text-delta' && event.type !== 'reasoning-delta') return undefined;
     if (event.text === '' && event.logprobs === undefined) return undefined;
-    const first = firstAt === undefined;
     firstAt ??= now();
-    return piece(event.text, event.logprobs, first && output.progress ? record.promptTokens : undefined);
+    return piece(event.text, event.logprobs);
   }
 
-  function piece(text: string, logprobs: readonly TokenLogprob[] | undefined, processed: number | undefined): string {
-    const { promptTokens: total, cachedTokens: cache, predicted } = record;
+  function piece(text: string, logprobs: readonly TokenLogprob[] | undefined, progress?: PromptProgressBody): string {
+    const { promptTokens: total, predicted } = record;
     const tokens = output.returnTokens && logprobs ? logprobs.map(({ token }) => token).join(',') : '';
     const shown = output.alternatives > 0 ? logprobs : undefined;
     return [
@@ -213,9 +213,7 @@ async function* encodeStream(events: AsyncIterable<GenerationEvent>, view: Reply
       `"tokens_predicted":${predicted},"tokens_evaluated":${total}`,
       shown ? `,"completion_probabilities":${JSON.stringify(probabilities(shown, output))}` : '',
       output.timingsPerToken ? `,"timings":${JSON.stringify(timings())}` : '',
-      processed === undefined
-        ? ''
-        : `,"prompt_progress":${JSON.stringify({ total, cache, processed, time_ms: Math.round(now() - startedAt) })}`,
+      progress ? `,"prompt_progress":${JSON.stringify(progress)}` : '',
       '}',
     ].join('');
   }
@@ -232,6 +230,8 @@ async function* encodeStream(events: AsyncIterable<GenerationEvent>, view: Reply
   try {
     for await (const event of events) {
       record.add(event);
+      const progress = reading?.(event);
+      if (progress) yield dataFrame(piece('', undefined, progress));
       const text = chunk(event);
       if (text !== undefined) yield dataFrame(text);
     }

@@ -38,6 +38,7 @@ export function decodeOptions({ fields, native, controls: base, limits }: ReadBo
     grammar: decodeGrammar(fields, base.grammar, limits.schemaToGrammar),
     // Token numbers come with the probabilities.
     logprobs: alternatives > 0 ? alternatives : fields.return_tokens ? 0 : undefined,
+    ...(fields.return_progress && fields.stream && { reportsProgress: true }),
   };
   const output = {
     stream: fields.stream,

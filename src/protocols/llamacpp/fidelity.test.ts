@@ -124,7 +124,12 @@ const options: Readonly<Record<string, Proof>> = {
     tells: /^\{"generation_settings\/n_predict":2048\}$/,
   },
   timings_per_token: { beside: { stream: true }, send: { timings_per_token: true }, tells: /"stop":false.*"timings"/ },
-  return_progress: { beside: { stream: true }, send: { return_progress: true }, tells: /"prompt_progress"/ },
+  return_progress: {
+    beside: { stream: true },
+    send: { return_progress: true },
+    asks: request({ reportsProgress: true }),
+    tells: /"prompt_progress"/,
+  },
   n_cmpl: {
     beside: { seed: 5 },
     send: { n_cmpl: 2 },

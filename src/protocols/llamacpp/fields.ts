@@ -70,7 +70,7 @@ export const optionFields = {
     'of the last object, each under its full path',
   ),
   timings_per_token: f.approximated(off, 'measured outside of the engine until the last object'),
-  return_progress: f.approximated(off, 'tells the beginning and the end of the prompt'),
+  return_progress: f.honoured(off, 'Streams have objects with prompt_progress.'),
   ...f.each(['verbose', 'sse_ping_interval', 'id_slot', 'n_cache_reuse', 'backend_sampling'], f.ignored()),
   n_cmpl: f.honoured(
     f.optional(readReplies),

@@ -57,7 +57,7 @@ describe('decodeTriggers: refuses', () => {
     const begin = 'patterns that can be searched for, but in';
     expect(pattern('(')).toBe(`${begin} "(" at character 1 the pattern has a group without an end.`);
     expect(pattern('a(?=b)')).toBe(
-      `${begin} "a(?=b)" at character 3 the pattern uses a look-around or a modifier, which is not supported here.`,
+      `${begin} "a(?=b)" at character 3 the pattern uses a look-ahead, which is not supported here.`,
     );
     expect(pattern('(a)\\1', 3)).toBe(
       `${begin} "(a)\\\\1" at character 5 the pattern uses a back-reference, which is not supported here.`,

@@ -62,6 +62,8 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
   try {
     for await (const event of repliesOf(events, facts)) {
       switch (event.type) {
+        case 'prompt-progress':
+          break;
         case 'compacting':
           yield begin() + ping + blocks.compaction();
           break;
@@ -351,6 +353,7 @@ export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: R
       }
       case 'tool-end':
       case 'prompt-logprobs':
+      case 'prompt-progress':
       case 'compacting':
         break;
       case 'warning':

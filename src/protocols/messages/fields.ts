@@ -71,7 +71,7 @@ const promptFields = {
     ),
     'tools[]: web_fetch_*': f.aside(
       'approximated',
-      'With --websearch. Pages on the public internet, text only, 3 MB, 30 seconds; every redirect is checked. The address must be in the conversation, in a result or in a fetched page (url_not_in_prior_context). max_uses, domain lists, max_content_tokens (about 3 characters each) and citations (quotes, as char_location) are read; url_sources and use_cache have no effect.',
+      'With --websearch. Pages on the public internet: text of 3 MB, or a PDF or another document of 20 MB, which is read as a file of a collection is; 30 seconds; every redirect is checked. The address must be in the conversation, in a result or in a fetched page (url_not_in_prior_context). max_uses, domain lists, max_content_tokens (about 3 characters each) and citations (quotes, as char_location) are read; url_sources and use_cache have no effect.',
     ),
   }),
   tool_choice: f.honoured(f.optionalObject, 'auto, any, tool and none, with disable_parallel_tool_use.'),

@@ -91,9 +91,10 @@ async function count(call: Call, context: DialectParts): Promise<Reply> {
   const { request: sent, notices, contextManagement } = await decoding(call, context, countFields);
   refuseWithoutModel(context.text.state());
   const { request, applied } = await edited(sent, contextManagement, call, context);
-  const originalTokens = await context.chat.countTokens(sent, call.signal);
+  const ticket = ticketFor(call, '');
+  const originalTokens = await context.chat.countTokens(sent, call.signal, ticket);
   const isSame = request.conversation === sent.conversation;
-  const inputTokens = isSame ? originalTokens : await context.chat.countTokens(request, call.signal);
+  const inputTokens = isSame ? originalTokens : await context.chat.countTokens(request, call.signal, ticket);
   const management = applied && { context_management: { original_input_tokens: originalTokens } };
   const headers = { 'request-id': call.id, ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
   return json({ input_tokens: inputTokens, ...management }, 200, headers);

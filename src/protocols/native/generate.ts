@@ -1,4 +1,4 @@
-import { AppError, asAppError } from '../../core/errors.ts';
+import { type AppError, asAppError } from '../../core/errors.ts';
 import {
   type FinishReason,
   type GenerationEvent,
@@ -7,6 +7,7 @@ import {
   unreachable,
 } from '../../core/events.ts';
 import { fold, type Generation } from '../../core/fold.ts';
+import { textModelMissing } from '../../core/model-error.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { AbortOutcome, TextService, TextState } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
@@ -67,7 +68,8 @@ export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
 
 async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
   const body = await requestBody(call, parts);
-  if (parts.text.state().type === 'none') return json(encodeEmptyReply(modelMissing()));
+  const state = parts.text.state();
+  if (state.type === 'none') return json(encodeEmptyReply(textModelMissing(state.byName)));
   const { request, ticket, headers } = prepare(body, call, parts);
   const generation = fold(eventsFor(ticket, parts.text.generate(request, ticket)));
   const answer = generation.then((all) =>
@@ -80,7 +82,8 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
 async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
   const { startTimer } = parts;
   const body = await requestBody(call, parts);
-  if (parts.text.state().type === 'none') return eventStream(encodeFailure(modelMissing()));
+  const state = parts.text.state();
+  if (state.type === 'none') return eventStream(encodeFailure(textModelMissing(state.byName)));
   const { request, ticket, headers } = prepare(body, call, parts);
   const events = eventsFor(ticket, parts.text.generate(request, ticket));
   return streamReply(events, encodeStream, { headers, ticket, startTimer });
@@ -90,7 +93,8 @@ const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as con
 
 async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
   const sent = await bodyOf(call);
-  if (parts.text.state().type === 'none') throw modelMissing();
+  const state = parts.text.state();
+  if (state.type === 'none') throw textModelMissing(state.byName);
   // Only a field that was sent overrides a default.
   const known = Object.entries(legacyNames).filter(([name]) => Object.hasOwn(sent, name));
   const body = parts.applyDefaults(Object.fromEntries(known.map(([name, today]) => [today, sent[name]])));
@@ -105,10 +109,6 @@ function prepare(body: JsonObject, call: Call, { text, controlParts, replacePlac
   call.watch?.decoded?.(request);
   const ticket = textTicket(call, { genkey: fields.genkey, kept: fields.kcpp_extra_args });
   return { request, ticket, headers: withIgnored({}, idleFields(fields)) };
-}
-
-function modelMissing(): AppError {
-  return new AppError('model-missing', { capability: 'text', flag: '--model' });
 }
 
 function failureBody(error: unknown): string {
@@ -155,6 +155,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>): Asy
         case 'server-tool':
         case 'prompt-logprobs':
         case 'compacting':
+        case 'prompt-progress':
         // No tools are offered to the model.
         case 'tool-start':
         case 'tool-delta':

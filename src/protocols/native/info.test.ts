@@ -20,6 +20,7 @@ function parts(state: TextState, own: Partial<InfoParts> = {}, performance = bef
     serverFeatures: () => ({ protected: true, admin: 2 }),
     engineFeatures: () => ({ txt2img: true, tts: false }),
     counters: () => ({ total_img_gens: 1, total_tts_gens: 2, total_transcribe_gens: 3 }),
+    seesPrompts: () => true,
     settings: { ...defaultSettings, jinja: true },
     ...own,
   };
@@ -175,18 +176,28 @@ test('version: vision and audio are those of the loaded model', async () => {
   expect(await get(parts(loading), '/api/extra/version')).toMatchObject({ vision: false, audio: false });
 });
 
+const cacheReport = async () => ({
+  slots: [
+    { tokens: 12, busy: false },
+    { tokens: 90, busy: true, checkpoints: { count: 2, bytes: 640 } },
+  ],
+  memory: { snapshots: 1, bytes: 50, limitBytes: 90 },
+  disk: { snapshots: 2, bytes: 99, health: { otherBytes: 7, failures: 1, lastFailure: 'The disk is full' } },
+  misses: [{ time: 0, partedAt: 5, promptTokens: 9, reusedTokens: 4, before: 'a', kept: 'b', wanted: 'c' }],
+});
+const cacheSeenBy = async (seesPrompts: boolean) => {
+  const parts = { text: { cacheReport }, seesPrompts: () => seesPrompts };
+  const reply = await cacheEndpoint.handle(callOf('/api/extra/cache', {}), parts);
+  return JSON.parse(String('body' in reply ? reply.body : ''));
+};
+
+test('cache: words of prompts are for those who may see the prompts of all', async () => {
+  const { misses } = await cacheSeenBy(false);
+  expect(misses).toMatchObject([{ parted_at: 5, prompt_tokens: 9, before: '', kept: '', wanted: '' }]);
+});
+
 test('cache: guarded, with the names of this dialect', async () => {
-  const cacheReport = async () => ({
-    slots: [
-      { tokens: 12, busy: false },
-      { tokens: 90, busy: true, checkpoints: { count: 2, bytes: 640 } },
-    ],
-    memory: { snapshots: 1, bytes: 50, limitBytes: 90 },
-    disk: { snapshots: 2, bytes: 99, health: { otherBytes: 7, failures: 1, lastFailure: 'The disk is full' } },
-    misses: [{ time: 0, partedAt: 5, promptTokens: 9, reusedTokens: 4, before: 'a', kept: 'b', wanted: 'c' }],
-  });
-  const reply = await cacheEndpoint.handle(callOf('/api/extra/cache', {}), { text: { cacheReport } });
-  expect(JSON.parse(String('body' in reply ? reply.body : ''))).toEqual({
+  expect(await cacheSeenBy(true)).toEqual({
     slots: [
       { tokens: 12, busy: false },
       { tokens: 90, busy: true, checkpoints: { count: 2, bytes: 640 } },

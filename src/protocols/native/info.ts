@@ -45,6 +45,8 @@ export interface InfoServices {
   readonly serverFeatures: () => Omit<Features, 'guidance' | 'jinja' | 'engines'>;
   /** How many tasks of other kinds were done, by their names in the performance reply. */
   readonly counters: () => Readonly<Record<string, number>>;
+  /** Whether this caller may see words of anybody's prompts. */
+  readonly seesPrompts: (call: Call) => boolean;
 }
 
 export interface InfoParts extends InfoServices, Pick<DialectParts, 'text' | 'modelName' | 'taskServices'> {
@@ -177,21 +179,28 @@ function story({ authorized }: Call, { preloadStory }: InfoParts): Reply {
   return jsonText(authorized && preloadStory !== undefined ? preloadStory : '{}');
 }
 
-/** Guarded: it shows pieces of prompts. */
+interface CacheParts extends Pick<InfoServices, 'seesPrompts'> {
+  readonly text: Pick<TextService, 'cacheReport'>;
+}
+
+/** Guarded: it shows pieces of prompts. The cache is one for all keys, so that only administrators see words where there are keys. */
 export const cacheEndpoint = row(
   '/api/extra/cache',
   'What is kept of earlier prompts, and where the last prompts parted from it.',
-  async (_, { text }: { readonly text: Pick<TextService, 'cacheReport'> }) => json(cacheBody(await text.cacheReport())),
+  async (call, { text, seesPrompts }: CacheParts) => json(cacheBody(await text.cacheReport(), seesPrompts(call))),
   read('text'),
 );
 
-function cacheBody({ slots, pool, memory, disk, misses }: CacheReport): object {
+const noWords = { before: '', kept: '', wanted: '' };
+
+function cacheBody({ slots, pool, memory, disk, misses }: CacheReport, withWords: boolean): object {
+  const seen = withWords ? misses : misses.map((miss) => ({ ...miss, ...noWords }));
   return {
     slots,
     ...(pool && { pool }),
     memory: memory && figures(memory),
     disk: disk && figures(disk),
-    misses: snakeCase(misses.map(({ time, ...miss }) => ({ time: new Date(time).toISOString(), ...miss }))),
+    misses: snakeCase(seen.map(({ time, ...miss }) => ({ time: new Date(time).toISOString(), ...miss }))),
   };
 }
 

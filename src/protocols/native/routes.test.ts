@@ -96,6 +96,7 @@ function parts(service: TextService, own: Partial<NativeParts> = {}): NativePart
     serverFeatures: () => ({ protected: false }),
     engineFeatures: () => ({}),
     counters: () => ({ total_img_gens: 0, total_tts_gens: 0, total_transcribe_gens: 0 }),
+    seesPrompts: () => true,
     settings: defaultSettings,
     warn: () => undefined,
     ...own,

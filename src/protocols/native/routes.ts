@@ -35,8 +35,10 @@ export interface NativeServices extends HandlerServices, StoryParts, SyncParts, 
 export function nativeEndpoints(services: NativeServices): ModelEndpoint<Omit<NativeParts, keyof HandlerServices>>[] {
   const { product, engineVersions, engineFeatures, serverFeatures, counters, startTimer, alias, readChat, memories } =
     services;
+  const { seesPrompts } = services;
   const handlers = {
     ...{ product, engineVersions, engineFeatures, serverFeatures, counters, startTimer, alias, readChat, memories },
+    seesPrompts,
   };
   return [
     ...withServices<NativeParts, HandlerServices>(modelEndpoints, handlers),

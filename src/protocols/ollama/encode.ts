@@ -110,6 +110,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, shap
         case 'server-tool':
         case 'prompt-logprobs':
         case 'compacting':
+        case 'prompt-progress':
           break;
         case 'warning':
           warnings.push(event.text);

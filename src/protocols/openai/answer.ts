@@ -18,7 +18,7 @@ import { errorBody, locate } from './errors.ts';
 export type ChoiceWriter = (event: Exclude<GenerationEvent, { type: 'error' }>) => string;
 
 /** How a request is answered. Chats and completions differ in nothing else. */
-interface AnswerShape extends Pick<ChunkShape, 'includeUsage' | 'timingsPerToken'> {
+interface AnswerShape extends Pick<ChunkShape, 'includeUsage' | 'timingsPerToken' | 'reportsProgress'> {
   readonly call: Call;
   readonly ticket: CallTicket;
   readonly headers: Headers;
@@ -107,10 +107,11 @@ const abandoned = { ...abortedUnstarted };
 
 /** The replies as they arrive, then the usage if it was requested, and the frame that ends every stream. */
 async function* encodeStream(replies: Replies, shape: AnswerShape, now: () => number): AsyncGenerator<string> {
-  const { envelope, includeUsage, timingsPerToken, promptField } = shape;
+  const { envelope, includeUsage, timingsPerToken, reportsProgress, promptField } = shape;
   const failure = (error: AppError): string => dataFrame(JSON.stringify(errorBody(locate(error, promptField)))) + done;
   const head = `${JSON.stringify(envelope).slice(0, -1)},`;
-  const writers = replies.map((_, index) => shape.choice({ head, index, includeUsage, timingsPerToken, now }));
+  const delivery = { head, includeUsage, timingsPerToken, reportsProgress, now };
+  const writers = replies.map((_, index) => shape.choice({ ...delivery, index }));
   const endings: Ending[] = replies.map(() => abandoned);
   try {
     for await (const [index, event] of mergedReplies(replies)) {

@@ -77,7 +77,7 @@ const delta = a.object({
   ),
 });
 
-const figures = { 'usage?': usage, 'timings?': a.timings, ...warnings };
+const figures = { 'usage?': usage, 'timings?': a.timings, 'prompt_progress?': a.promptProgress, ...warnings };
 
 const chatChunk = a.object({
   ...envelope('chat.completion.chunk'),

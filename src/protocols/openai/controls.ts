@@ -32,6 +32,7 @@ export async function decodeOwnControls(
     stop: fields.stop ?? native.stop,
     trimStop: true,
     logprobs: undefined,
+    ...(fields.return_progress && fields.stream && { reportsProgress: true }),
   };
 }
 
@@ -41,6 +42,7 @@ export function decodeDelivery(fields: GenerationFields) {
     stream: fields.stream,
     includeUsage: fields.stream_options.include_usage,
     timingsPerToken: fields.timings_per_token ?? false,
+    reportsProgress: fields.return_progress ?? false,
     genkey: fields.genkey,
     kept: fields.kcpp_extra_args,
     ttl: fields.ttl,
@@ -58,8 +60,8 @@ export function decodePromptLogprobs(fields: Pick<GenerationFields, 'prompt_logp
   throw unsupportedField('prompt_logprobs', 'a stream has no place for it; ask for a whole reply');
 }
 
-function ownSampling({ temperature, top_p: topP, seed, ...fields }: GenerationFields): Partial<Sampling> {
-  const { presence_penalty: presence, frequency_penalty: frequency } = fields;
+function ownSampling(fields: GenerationFields): Partial<Sampling> {
+  const { temperature, top_p: topP, seed, presence_penalty: presence, frequency_penalty: frequency } = fields;
   return {
     ...(temperature !== undefined && { temperature: Math.max(0, temperature) }),
     ...(topP !== undefined && { topP: clamp(topP, 0, 1) }),

@@ -1,6 +1,7 @@
 import type { FinishReason, GenerationEvent, PromptToken, TokenChoice, TokenLogprob } from '../../core/events.ts';
 import type { Generation } from '../../core/fold.ts';
 import type { DialectParts } from '../dialect.ts';
+import { promptProgress } from '../prompt-progress.ts';
 import { timingsBody } from '../timings.ts';
 
 /** What every chunk and every whole reply of one request starts with. `created` is in seconds since 1970. */
@@ -84,9 +85,20 @@ export interface ChunkShape {
   readonly index: number;
   /** Timings on every chunk instead of the last one only. */
   readonly timingsPerToken: boolean;
+  /** Chunks about how far the prompt is processed. */
+  readonly reportsProgress: boolean;
   /** The last chunk is that of the usage, and has the final timings. */
   readonly includeUsage: boolean;
   readonly now: () => number;
+}
+
+/** For each event the end of a chunk about the prompt, which is sent before it; mostly nothing. */
+export function progressNotes({ reportsProgress, now }: Pick<ChunkShape, 'reportsProgress' | 'now'>) {
+  const progress = reportsProgress ? promptProgress(now) : undefined;
+  return (event: GenerationEvent): string => {
+    const body = progress?.(event);
+    return body ? `,"prompt_progress":${JSON.stringify(body)}` : '';
+  };
 }
 
 /** What follows the choices of a chunk: timings, and at the end the warnings. */

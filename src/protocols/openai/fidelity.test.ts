@@ -101,6 +101,12 @@ const generation = (controls: Controls): Readonly<Record<string, Proof>> => ({
   seed: { send: { seed: 3 }, asks: controls({ sampling: { seed: 3 } }) },
   logit_bias: { send: { logit_bias: { 5: -3 } }, asks: controls({ logitBias: [[5, -3]] }) },
   timings_per_token: { beside: { stream: true }, send: { timings_per_token: true }, tells: /"timings".*"timings"/s },
+  return_progress: {
+    beside: { stream: true },
+    send: { return_progress: true },
+    asks: controls({ reportsProgress: true }),
+    tells: /"prompt_progress"/,
+  },
   grammar: { send: { grammar: 'root ::= "a"' }, asks: controls({ grammar: { gbnf: 'root ::= "a"' } }) },
   genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
   ttl: { send: { ttl: 300 }, asks: { keep: 300_000 } },

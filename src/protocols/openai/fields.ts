@@ -58,7 +58,7 @@ export const generationFields = {
   ttl: ttlField,
   kcpp_extra_args: keepOnDisconnect,
   user: f.ignored(),
-  return_progress: f.ignored(),
+  return_progress: f.honoured(f.optionalFlag, 'Streams have chunks with prompt_progress, as those of llama-server.'),
   samplers: f.ignored('The order of samplers is set with sampler_order.'),
   ...asControls({ cache_prompt: 'With false the whole prompt is computed again.' }),
   id_slot: f.ignored(),

@@ -21,11 +21,8 @@ function render(value: Value): string {
 const policy = { 'default-src': "'none'", 'style-src': "'self'", 'img-src': 'data:', 'form-action': "'none'" };
 const headers = pageHeaders(policy);
 
-/** For a page with a form for this server. Without a referrer the guard would take the request for one of another site. */
-export const formPageHeaders = {
-  ...pageHeaders({ ...policy, 'form-action': "'self'" }),
-  'referrer-policy': 'same-origin',
-};
+/** For a page with a form for this server. */
+export const formPageHeaders = pageHeaders({ ...policy, 'form-action': "'self'" });
 
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath fill='%232f7d6b' d='M4 6h24v16H16l-7 6v-6H4z'/%3E%3C/svg%3E";

@@ -38,6 +38,7 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
   return [
     page('/', 'The web client: chat, write, draw, listen and speak.', client),
     page('/lcpp', 'The web client, opened at its chat.', client),
+    page('/join', 'Where invitations lead: /join#TOKEN.', built('join.html')),
     page('/sdui', 'Redirects to the page for drawing, which KoboldCpp has here.', () => redirect('/#/draw')),
     page('/favicon.ico', 'The icon.', file('icon-192.png'), below),
     page('/api', 'The page of the API: every endpoint, to be read and tried.', api),
@@ -51,6 +52,7 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
       'The page of conversations: what came from the cache in each turn, and what was computed again.',
       built('conversations.html'),
     ),
+    page('/lan', 'With --lan: how a device is told to trust the certificate of the server.', built('lan.html')),
     page(
       '/documents/',
       'Opens the web client at a passage of a document: the target of citations, such as /documents/ID.',

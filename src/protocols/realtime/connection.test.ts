@@ -360,6 +360,16 @@ describe('realtime: the connection', () => {
     });
   });
 
+  test('a response uses the memories of its key', async () => {
+    const key = { name: 'anna', scopes: ['audio', 'chat'], weight: 1, shared: false };
+    const server = { guard: { keys: { find: () => key, use: () => 0 } } };
+    const talk = await connected(saying('Yes.'), { server, headers: { authorization: 'Bearer k' } });
+    await talk.opened;
+    talk.send({ type: 'response.create' });
+    await talk.next('response.done');
+    expect(talk.asked[0]?.ticket.sender).toEqual({ key });
+  });
+
   test('a key that is over its rate: its response fails', async () => {
     const key = { name: 'k', scopes: ['audio', 'chat'], weight: 1 };
     let uses = 0;

@@ -117,6 +117,7 @@ function engines(call: SocketCall, socket: LiveSocket, parts: RealtimeParts, ses
     signal,
     requestId: id,
     watch,
+    sender: { key },
   });
 
   async function transcribe(

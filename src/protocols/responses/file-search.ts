@@ -4,7 +4,7 @@ import type { DocumentQuery } from '../../core/documents.ts';
 import type { ServerCall, ServerOutcome, Source } from '../../core/server-tools.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { readAttributes, readFilter } from '../documents/filters.ts';
-import { collectionOf, type OwnDocuments, sourceOf } from '../documents/library.ts';
+import { collectionOf, type OwnDocuments } from '../documents/library.ts';
 import * as f from '../fields.ts';
 
 export const isFileSearch = (type: unknown): boolean => type === 'file_search';
@@ -54,7 +54,7 @@ export function readFileSearch(tools: readonly unknown[]): FileSearch | undefine
 
 export function hostedDocuments(
   search: FileSearch,
-  { library }: OwnDocuments,
+  { library, sourceOf }: OwnDocuments,
   maxToolCalls: number | undefined,
 ): HostedDocuments {
   return {

@@ -101,6 +101,7 @@ export class OutputItems {
       case 'server-tool':
         return this.#serverTool(event.step);
       case 'prompt-logprobs':
+      case 'prompt-progress':
         return nothing;
       case 'compacting':
         return this.#compacting();

@@ -173,7 +173,7 @@ async function compactConversation(call: Call, parts: DecodeParts): Promise<Repl
 async function countTokens(call: Call, parts: DecodeParts): Promise<Reply> {
   const { request, notices } = await decoding(await requestBody(call, parts), call, parts);
   refuseWithoutModel(parts.text.state());
-  const inputTokens = await parts.chat.countTokens(request, call.signal);
+  const inputTokens = await parts.chat.countTokens(request, call.signal, ticketFor(call, ''));
   const headers = { ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
   return json({ object: 'response.input_tokens', input_tokens: inputTokens }, 200, headers);
 }

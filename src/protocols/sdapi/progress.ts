@@ -5,15 +5,28 @@ import type { Call } from '../../http/call.ts';
 import { BoundedMap } from '../../store/bounded-map.ts';
 import { clientOf } from '../ticket.ts';
 
-/** The last reply of each genkey, by its owner, and whether a drawing was interrupted. */
+/** The last reply of each genkey, by its owner, and whose drawings were interrupted. */
 export class LastDrawings {
   readonly #replies = new BoundedMap<object>({ entries: 16, bytes: 64 * 2 ** 20 });
-  interrupted = false;
+  readonly #interrupted = new Set<Owner>();
 
-  /** A new request removes the last reply of its key, and the mark of an interruption. */
+  /** A new request removes the last reply of its genkey, and the mark of an interruption. */
   begin(owner: Owner, genkey: string): void {
     this.#replies.delete(nameOf(owner, genkey));
-    this.interrupted = false;
+    this.#interrupted.delete(owner);
+  }
+
+  interrupt(owner: Owner): void {
+    this.#interrupted.add(owner);
+  }
+
+  forget(owner: Owner): void {
+    this.#replies.deleteOf(owner);
+    this.#interrupted.delete(owner);
+  }
+
+  wasInterrupted(owner: Owner): boolean {
+    return this.#interrupted.has(owner);
   }
 
   remember(owner: Owner, genkey: string, reply: object, images: readonly string[]): void {
@@ -60,7 +73,7 @@ export function progressReply(call: Poll, drawings: Drawings, last: LastDrawings
   const seen = drawings.progress(genkey, clientOf(call));
   const idle = {
     skipped: false,
-    interrupted: last.interrupted,
+    interrupted: last.wasInterrupted(ownerOf(call)),
     stopping_generation: false,
     job: '',
     job_count: 0,

@@ -171,6 +171,16 @@ describe('interrupt and skip', () => {
     expect((await get('progress')).json.state.interrupted).toBe(true);
   });
 
+  test('interrupt: only progress of the same key shows it', async () => {
+    const { fake, endpoints } = world();
+    const by = (name: string) => ({ key: { name, scopes: ['images'], weight: 1 } });
+    fake.progress = { step: 3, steps: 20, pictures: 0, count: 1, genkey: '', skipped: false, secondsSoFar: 1 };
+    await asked(endpoints, 'POST', '/sdapi/v1/interrupt', '', by('one'));
+    const interrupted = async (name: string) =>
+      (await asked(endpoints, 'GET', '/sdapi/v1/progress', '', by(name))).json.state.interrupted;
+    expect([await interrupted('one'), await interrupted('other')]).toEqual([true, false]);
+  });
+
   test('skip: continues with the next image, without an interrupt', async () => {
     const { fake, post, get } = world();
     await post('skip');

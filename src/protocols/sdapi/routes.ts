@@ -1,6 +1,7 @@
 import { freemem, totalmem } from 'node:os';
 import { AppError } from '../../core/errors.ts';
 import type { ImageFacts } from '../../core/image.ts';
+import { ownerOf } from '../../core/owner.ts';
 import { type AccessRule, type Call, json, type Reply } from '../../http/call.ts';
 import { information, legacyOpen, read, write } from '../access.ts';
 import { atPaths, bodyOf, endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
@@ -58,7 +59,7 @@ export function sdapiEndpoints({ last, ...server }: SdapiServices) {
     work('interrogate', 'A caption for a picture, by the text model.', interrogateFields, interrogate),
     post('png-info', 'The infotext of a picture.', pngInfo, { ...legacyOpen(read('images')), fields: pngInfoFields }),
     post('interrupt', 'Stop all drawings, or that of the genkey in the query.', (call, { drawings }) => {
-      if (drawings.interrupt(keyOf(call.query), clientOf(call))) last.interrupted = true;
+      if (drawings.interrupt(keyOf(call.query), clientOf(call))) last.interrupt(ownerOf(call));
       return json({});
     }),
     post('skip', 'Skip the current picture of all drawings, or of that of the genkey in the query.', (call, parts) => {

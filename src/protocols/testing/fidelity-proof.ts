@@ -118,20 +118,27 @@ export function proveFidelity({ table, base, ask, proofs, refusal, silent }: Pro
   });
 }
 
-/** Asks the endpoint as the server would; `asked` is told anew for each request. */
+interface ProofWorld {
+  readonly endpoints: readonly Endpoint[];
+  readonly asked: readonly object[];
+}
+
+/** Asks the endpoint as the server would; `asked` is told anew for each request. `more`: headers, and what a body becomes where forms are sent. */
 export function asking(
-  endpoints: () => { readonly endpoints: readonly Endpoint[]; readonly asked: readonly object[] },
+  endpoints: () => ProofWorld | Promise<ProofWorld>,
   method: string,
   path: string,
+  more: (body: JsonObject) => Partial<Call> | Promise<Partial<Call>> = () => ({}),
 ): Provable['ask'] {
   return async (body) => {
-    const world = endpoints();
-    const endpoint = router(world.endpoints).find(method, path);
+    const world = await endpoints();
+    const sent = await more(body);
+    const endpoint = router(world.endpoints).find(method, path, sent.headers);
     if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
     const query = new URLSearchParams(
       method === 'GET' ? Object.entries(body).map(([key, value]): [string, string] => [key, `${value}`]) : [],
     );
-    const reply = await answered(endpoint, callOf(path, body, { method, query }));
+    const reply = await answered(endpoint, callOf(path, body, { method, query, ...sent }));
     let text = 'body' in reply ? String(reply.body) : '';
     if ('stream' in reply) for await (const frame of reply.stream) text += frame;
     return {

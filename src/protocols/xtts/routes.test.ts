@@ -163,6 +163,17 @@ describe('POST /tts_to_file', () => {
     expect(await readFile(join(outputFolder, 'hello.wav'), 'utf8')).toBe('RIFFsound');
   });
 
+  test('a key with a library of its own does not replace the files of others', async () => {
+    const { post, outputFolder } = world();
+    const save = (own: Partial<Call>) => post('/tts_to_file', { text: 'Hello.', file_name_or_path: 'hello' }, own);
+    const keyNamed = (name: string, shared: boolean) => ({ key: { name, scopes: ['audio'], weight: 1, shared } });
+    await save(keyNamed('anna', false));
+    await save(keyNamed('ben', false));
+    expect(await readdir(outputFolder)).toEqual([expect.stringMatching(/^anna-/), expect.stringMatching(/^ben-/)]);
+    await save(keyNamed('family', true));
+    expect(await readdir(outputFolder)).toContain('hello.wav');
+  });
+
   test.each(['../escape', '/tmp/x.wav', 'a/b', ''])('refuses %j before any speech is generated', async (name) => {
     const { post, asked } = world();
     const { status } = await post('/tts_to_file', { text: 'Hello.', file_name_or_path: name });

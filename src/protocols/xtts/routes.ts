@@ -3,8 +3,9 @@ import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../../config/flags.ts';
 import { AppError } from '../../core/errors.ts';
+import { fileNameOf } from '../../core/library-file-name.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
-import { Libraries } from '../../core/owner.ts';
+import { Libraries, libraryOf, noKey, type Owner } from '../../core/owner.ts';
 import type { SpeechFormat, Voice } from '../../core/speech.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
@@ -46,12 +47,22 @@ export const vitsFamily: Family = {
     json({ status: 'error', message: error.message, ...busyDetail(error) }, error.status, retryHeaders(error)),
 };
 
+/** Those of /set_tts_settings. */
+export const speechSettings = () => new Libraries(() => ({ current: defaultSettings }));
+export type SpeechSettings = ReturnType<typeof speechSettings>;
+
 /**
  * The endpoints of xtts-api-server, and those of vits-simple-api, which front ends with speech call. Settings of
- * /set_tts_settings apply to all clients of a library. `outputFolder` is the only folder in which clients can have files written.
+ * /set_tts_settings apply to all clients of a library. `outputFolder` is the only folder in which clients can have files written; a key
+ * with a library of its own has a folder below it.
  */
-export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string }): ModelEndpoint<XttsContext>[] {
-  const settings = new Libraries(() => ({ current: defaultSettings }));
+export function xttsEndpoints({
+  outputFolder,
+  speechSettings: settings = speechSettings(),
+}: {
+  readonly outputFolder: string;
+  readonly speechSettings?: SpeechSettings;
+}): ModelEndpoint<XttsContext>[] {
   const wholeWav = (call: Call) =>
     ({ speed: settings.of(call).current.speed, format: 'wav', streamed: false }) as const;
 
@@ -71,7 +82,7 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
     const body = await bodyOf(call);
     const name = outputName(f.orElse(f.readText, '')(body.file_name_or_path, 'file_name_or_path'));
     const { events } = await speak(call, f.readFields(toAudioFields, body), parts, wholeWav(call));
-    await saveSound(outputFolder, name, await allSound(events));
+    await saveSound(outputOf(outputFolder, libraryOf(call)), name, await allSound(events));
     return json({ message: 'The audio was successfully made and stored.', output_path: name });
   }
 
@@ -219,7 +230,12 @@ async function formFields(call: Call): Promise<JsonObject> {
   return bodyOf(call);
 }
 
-/** Limit of all files that clients let the server write. */
+/** Where the files of a library are written. Names of files have an ending, those of folders have none. */
+export function outputOf(folder: string, library: Owner): string {
+  return library === noKey ? folder : join(folder, fileNameOf(library));
+}
+
+/** Limit of all files that clients of a library let the server write. */
 const mostBytes = 2 ** 30;
 
 /** The file name for a name that a client sent; refuses paths, hidden files and reserved names. */

@@ -30,6 +30,7 @@ test('decodeChat: defaults', async () => {
     genkey: '',
     kept: false,
     timingsPerToken: false,
+    reportsProgress: false,
     legacyCalls: false,
     offersTools: false,
     serviceTier: false,

@@ -12,6 +12,7 @@ import {
   encodePromptLogprobs,
   encodeTokens,
   finishReasons,
+  progressNotes,
   warningsOf,
 } from '../encode.ts';
 import type { DecodedChat } from './decode.ts';
@@ -29,6 +30,7 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
   const open = `${shape.head}"choices":[{"index":${shape.index},"delta":`;
   const close = ',"logprobs":null,"finish_reason":null}]';
   const notes = chunkNotes(shape);
+  const reading = progressNotes(shape);
   const pieces = tokenPieces();
   let begun = false;
   let said = '';
@@ -69,6 +71,7 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
       // Only in whole replies.
       case 'prompt-logprobs':
       case 'compacting':
+      case 'prompt-progress':
         return '';
       case 'finish': {
         const finish = encodeFinish(finishReason(event.reason, legacyCalls), event);
@@ -96,9 +99,11 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
   }
 
   return (event) => {
+    const note = reading(event);
+    const before = begin() + (note === '' ? '' : `data: ${open}{}${close}${note}}\n\n`);
     const [only, ...more] = pieces(event);
-    if (!only) return begin();
-    return begin() + write(only) + more.map(write).join('');
+    if (!only) return before;
+    return before + write(only) + more.map(write).join('');
   };
 }
 

@@ -5,7 +5,7 @@ import { type DialectParts, withIgnored } from '../../dialect.ts';
 import { ownDocuments } from '../../documents/library.ts';
 import { requestBody, withShortPath } from '../../endpoint.ts';
 import { uncountedHeaders } from '../../media.ts';
-import { eventsFor, textTicket } from '../../ticket.ts';
+import { eventsFor, textTicket, ticketFor } from '../../ticket.ts';
 import { chatHeaders } from '../../tools.ts';
 import { answer } from '../answer.ts';
 import { newEnvelope } from '../encode.ts';
@@ -61,7 +61,7 @@ async function countTokens(call: Call, parts: DialectParts): Promise<Reply> {
     call.signal,
     ownDocuments(call, parts),
   );
-  const tokens = await parts.chat.countTokens(request, call.signal);
+  const tokens = await parts.chat.countTokens(request, call.signal, ticketFor(call, ''));
   refuseWithoutModel(parts.text.state());
   const headers = { ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
   return json({ object: 'response.input_tokens', input_tokens: tokens }, 200, headers);

@@ -12,16 +12,23 @@ import {
   encodeTokens,
   finishReasons,
   finite,
+  progressNotes,
   warningsOf,
 } from '../encode.ts';
 import type { DecodedCompletion } from './decode.ts';
 
-const beforeReply: ReadonlySet<GenerationEvent['type']> = new Set(['start', 'warning', 'prompt-logprobs']);
+const beforeReply: ReadonlySet<GenerationEvent['type']> = new Set([
+  'start',
+  'warning',
+  'prompt-progress',
+  'prompt-logprobs',
+]);
 
 /** The chunks of one reply; `count` is the number of alternatives for each token, undefined without logprobs. */
 export function completionChoice(shape: ChunkShape, echo: string, count: number | undefined): ChoiceWriter {
   const open = `${shape.head}"choices":[{"index":${shape.index},"text":`;
   const notes = chunkNotes(shape);
+  const reading = progressNotes(shape);
   const spoken = alignedLogprobs();
   let offset = characters(echo);
   const prompt: PromptToken[] = [];
@@ -55,6 +62,7 @@ export function completionChoice(shape: ChunkShape, echo: string, count: number 
       case 'tool-delta':
       case 'tool-end':
       case 'compacting':
+      case 'prompt-progress':
         return '';
       case 'finish': {
         const finish = encodeFinish(finishReasons[event.reason], event);
@@ -73,7 +81,11 @@ export function completionChoice(shape: ChunkShape, echo: string, count: number 
     return dataFrame(`${open}${JSON.stringify(echo)},"logprobs":${JSON.stringify(logprobs)},"finish_reason":null}]}`);
   }
 
-  return (event) => echoed(event.type) + write(event);
+  return (event) => {
+    const note = reading(event);
+    const before = note === '' ? '' : `data: ${open}"","logprobs":null,"finish_reason":null}]${note}}\n\n`;
+    return before + echoed(event.type) + write(event);
+  };
 }
 
 export function encodeCompletion(
