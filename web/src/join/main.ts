@@ -1,0 +1,4 @@
+import { start } from '../app/start.ts';
+import JoinPage from './JoinPage.svelte';
+
+start(JoinPage);

@@ -1,0 +1,4 @@
+import { start } from '../app/start.ts';
+import LanPage from './LanPage.svelte';
+
+start(LanPage);
