@@ -1,16 +1,27 @@
-import { readdirSync } from 'node:fs';
+import { copyFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
+import { languageFiles } from './languages-plugin.ts';
+import { versionedServiceWorker } from './service-worker.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+/** Those of the manual, which the manifest shows to people who install the page. */
+const screenshots = {
+  name: 'screenshots',
+  apply: 'build' as const,
+  writeBundle({ dir = '' }: { readonly dir?: string }): void {
+    copyFileSync(here('../docs/screenshots/chat-phone-light.webp'), `${dir}/screenshot-narrow.webp`);
+    copyFileSync(here('../docs/screenshots/chat-desktop-light.webp'), `${dir}/screenshot-wide.webp`);
+  },
+};
 const pages = readdirSync(here('.')).filter((name) => name.endsWith('.html'));
 
 /** Each page is an entry of its own; addresses are relative, so that the pages work below any prefix. */
 export default defineConfig({
   root: here('.'),
   base: './',
-  plugins: [svelte()],
+  plugins: [svelte(), languageFiles(), versionedServiceWorker(here('public')), screenshots],
   build: {
     outDir: here('../dist/web'),
     emptyOutDir: true,

@@ -1,6 +1,6 @@
 import { addressOf } from './address.ts';
 
-/** The password or the admin password: kept for this tab, and in the browser if the person wants it. */
+/** Earlier versions have kept the key under this name; now it is kept only where the browser does not send the cookie. */
 const name = 'parley.key';
 
 /** `admin`: the password of `--adminpassword`, which the server also accepts as that of `--password`. */
@@ -10,8 +10,9 @@ export const keyDialog = $state<{ open: boolean; kind: KeyKind }>({ open: false,
 let answer: ((given: boolean) => void) | undefined;
 let asking: Promise<boolean> | undefined;
 
+/** For a tab in which the cookie of the session does not work: behind some proxies, and where cookies are blocked. */
 export function currentKey(): string | undefined {
-  return sessionStorage.getItem(name) ?? localStorage.getItem(name) ?? undefined;
+  return sessionStorage.getItem(name) ?? undefined;
 }
 
 /** Opens one dialog for all waiting calls; false if it is cancelled. */
@@ -27,13 +28,14 @@ export function requestKey(kind: KeyKind = 'password'): Promise<boolean> {
   return asking;
 }
 
-/** Only a key that the server accepts is kept. */
-export async function submitKey(key: string, remember: boolean): Promise<'accepted' | 'wrong' | 'unreachable'> {
-  const checked = await check(key, keyDialog.kind);
-  if (checked !== 'accepted') return checked;
-  sessionStorage.setItem(name, key);
-  if (remember) localStorage.setItem(name, key);
-  else localStorage.removeItem(name);
+type SignedIn = 'accepted' | 'wrong' | 'too-many' | 'unreachable';
+
+/** Signs in with a key or password. `remember`: also when the browser is closed. */
+export async function submitKey(key: string, remember: boolean): Promise<SignedIn> {
+  // Checked before: another key would take the place of the one that is signed in.
+  const checked = keyDialog.kind === 'admin' ? await check(key, 'admin') : 'accepted';
+  const signed = checked === 'accepted' ? await signIn(key, remember) : checked;
+  if (signed !== 'accepted') return signed;
   answer?.(true);
   // Those who wait for the key go on first.
   await asking;
@@ -44,7 +46,53 @@ export function cancelKey(): void {
   answer?.(false);
 }
 
-async function check(key: string, kind: KeyKind): Promise<'accepted' | 'wrong' | 'unreachable'> {
+/** Whether the browser sends the cookie of a session, and the server knows it. */
+export async function isSignedIn(): Promise<boolean> {
+  const response = await fetch(addressOf('api/extra/session'));
+  return response.ok && ((await response.json()) as { readonly type: string | null }).type !== null;
+}
+
+/** Signs in with the key that an earlier version has kept, which is forgotten then. */
+export async function signInAsBefore(): Promise<boolean> {
+  const key = localStorage.getItem(name);
+  if (key === null) return false;
+  const signed = await signIn(key, true);
+  if (signed === 'accepted' || signed === 'wrong') localStorage.removeItem(name);
+  return signed === 'accepted';
+}
+
+/** Ends the session of this browser, or with `everywhere` all sessions of the person. */
+export async function signOut({ everywhere = false } = {}): Promise<void> {
+  const response = await fetch(addressOf(`api/extra/session${everywhere ? '?everywhere=1' : ''}`), {
+    method: 'DELETE',
+  });
+  if (!response.ok) throw new TypeError(response.statusText);
+  sessionStorage.removeItem(name);
+}
+
+async function signIn(key: string, remember: boolean): Promise<SignedIn> {
+  try {
+    const response = await fetch(addressOf('api/extra/session'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ key, remember }),
+    });
+    if (response.status === 401) return 'wrong';
+    if (response.status === 429) return 'too-many';
+    const isCookieSent = response.ok && (await isSignedIn());
+    if (!response.ok) {
+      const checked = await check(key, 'password');
+      if (checked !== 'accepted') return checked;
+    }
+    if (isCookieSent) sessionStorage.removeItem(name);
+    else sessionStorage.setItem(name, key);
+    return 'accepted';
+  } catch {
+    return 'unreachable';
+  }
+}
+
+async function check(key: string, kind: KeyKind): Promise<SignedIn> {
   try {
     const response = await fetch(addressOf('api/extra/models'), { headers: { authorization: `Bearer ${key}` } });
     if (response.status === 401) return 'wrong';

@@ -1,6 +1,7 @@
 import type { call as callServer } from './call.ts';
 import { serverEvents } from './events.ts';
 import { Failure, sentenceOf } from './failure.ts';
+import { texts } from './texts.ts';
 
 /** A reply as far as it has arrived. */
 export interface ReplyState {
@@ -35,7 +36,6 @@ type Body = { readonly genkey: string };
 
 const pollMs = 1000;
 const resumeMs = 500;
-const gone = 'The server no longer has this reply. Press Retry for a new one.';
 /** Statuses that another try does not change. */
 const refusals: ReadonlySet<number> = new Set([400, 401, 403]);
 /** Consecutive failed requests until the server counts as gone. */
@@ -138,13 +138,13 @@ async function takeUp<Reply extends ReplyState>(
       failures = 0;
       await events.read(response);
       // Nothing follows, although the reply has no end.
-      if (response.status === 204 && !polling) return lost(gone);
+      if (response.status === 204 && !polling) return lost(texts.reply.gone);
     } catch (thrown) {
       if (signal.aborted || thrown instanceof SyntaxError) throw thrown;
       const status = thrown instanceof Failure ? (thrown.status ?? 0) : 0;
       const missing = status === 404 || status === 410;
       // The request may not have arrived yet.
-      if (missing && !request.pending && !request.refused) return lost(gone);
+      if (missing && !request.pending && !request.refused) return lost(texts.reply.gone);
       failures += missing ? 0 : 1;
       if (failures >= maxFailures || refusals.has(status)) return lost(sentenceOf(thrown));
     }
@@ -155,19 +155,21 @@ async function takeUp<Reply extends ReplyState>(
 
 /** The status comments of a stream, for people; empty for other comments. */
 export function statusText(comment: string): string {
-  const queue = /^queue position (\d+), about (\d+) s/.exec(comment);
+  const { waiting } = texts;
+  const queue = figures(/^queue position (\d+), about (\d+) s/, comment);
   if (queue) {
-    const [, position, seconds] = queue;
-    const wait = Number(seconds) > 0 ? `, about ${seconds} s` : '';
-    return Number(position) <= 1 ? `Next in the queue${wait}` : `Number ${position} in the queue${wait}`;
+    const [position = 0, seconds = 0] = queue;
+    const state = position <= 1 ? waiting.next : waiting.queued(position);
+    return seconds > 0 ? waiting.seconds(state, seconds) : state;
   }
-  const reading = /^reading (\d+) of (\d+) tokens/.exec(comment);
-  if (reading) return `Reading ${grouped(reading[1])} of ${grouped(reading[2])} tokens`;
-  const loading = /^loading (.+), (\d+) %/.exec(comment);
-  return loading ? `Loading ${loading[1]} … ${loading[2]} %` : '';
+  const reading = figures(/^reading (\d+) of (\d+) tokens/, comment);
+  if (reading) return waiting.reading(...(reading as [number, number]));
+  const [, model, percent] = /^loading (.+), (\d+) %/.exec(comment) ?? [];
+  return model === undefined ? '' : waiting.loading(model, Number(percent));
 }
 
-const grouped = (digits = ''): string => Number(digits).toLocaleString('en');
+const figures = (pattern: RegExp, comment: string): readonly number[] | undefined =>
+  pattern.exec(comment)?.slice(1).map(Number);
 
 /** Resolves after the time or when the signal aborts. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

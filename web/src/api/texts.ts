@@ -1,5 +1,7 @@
-/** Errors of requests, where the server gives no reason. */
-export const texts = {
+import { number, translatable } from '../languages/index.ts';
+
+/** Errors of requests, where the server gives no reason, and what a request waits for. */
+export const texts = translatable('api', {
   status: {
     401: 'The server needs a password. Enter the one of --password.',
     403: 'The server does not allow this request.',
@@ -11,5 +13,18 @@ export const texts = {
     504: 'The server took too long to answer. Try again.',
   } as Readonly<Record<number, string>>,
   otherStatus: (status: number) => `The server returned status ${status}.`,
+  reply: {
+    unfinished: 'The server could not finish the reply.',
+    gone: 'The server no longer has this reply. Press Retry for a new one.',
+    empty: 'The model returned an empty reply.',
+  },
   unreachable: 'The server is not responding. Check that it is running.',
-} as const;
+  /** What a request waits for, beside the dots of a reply that has not begun. */
+  waiting: {
+    next: 'Next in the queue',
+    queued: (position: number) => `Number ${number(position)} in the queue`,
+    seconds: (state: string, seconds: number) => `${state}, about ${number(seconds)} s`,
+    reading: (done: number, total: number) => `Reading ${number(done)} of ${number(total)} tokens`,
+    loading: (model: string, percent: number) => `Loading ${model} … ${percent} %`,
+  },
+});

@@ -2,8 +2,9 @@ import { type Character, calledName, type DepthPrompt, type Persona } from '../c
 import type { Chat, Turn } from '../conversations/conversation.ts';
 import type { WorldEntry, WorldOptions } from '../story/story.ts';
 import { activeEntries, decorated, defaultScanDepth } from '../story/world-info.ts';
+import { texts } from './chat-texts.ts';
 import { type MacroValues, resolveMacros, seededRandom } from './macros.ts';
-import { texts } from './texts.ts';
+import { prompts } from './prompts.ts';
 
 /** Who takes part in a chat. */
 export interface Cast {
@@ -113,10 +114,10 @@ export function promptFrame(chat: Chat, path: readonly Turn[], cast: Cast, parts
     at('before'),
     resolve(persona?.description ?? ''),
     resolve(speaker?.description ?? ''),
-    speaker && speaker.personality.trim() !== '' ? resolve(texts.prompt.personality(speaker.personality)) : '',
-    speaker && speaker.scenario.trim() !== '' ? resolve(texts.prompt.scenario(speaker.scenario)) : '',
+    speaker && speaker.personality.trim() !== '' ? resolve(prompts.personality(speaker.personality)) : '',
+    speaker && speaker.scenario.trim() !== '' ? resolve(prompts.scenario(speaker.scenario)) : '',
     at('after'),
-    isSummarized(chat, path) ? texts.prompt.summary(chat.summary?.text.trim() ?? '') : '',
+    isSummarized(chat, path) ? prompts.summary(chat.summary?.text.trim() ?? '') : '',
   ];
   const inserted: readonly DepthPrompt[] = [
     ...world
@@ -127,9 +128,9 @@ export function promptFrame(chat: Chat, path: readonly Turn[], cast: Cast, parts
   const examples = examplesOf(resolve(speaker?.examples ?? ''));
   return {
     system: system.filter((part) => part.trim() !== '').join('\n\n'),
-    examples: examples === '' ? '' : texts.prompt.examples(examples),
+    examples: examples === '' ? '' : prompts.examples(examples),
     inserted,
-    after: [resolve(speaker?.afterMessages ?? ''), group ? resolve(texts.prompt.onlyAs) : '']
+    after: [resolve(speaker?.afterMessages ?? ''), group ? resolve(prompts.onlyAs) : '']
       .filter((part) => part !== '')
       .join('\n\n'),
     world,
@@ -149,7 +150,7 @@ function deepest(entries: readonly WorldEntry[], options: WorldOptions = {}): nu
 /** The system prompt, and what `{{original}}` in it stands for. */
 function mainPrompt(chat: Chat, { speaker, characters }: Cast, settings: string): [text: string, original: string] {
   if (!speaker) return [chat.system ?? settings, settings];
-  const usual = characters.length > 1 ? texts.prompt.groupMain : texts.prompt.main;
+  const usual = characters.length > 1 ? prompts.groupMain : prompts.main;
   const own = settings.trim() === '' ? usual : settings;
   const card = speaker.system.trim() === '' ? own : speaker.system.replaceAll(/\{\{original\}\}/gi, () => own);
   return chat.system === undefined ? [card, own] : [chat.system, card];
@@ -269,7 +270,7 @@ export function namesPrompt(frame: PromptFrame, { path, begin, examples = true }
     .filter(({ role }) => role !== 'tool')
     .map(
       (turn) =>
-        `${frame.nameOf(turn)}: ${turn.drawn === undefined ? frame.textOf(turn).trim() : texts.prompt.picture(turn.drawn)}`,
+        `${frame.nameOf(turn)}: ${turn.drawn === undefined ? frame.textOf(turn).trim() : prompts.picture(turn.drawn)}`,
     );
   const head = [frame.system, examples ? frame.examples : ''].filter((part) => part !== '').join('\n\n');
   const body = withInserted(lines, frame.inserted, ({ text }) => text);

@@ -1,24 +1,7 @@
-/** All sentences about characters and personas, and those that are sent to the model around their cards. */
-export const texts = {
-  /** For the model. Macros are resolved with the rest of the prompt. */
-  prompt: {
-    main: "Write {{char}}'s next reply in a fictional chat between {{char}} and {{user}}.",
-    groupMain: "Write {{char}}'s next reply in a fictional group chat between {{group}} and {{user}}.",
-    personality: (text: string) => `{{char}}'s personality: ${text}`,
-    scenario: (text: string) => `Scenario: ${text}`,
-    summary: (text: string) => `Summary of what happened before:\n${text}`,
-    examples: (text: string) => `Example dialogue:\n${text}`,
-    onlyAs: '[Write the next reply only as {{char}}.]',
-    begin: '[Start of the chat]',
-    picture: (text: string) => `(A picture: ${text})`,
-    impersonate:
-      "[Write {{user}}'s next message in this chat, from {{user}}'s point of view, as {{user}} wrote before. Write nothing as {{char}}.]",
-    scene:
-      '[Pause the chat. Describe what is visible in the scene right now as a prompt for an image generator: a comma-separated list of key words for the people, their looks and clothes, the place, the light and the mood. Write only the list.]',
-    summarize: (words: number) =>
-      `[Pause the chat. Summarize the most important facts and events so far in at most ${words} words. If there is already a summary, start from it and add what happened since. Write only the summary.]`,
-  },
-  person: 'You',
+import { plural, translatable } from '../languages/index.ts';
+
+/** All sentences about characters and personas. */
+export const texts = translatable('characters', {
   picker: {
     title: 'Characters',
     search: 'Search characters',
@@ -34,6 +17,7 @@ export const texts = {
     continueWith: 'Continue the chat with',
     newChat: 'New chat',
     starters: 'Try one of these',
+    starterAbout: { wren: 'Keeper of a night library', okoro: 'Your ship needs a navigator' },
     select: 'Select',
     more: (name: string) => `Options for ${name}`,
     edit: 'Edit',
@@ -44,7 +28,7 @@ export const texts = {
     deleted: (name: string) => `${name} deleted.`,
     none: 'You have no characters yet. Create one, or import a card (PNG, JSON or CHARX). You can also drop cards on any page.',
     noneFound: 'No characters found.',
-    chats: (count: number) => (count === 1 ? '1 chat' : `${count} chats`),
+    chats: (count: number) => plural(count, { one: '# chat', other: '# chats' }),
     copyOf: (name: string) => `${name} (copy)`,
     unnamed: 'New character',
   },
@@ -79,6 +63,8 @@ export const texts = {
     lorebook: 'Lorebook',
     voice: 'Voice',
     defaultVoice: 'Default voice',
+    narrator: "Narrator's voice",
+    defaultNarrator: 'As in the settings',
     about: 'About this character',
     notes: "Creator's notes",
     tags: 'Tags, separated by commas',
@@ -171,13 +157,13 @@ export const texts = {
     summary: 'Summary',
     summaryHelp: 'Sent instead of the messages it covers.',
     noSummary: 'Nothing is summarized yet.',
-    summarized: (count: number) => (count === 1 ? 'Covers the first message.' : `Covers the first ${count} messages.`),
+    summarized: (count: number) =>
+      plural(count, { one: 'Covers the first message.', other: 'Covers the first # messages.' }),
     autoSummary: 'Summarize automatically',
     autoSummaryHelp: 'When the context fills up, the start of the chat is summarized.',
     summarizeNow: 'Summarize now',
     summarizing: 'Summarizing …',
     removeSummary: 'Remove summary',
-    tooShort: 'The chat is too short to summarize.',
   },
   tools: {
     impersonate: 'Impersonate (write my reply)',
@@ -186,7 +172,4 @@ export const texts = {
     drawing: 'Drawing the scene …',
     menu: 'Role-play',
   },
-  errors: {
-    emptyReply: 'The model returned an empty reply. Try again.',
-  },
-} as const;
+});

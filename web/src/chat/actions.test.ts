@@ -15,6 +15,8 @@ async function opened(chat?: Chat) {
   if (chat) page.records('chats').set(chat.id, chat);
   const { library, libraryLoaded } = await import('../conversations/library.svelte.ts');
   await libraryLoaded();
+  const { loadScripts } = await import('../replies/message-texts.svelte.ts');
+  await loadScripts(undefined);
   const actions = await import('./actions.ts');
   const texts = (id = 'c') => pathOf(library.get(id) as Chat).map(({ text }) => text);
   const done = (id = 'c') => expect.poll(() => leafOf(library.get(id) as Chat)?.finish).toBe('stop');

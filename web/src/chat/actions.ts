@@ -1,32 +1,35 @@
-import { personas } from '../characters/library.svelte.ts';
-import type { Attachment, Chat, TakenCollection, Turn } from '../conversations/conversation.ts';
+import type { Turn } from '../conversations/conversation.ts';
 import { change, chatOrNew, library, put } from '../conversations/library.svelte.ts';
 import { forked, leafOf, withChange, withoutMessage, withoutTurn, withTurn } from '../conversations/tree.ts';
+import { areScriptsReady, loadScripts, storedText } from '../replies/message-texts.svelte.ts';
 import { requestReply } from '../replies/replies.svelte.ts';
+import { type Message, userTurn } from '../replies/user-turn.ts';
 import { newId } from '../saved/id.ts';
 import { go } from '../ui/navigation.svelte.ts';
-import { notify } from '../ui/notices.svelte.ts';
+import { notify, notifyFailure } from '../ui/notices.svelte.ts';
 import { texts } from './thread/texts.ts';
 import { cancelTitles } from './titles/model-titles.ts';
 
-export interface Message {
-  readonly text: string;
-  readonly attachments?: readonly Attachment[];
-  /** Of the server, for this message. */
-  readonly collections?: readonly TakenCollection[];
-  /** The same for the chat that begins with it. */
-  readonly always?: readonly TakenCollection[];
-  /** Prefill of the reply. */
-  readonly prefill?: string;
+/** Does something with the texts of a chat, when its regex scripts are loaded. */
+function withScripts(chatId: string | undefined, work: () => void): void {
+  const chat = chatId === undefined ? undefined : library.get(chatId);
+  if (areScriptsReady(chat)) work();
+  else void loadScripts(chat).catch(notifyFailure).then(work);
 }
 
 /** Sends a message, in a new chat if there is none. */
 export function send(chatId: string | undefined, message: Message): void {
   cancelTitles();
+  withScripts(chatId, () => sendNow(chatId, message));
+}
+
+function sendNow(chatId: string | undefined, message: Message): void {
   const chat = chatOrNew(chatId);
-  const turn = said(leafOf(chat)?.id ?? null, message, chat);
+  const turn = userTurn(leafOf(chat)?.id ?? null, message, chat);
   const { always } = message;
-  change(chat.id, (now) => withTurn(always ? { ...now, collections: always } : now, turn), { undoable: true });
+  change(chat.id, ({ comparison: _, ...now }) => withTurn(always ? { ...now, collections: always } : now, turn), {
+    undoable: true,
+  });
   go({ view: 'chat', id: chat.id }, { replace: chatId === undefined });
   void requestReply(chat.id, turn.id, { prefill: message.prefill ?? '', undoable: false });
 }
@@ -40,23 +43,23 @@ export function retry(chatId: string, turn: Turn): void {
 }
 
 export function saveText(chatId: string, turn: Turn, text: string): void {
-  if (text !== turn.text)
-    change(
-      chatId,
-      (chat) => withChange(chat, turn.id, { text, chances: undefined, sources: undefined, memories: undefined }),
-      {
-        undoable: true,
-      },
-    );
+  if (text === turn.text) return;
+  const derived = { chances: undefined, sources: undefined, memories: undefined };
+  withScripts(chatId, () => {
+    const stored = storedText(library.get(chatId), turn, text, 'edit');
+    change(chatId, (chat) => withChange(chat, turn.id, { text: stored, ...derived }), { undoable: true });
+  });
 }
 
 /** Adds another version of a message, with its own reply. */
 export function sendInstead(chatId: string, turn: Turn, text: string): void {
   cancelTitles();
-  const { attachments = [], collections = [] } = turn;
-  const other = said(turn.parent, { text, attachments, collections }, library.get(chatId));
-  change(chatId, (chat) => withTurn(chat, other), { undoable: true });
-  void requestReply(chatId, other.id, { undoable: false });
+  withScripts(chatId, () => {
+    const { attachments = [], collections = [] } = turn;
+    const other = userTurn(turn.parent, { text, attachments, collections }, library.get(chatId));
+    change(chatId, (chat) => withTurn(chat, other), { undoable: true });
+    void requestReply(chatId, other.id, { undoable: false });
+  });
 }
 
 export function deleteTurn(chatId: string, turn: Turn): void {
@@ -76,22 +79,4 @@ export function fork(chatId: string, turn: Turn): void {
   put(copy);
   go({ view: 'chat', id: copy.id });
   notify(texts.turn.forked);
-}
-
-function said(
-  parent: string | null,
-  { text, attachments = [], collections = [] }: Message,
-  chat: Chat | undefined,
-): Turn {
-  const name = personas.find(chat?.persona)?.name;
-  return {
-    id: newId(),
-    parent,
-    role: 'user',
-    text,
-    at: Date.now(),
-    ...(attachments.length > 0 ? { attachments } : {}),
-    ...(collections.length > 0 ? { collections } : {}),
-    ...(name ? { name } : {}),
-  };
 }

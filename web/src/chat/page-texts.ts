@@ -1,11 +1,15 @@
+import { translatable } from '../languages/index.ts';
+
 /** Sentences and labels of the frame of the chat page and of its first visit. */
-export const texts = {
+export const texts = translatable('chatPage', {
   title: (chat: string) => (chat === '' ? 'Parley' : `${chat} · Parley`),
   settings: 'Chat settings',
   collect: 'Keep documents as collection',
   remember: 'Remember from this chat',
+  compare: 'Compare models',
   prompt: 'Show prompt',
   connect: 'Connect an app',
+  device: 'Connect a device',
   shortcuts: 'Keyboard shortcuts',
   delete: 'Delete chat',
   effort: 'Reasoning effort',
@@ -21,5 +25,6 @@ export const texts = {
     draw: 'Draw',
     drawText: 'Create an image from a prompt',
     connect: 'Connect an app',
+    device: 'Connect a device',
   },
-} as const;
+});

@@ -1,8 +1,11 @@
+import { translatable } from '../languages/index.ts';
+
 /** Sentences and labels of the composer. */
-export const texts = {
+export const texts = translatable('composer', {
   field: {
     label: 'Message',
     send: 'Send',
+    queue: 'Send after the reply',
     stop: 'Stop',
     tooLong: (limit: string) => `The field holds up to ${limit}. The text is now attached as a file.`,
   },
@@ -52,4 +55,4 @@ export const texts = {
     copy: 'Copy',
     size: (size: string, characters: string) => `${size}, ${characters} characters`,
   },
-} as const;
+});

@@ -1,4 +1,5 @@
 import type { WorldEntry, WorldOptions } from '../story/story.ts';
+import type { RegexScript } from './regex-script.ts';
 
 /** A character that the model plays. Texts contain `{{user}}` and `{{char}}`; they are replaced when a prompt is made. */
 export interface Character {
@@ -24,6 +25,12 @@ export interface Character {
   readonly nickname?: string;
   /** Name of a voice of the speech model. */
   readonly voice?: string;
+  /** Of what is told between its words; that of the settings by default. */
+  readonly narratorVoice?: string;
+  /** Regex scripts for chats with this character. */
+  readonly scripts?: readonly RegexScript[];
+  /** Ids of regex scripts for all characters that this one does without. */
+  readonly scriptsOff?: readonly string[];
   readonly creatorNotes: string;
   readonly tags: readonly string[];
   /** Unknown fields of the imported card; they are written back on export. */

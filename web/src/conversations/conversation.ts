@@ -74,6 +74,8 @@ export interface Turn {
   readonly collections?: readonly TakenCollection[];
   /** What was remembered when this message was sent, and went with it. */
   readonly memories?: readonly string[];
+  /** Results of a web search go with this message, whatever the chat says. */
+  readonly webSearch?: boolean;
   /** Passages of documents and results of searches that were sent with this message. */
   readonly sources?: readonly Source[];
 }
@@ -109,6 +111,20 @@ export interface TakenCollection {
 export interface ChatCollection extends TakenCollection {
   /** It belongs to all chats of this folder, as long as this chat is in it. */
   readonly folder?: string;
+}
+
+/** A message that is sent when the running reply is done. */
+export interface QueuedMessage extends Pick<Turn, 'id' | 'text' | 'attachments' | 'collections' | 'webSearch'> {
+  /** Prefill of the reply. */
+  readonly prefill?: string;
+}
+
+/** Several replies to a message that are shown side by side, until one is chosen. */
+export interface Comparison {
+  /** The replies in the order in which they are shown. */
+  readonly candidates: readonly { readonly id: string; readonly label: string }[];
+  /** Names are hidden. */
+  readonly blind: boolean;
 }
 
 /** A summary of the start of a chat, sent instead of it. */
@@ -158,4 +174,7 @@ export interface Chat {
   readonly webSearch?: boolean;
   /** Collections that are searched for each message. */
   readonly collections?: readonly ChatCollection[];
+  readonly comparison?: Comparison;
+  /** The next messages, in order. */
+  readonly queued?: readonly QueuedMessage[];
 }

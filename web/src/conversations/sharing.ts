@@ -18,10 +18,10 @@ export interface OwnFileParts extends Pick<SharingParts, 'toDataUrl'> {
   readonly cast?: object;
 }
 
-/** All branches, with attachments as data URLs. Running replies keep their text so far. */
+/** All branches, with attachments as data URLs. Running replies keep their text so far; messages that are not sent yet are left out. */
 export async function ownFile(chats: readonly Chat[], { toDataUrl, cast = {} }: OwnFileParts): Promise<string> {
   const packed = await Promise.all(
-    chats.map(async (chat) => ({
+    chats.map(async ({ queued: _, comparison: __, ...chat }) => ({
       ...chat,
       turns: Object.fromEntries(
         await Promise.all(

@@ -157,7 +157,7 @@ export function forked(
     id: ids.get(turn.id) ?? turn.id,
     parent: turn.parent === null ? null : (ids.get(turn.parent) ?? null),
   }));
-  const { summary, pinned: _, ...rest } = chat;
+  const { summary, pinned: _, queued: __, comparison: ___, ...rest } = chat;
   const upTo = ids.get(summary?.upTo ?? '');
   return {
     ...rest,

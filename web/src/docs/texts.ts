@@ -1,5 +1,7 @@
+import { number, plural, translatable } from '../languages/index.ts';
+
 /** All texts of the API page. */
-export const texts = {
+export const texts = translatable('apiPage', {
   page: {
     title: 'API',
     tabTitle: (path: string) => `${path} · Parley API`,
@@ -12,7 +14,7 @@ export const texts = {
     withoutEmulations: 'Main APIs',
     search: 'Search',
     searchLabel: 'Search endpoints and fields',
-    found: (count: number) => `${endpoints(count)} found`,
+    found: (count: number) => plural(count, { one: '# endpoint found', other: '# endpoints found' }),
     none: 'No endpoints found. Try fewer words.',
     noDescription: (reason: string) => `Cannot load the API description: ${reason}`,
     unknown: (id: string) => `There is no endpoint ${id}. Choose one from the list.`,
@@ -20,8 +22,8 @@ export const texts = {
   welcome: {
     title: 'One server, every API',
     try: 'Try an endpoint',
-    all: (count: number) => `All ${endpoints(count)}`,
-    count: endpoints,
+    all: (count: number) => plural(count, { one: 'All # endpoint', other: 'All # endpoints' }),
+    count: (count: number) => plural(count, { one: '# endpoint', other: '# endpoints' }),
   },
   operation: {
     description: 'Description',
@@ -34,10 +36,10 @@ export const texts = {
   fields: {
     title: 'Fields',
     filter: 'Filter fields',
-    showUnused: (count: number) => (count === 1 ? 'Show 1 without effect' : `Show ${count} without effect`),
+    showUnused: (count: number) => `Show ${number(count)} without effect`,
     required: 'required',
     default: 'default',
-    nested: (count: number) => (count === 1 ? '1 nested field' : `${count} nested fields`),
+    nested: (count: number) => plural(count, { one: '# nested field', other: '# nested fields' }),
     none: 'No fields found.',
     link: (name: string) => `Link to ${name}`,
     handlings: {
@@ -68,15 +70,11 @@ export const texts = {
     view: 'View',
     text: 'Text',
     events: 'Events',
-    eventsCount: (count: number) => `Events (${count})`,
+    eventsCount: (count: number) => `Events (${number(count)})`,
     body: 'Body',
     firstByte: (time: string) => `first byte ${time}`,
     receiving: '· receiving …',
     total: (time: string, size: string) => `· total ${time} · ${size}`,
-    cut: (count: number) => `… ${count} more characters`,
+    cut: (count: number) => plural(count, { one: '… # more character', other: '… # more characters' }),
   },
-} as const;
-
-function endpoints(count: number): string {
-  return count === 1 ? '1 endpoint' : `${count} endpoints`;
-}
+});

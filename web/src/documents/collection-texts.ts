@@ -1,16 +1,14 @@
-const ordinal = (rank: number): string => {
-  const ending = ['th', 'st', 'nd', 'rd'][rank % 100 > 10 && rank % 100 < 14 ? 0 : Math.min(rank % 10, 4) % 4];
-  return `${rank}${ending}`;
-};
-const count = (number: number): string => number.toLocaleString('en');
+import { list, number, ordinal, plural, translatable } from '../languages/index.ts';
+
+const nth = (rank: number): string => ordinal(rank, { one: '#st', two: '#nd', few: '#rd', other: '#th' });
 
 /** Sentences about collections of the server in chats. */
-export const texts = {
+export const texts = translatable('collections', {
   /** How a passage was found. */
   found: {
-    vector: (rank: number) => `${ordinal(rank)} by meaning`,
-    keywords: (rank: number) => `${ordinal(rank)} by words`,
-    reranked: (score: number) => `reranked ${score.toFixed(2)}`,
+    vector: (rank: number) => `${nth(rank)} by meaning`,
+    keywords: (rank: number) => `${nth(rank)} by words`,
+    reranked: (score: number) => `reranked ${number(score, { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`,
   },
   /** Collections that go with messages. */
   take: {
@@ -19,7 +17,7 @@ export const texts = {
     help: 'Collections that are searched before a reply. In the message, # and a name take one along, too.',
     label: 'Collections for this message',
     list: 'Collections',
-    files: (total: number) => `${count(total)} ${total === 1 ? 'file' : 'files'}`,
+    files: (total: number) => plural(total, { one: '# file', other: '# files' }),
     remove: (name: string) => `Remove ${name}`,
     when: (name: string) => `When to search ${name}`,
     off: 'Off',
@@ -41,8 +39,9 @@ export const texts = {
     failed: (names: readonly string[], reason: string) =>
       `${names.join(', ')} could not be searched: ${reason} The message was sent without passages of it.`,
     gone: (names: readonly string[]) =>
-      names.length === 1
-        ? `The collection ${names[0]} does not exist on this server any more.`
-        : `The collections ${names.join(', ')} do not exist on this server any more.`,
+      `${plural(names.length, {
+        one: 'This collection does not exist on this server any more:',
+        other: 'These collections do not exist on this server any more:',
+      })} ${list(names)}.`,
   },
-} as const;
+});

@@ -86,7 +86,8 @@ function failed({ signal }: RetrieveOptions, sentence: (reason: string) => strin
 function searches(chat: Chat, turn: Turn): boolean {
   if (chat.webSearch === undefined && turn.parent === null && takeSearchOfNewChat())
     change(chat.id, (now) => ({ ...now, webSearch: true }));
-  return (library.get(chat.id)?.webSearch ?? false) && server.features.websearch === true && turn.text.trim() !== '';
+  const isOn = turn.webSearch ?? library.get(chat.id)?.webSearch ?? false;
+  return isOn && server.features.websearch === true && turn.text.trim() !== '';
 }
 
 /** Decides how the documents of the message are sent, and keeps it: later messages must not change the prompt before them. */

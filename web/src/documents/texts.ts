@@ -1,14 +1,14 @@
-const count = (number: number): string => number.toLocaleString('en');
+import { number, plural, translatable } from '../languages/index.ts';
 
 /** Every text of documents and web search. */
-export const texts = {
+export const texts = translatable('documents', {
   document: {
     mode: (name: string) => `How to send ${name}`,
     whole: 'Whole',
     passages: 'Best passages',
     cutting: 'Reading …',
-    embedding: (done: number, total: number) => `Indexing ${count(done)} of ${count(total)}`,
-    ready: (total: number) => (total === 1 ? '1 passage' : `${count(total)} passages`),
+    embedding: (done: number, total: number) => `Indexing ${number(done)} of ${number(total)}`,
+    ready: (total: number) => plural(total, { one: '# passage', other: '# passages' }),
     keywords: 'Keyword search',
     keywordsHelp: 'The server has no embedding model. Passages are found by their words.',
     keywordsFailed: (reason: string) => `Passages are found by their words. The embedding model failed: ${reason}`,
@@ -22,7 +22,7 @@ export const texts = {
   },
   retrieval: {
     preparing: (name: string, done: number, total: number) =>
-      total === 0 ? `Reading ${name} …` : `Indexing ${name}: ${count(done)} of ${count(total)} passages …`,
+      total === 0 ? `Reading ${name} …` : `Indexing ${name}: ${number(done)} of ${number(total)} passages …`,
     searching: 'Searching your documents …',
   },
   page: {
@@ -34,4 +34,4 @@ export const texts = {
     invalid: 'Enter an address that starts with http:// or https://.',
     failed: (address: string, reason: string) => `Can't attach ${address}: ${reason}`,
   },
-} as const;
+});

@@ -4,7 +4,8 @@ import { pause } from '../api/running-reply.ts';
 import { newId } from '../saved/id.ts';
 import { notifyFailure } from '../ui/notices.svelte.ts';
 import { drawingTexts } from './drawing-texts.ts';
-import { type GeneratedImage, type ImageRequest, imagesOf } from './image-request.ts';
+import { type GeneratedImage, imagesOf } from './generated-images.ts';
+import type { ImageRequest } from './image-request.ts';
 
 export interface DrawingProgress {
   /** From 0 to 1. */

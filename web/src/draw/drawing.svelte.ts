@@ -1,15 +1,10 @@
 import { offerPack } from '../models/offers.ts';
+import { tellDone } from '../notifications/tell-done.ts';
 import { notifyFailure } from '../ui/notices.svelte.ts';
 import { type DrawingProgress, type DrawingTask, resumeDrawing, startDrawing } from './drawing-task.ts';
 import { gallery, type SavedImage, saveImages } from './gallery.svelte.ts';
-import {
-  type GeneratedImage,
-  type ImageSettings,
-  imageRequest,
-  keptSettings,
-  type SourceImages,
-  withOrigin,
-} from './image-request.ts';
+import type { GeneratedImage } from './generated-images.ts';
+import { type ImageSettings, imageRequest, keptSettings, type SourceImages, withOrigin } from './image-request.ts';
 import { pendingDrawings } from './pending-drawings.ts';
 import { texts } from './texts.ts';
 
@@ -30,7 +25,9 @@ export async function draw(settings: ImageSettings, sources: SourceImages): Prom
   const kept = keptSettings(settings, origin);
   const started = startDrawing((genkey) => imageRequest(settings, sources, genkey), show);
   const end = pending.add(started.genkey, kept);
+  const since = Date.now();
   const images = await drawn(started, kept).finally(end);
+  if (images.length > 0) tellDone(() => ({ kind: 'image', title: document.title, place: { view: 'draw' }, since }));
   if (images.length > 0 && settings.manner !== 'upscale') offerPack('image');
   const inherits = settings.manner === 'upscale';
   return saveImages(inherits ? images.map((one) => withOrigin(one, origin)) : images, kept);

@@ -1,6 +1,7 @@
 import { newId } from '../saved/id.ts';
 import { Records } from '../saved/records.svelte.ts';
-import type { GeneratedImage, ImageSettings } from './image-request.ts';
+import type { GeneratedImage } from './generated-images.ts';
+import type { ImageSettings } from './image-request.ts';
 
 /** A generated image with its settings. `wish` and `manner` are names of stored fields. */
 export interface SavedImage extends GeneratedImage {

@@ -1,15 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  base64Of,
-  defaultSettings,
-  defaultsOf,
-  imageRequest,
-  imagesOf,
-  imageUrl,
-  missing,
-  parameterOf,
-  titleOf,
-} from './image-request.ts';
+import { base64Of, imagesOf, imageUrl } from './generated-images.ts';
+import { defaultSettings, defaultsOf, imageRequest, missing, parameterOf, titleOf } from './image-request.ts';
 
 const apple = { ...defaultSettings, prompt: 'a red apple', negativePrompt: 'leaf', seed: 7, count: 2 };
 

@@ -1,4 +1,4 @@
-import { fieldsOf, jsonIn, textIn } from '../api/loose.ts';
+import type { GeneratedImage } from './generated-images.ts';
 import type { MaskStep } from './mask.ts';
 import { texts } from './texts.ts';
 
@@ -114,45 +114,6 @@ export function imageRequest(settings: ImageSettings, { picture, mask }: SourceI
   const begin = { init_images: [picture], denoising_strength: settings.strength };
   const painted = settings.manner === 'paint' ? { mask } : {};
   return { path: 'sdapi/v1/img2img', body: { ...common, ...begin, ...painted } };
-}
-
-export interface GeneratedImage {
-  /** base64 */
-  readonly image: string;
-  readonly seed: number | undefined;
-  /** Generation parameters in the format of A1111. */
-  readonly parameters: string;
-}
-
-/** The images of a response. `info` is JSON as a string. */
-export function imagesOf(answer: unknown): GeneratedImage[] {
-  const { images, image, info, html_info } = (answer ?? {}) as Record<string, unknown>;
-  if (typeof image === 'string') return [{ image, seed: undefined, parameters: textIn(html_info) }];
-  if (!Array.isArray(images)) return [];
-  const told: Info = fieldsOf(jsonIn(textIn(info)));
-  return images
-    .filter((one): one is string => typeof one === 'string')
-    .map((one, index) => ({
-      image: one,
-      seed: told.all_seeds?.[index] ?? told.seed,
-      parameters: told.infotexts?.[index] ?? '',
-    }));
-}
-
-interface Info {
-  readonly seed?: number;
-  readonly all_seeds?: readonly number[];
-  readonly infotexts?: readonly string[];
-}
-
-/** The base64 part of a data URL. */
-export function base64Of(address: string): string {
-  return address.replace(/^data:[^,]*,/, '');
-}
-
-/** For the `src` of an image. */
-export function imageUrl(image: string): string {
-  return `data:image/png;base64,${image}`;
 }
 
 export function titleOf({ wish }: { readonly wish: Pick<ImageSettings, 'prompt' | 'manner'> }): string {

@@ -1,5 +1,5 @@
 import { dataUrlOf } from '../files/data-url.ts';
-import { base64Of } from './image-request.ts';
+import { base64Of } from './generated-images.ts';
 import { sizeOf } from './source.svelte.ts';
 import { texts } from './texts.ts';
 

@@ -1,4 +1,4 @@
-import { imageUrl } from './image-request.ts';
+import { imageUrl } from './generated-images.ts';
 import { emptyMask, type Mask, type MaskStep, maskImage } from './mask.ts';
 
 /** The input image in base64 and its mask. Both stay while other views are open. */

@@ -1,5 +1,7 @@
+import { number, plural, translatable } from '../languages/index.ts';
+
 /** All texts of the Draw page. */
-export const texts = {
+export const texts = translatable('draw', {
   page: {
     title: 'Draw',
     tabTitle: 'Draw · Parley',
@@ -146,11 +148,11 @@ export const texts = {
     label: 'History',
     select: 'Select',
     done: 'Done',
-    selected: (count: number) => (count === 1 ? '1 selected' : `${count} selected`),
+    selected: (count: number) => `${number(count)} selected`,
     all: 'Select all',
     download: 'Download',
     delete: 'Delete',
-    deleted: (count: number) => (count === 1 ? 'Image deleted.' : `${count} images deleted.`),
+    deleted: (count: number) => plural(count, { one: 'Image deleted.', other: '# images deleted.' }),
   },
   imported: {
     done: (name: string) => `Settings imported from ${name}.`,
@@ -159,4 +161,4 @@ export const texts = {
     offer: (name: string) => `${name} contains generation settings.`,
     use: 'Use them',
   },
-} as const;
+});

@@ -122,7 +122,7 @@ describe('characterOfCard', () => {
 
   test('is written as version 3 with foreign fields, and read again', () => {
     const card = { ...second, data: { ...second.data, assets: [], extensions: { fav: true } } };
-    const character = { ...characterOfCard(card, counting(), 3), voice: 'alto' };
+    const character = { ...characterOfCard(card, counting(), 3), voice: 'alto', narratorVoice: 'bass' };
     const written = cardOf(character);
     expect(written).toMatchObject({
       spec: 'chara_card_v3',
@@ -135,7 +135,12 @@ describe('characterOfCard', () => {
       },
     });
     const again = characterOfCard(written, counting(), 3);
-    expect(again).toMatchObject({ greetings: character.greetings, voice: 'alto', system: character.system });
+    expect(again).toMatchObject({
+      greetings: character.greetings,
+      voice: 'alto',
+      narratorVoice: 'bass',
+      system: character.system,
+    });
   });
 
   test('is written into a picture for programs of both versions', () => {

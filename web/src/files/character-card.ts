@@ -1,8 +1,9 @@
-import { bytesIn, type Fields, fieldsOf, numberIn, textIn, textsIn } from '../api/loose.ts';
+import { bytesIn, type Fields, fieldsOf, listIn, numberIn, textIn, textsIn } from '../api/loose.ts';
 import { type Character, type DepthPrompt, newCharacter } from '../conversations/character.ts';
 import { blobOf } from './data-url.ts';
 import { bookOf, isLorebook, lorebookOf } from './lorebook.ts';
 import { pngTexts, withPngTexts } from './png-text.ts';
+import { scriptFile } from './regex-scripts.ts';
 import { texts } from './texts.ts';
 import { Unreadable } from './unreadable.ts';
 
@@ -47,11 +48,17 @@ function base64(value: object): string {
 
 const mostGreetings = 500;
 const voiceField = 'parley/voice';
+const narratorField = 'parley/narrator_voice';
 
 export function characterOfCard(value: unknown, id: () => string, changedAt: number, picture?: Blob): Character {
   const outer = fieldsOf(value);
   const card = 'data' in outer ? fieldsOf(outer.data) : outer;
-  const { depth_prompt, [voiceField]: voice, ...otherExtensions } = fieldsOf(card.extensions);
+  const {
+    depth_prompt,
+    [voiceField]: voice,
+    [narratorField]: narratorVoice,
+    ...otherExtensions
+  } = fieldsOf(card.extensions);
   const book = isBook(card.character_book) ? lorebookOf(card.character_book, id) : undefined;
   const depthPrompt = depthPromptOf(fieldsOf(depth_prompt));
   const image = picture ?? embeddedPicture(card);
@@ -77,6 +84,7 @@ export function characterOfCard(value: unknown, id: () => string, changedAt: num
     ...(nickname === '' ? {} : { nickname }),
     ...(depthPrompt ? { depthPrompt } : {}),
     ...(textIn(voice) === '' ? {} : { voice: textIn(voice) }),
+    ...(textIn(narratorVoice) === '' ? {} : { narratorVoice: textIn(narratorVoice) }),
     ...(image ? { picture: image } : {}),
     ...(Object.keys(foreign).length > 0 ? { foreign } : {}),
   });
@@ -122,7 +130,8 @@ function foreignOf(card: Fields, extensions: Fields): Fields {
 
 /** A card of version 3, with the unknown fields of the imported one. */
 export function cardOf(character: Character): Record<string, unknown> {
-  const { depthPrompt, foreign = {}, world, worldOptions, voice } = character;
+  const { depthPrompt, foreign = {}, world, worldOptions, voice, narratorVoice, scripts = [] } = character;
+  const extensions = fieldsOf(foreign.extensions);
   const [first_mes = '', ...alternate_greetings] = character.greetings;
   return {
     spec: 'chara_card_v3',
@@ -145,11 +154,15 @@ export function cardOf(character: Character): Record<string, unknown> {
       creator_notes: character.creatorNotes,
       tags: character.tags,
       extensions: {
-        ...fieldsOf(foreign.extensions),
+        ...extensions,
+        ...(scripts.length > 0
+          ? { regex_scripts: [...scripts.map(scriptFile), ...listIn(extensions.regex_scripts)] }
+          : {}),
         ...(depthPrompt
           ? { depth_prompt: { prompt: depthPrompt.text, depth: depthPrompt.depth, role: depthPrompt.role } }
           : {}),
         ...(voice === undefined ? {} : { [voiceField]: voice }),
+        ...(narratorVoice === undefined ? {} : { [narratorField]: narratorVoice }),
       },
       ...(world.length > 0 ? { character_book: bookOf(world, worldOptions) } : {}),
     },

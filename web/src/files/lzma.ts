@@ -1,3 +1,4 @@
+import { texts } from './texts.ts';
 import { Unreadable } from './unreadable.ts';
 
 /**
@@ -11,12 +12,12 @@ export function unpackLzma(packed: Uint8Array, most: number): Uint8Array {
   if (properties >= 9 * 5 * 5) throw damaged();
   const size = view.getUint32(5, true) + view.getUint32(9, true) * 2 ** 32;
   const isOpen = size >= 2 ** 63;
-  if (!isOpen && size > most) throw new Unreadable('The compressed data is too large.');
+  if (!isOpen && size > most) throw new Unreadable(texts.lzma.tooLarge);
   const decoder = new Decoder(packed, 13, properties);
   return decoder.run(isOpen ? undefined : size, most);
 }
 
-const damaged = (): Unreadable => new Unreadable('The compressed data is damaged.');
+const damaged = (): Unreadable => new Unreadable(texts.lzma.damaged);
 
 const even = 1024;
 const probabilities = (count: number): Uint16Array => new Uint16Array(count).fill(even);
@@ -206,7 +207,7 @@ class Decoder {
 
   #copy(distance: number, length: number, most: number): void {
     if (distance > this.#length) throw damaged();
-    if (this.#length + length > most) throw new Unreadable('The compressed data is too large.');
+    if (this.#length + length > most) throw new Unreadable(texts.lzma.tooLarge);
     for (let left = length; left > 0; left -= 1) this.#put(this.#out[this.#length - distance] as number);
   }
 

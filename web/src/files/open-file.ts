@@ -12,6 +12,7 @@ import { isSave, storyOfSave } from './lite-save.ts';
 import { isLorebook, type Lorebook, lorebookOf } from './lorebook.ts';
 import { isOwn, storyOfFile } from './own-story.ts';
 import { isPng } from './png-text.ts';
+import { isRegexScript } from './regex-scripts.ts';
 import { chatOfSillyTavern, isSillyTavernChat, type NamedChat } from './silly-tavern-chat.ts';
 import { texts } from './texts.ts';
 import { Unreadable } from './unreadable.ts';
@@ -29,6 +30,10 @@ export type Found =
   | { readonly kind: 'story'; readonly story: Story }
   /** Sampler settings of any program, as parsed JSON. */
   | { readonly kind: 'preset'; readonly value: unknown }
+  /** Regex scripts, as parsed JSON. */
+  | { readonly kind: 'regex-scripts'; readonly value: unknown }
+  /** Quick replies of any program, as parsed JSON. */
+  | { readonly kind: 'quick-replies'; readonly value: unknown }
   /** JSON of an unknown kind is text too. */
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'other' };
@@ -79,8 +84,16 @@ function ofJson(value: unknown, title: string, { newId, now }: OpenParts): Found
     const { world, options } = lorebookOf(value, newId);
     return { kind: 'lorebook', lorebook: { world, options: { name: title, ...options } } };
   }
+  if (isRegexScript(value)) return { kind: 'regex-scripts', value };
+  if (isQuickReplies(value)) return { kind: 'quick-replies', value };
   if (isCard(value)) return { kind: 'character', character: characterOfCard(value, newId, now) };
   return isPreset(value) ? { kind: 'preset', value } : undefined;
+}
+
+/** A set of SillyTavern, in both of its versions, or a file of Parley. */
+function isQuickReplies(value: unknown): boolean {
+  const { qrList, quickReplySlots, format } = fieldsOf(value);
+  return Array.isArray(qrList) || Array.isArray(quickReplySlots) || format === 'parley.quick-replies';
 }
 
 const samplerFields = [

@@ -1,5 +1,7 @@
+import { plural, translatable } from '../languages/index.ts';
+
 /** All sentences about files that are opened and saved. */
-export const texts = {
+export const texts = translatable('files', {
   zip: {
     damaged: 'The zip archive is damaged. Download or export it again.',
     tooManyFiles: 'The zip archive has too many files.',
@@ -11,6 +13,10 @@ export const texts = {
   png: {
     other: 'This is not a PNG file.',
     truncated: 'The PNG file is truncated. Download it again.',
+  },
+  lzma: {
+    damaged: 'The compressed data is damaged.',
+    tooLarge: 'The compressed data is too large.',
   },
   card: {
     unnamed: 'Character',
@@ -25,13 +31,15 @@ export const texts = {
     unreadable: (name: string, reason: string) => `Can't open ${name}: ${reason}`,
     damagedJson: 'the JSON is not valid. Export the file again.',
     characterAdded: (name: string) => `${name} added to your characters.`,
-    chatsAdded: (count: number, names: readonly string[] = []) =>
-      `${count === 1 ? '1 chat' : `${count} chats`} imported.${names.length === 0 ? '' : ` New characters: ${names.join(', ')}.`}`,
+    chatsAdded: (count: number) => plural(count, { one: '# chat imported.', other: '# chats imported.' }),
+    newCharacters: (names: readonly string[]) => `New characters: ${names.join(', ')}.`,
     storyAdded: (title: string) => `Story “${title}” imported.`,
-    lorebookAdded: (name: string, entries: number, place: 'chat' | 'story') =>
-      `${name}: ${entries} lorebook ${entries === 1 ? 'entry' : 'entries'} added to this ${place}.${place === 'chat' ? ' They are in the chat settings.' : ''}`,
+    lorebookAddedToChat: (name: string, entries: number) =>
+      `${name}: ${plural(entries, { one: '# lorebook entry', other: '# lorebook entries' })} added to this chat. They are in the chat settings.`,
+    lorebookAddedToStory: (name: string, entries: number) =>
+      `${name}: ${plural(entries, { one: '# lorebook entry', other: '# lorebook entries' })} added to this story.`,
     lorebook: 'Lorebook',
     noChats: (name: string) => `Can't open ${name}: it has no chats.`,
     presetsAdded: (names: readonly string[]) => `${names.join(', ')} added to your presets. Choose it in Settings.`,
   },
-} as const;
+});

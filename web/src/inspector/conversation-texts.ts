@@ -1,9 +1,8 @@
+import { number, plural, translatable } from '../languages/index.ts';
 import type { Cause } from './conversations.ts';
 
-const count = (value: number): string => value.toLocaleString('en');
-
 /** All texts of the page of conversations. */
-export const texts = {
+export const texts = translatable('conversations', {
   page: {
     title: 'Conversations',
     tabTitle: (name: string) => `${name} · Parley`,
@@ -32,8 +31,8 @@ export const texts = {
   failed: (reason: string) => `Cannot load the conversations: ${reason}`,
   name: (number: number, client: string) => `${client} #${number}`,
   subAgent: 'sub-agent',
-  turns: (turns: number) => (turns === 1 ? '1 turn' : `${count(turns)} turns`),
-  sides: (sides: number) => (sides === 1 ? '1 side request' : `${count(sides)} side requests`),
+  turns: (turns: number) => plural(turns, { one: '# turn', other: '# turns' }),
+  sides: (sides: number) => plural(sides, { one: '# side request', other: '# side requests' }),
   key: (name: string) => `key ${name}`,
   saved: (time: string) => `${time} saved`,
   lost: (time: string) => `${time} lost`,
@@ -55,7 +54,7 @@ export const texts = {
     firstToken: 'First token',
     after: (time: string) => `first token ${time}`,
     part: (cached: number, computed: number, written: number) =>
-      `${count(cached)} cached, ${count(computed)} computed, ${count(written)} written`,
+      `${number(cached)} cached, ${number(computed)} computed, ${number(written)} written`,
     parts: { cached: 'cached', lost: 'computed again', computed: 'computed', written: 'written' },
     dropped: (number: number) =>
       `Earlier turns are counted, but no longer shown: the first one here is turn ${number}.`,
@@ -72,14 +71,14 @@ export const texts = {
   loss: {
     title: 'Computed again',
     summary: (tokens: number, time: string, times: number) =>
-      `${count(tokens)} tokens${time ? `, about ${time}` : ''}${times > 1 ? `, in ${times} turns` : ''}`,
+      `${number(tokens)} tokens${time ? `, about ${time}` : ''}${times > 1 ? `, in ${times} turns` : ''}`,
     causes: {
       changed: 'The prompt differs from that of the turn before',
       reply: 'The last reply came back in another form',
       trimmed: 'The context is full',
       evicted: 'The conversation was no longer in the cache',
     } satisfies Record<Cause, string>,
-    at: (token: number) => `at token ${count(token)}`,
+    at: (token: number) => `at token ${number(token)}`,
     was: 'Before',
     is: 'Now',
     advice: 'What to do',
@@ -101,8 +100,8 @@ export const texts = {
     seconds === 0
       ? '–'
       : seconds < 10
-        ? `${seconds.toFixed(1)} s`
+        ? `${number(seconds, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`
         : seconds < 90
           ? `${Math.round(seconds)} s`
-          : `${(seconds / 60).toFixed(1)} min`,
-} as const;
+          : `${number(seconds / 60, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} min`,
+});

@@ -1,5 +1,7 @@
+import { number, plural, translatable } from '../languages/index.ts';
+
 /** All texts of the inspector. */
-export const texts = {
+export const texts = translatable('inspector', {
   page: {
     title: 'Inspector',
     tabTitle: (path: string) => `${path} · Parley Inspector`,
@@ -8,7 +10,7 @@ export const texts = {
     conversations: 'Conversations',
     api: 'API',
     requests: 'Requests',
-    kept: (count: number, most: number) => `${count} of ${most} requests`,
+    kept: (count: number, most: number) => `${number(count)} of ${number(most)} requests`,
   },
   list: {
     search: 'Search',
@@ -107,7 +109,8 @@ export const texts = {
     headers: 'Headers',
     body: 'Body',
     none: 'No body.',
-    binary: (bytes: number, type: string) => `${bytes} bytes of ${type || 'unknown type'}, which are not shown.`,
+    binary: (bytes: number, type: string) => `${number(bytes)} bytes of ${type}, which are not shown.`,
+    unknownType: 'unknown type',
     pretty: 'Formatted',
     raw: 'Raw',
     view: 'View',
@@ -139,13 +142,13 @@ export const texts = {
     time: 'Time',
     type: 'Event',
     content: 'Content',
-    more: (count: number) => `Show ${count} more`,
+    more: (count: number) => `Show ${number(count)} more`,
     line: 'Time line of the events',
   },
   response: {
     none: 'Nothing was sent yet.',
     status: 'Status',
-    bytes: (count: number) => `${count} bytes`,
+    bytes: (count: number) => plural(count, { one: '# byte', other: '# bytes' }),
   },
   timings: {
     about: 'How long each phase took, in milliseconds.',
@@ -178,5 +181,8 @@ export const texts = {
     loading: 'Translating …',
     noneChosen: 'Choose at least one dialect.',
   },
-  milliseconds: (time: number) => (time < 1000 ? `${Math.round(time)} ms` : `${(time / 1000).toFixed(2)} s`),
-} as const;
+  milliseconds: (time: number) =>
+    time < 1000
+      ? `${Math.round(time)} ms`
+      : `${number(time / 1000, { minimumFractionDigits: 2, maximumFractionDigits: 2 })} s`,
+});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type DayUsage, isExpired, type ListedKey, sumByClient } from './keys.ts';
-import { clientName, rulesLine, usageLine, useLine } from './texts.ts';
+import { clientName, usageLine, useLine } from './texts.ts';
 
 const key: ListedKey = {
   name: 'phone',
@@ -17,16 +17,6 @@ const key: ListedKey = {
   last_seen: null,
 };
 const now = Date.parse('2026-11-17T12:00:00Z');
-/** The moment after the last day, on the clock of this machine. */
-const endOf = (year: number, month: number, day: number) => new Date(year, month - 1, day + 1).toISOString();
-
-test('rulesLine: scopes, rate, weight, and the last day if there is one', () => {
-  expect(rulesLine(key)).toBe('chat, images · 30 per minute · weight 2');
-  expect(rulesLine({ ...key, scopes: [], rate: null, weight: 1 })).toBe('no scopes · no rate limit · weight 1');
-  expect(rulesLine({ ...key, shared: true })).toMatch(/ · shared library$/);
-  expect(rulesLine({ ...key, expires: endOf(2027, 1, 31) })).toMatch(/ · until Jan 31, 2027$/);
-});
-
 describe('useLine', () => {
   test('useLine: says that a key was not used', () => {
     expect(useLine(key, now)).toBe('Not used since the server was started');
@@ -49,9 +39,8 @@ describe('useLine', () => {
   });
 });
 
-test('rulesLine and useLine: tokens per day, and those of today', () => {
+test('useLine: tokens of today, and their share of the limit', () => {
   const limited = { ...key, tokens_per_day: 2_000_000, tokens_today: 500_000 };
-  expect(rulesLine(limited)).toContain('30 per minute · 2,000,000 tokens per day · weight 2');
   expect(useLine(limited, now)).toBe('500,000 tokens today (25 %) · Not used since the server was started');
   expect(useLine({ ...key, tokens_today: 12 }, now)).toMatch(/^12 tokens today · /);
 });

@@ -1,79 +1,38 @@
+import { ago, compact, number, plural, translatable } from '../languages/index.ts';
 import type { ClientUsage, ListedKey } from './keys.ts';
 
-const count = (value: number): string => value.toLocaleString('en');
-
-/** Every text of the list of keys. */
-export const texts = {
-  title: 'Keys of this server',
-  help: 'People and apps that use this server, each with a key of its own.',
-  refresh: 'Refresh',
-  loading: 'Loading …',
-  failed: (reason: string) => `Cannot list the keys: ${reason}`,
-  noFile:
-    'The server was started without --keyfile. Make a key on its machine; the command says how to start the server with it.',
-  empty: 'There are no keys. Make one on the machine of the server; it works within a second.',
-  locked: 'Enter the password to see the keys.',
-  enterPassword: 'Enter password',
-  adminOff: 'To see the keys here, start the server with --admin.',
-  adminLocked: 'The list of keys needs the password of --adminpassword, or a key with the scope admin.',
-  enterAdmin: 'Enter admin password',
-  expired: 'Expired',
+/** What keys may do and have used. */
+export const texts = translatable('keys', {
   usage: {
     title: 'Usage',
     span: 'Days',
-    spans: [
-      { value: '1', label: 'Today' },
-      { value: '7', label: '7 days' },
-      { value: '30', label: '30 days' },
-    ],
-    read: (tokens: number) => `${amount(tokens)} tokens read`,
-    written: (tokens: number) => `${amount(tokens)} written`,
-    images: (images: number) => (images === 1 ? '1 image' : `${amount(images)} images`),
-    heard: (seconds: number) => `${lengthText(seconds)} heard`,
-    made: (seconds: number) => `${lengthText(seconds)} of sound made`,
+    /** By the number of days. */
+    spans: { 1: 'Today', 7: '7 days', 30: '30 days' },
+    read: (tokens: string) => `${tokens} tokens read`,
+    written: (tokens: string) => `${tokens} written`,
+    images: (images: number) => plural(images, { one: '# image', other: '# images' }),
+    heard: (duration: string) => `${duration} heard`,
+    made: (duration: string) => `${duration} of sound made`,
+    seconds: (seconds: number) => `${number(seconds)} s`,
+    minutes: (minutes: number) => `${number(minutes)} min`,
+    hours: (hours: number) => `${number(hours, { maximumFractionDigits: 1 })} h`,
     none: 'No requests.',
     password: 'Password',
     others: 'Other addresses',
   },
-  commands: 'From the command line',
-  add: 'Make a key; it is shown once:',
-  addLabel: 'Command that makes a key',
-  addCommand: 'parley keys add NAME --scopes chat',
-  addShort: 'parley keys add NAME',
-  revoke: 'Delete one; the server refuses it within a second:',
-  revokeLabel: 'Command that deletes a key',
-  revokeCommand: 'parley keys revoke NAME',
   facts: {
-    noScopes: 'no scopes',
-    rate: (perMinute: number) => `${count(perMinute)} per minute`,
-    noRate: 'no rate limit',
-    tokens: (perDay: number) => `${count(perDay)} tokens per day`,
-    today: (tokens: number) => `${count(tokens)} tokens today`,
+    rate: (perMinute: number) => `${number(perMinute)} per minute`,
+    tokens: (perDay: number) => `${number(perDay)} tokens per day`,
+    today: (tokens: number) => `${number(tokens)} tokens today`,
     share: (tokens: number, perDay: number) =>
-      `${count(tokens)} tokens today (${Math.round((100 * tokens) / perDay)} %)`,
-    weight: (weight: number) => `weight ${weight}`,
-    shared: 'shared library',
-    expires: (day: string) => `until ${day}`,
-    requests: (requests: number) => (requests === 1 ? '1 request' : `${count(requests)} requests`),
-    refused: (refused: number) => `${count(refused)} over the rate`,
+      `${number(tokens)} tokens today (${Math.round((100 * tokens) / perDay)} %)`,
+    requests: (requests: number) => plural(requests, { one: '# request', other: '# requests' }),
+    refused: (refused: number) => `${number(refused)} over the rate`,
     seen: (ago: string) => `last seen ${ago}`,
     unused: 'Not used since the server was started',
+    now: 'just now',
   },
-} as const;
-
-/** What the key may do: scopes, rate, weight and expiry. */
-export function rulesLine({ scopes, rate, tokens_per_day, weight, shared, expires }: ListedKey): string {
-  const { facts } = texts;
-  const found = [
-    scopes.length === 0 ? facts.noScopes : scopes.join(', '),
-    rate === null ? facts.noRate : facts.rate(rate),
-    tokens_per_day === null ? undefined : facts.tokens(tokens_per_day),
-    facts.weight(weight),
-    shared ? facts.shared : undefined,
-    expires === null ? undefined : facts.expires(dayOf(expires)),
-  ];
-  return found.filter((fact) => fact !== undefined).join(' · ');
-}
+});
 
 /** Its tokens of today, and how it was used since the server was started. */
 export function useLine(key: ListedKey, now: number): string {
@@ -93,41 +52,25 @@ export function clientName({ type, name }: ClientUsage): string {
 export function usageLine(use: ClientUsage): string {
   const { usage, facts } = texts;
   const found = [
-    [use.requests, facts.requests],
-    [use.prompt_tokens, usage.read],
-    [use.completion_tokens, usage.written],
-    [use.images, usage.images],
-    [use.audio_seconds_in, usage.heard],
-    [use.audio_seconds_out, usage.made],
-  ] as const;
-  return found.flatMap(([value, text]) => (value > 0 ? [text(value)] : [])).join(' · ');
+    use.requests > 0 && facts.requests(use.requests),
+    use.prompt_tokens > 0 && usage.read(amount(use.prompt_tokens)),
+    use.completion_tokens > 0 && usage.written(amount(use.completion_tokens)),
+    use.images > 0 && usage.images(use.images),
+    use.audio_seconds_in > 0 && usage.heard(lengthText(use.audio_seconds_in)),
+    use.audio_seconds_out > 0 && usage.made(lengthText(use.audio_seconds_out)),
+  ];
+  return found.filter((fact) => fact !== false).join(' · ');
 }
 
-function amount(value: number): string {
-  return value < 100_000 ? count(value) : compact.format(value);
-}
-
-const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+const amount = (value: number): string => (value < 100_000 ? number(value) : compact(value));
 
 function lengthText(seconds: number): string {
-  if (seconds < 60) return `${Math.ceil(seconds)} s`;
-  return seconds < 3600 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+  const { usage } = texts;
+  if (seconds < 60) return usage.seconds(Math.ceil(seconds));
+  return seconds < 3600 ? usage.minutes(Math.round(seconds / 60)) : usage.hours(seconds / 3600);
 }
-
-/** The last day: the moment of expiry is its end. */
-function dayOf(expires: string): string {
-  return new Date(Date.parse(expires) - 1).toLocaleDateString('en', { dateStyle: 'medium' });
-}
-
-const units = [
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
-] as const;
 
 function agoText(time: number, now: number): string {
-  const seconds = Math.max(0, (now - time) / 1000);
-  const [unit, size] = units.find(([, least]) => seconds >= least) ?? ['second', 1];
-  if (unit === 'second') return 'just now';
-  return new Intl.RelativeTimeFormat('en').format(-Math.floor(seconds / size), unit);
+  const seconds = (now - time) / 1000;
+  return seconds < 60 ? texts.facts.now : ago(seconds);
 }

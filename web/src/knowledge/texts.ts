@@ -1,8 +1,10 @@
-const count = (number: number, one: string, many: string): string =>
-  `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
+import { number, plural, translatable } from '../languages/index.ts';
+
+const filesText = (count: number): string => plural(count, { one: '# file', other: '# files' });
+const passagesText = (count: number): string => plural(count, { one: '# passage', other: '# passages' });
 
 /** Sentences and labels of the Knowledge place. */
-export const texts = {
+export const texts = translatable('knowledge', {
   page: {
     title: 'Knowledge',
     tabTitle: (name: string) => (name === '' ? 'Knowledge · Parley' : `${name} · Parley`),
@@ -26,10 +28,9 @@ export const texts = {
   list: {
     new: 'New collection',
     drop: 'Files that are dropped here become a collection of their own.',
-    size: (files: number, passages: number) =>
-      `${count(files, 'file', 'files')}, ${count(passages, 'passage', 'passages')}`,
-    indexing: (done: number, total: number) => `Indexing ${done.toLocaleString('en')} of ${total.toLocaleString('en')}`,
-    failed: (failed: number) => `${count(failed, 'file', 'files')} could not be read`,
+    size: (files: number, passages: number) => `${filesText(files)}, ${passagesText(passages)}`,
+    indexing: (done: number, total: number) => `Indexing ${number(done)} of ${number(total)}`,
+    failed: (failed: number) => `${filesText(failed)} could not be read`,
     outdated: 'Index outdated',
     none: 'Empty',
     dropped: 'Documents',
@@ -47,7 +48,7 @@ export const texts = {
   remove: {
     title: (name: string) => `Delete “${name}”?`,
     about: (files: number) =>
-      `Its ${count(files, 'file', 'files')} and their index are deleted on the server. Watched folders themselves stay as they are. Chats keep the passages they have used.`,
+      `Its ${filesText(files)} and their index are deleted on the server. Watched folders themselves stay as they are. Chats keep the passages they have used.`,
     cancel: 'Keep',
     confirm: 'Delete',
     done: (name: string) => `“${name}” deleted.`,
@@ -77,7 +78,8 @@ export const texts = {
       total === 1 ? `Uploading ${name} …` : `Uploading ${name} (${done + 1} of ${total}) …`,
     stop: 'Stop',
     failed: (name: string, reason: string) => `Can't add ${name}: ${reason}`,
-    failedMany: (failed: number, reason: string) => `${failed} files were not added. The last reason: ${reason}`,
+    failedMany: (failed: number, reason: string) =>
+      `${plural(failed, { one: '# file was', other: '# files were' })} not added. The last reason: ${reason}`,
     added: (name: string) => `“${name}” added.`,
     pasted: 'Pasted text',
   },
@@ -124,12 +126,12 @@ export const texts = {
     open: (name: string) => `Open ${name}`,
   },
   files: {
-    title: (total: number) => count(total, 'file', 'files'),
+    title: (total: number) => filesText(total),
     filter: 'Filter files',
     none: 'No file has this in its name.',
     empty: 'No files yet. Drop some here, or use the buttons above.',
-    more: (rest: number) => `Show ${rest.toLocaleString('en')} more`,
-    passages: (passages: number) => count(passages, 'passage', 'passages'),
+    more: (rest: number) => `Show ${number(rest)} more`,
+    passages: (passages: number) => passagesText(passages),
     remove: (name: string) => `Remove ${name}`,
     removed: (name: string) => `“${name}” removed.`,
     open: (name: string) => `Save ${name} from the server`,
@@ -161,4 +163,4 @@ export const texts = {
     collection: 'Open the collection',
     knowledge: 'Knowledge',
   },
-} as const;
+});

@@ -19,6 +19,8 @@ export class Launcher {
   state = $state.raw<ServerState>({ type: 'idle' });
   lines = $state<string[]>([]);
   command = $state<readonly string[]>([]);
+  /** Engine programs of the file that was read, until the person has decided about them. */
+  programs = $state<readonly string[]>([]);
   gone = $state(false);
 
   async begin(): Promise<void> {
@@ -26,6 +28,7 @@ export class Launcher {
       const form = await ask<Form>('form');
       this.form = form;
       this.values = { ...form.values };
+      this.programs = form.programs;
       this.notes = form.notes;
       this.state = form.state;
       void this.#listen();
@@ -75,13 +78,20 @@ export class Launcher {
 
   async load(path: string): Promise<void> {
     try {
-      const { values, notes } = await ask<{ values: Values; notes: readonly string[] }>('load', { path });
+      const { values, programs, notes } = await ask<Pick<Form, 'values' | 'programs' | 'notes'>>('load', { path });
       this.values = { ...values };
+      this.programs = programs;
       this.notes = notes;
       this.problems = [];
     } catch (error) {
       this.problems = problemsOf(error);
     }
+  }
+
+  /** The programs of the file: without consent they stay out of the settings, and so of every launch. */
+  decide(allowed: boolean): void {
+    if (allowed) this.values.engine = this.programs;
+    this.programs = [];
   }
 
   /** Follows the console until the launcher quits. */

@@ -27,6 +27,7 @@ afterEach(() => vi.unstubAllGlobals());
 
 const form = {
   values: { port: 5001, multiuser: 10 },
+  programs: [],
   notes: ['a note'],
   state: { type: 'idle' },
   fields: { port: { key: 'port' } },
@@ -88,7 +89,7 @@ test('Launcher: check returns problems and the command line', async () => {
 });
 
 test('Launcher: load replaces all settings, or none if the config is broken', async () => {
-  let answer: object = { values: { port: 7 }, notes: ['old key'] };
+  let answer: object = { values: { port: 7 }, programs: [], notes: ['old key'] };
   const { launcher } = world({ load: () => answer });
   launcher.values = { port: 1, quiet: true };
   await launcher.load('/a.kcpps');
@@ -97,6 +98,25 @@ test('Launcher: load replaces all settings, or none if the config is broken', as
   await launcher.load('/b.kcpps');
   expect(launcher.values).toEqual({ port: 7 });
   expect(launcher.problems).toEqual(['The config file cannot be read.']);
+});
+
+test('Launcher: programs of a config are settings only once they are allowed', async () => {
+  const programs = ['{"name":"mine","command":"x --port ${port}"}'];
+  const { launcher, asked } = world({
+    load: () => ({ values: { engine: null }, programs, notes: [] }),
+    launch: () => ({ notes: [] }),
+  });
+  await launcher.load('/a.kcpps');
+  expect(launcher.programs).toEqual(programs);
+  await launcher.launch();
+  launcher.decide(false);
+  expect([launcher.programs, launcher.values]).toEqual([[], { engine: null }]);
+  await launcher.load('/a.kcpps');
+  launcher.decide(true);
+  expect(launcher.programs).toEqual([]);
+  await launcher.launch();
+  const launches = asked.filter(({ name }) => name === 'launch').map(({ body }) => body);
+  expect(launches).toEqual([{ values: { engine: null } }, { values: { engine: programs } }]);
 });
 
 test('stopping and quitting are asked for, and a launcher that is gone is no problem', async () => {

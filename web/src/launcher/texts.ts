@@ -1,7 +1,8 @@
+import { byteSize, number, plural, translatable } from '../languages/index.ts';
 import type { ServerState } from './types.ts';
 
 /** All texts of the launcher. Labels and help of settings come from the server. */
-export const texts = {
+export const texts = translatable('launcher', {
   page: {
     title: 'Launcher',
     quickLaunch: 'Quick Launch',
@@ -33,7 +34,7 @@ export const texts = {
   tabs: {
     label: 'Tabs',
     settings: 'Settings',
-    changed: (count: number) => `${count} changed`,
+    changed: (count: number) => `${number(count)} changed`,
   },
   console: {
     label: 'Console',
@@ -43,18 +44,19 @@ export const texts = {
     label: 'Selected model',
     builtIn: 'Built-in model',
     parameters: (count: string) => `${count} parameters`,
-    layers: (count: number) => (count === 1 ? '1 layer' : `${count} layers`),
-    context: (count: string) => `${count} tokens of context`,
+    layers: (count: number) => plural(count, { one: '# layer', other: '# layers' }),
+    context: (count: number) => `${number(count)} tokens of context`,
     memory: 'Memory use',
     fits: 'Fits into memory',
     tight: 'Just fits into memory',
     large: 'Too large for the free memory',
-    need: (need: string, free: string, context: string) =>
-      `: about ${need} of ${free} free, with a context of ${context} tokens.`,
-    cards: (layers: number, of: number, names: string, free: string) =>
-      layers === of
-        ? `All layers fit on the graphics card (${names}, ${free} free).`
-        : `${layers} of ${of} layers fit on the graphics card (${names}, ${free} free).`,
+    /** Follows one of the three above. */
+    need: (need: number, free: number, context: number) =>
+      `: about ${byteSize(need)} of ${byteSize(free)} free, with a context of ${number(context)} tokens.`,
+    allOnCards: (names: string, free: number) =>
+      `All layers fit on the graphics card (${names}, ${byteSize(free)} free).`,
+    onCards: (layers: number, of: number, names: string, free: number) =>
+      `${number(layers)} of ${number(of)} layers fit on the graphics card (${names}, ${byteSize(free)} free).`,
     smaller: 'Choose a smaller model or a smaller context size.',
     damaged: (name: string, reason: string) =>
       `${name} is not a model file: ${reason}. Choose a GGUF file, or download it again.`,
@@ -69,15 +71,23 @@ export const texts = {
     useFolder: 'Use this folder',
     list: 'Files',
     none: 'No matching files in this folder.',
-    more: (count: number) => `${count} more not shown.`,
+    more: (count: number) => `${number(count)} more not shown.`,
     found: 'Models found on this machine',
     noModels: 'No models found. Download one with: parley pull OWNER/NAME',
     searching: 'Searching …',
     damaged: 'not a model',
-    tokens: (count: string) => `${count} tokens`,
+    tokens: (count: number) => `${number(count)} tokens`,
     fits: 'fits',
     tight: 'tight',
     large: 'too large',
+  },
+  programs: {
+    title: 'Programs in this config',
+    hint: 'This config runs the commands below as engines of models. Allow that only if you trust where it comes from.',
+    folder: (path: string) => `In the folder ${path}`,
+    environment: 'With the environment variables',
+    allow: 'Allow these commands',
+    leaveOut: 'Leave them out',
   },
   save: {
     title: 'Save config',
@@ -131,4 +141,4 @@ export const texts = {
     status: (status: number) => `The launcher returned status ${status}. Try again, or restart it.`,
     gone: 'The launcher is not responding. Check that it is running.',
   },
-} as const;
+});

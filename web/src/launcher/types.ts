@@ -38,6 +38,8 @@ export interface Form {
   readonly fields: Readonly<Record<string, Field>>;
   readonly defaults: Values;
   readonly values: Values;
+  /** Engine programs of a file, which become part of the values once the person allows them. */
+  readonly programs: readonly string[];
   readonly notes: readonly string[];
   readonly places: readonly string[];
   readonly home: string;

@@ -1,3 +1,4 @@
+import { number } from '../languages/index.ts';
 import type { Shape, Value, Values } from './types.ts';
 
 /** A value as text for a field; lists have one entry per line. */
@@ -40,9 +41,9 @@ export function isSwitchList({ type, least }: Shape): boolean {
 }
 
 export function countText(count: number): string {
-  if (count >= 1e9) return `${(count / 1e9).toFixed(1)} B`;
+  if (count >= 1e9) return `${number(count / 1e9, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} B`;
   if (count >= 1e6) return `${(count / 1e6).toFixed(0)} M`;
-  return count.toLocaleString('en');
+  return number(count);
 }
 
 /** A shell command line; words with special characters are quoted. */

@@ -10,7 +10,7 @@ import { go, type Place } from '../ui/navigation.svelte.ts';
 import { notify, notifyUndo, reported } from '../ui/notices.svelte.ts';
 import type { Item } from './items.ts';
 import { texts } from './texts.ts';
-import { type ExportForm, exportChats } from './transfer.ts';
+import type { ExportForm } from './transfer.ts';
 
 /** What can be done with entries of the list. */
 
@@ -35,7 +35,7 @@ export function pinItems(items: readonly Item[], pinned: boolean): void {
 export function moveItems(items: readonly Item[], folder: string): void {
   const name = folder.trim();
   for (const item of items) setFields(item, { folder: name });
-  notifyUndo(texts.moved(items.length, name), () => {
+  notifyUndo(name === '' ? texts.unfiled(items.length) : texts.moved(items.length, name), () => {
     for (const item of items) setFields(item, { folder: item.folder });
   });
 }
@@ -57,7 +57,8 @@ export async function deleteItems(items: readonly Item[], openId: string | undef
       else stories.add(source.story);
     }
   };
-  notifyUndo(texts.deleted(gone.map(({ title }) => title)), back);
+  const [first, ...others] = gone;
+  notifyUndo(first && others.length === 0 ? texts.deletedOne(first.title) : texts.deleted(gone.length), back);
 }
 
 export function duplicateItem(item: Item): void {
@@ -83,7 +84,7 @@ export async function exportItems(
   { chats: form = 'own', stories: format = 'parley' }: { chats?: ExportForm; stories?: ExportFormat } = {},
 ): Promise<void> {
   const chats = items.flatMap(({ source }) => ('chat' in source ? [source.chat] : []));
-  if (chats.length > 0) await exportChats(chats, form);
+  if (chats.length > 0) await (await import('./transfer.ts')).exportChats(chats, form);
   const tales = items.flatMap(({ source }) => ('story' in source ? [source.story] : []));
   if (tales.length === 0) return;
   await reported(async () => {

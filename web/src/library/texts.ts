@@ -1,5 +1,7 @@
+import { number, plural, translatable } from '../languages/index.ts';
+
 /** Sentences and labels of the list of chats and stories. */
-export const texts = {
+export const texts = translatable('library', {
   title: 'Chats and stories',
   untitledChat: 'Untitled chat',
   groups: {
@@ -40,7 +42,7 @@ export const texts = {
     markdown: 'Markdown',
     lite: 'KoboldAI Lite file',
     text: 'Plain text',
-    all: (count: number) => (count === 1 ? 'The only chat' : `All ${count} chats`),
+    all: (count: number) => plural(count, { one: 'The only chat', other: 'All # chats' }),
     allParley: 'All chats, Parley file',
     allShareGpt: 'All chats, ShareGPT file',
   },
@@ -63,15 +65,15 @@ export const texts = {
     done: 'Done',
     all: 'Select all',
     toolbar: 'Selected items',
-    count: (count: number) => (count === 1 ? '1 selected' : `${count} selected`),
+    count: (count: number) => `${number(count)} selected`,
     export: 'Export',
     move: 'Move to folder',
     pin: 'Pin',
     delete: 'Delete',
   },
   folder: {
-    title: (items: readonly { readonly title: string }[]) =>
-      items.length === 1 ? `Move “${items[0]?.title}” to a folder` : `Move ${items.length} items to a folder`,
+    titleOfOne: (title: string) => `Move “${title}” to a folder`,
+    title: (count: number) => plural(count, { one: 'Move # item to a folder', other: 'Move # items to a folder' }),
     folders: 'Folders',
     none: 'No folder',
     new: 'New folder',
@@ -80,11 +82,10 @@ export const texts = {
     help: 'A folder groups chats and stories in the list. It disappears when the last one leaves it.',
   },
   copy: (title: string) => `${title} (copy)`,
-  deleted: (titles: readonly string[]) =>
-    titles.length === 1 ? `“${titles[0]}” deleted.` : `${titles.length} items deleted.`,
-  moved: (count: number, folder: string) => {
-    const what = count === 1 ? '1 item' : `${count} items`;
-    return folder === '' ? `${what} removed from folders.` : `${what} moved to ${folder}.`;
-  },
+  deletedOne: (title: string) => `“${title}” deleted.`,
+  deleted: (count: number) => plural(count, { one: '# item deleted.', other: '# items deleted.' }),
+  moved: (count: number, folder: string) => `${plural(count, { one: '# item', other: '# items' })} moved to ${folder}.`,
+  unfiled: (count: number) =>
+    plural(count, { one: '# item removed from its folder.', other: '# items removed from folders.' }),
   stillRunning: 'A chat with a running reply was not deleted. Stop the reply first.',
-} as const;
+});

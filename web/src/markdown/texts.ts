@@ -1,5 +1,7 @@
+import { translatable } from '../languages/index.ts';
+
 /** All texts of rendered messages. */
-export const texts = {
+export const texts = translatable('markdown', {
   plainText: 'text',
   copyCode: 'Copy code',
   copied: 'Copied',
@@ -17,4 +19,4 @@ export const texts = {
   footnote: (label: string) => `Footnote ${label}`,
   cited: (number: number, title: string) => `Source ${number}: ${title}`,
   backToText: 'Back to the text',
-} as const;
+});

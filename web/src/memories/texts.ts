@@ -1,5 +1,7 @@
+import { plural, translatable } from '../languages/index.ts';
+
 /** Sentences and labels of what is remembered. */
-export const texts = {
+export const texts = translatable('memories', {
   title: 'Memory',
   about:
     'Facts that chats may know, whichever model answers. Those that fit a message go with it; pinned ones always do. Nothing is remembered without you seeing it.',
@@ -23,7 +25,7 @@ export const texts = {
   failed: (reason: string) => `Cannot load what is remembered: ${reason}`,
   retry: 'Try again',
   loading: 'Loading …',
-  sent: (count: number) => (count === 1 ? 'One memory went with it' : `${count} memories went with it`),
+  sent: (count: number) => plural(count, { one: 'One memory went with it', other: '# memories went with it' }),
   ask: (fact: string) => `Remember “${fact}”?`,
   kept: 'Remembered.',
   offer: (title: string) => `“${title}” has facts that may be worth remembering.`,
@@ -35,6 +37,6 @@ export const texts = {
     about: 'Choose what later chats may know. You can change the words.',
     fact: (number: number) => `Fact ${number}`,
     keep: (number: number) => `Keep fact ${number}`,
-    save: (count: number) => (count === 1 ? 'Remember one fact' : `Remember ${count} facts`),
+    save: (count: number) => plural(count, { one: 'Remember one fact', other: 'Remember # facts' }),
   },
-} as const;
+});

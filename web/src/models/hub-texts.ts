@@ -1,12 +1,11 @@
-import { byteSize } from '../../../src/core/readable.ts';
+import { byteSize, compact, date, number, plural, translatable } from '../languages/index.ts';
 import type { Download } from './downloads.svelte.ts';
 import type { HubFile, HubModel, HubOrder } from './hub.ts';
 import { texts as shared } from './panel-texts.ts';
 import type { Purpose } from './recommendation.ts';
+import { parametersText } from './status.ts';
 
-const compact = (value: number): string => value.toLocaleString('en', { notation: 'compact' });
-
-export const texts = {
+export const texts = translatable('hub', {
   title: 'Find a model',
   label: 'Words, or the address of a model',
   placeholder: 'qwen3 8b',
@@ -20,7 +19,7 @@ export const texts = {
   orders: { downloads: 'Downloads', likes: 'Likes', date: 'Newest' } satisfies Record<HubOrder, string>,
   downloads: (value: number) => `${compact(value)} downloads`,
   likes: (value: number) => `${compact(value)} likes`,
-  changed: (date: string) => `changed ${new Date(date).toLocaleDateString('en', { month: 'short', year: 'numeric' })}`,
+  changed: (day: string) => `changed ${date(day, { month: 'short', year: 'numeric' })}`,
   projector: 'pictures or sound',
   tools: 'tools',
   thinking: 'thinking',
@@ -30,7 +29,7 @@ export const texts = {
     reading: 'Reading its files …',
     terms: (id: string) => `Its terms have to be accepted on huggingface.co/${id} first, and HF_TOKEN has to be set.`,
     unsupported: 'This version of Parley cannot load this kind of model.',
-    others: (count: number) => `Choose among ${count} files`,
+    others: (count: number) => plural(count, { one: 'Choose among # file', other: 'Choose among # files' }),
     legend: (id: string) => `Files of ${id}`,
     fits: {
       card: 'fits on the graphics card',
@@ -38,7 +37,7 @@ export const texts = {
       processor: 'runs on the processor',
       no: 'too large for this computer',
     } satisfies Record<NonNullable<HubFile['fit']>, string>,
-    layers: (on: number, all: number) => `${on} of ${all} layers on the graphics card`,
+    layers: (on: number, all: number) => `${number(on)} of ${number(all)} layers on the graphics card`,
     speeds: {
       fast: 'fast',
       good: 'good speed',
@@ -46,7 +45,7 @@ export const texts = {
       'very slow': 'very slow',
     } satisfies Record<NonNullable<HubFile['speed']>, string>,
     memory: (bytes: number) => `${byteSize(bytes)} of memory`,
-    context: (tokens: number) => `Memory is estimated for a context of ${tokens.toLocaleString('en')} tokens.`,
+    context: (tokens: number) => `Memory is estimated for a context of ${number(tokens)} tokens.`,
     withProjector: (bytes: number) => `Includes ${byteSize(bytes)} for pictures or sound.`,
     download: (name: string, bytes: number) => `Download ${name} (${byteSize(bytes)})`,
   },
@@ -88,16 +87,19 @@ export const texts = {
   failed: (reason: string) => `Failed: ${reason}.`,
   progress: (done: number, total: number) => `${byteSize(done)} of ${byteSize(total)}`,
   speed: (bytes: number) => `${byteSize(bytes)}/s`,
-  left: (seconds: number) => `${durationText(seconds)} left`,
+  left: (duration: string) => `${duration} left`,
+  seconds: (seconds: number) => `${seconds} s`,
+  minutes: (minutes: number) => `${minutes} min`,
+  hours: (hours: number, minutes: number) => `${hours} h ${minutes} min`,
   done: (model: string) => `Downloaded ${model}.`,
   gone: (name: string) => `${name} is not on this machine any more. Find it in the model panel.`,
-} as const;
+});
 
 /** `40 s`, `12 min`, `2 h 5 min` */
 function durationText(seconds: number): string {
-  if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`;
+  if (seconds < 60) return texts.seconds(Math.max(1, Math.round(seconds)));
   const minutes = Math.round(seconds / 60);
-  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes < 60 ? texts.minutes(minutes) : texts.hours(Math.floor(minutes / 60), minutes % 60);
 }
 
 const known = (facts: readonly (string | null | false)[]): string[] => facts.filter((fact) => typeof fact === 'string');
@@ -108,7 +110,7 @@ export function hubFacts(model: HubModel): { facts: readonly string[]; warnings:
   return {
     warnings: known([model.supported === false && texts.unsupported, model.gated !== 'no' && texts.terms]),
     facts: known([
-      parameters !== null && shared.facts.parameters(parameters),
+      parameters !== null && shared.facts.parameters(parametersText(parameters)),
       architecture,
       context !== null && shared.facts.context(context),
       projector && texts.projector,
@@ -132,7 +134,7 @@ export function downloadLine(download: Download): string {
     state !== 'failed' && (state !== 'running' || !began) && texts.states[state],
     began && texts.progress(done, total),
     isMoving && texts.speed(speed),
-    isMoving && total !== null && texts.left((total - done) / speed),
+    isMoving && total !== null && texts.left(durationText((total - done) / speed)),
   ]).join(' · ');
 }
 

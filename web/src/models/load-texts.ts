@@ -1,8 +1,7 @@
+import { number, translatable } from '../languages/index.ts';
 import type { LoadStatus } from './load-settings.ts';
 
-const count = (value: number): string => value.toLocaleString('en');
-
-export const texts = {
+export const texts = translatable('loading', {
   title: 'How it is loaded',
   automatic: 'automatic',
   context: 'Context size in tokens',
@@ -17,16 +16,19 @@ export const texts = {
   save: 'Save as a config',
   saved: (path: string) => `Saved: ${path}`,
   loaded: (name: string) => `${name} is loaded with these settings.`,
+  now: (tokens: number) => `Now ${number(tokens)}`,
+  trained: (tokens: number) => `trained for ${number(tokens)}`,
+  nowLayers: (layers: number, all: number) => `Now ${number(layers)} of ${number(all)}`,
   failed: (name: string, reason: string) => `${name} stays as it was: ${reason}`,
-};
+});
 
 export function contextLine({ context, trained_context }: LoadStatus['in_use']): string {
   return [
-    ...(context === null ? [] : [`Now ${count(context)}`]),
-    ...(trained_context === null ? [] : [`trained for ${count(trained_context)}`]),
+    ...(context === null ? [] : [texts.now(context)]),
+    ...(trained_context === null ? [] : [texts.trained(trained_context)]),
   ].join(', ');
 }
 
 export function layersLine({ layers, gpu_layers }: LoadStatus['in_use']): string {
-  return layers === null ? '' : `Now ${gpu_layers ?? 0} of ${layers}`;
+  return layers === null ? '' : texts.nowLayers(gpu_layers ?? 0, layers);
 }

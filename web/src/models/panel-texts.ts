@@ -1,19 +1,24 @@
-import { byteSize } from '../../../src/core/readable.ts';
+import { byteSize, number, plural, time, translatable } from '../languages/index.ts';
 import { type LibraryEntry, type ModelStatus, parametersText } from './status.ts';
 
-const count = (value: number): string => value.toLocaleString('en');
-
-export const texts = {
+export const texts = translatable('modelPanel', {
+  kinds: {
+    text: 'Text',
+    image: 'Image',
+    transcription: 'Transcription',
+    speech: 'Speech',
+    embedding: 'Embedding',
+  } as Readonly<Record<string, string>>,
   facts: {
-    parameters: (value: number) => `${parametersText(value)} parameters`,
-    context: (tokens: number) => `context ${count(tokens)}`,
-    trained: (tokens: number) => `trained for ${count(tokens)} tokens`,
+    parameters: (count: string) => `${count} parameters`,
+    context: (tokens: number) => `context ${number(tokens)}`,
+    trained: (tokens: number) => `trained for ${number(tokens)} tokens`,
     memory: (bytes: number) => `${byteSize(bytes)} in memory`,
     needs: (bytes: number) => `needs ${byteSize(bytes)}`,
     file: (bytes: number) => byteSize(bytes),
     pinned: 'pinned',
     idle: (time: string) => `unloaded at ${time} unless it is used`,
-    busy: (requests: number) => (requests === 1 ? '1 request running' : `${requests} requests running`),
+    busy: (requests: number) => plural(requests, { one: '# request running', other: '# requests running' }),
   },
   panel: {
     inspector: 'Inspector: what apps sent to this server',
@@ -25,6 +30,7 @@ export const texts = {
     output: 'Output of its program',
     outputLabel: (name: string) => `Output of ${name}`,
     noOutput: 'No output.',
+    serverLog: 'Log of the server',
     unknown: 'This server does not report its models.',
     locked: 'Enter the password to see the models.',
     enterPassword: 'Enter password',
@@ -79,13 +85,16 @@ export const texts = {
     editLabel: (name: string) => `Edit ${name}`,
     name: 'Name',
     system: 'System prompt',
-    noMemory: 'Without memory of earlier chats',
+    memory: 'Memory of earlier chats',
+    asBase: 'As its model has it',
+    withMemory: 'With memory',
+    noMemory: 'Without memory',
     take: 'Replace samplers, thinking and stop texts by the present settings',
     taken: (parts: string) => `Saved with it: ${parts}.`,
-    samplers: (number: number) => (number === 1 ? '1 sampler setting' : `${number} sampler settings`),
-    length: (tokens: number) => `reply length ${count(tokens)}`,
+    samplers: (count: number) => plural(count, { one: '# sampler setting', other: '# sampler settings' }),
+    length: (tokens: number) => `reply length ${number(tokens)}`,
     thinking: (effort: string) => `thinking ${effort}`,
-    stops: (number: number) => (number === 1 ? '1 stop text' : `${number} stop texts`),
+    stops: (count: number) => plural(count, { one: '# stop text', other: '# stop texts' }),
     save: 'Save as a preset',
     saveEdit: 'Save',
     cancel: 'Cancel',
@@ -107,9 +116,7 @@ export const texts = {
     routerLabel: 'Command for several models',
     clone: 'In a clone, write npm start -- instead of parley.',
   },
-} as const;
-
-const timeText = (time: Date): string => time.toLocaleTimeString('en', { timeStyle: 'short', hourCycle: 'h23' });
+});
 
 /** Models on other servers take no memory here. */
 export const isLocal = ({ memory_bytes, file_bytes }: Pick<ModelStatus, 'memory_bytes' | 'file_bytes'>): boolean =>
@@ -122,7 +129,7 @@ export function factsLine(model: ModelStatus): string {
   const memory =
     model.memory_bytes === null ? undefined : (isResident ? facts.memory : facts.needs)(model.memory_bytes);
   const found = [
-    model.parameters === null ? undefined : facts.parameters(model.parameters),
+    model.parameters === null ? undefined : facts.parameters(parametersText(model.parameters)),
     model.quantization ?? undefined,
     model.context !== null
       ? facts.context(model.context)
@@ -135,7 +142,7 @@ export function factsLine(model: ModelStatus): string {
       ? facts.busy(model.active_requests)
       : model.expires_at === null || !isResident
         ? undefined
-        : facts.idle(timeText(new Date(model.expires_at))),
+        : facts.idle(time(model.expires_at)),
   ];
   return found.filter((fact) => fact !== undefined).join(' · ');
 }
@@ -143,7 +150,7 @@ export function factsLine(model: ModelStatus): string {
 export function libraryLine({ type, program, parameters, quantization, file_bytes }: LibraryEntry): string {
   const found = [
     type === 'config' ? texts.library.config : file_bytes === null ? texts.library.unreadable : undefined,
-    parameters === null ? undefined : texts.facts.parameters(parameters),
+    parameters === null ? undefined : texts.facts.parameters(parametersText(parameters)),
     quantization ?? undefined,
     file_bytes === null ? undefined : texts.facts.file(file_bytes),
     program ?? texts.library.folder,

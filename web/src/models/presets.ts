@@ -17,7 +17,15 @@ export interface PresetSettings {
   readonly defaultgenamt?: number;
   readonly systemprompt?: string;
   readonly reasoningeffort?: string;
-  readonly memory?: boolean;
+  readonly memory?: boolean | null;
+}
+
+/** Empty leaves it to the base. */
+export type PresetMemory = '' | 'on' | 'off';
+
+export function memoryOf(setting: boolean | null | undefined): PresetMemory {
+  if (setting === undefined || setting === null) return '';
+  return setting ? 'on' : 'off';
 }
 
 /** What the settings of the page make of a preset. */

@@ -4,11 +4,6 @@ import { read } from '../api/call.ts';
 export type { Recommendation };
 export type Purpose = Recommendation['purpose'];
 
-export const texts = {
-  title: 'Recommended for this computer',
-  download: (size: string) => `Download (${size})`,
-} as const;
-
 /** Without an answer nothing is recommended: the search is there. */
 export async function fetchRecommended(): Promise<readonly Recommendation[]> {
   try {

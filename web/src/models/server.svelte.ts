@@ -1,6 +1,6 @@
 import { read } from '../api/call.ts';
 import { Failure } from '../api/failure.ts';
-import { currentKey } from '../api/key.svelte.ts';
+import { currentKey, isSignedIn, signInAsBefore } from '../api/key.svelte.ts';
 import { askForOwnership } from '../api/owner.ts';
 import { type ModelsAnswer, modelName } from './status.ts';
 
@@ -82,6 +82,7 @@ export async function refreshServer(): Promise<void> {
     ]);
     const name = modelName(model.result);
     const isLocked = models === 'locked';
+    if (isLocked && (await signInAsBefore())) return refreshServer();
     takeChanged({
       state: isLocked ? 'locked' : 'ready',
       features,
@@ -96,9 +97,10 @@ export async function refreshServer(): Promise<void> {
   plan();
 }
 
-/** Without a key the other calls would only fail, and browsers write each failure to their console. */
+/** Nobody is signed in: the other calls would only fail, and browsers write each failure to their console. */
 async function isStillLocked(): Promise<boolean> {
-  return currentKey() === undefined && (await read<Features>('api/extra/version', { background: true })).protected;
+  if (currentKey() !== undefined || (await isSignedIn())) return false;
+  return (await read<Features>('api/extra/version', { background: true })).protected;
 }
 
 function plan(): void {

@@ -1,3 +1,5 @@
+import { number } from '../languages/index.ts';
+
 /** The reply of `GET /api/extra/models`; unknown values are null. */
 export interface ModelsAnswer {
   readonly models: readonly ModelStatus[];
@@ -107,8 +109,12 @@ export function jointState(models: readonly Pick<ModelStatus, 'state'>[]): Model
 
 /** `46 million`, `3.2 billion` */
 export function parametersText(count: number): string {
-  if (count < 1e9) return `${Math.max(1, Math.round(count / 1e6))} million`;
-  return `${(count / 1e9).toFixed(count < 1e10 ? 1 : 0)} billion`;
+  const digits = count >= 1e9 && count < 1e10 ? 1 : 0;
+  return number(Math.max(1e6, count), {
+    notation: 'compact',
+    compactDisplay: 'long',
+    maximumFractionDigits: digits,
+  });
 }
 
 /** Models on this machine that match every word of the search, those of the admin folder first. */

@@ -1,6 +1,7 @@
+import { translatable } from '../languages/index.ts';
 import type { ModelState, ModelStatus } from './status.ts';
 
-export const texts = {
+export const texts = translatable('models', {
   button: {
     model: 'Model',
     none: 'No model',
@@ -27,7 +28,7 @@ export const texts = {
     medium: 'good for short tasks and chat. Check its facts.',
     large: 'good for most tasks. Check important facts.',
   },
-} as const;
+});
 
 export function stateText({ state, progress }: Pick<ModelStatus, 'state' | 'progress'>): string {
   return state === 'loading' && progress !== null ? texts.loading(progress) : texts.states[state];

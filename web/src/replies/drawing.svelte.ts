@@ -1,6 +1,6 @@
 import type { Attachment, Turn } from '../conversations/conversation.ts';
 import { imageSize } from '../conversations/image-size.ts';
-import { change, chatOrNew, libraryLoaded } from '../conversations/library.svelte.ts';
+import { change, chatOrNew, library, libraryLoaded } from '../conversations/library.svelte.ts';
 import { leafOf, withTurn } from '../conversations/tree.ts';
 import { InlineDrawing } from '../draw/inline-drawing.svelte.ts';
 import { newId } from '../saved/id.ts';
@@ -16,7 +16,10 @@ interface Note {
 }
 
 /** The image that is being generated for a chat. */
-export const drawing = new InlineDrawing<Note>('chat', put);
+export const drawing = new InlineDrawing<Note>('chat', put, ({ chatId }) => ({
+  title: library.get(chatId)?.title || document.title,
+  place: { view: 'chat', id: chatId },
+}));
 void libraryLoaded().then(() => drawing.resume());
 
 /** Generates an image; the prompt and the image become turns of the chat. A picture of the scene has no question. */

@@ -1,6 +1,6 @@
 import { memoryBlock } from '../../../src/core/memories.ts';
 import { type PromptFrame, withInserted } from '../characters/prompt.ts';
-import { texts } from '../characters/texts.ts';
+import { prompts } from '../characters/prompts.ts';
 import type { Attachment, Turn } from '../conversations/conversation.ts';
 import { fenceFor, sourcesText } from '../documents/sources-text.ts';
 
@@ -54,7 +54,7 @@ export async function wireMessages(
   const silent = around?.cast.speaker !== undefined && !body.some(({ role }) => role === 'user');
   return [
     ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
-    ...(silent ? [{ role: 'user', content: texts.prompt.begin } as const] : []),
+    ...(silent ? [{ role: 'user', content: prompts.begin } as const] : []),
     ...body,
     ...begun,
   ];
@@ -75,7 +75,7 @@ function spoken(turn: Turn, { cast: { speaker }, named, nameOf, textOf }: Prompt
 async function wireMessage(turn: Turn, current: boolean, read: ReadBlob): Promise<WireMessage> {
   if (turn.role === 'tool') return { role: 'tool', content: turn.text, tool_call_id: turn.callId ?? '' };
   if (turn.role === 'user') return { role: 'user', content: await asked(turn, read) };
-  if (turn.drawn !== undefined) return { role: 'assistant', content: texts.prompt.picture(turn.drawn) };
+  if (turn.drawn !== undefined) return { role: 'assistant', content: prompts.picture(turn.drawn) };
   const calls = turn.calls ?? [];
   if (calls.length === 0) return { role: 'assistant', content: turn.text };
   return {

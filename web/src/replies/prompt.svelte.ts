@@ -1,26 +1,24 @@
 import { call } from '../api/call.ts';
 import type { ReplyFormat } from '../api/running-reply.ts';
-import { characters, loadCharacters, personas } from '../characters/library.svelte.ts';
+import { loadCharacters } from '../characters/library.svelte.ts';
 import {
-  type Cast,
   cleanedReply,
-  type FrameParts,
   frameText,
   namesPrompt,
   type PromptFrame,
   promptFrame,
   stopsOf,
   summarizedTurns,
-  turnText,
 } from '../characters/prompt.ts';
 import { speakerAfter } from '../characters/speakers.ts';
 import { calledName } from '../conversations/character.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
 import { dataUrlOf } from '../files/data-url.ts';
 import { server } from '../models/server.svelte.ts';
-import { modelName } from '../models/status.ts';
 import { settings } from '../settings/settings.svelte.ts';
+import type { PromptValues } from '../settings/values.ts';
 import { estimateOf, fittedPath, roomFor } from './context-fit.ts';
+import { castOf, frameParts, loadScripts, sentText } from './message-texts.svelte.ts';
 import { type WireMessage, wireMessages } from './messages.ts';
 import { chatReplies, namesReplies, type Reply } from './reply.ts';
 
@@ -35,34 +33,17 @@ export interface PromptOptions {
   readonly speaker?: string | undefined;
   /** The last turn is the start of the reply. */
   readonly continues?: boolean;
+  /** Instead of those of the settings, and of the system prompt of the chat. */
+  readonly values?: Partial<PromptValues>;
   /** Changes what surrounds the messages. */
   readonly reframe?: (frame: PromptFrame) => PromptFrame;
 }
 
-/** Share of the context for lorebooks without their own budget. */
-const worldShare = 0.25;
-
-/** Characters that were deleted since are left out. */
-export function castOf(chat: Chat | undefined, speaker?: string): Cast {
-  const all = (chat?.characters ?? []).flatMap((id) => characters.find(id) ?? []);
-  return {
-    speaker: all.find(({ id }) => id === speaker) ?? all[0],
-    characters: all,
-    persona: personas.find(chat?.persona),
-  };
-}
-
-function frameParts(): FrameParts {
-  return {
-    system: settings.systemPrompt,
-    now: new Date(),
-    model: modelName(server.model),
-    ...(server.context > 0 ? { worldTokens: Math.floor(server.context * worldShare) } : {}),
-  };
-}
-
-export function frameOf(chat: Chat, path: readonly Turn[], speaker?: string): PromptFrame {
-  return promptFrame(chat, path, castOf(chat, speaker), frameParts());
+export function frameOf(chat: Chat, path: readonly Turn[], speaker?: string, system?: string): PromptFrame {
+  const cast = castOf(chat, speaker);
+  if (system === undefined) return promptFrame(chat, path, cast, frameParts());
+  const { system: _, ...plain } = chat;
+  return promptFrame(plain, path, cast, { ...frameParts(), system });
 }
 
 /** All that is sent besides the messages, for estimates. */
@@ -71,20 +52,17 @@ export function surroundingText(chat: Chat | undefined, path: readonly Turn[]): 
   return frameText(frameOf(chat, path));
 }
 
-/** The text of a message as it is shown: with the names of the person and the character. */
-export function shownText(chat: Chat | undefined, turn: Turn, text = turn.text): string {
-  if (!chat?.characters?.length) return text;
-  return turnText(chat, { ...turn, text }, castOf(chat, turn.speaker), frameParts());
-}
-
 /** The prompt of the next reply, without what does not fit in the context. */
 export async function promptFor(chat: Chat, path: readonly Turn[], options: PromptOptions = {}): Promise<Prompt> {
-  const { speaker, continues = false, reframe = (frame) => frame } = options;
+  const { speaker, continues = false, reframe = (frame) => frame, values = {} } = options;
   if (chat.characters?.length || chat.persona !== undefined) await loadCharacters();
-  const frame = reframe(frameOf(chat, path, speaker));
+  const frame = reframe(frameOf(chat, path, speaker, values.systemPrompt));
   const room = roomFor(server.context, settings.replyLength);
-  const sent = path.slice(Math.min(summarizedTurns(chat, path), Math.max(0, path.length - 1)));
-  const stops = stopsOf(chat, frame.cast, path, settings.stopSequences);
+  await loadScripts(chat);
+  const sent = withSentTexts(chat, path, continues).slice(
+    Math.min(summarizedTurns(chat, path), Math.max(0, path.length - 1)),
+  );
+  const stops = stopsOf(chat, frame.cast, path, values.stopSequences ?? settings.stopSequences);
   // Examples are the first that is left out.
   const examples = room <= 0 || estimateOf({ text: frameText(frame) }) < room / 2;
   if (chat.promptForm === 'names' && frame.cast.speaker) {
@@ -106,6 +84,16 @@ export async function promptFor(chat: Chat, path: readonly Turn[], options: Prom
     count: async (some) => tokensOf('v1/chat/completions/input_tokens', { messages: await make(some) }, 'input_tokens'),
   });
   return { form: 'template', messages: await make(fitted), stops };
+}
+
+/** The start of a reply that is continued stays as it is. */
+function withSentTexts(chat: Chat, path: readonly Turn[], continues: boolean): Turn[] {
+  return path.map((turn, index) => {
+    const depth = path.length - 1 - index;
+    if (turn.role === 'tool' || turn.drawn !== undefined || (continues && depth === 0)) return turn;
+    const text = sentText(chat, turn, depth);
+    return text === turn.text ? turn : { ...turn, text };
+  });
 }
 
 async function tokensOf(path: string, body: object, field: string): Promise<number> {

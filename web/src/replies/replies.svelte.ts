@@ -9,35 +9,40 @@ import { pathOf, pathTo, withChange, withTurn } from '../conversations/tree.ts';
 import { chosenModel } from '../models/models.svelte.ts';
 import { server } from '../models/server.svelte.ts';
 import { modelName } from '../models/status.ts';
+import { tellDone } from '../notifications/tell-done.ts';
 import { newId } from '../saved/id.ts';
 import { acquire, hold } from '../saved/ownership.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { chatSettings, nativeSettings } from '../settings/state.svelte.ts';
+import type { PromptValues, SamplerValues } from '../settings/values.ts';
 import { mcp } from '../tools/mcp.svelte.ts';
 import { wireTools } from '../tools/tools.ts';
 import { throttleToFrames } from './frame-throttle.ts';
+import { loadScripts, storedText } from './message-texts.svelte.ts';
 import { promptFor, replyCleaner, replyFormat, speakerFields, surroundingText } from './prompt.svelte.ts';
 import { noReply, type Reply, statisticsOf } from './reply.ts';
 import { chatRequest, namesRequest } from './request.ts';
 
 /** A running reply. */
 export interface LiveReply {
+  readonly chatId: string;
   readonly turnId: string;
   readonly prefix: string;
   readonly reply: Reply;
   readonly status: string;
 }
 
+/** By turn. A chat has several only while they are compared. */
 let lives = $state.raw<Readonly<Record<string, LiveReply>>>({});
-const stops = new Map<string, () => void>();
+const stops = new Map<string, { readonly chatId: string; readonly stop: () => void }>();
 
 /** One tab fetches a reply; the others show what it tells them, and one of them goes on if it is closed. */
 type TabMessage =
   | { readonly kind: 'watch' | 'stop'; readonly genkey: string }
-  | { readonly kind: 'live'; readonly genkey: string; readonly chatId: string; readonly live: LiveReply };
+  | { readonly kind: 'live'; readonly genkey: string; readonly live: LiveReply };
 const tabs = new BroadcastChannel('parley.replies');
 /** Replies that this tab fetches, by key: what it shows, and whether other tabs show it too. */
-const fetched = new Map<string, { chatId: string; watched: boolean; toldAt: number }>();
+const fetched = new Map<string, { turnId: string; watched: boolean; toldAt: number }>();
 /** Replies that another tab fetches. */
 const followed = new Map<string, { chatId: string; turnId: string; leave: AbortController }>();
 const tellMs = 100;
@@ -45,11 +50,11 @@ const tellMs = 100;
 tabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
   const own = fetched.get(data.genkey);
   if (data.kind === 'live') {
-    if (followed.has(data.genkey)) setLive(data.chatId, data.live);
-  } else if (data.kind === 'stop' && own) stops.get(own.chatId)?.();
+    if (followed.has(data.genkey)) setLive(data.live.turnId, data.live);
+  } else if (data.kind === 'stop' && own) stops.get(own.turnId)?.stop();
   else if (own) {
     own.watched = true;
-    tell(data.genkey, lives[own.chatId]);
+    tell(data.genkey, lives[own.turnId]);
   }
 };
 
@@ -59,12 +64,12 @@ function tell(genkey: string, live: LiveReply | undefined): void {
   own.toldAt = Date.now();
   // Probabilities are large, and only shown at the end.
   const sent = { ...live, reply: { ...live.reply, chances: [] } };
-  tabs.postMessage({ kind: 'live', genkey, chatId: own.chatId, live: sent } satisfies TabMessage);
+  tabs.postMessage({ kind: 'live', genkey, live: sent } satisfies TabMessage);
 }
 
-function setLive(chatId: string, live: LiveReply | undefined): void {
-  const { [chatId]: _, ...others } = lives;
-  lives = live ? { ...others, [chatId]: live } : others;
+function setLive(turnId: string, live: LiveReply | undefined): void {
+  const { [turnId]: _, ...others } = lives;
+  lives = live ? { ...others, [turnId]: live } : others;
 }
 
 chatRecords.onChange((id, _, origin) => {
@@ -81,38 +86,39 @@ function followPending(chatId: string): void {
 
 /** Shows a reply that another tab fetches, and fetches it when no other tab does: after a reload, or if that tab closes. */
 async function follow(chatId: string, turn: Turn, genkey: string): Promise<void> {
-  if (fetched.has(genkey) || followed.has(genkey) || lives[chatId]) return;
+  if (fetched.has(genkey) || followed.has(genkey) || lives[turn.id]) return;
   const leave = new AbortController();
   followed.set(genkey, { chatId, turnId: turn.id, leave });
-  setLive(chatId, { turnId: turn.id, prefix: turn.pending?.prefix ?? '', reply: soFar(turn), status: '' });
-  stops.set(chatId, () => {
+  setLive(turn.id, { chatId, turnId: turn.id, prefix: turn.pending?.prefix ?? '', reply: soFar(turn), status: '' });
+  const stop = (): void => {
     tabs.postMessage({ kind: 'stop', genkey } satisfies TabMessage);
     call('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
-  });
+  };
+  stops.set(turn.id, { chatId, stop });
   tabs.postMessage({ kind: 'watch', genkey } satisfies TabMessage);
   let release = () => {};
   try {
     release = await acquire(lockOf(genkey), leave.signal);
     const chat = await chatRecords.refresh(chatId);
     const now = chat?.turns[turn.id];
-    unfollow(genkey, chatId);
+    unfollow(genkey, turn.id);
     if (chat && now?.pending?.genkey === genkey) {
       if (now.speaker !== undefined) await loadCharacters();
       await deliver(chatId, now, (parts) => resumeReply(replyFormat(chat), genkey, parts, soFar(now)));
     }
   } catch {
     // The reply has ended.
-    unfollow(genkey, chatId);
+    unfollow(genkey, turn.id);
   } finally {
     release();
   }
   followPending(chatId);
 }
 
-function unfollow(genkey: string, chatId: string): void {
+function unfollow(genkey: string, turnId: string): void {
   followed.delete(genkey);
-  stops.delete(chatId);
-  setLive(chatId, undefined);
+  stops.delete(turnId);
+  setLive(turnId, undefined);
 }
 
 const lockOf = (genkey: string): string => `parley.reply.${genkey}`;
@@ -130,7 +136,11 @@ export function onFinished(listener: (chatId: string, turnId: string) => void): 
 }
 
 export function liveReply(chatId: string): LiveReply | undefined {
-  return lives[chatId];
+  return Object.values(lives).find((live) => live.chatId === chatId);
+}
+
+export function liveTurn(turnId: string): LiveReply | undefined {
+  return lives[turnId];
 }
 
 /** The system prompt with all else that surrounds the messages, for estimates. */
@@ -151,10 +161,10 @@ export async function requestReply(
   parent: string | null,
   { prefill = '', undoable = true, speaker }: RequestOptions = {},
 ): Promise<void> {
-  if (lives[chatId]) return;
+  if (liveReply(chatId)) return;
   if (library.get(chatId)?.characters?.length) await loadCharacters();
   const speaks = speakerFields(library.get(chatId), parent, speaker);
-  if (!speaks || lives[chatId]) return;
+  if (!speaks || liveReply(chatId)) return;
   const turn: Turn = { id: newId(), parent, role: 'assistant', text: prefill, at: Date.now(), ...speaks };
   await write(chatId, turn, prefill, undoable);
 }
@@ -162,17 +172,55 @@ export async function requestReply(
 /** Continues a reply. */
 export async function continueReply(chatId: string, id: string): Promise<void> {
   const turn = library.get(chatId)?.turns[id];
-  if (turn && !lives[chatId]) await write(chatId, turn, turn.text, true);
+  if (turn && !liveReply(chatId)) await write(chatId, turn, turn.text, true);
 }
 
 export async function stop(chatId: string): Promise<void> {
-  stops.get(chatId)?.();
+  for (const one of [...stops.values()]) if (one.chatId === chatId) one.stop();
 }
 
 /** Resumes running replies after a reload. */
 export async function resumeAll(): Promise<void> {
   await libraryLoaded();
   for (const { id } of library.chats) followPending(id);
+}
+
+/** What a reply is generated with instead of the settings. */
+export interface Generation {
+  readonly model?: string;
+  readonly samplers?: Partial<SamplerValues>;
+  readonly prompt?: Partial<PromptValues>;
+}
+
+/**
+ * Requests several replies to a message at once; the server computes them together, or one after the other. `put` adds their
+ * turns to the chat. Tools are not offered.
+ */
+export async function requestReplies(
+  chatId: string,
+  parent: string | null,
+  generations: readonly Generation[],
+  put: (chat: Chat, turns: readonly Turn[]) => Chat,
+): Promise<void> {
+  if (library.get(chatId)?.characters?.length) await loadCharacters();
+  const speaks = speakerFields(library.get(chatId), parent, undefined);
+  if (!speaks || liveReply(chatId)) return;
+  const at = Date.now();
+  const turns = generations.map((_, index): Turn => {
+    const pending = { genkey: `PRLY${newId()}`, since: at, prefix: '' };
+    return { id: newId(), parent, role: 'assistant', text: '', at: at + index, pending, ...speaks };
+  });
+  const releases = turns.map(({ pending }) => hold(lockOf(pending?.genkey ?? '')));
+  change(chatId, (chat) => put(chat, turns));
+  // What goes with the message is looked for once.
+  let prepared: Promise<void> | undefined;
+  const prepare = (parts: ReplyParts<Reply>): Promise<void> => (prepared ??= prepareMessage(chatId, parent, parts));
+  await Promise.all(
+    turns.map((turn, index) =>
+      generate(chatId, turn, { generation: generations[index], prepare }).finally(releases[index]),
+    ),
+  );
+  followPending(chatId);
 }
 
 async function write(chatId: string, turn: Turn, prefix: string, undoable: boolean): Promise<void> {
@@ -182,27 +230,46 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
   change(chatId, (chat) => withChange(withTurn(chat, started), turn.id, { failed: undefined, finish: undefined }), {
     undoable,
   });
-  await deliver(chatId, started, async (parts) => {
+  await generate(chatId, started).finally(release);
+  followPending(chatId);
+}
+
+/** Finds what goes with a message: passages, results of a search, memories. */
+async function prepareMessage(chatId: string, turnId: string | null, parts: ReplyParts<Reply>): Promise<void> {
+  const { retrieve } = await import('../documents/retrieve.ts');
+  await retrieve(chatId, turnId, parts);
+  if (settings.useMemories && server.features.memories) {
+    const { recall } = await import('../memories/recall.ts');
+    await recall(chatId, turnId, parts.signal);
+  }
+}
+
+interface GenerateOptions {
+  readonly generation?: Generation | undefined;
+  readonly prepare?: (parts: ReplyParts<Reply>) => Promise<void>;
+}
+
+/** Generates the reply of a turn that is in the chat. */
+async function generate(chatId: string, turn: Turn, { generation, prepare }: GenerateOptions = {}): Promise<void> {
+  const { genkey = '', prefix = '' } = turn.pending ?? {};
+  const { model, samplers, prompt: values } = generation ?? {};
+  await deliver(chatId, turn, async (parts) => {
     // Saved before the request is sent: the key must be known after a reload.
     await saveNow(chatId);
-    const { retrieve } = await import('../documents/retrieve.ts');
-    await retrieve(chatId, turn.parent, parts);
-    if (settings.useMemories && server.features.memories) {
-      const { recall } = await import('../memories/recall.ts');
-      await recall(chatId, turn.parent, parts.signal);
-    }
+    await (prepare?.(parts) ?? prepareMessage(chatId, turn.parent, parts));
     const chat = library.get(chatId);
     if (!chat) return noReply;
     const before = pathTo(chat, turn.parent);
     const continues = prefix.trim() !== '';
-    const path = continues ? [...before, { ...started, text: prefix }] : before;
-    const prompt = await promptFor(chat, path, { speaker: turn.speaker, continues });
+    const path = continues ? [...before, { ...turn, text: prefix }] : before;
+    const prompt = await promptFor(chat, path, { speaker: turn.speaker, continues, ...(values && { values }) });
+    const other = { ...samplers, ...(values?.stopSequences && { stopSequences: values.stopSequences }) };
     const common = {
       genkey,
-      replyLength: settings.replyLength,
-      sampling: prompt.form === 'names' ? await nativeSettings() : chatSettings(),
+      replyLength: samplers?.replyLength === undefined ? settings.replyLength : (samplers.replyLength ?? Number.NaN),
+      sampling: prompt.form === 'names' ? await nativeSettings(other) : chatSettings(other),
       probabilities: settings.showProbabilities,
-      model: chosenModel(),
+      model: model ?? chosenModel(),
       stops: prompt.stops,
     };
     const body =
@@ -212,12 +279,11 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
             ...common,
             messages: prompt.messages,
             effort: settings.reasoningEffort,
-            tools: wireTools(mcp.tools, chat.tools ?? []),
+            tools: generation ? [] : wireTools(mcp.tools, chat.tools ?? []),
             continues,
           });
     return fetchReply(replyFormat(chat), body, parts);
-  }).finally(release);
-  followPending(chatId);
+  });
 }
 
 /** Shows a reply while it arrives and puts it into the chat at its end. */
@@ -237,19 +303,20 @@ async function deliver(
   let firstAt: number | undefined;
   let noted = Date.now();
   const show = (change: Partial<LiveReply>): void => {
-    const live = lives[chatId] ?? { turnId: turn.id, prefix, reply: noReply, status: '' };
-    setLive(chatId, { ...live, ...change });
+    const live = lives[turn.id] ?? { chatId, turnId: turn.id, prefix, reply: noReply, status: '' };
+    setLive(turn.id, { ...live, ...change });
   };
-  fetched.set(genkey, { chatId, watched: false, toldAt: 0 });
+  fetched.set(genkey, { turnId: turn.id, watched: false, toldAt: 0 });
   // Chunks may arrive hundreds of times per second; the page renders at most once per frame.
   const drawn = throttleToFrames(() => {
-    if (lives[chatId]) flushSync(() => show({ reply: latest, status: '' }));
+    if (lives[turn.id]) flushSync(() => show({ reply: latest, status: '' }));
   });
   show({});
-  stops.set(chatId, () => {
+  const stop = (): void => {
     call('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
     controller.abort();
-  });
+  };
+  stops.set(turn.id, { chatId, stop });
   const parts: ReplyParts<Reply> = {
     call,
     wait: pause,
@@ -257,7 +324,7 @@ async function deliver(
     polling: settings.delivery === 'polling',
     onStatus: (status) => {
       show({ status });
-      tell(genkey, lives[chatId]);
+      tell(genkey, lives[turn.id]);
     },
     onReply: (arrived) => {
       const reply = cleaned(arrived);
@@ -266,7 +333,7 @@ async function deliver(
         firstAt = Date.now();
       drawn();
       if (Date.now() - (fetched.get(genkey)?.toldAt ?? 0) >= tellMs)
-        tell(genkey, { turnId: turn.id, prefix, reply, status: '' });
+        tell(genkey, { chatId, turnId: turn.id, prefix, reply, status: '' });
       if (Date.now() - noted < 3000) return;
       noted = Date.now();
       change(chatId, (chat) => withChange(chat, turn.id, { text: prefix + latest.text, ...thoughts(latest) }));
@@ -280,13 +347,15 @@ async function deliver(
       ? { ...latest, finish: 'stopped' }
       : { ...latest, finish: 'error', failed: sentenceOf(thrown) };
   }
-  stops.delete(chatId);
+  await loadScripts(library.get(chatId));
+  const written = storedText(library.get(chatId), turn, reply.text);
+  stops.delete(turn.id);
   fetched.delete(genkey);
   const statistics = statisticsOf(reply, { startedAt: since, firstAt, endedAt: Date.now() });
   change(chatId, (chat) =>
     withChange(chat, turn.id, {
       pending: undefined,
-      text: prefix + reply.text,
+      text: prefix + written,
       ...thoughts(reply),
       calls: reply.calls.length > 0 ? reply.calls : undefined,
       chances: reply.chances.length > 0 ? reply.chances : undefined,
@@ -296,9 +365,13 @@ async function deliver(
       statistics: reply.tokens > 0 ? statistics : undefined,
     }),
   );
-  setLive(chatId, undefined);
+  setLive(turn.id, undefined);
   await saveNow(chatId);
   for (const listener of listeners) listener(chatId, turn.id);
+  tellDone(() => {
+    const title = library.get(chatId)?.title || document.title;
+    return { kind: reply.failed === undefined ? 'reply' : 'failed', title, place: { view: 'chat', id: chatId }, since };
+  });
 }
 
 function thoughts({ reasoning }: Reply): { reasoning?: string } {

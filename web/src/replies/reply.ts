@@ -1,4 +1,5 @@
 import type { ReplyFormat } from '../api/running-reply.ts';
+import { texts } from '../api/texts.ts';
 import type { Statistics, TokenChance, ToolCall } from '../conversations/conversation.ts';
 
 /** A chat reply as far as it has arrived. */
@@ -27,8 +28,6 @@ export const noReply: Reply = {
   tokens: 0,
   perSecond: 0,
 };
-
-const unfinished = 'The server could not finish the reply.';
 
 interface WireCall {
   readonly index?: number;
@@ -63,7 +62,7 @@ export interface WireReply {
 export function withPiece(reply: Reply, piece: WireReply): Reply {
   if (piece.error !== undefined) {
     const said = typeof piece.error === 'string' ? piece.error : piece.error.message;
-    return { ...reply, finish: 'error', failed: said ?? unfinished };
+    return { ...reply, finish: 'error', failed: said ?? texts.reply.unfinished };
   }
   const choice = piece.choices?.[0];
   const said = choice?.delta ?? {};
@@ -123,7 +122,7 @@ function withText(reply: Reply, piece: WireText): Reply {
     ...reply,
     text: reply.text + (piece.token ?? ''),
     finish: piece.finish_reason ?? reply.finish,
-    failed: piece.finish_reason === 'error' ? (piece.error?.message ?? unfinished) : reply.failed,
+    failed: piece.finish_reason === 'error' ? (piece.error?.message ?? texts.reply.unfinished) : reply.failed,
     tokens: piece.token === undefined ? reply.tokens : reply.tokens + 1,
   };
 }

@@ -1,12 +1,13 @@
+import { texts } from '../characters/chat-texts.ts';
 import { preferences } from '../characters/library.svelte.ts';
 import { cleanedReply } from '../characters/prompt.ts';
-import { texts } from '../characters/texts.ts';
+import { prompts } from '../characters/prompts.ts';
 import { type Character, calledName } from '../conversations/character.ts';
 import type { Chat } from '../conversations/conversation.ts';
 import { library, put } from '../conversations/library.svelte.ts';
 import { pathOf } from '../conversations/tree.ts';
 import { drawPicture } from '../replies/drawing.svelte.ts';
-import { castOf } from '../replies/prompt.svelte.ts';
+import { castOf } from '../replies/message-texts.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { notifyFailure } from '../ui/notices.svelte.ts';
@@ -35,7 +36,7 @@ export async function impersonate(chatId: string, { onText, signal }: Impersonat
   const stops = cast.characters.map((character) => `\n${calledName(character)}:`);
   const cleaned = (text: string): string => cleanedReply(text, me, stops);
   const text = await hiddenReply(chat, pathOf(chat), {
-    instruction: texts.prompt.impersonate,
+    instruction: prompts.impersonate,
     replyLength: settings.replyLength,
     stops,
     signal,
@@ -63,7 +64,7 @@ export async function drawScene(chatId: string): Promise<void> {
   stopDescription = new AbortController();
   try {
     const prompt = await hiddenReply(chat, pathOf(chat), {
-      instruction: texts.prompt.scene,
+      instruction: prompts.scene,
       replyLength: sceneTokens,
       signal: stopDescription.signal,
     });

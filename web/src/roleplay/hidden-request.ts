@@ -1,8 +1,8 @@
 import { call } from '../api/call.ts';
 import { pause, requestReply } from '../api/running-reply.ts';
+import { texts } from '../characters/chat-texts.ts';
 import { resolveMacros } from '../characters/macros.ts';
 import { macroValues, type PromptFrame } from '../characters/prompt.ts';
-import { texts } from '../characters/texts.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
 import { chosenModel } from '../models/models.svelte.ts';
 import { promptFor } from '../replies/prompt.svelte.ts';
@@ -54,6 +54,6 @@ export async function hiddenReply(chat: Chat, path: readonly Turn[], parts: Hidd
     onStatus: () => {},
   });
   if (reply.failed !== undefined) throw new Error(reply.failed);
-  if (reply.text.trim() === '') throw new Error(texts.errors.emptyReply);
+  if (reply.text.trim() === '') throw new Error(texts.emptyReply);
   return reply.text.trim();
 }

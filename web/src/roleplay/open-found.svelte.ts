@@ -1,12 +1,14 @@
 import { characters, loadCharacters, personas } from '../characters/library.svelte.ts';
-import { type Character, newCharacter, type Persona } from '../conversations/character.ts';
+import { type Character, changed, newCharacter, type Persona } from '../conversations/character.ts';
 import { change, library, libraryLoaded, put, remove } from '../conversations/library.svelte.ts';
 import { emptyChat, renamed } from '../conversations/tree.ts';
 import type { Lorebook } from '../files/lorebook.ts';
 import { contentOf, type Found, largestFile, storyOfText } from '../files/open-file.ts';
+import { offeredScripts, withOfferedScripts } from '../files/regex-scripts.ts';
 import type { NamedChat } from '../files/silly-tavern-chat.ts';
 import { texts } from '../files/texts.ts';
 import { Unreadable } from '../files/unreadable.ts';
+import { texts as regexTexts } from '../regex/texts.ts';
 import { newId } from '../saved/id.ts';
 import { library as stories } from '../story/library.svelte.ts';
 import { go, navigation, type Place } from '../ui/navigation.svelte.ts';
@@ -54,11 +56,9 @@ async function keep(found: Found, name: string): Promise<Place | undefined> {
       for (const character of added) characters.put(character);
       for (const persona of found.cast.personas) if (!personas.find(persona.id)) personas.put(persona);
       for (const chat of found.chats) put(chat);
-      notify(
-        texts.open.chatsAdded(
-          found.chats.length,
-          added.map((one) => one.name),
-        ),
+      notifyAdded(
+        found.chats.length,
+        added.map((one) => one.name),
       );
       return { view: 'chat', id: found.chats[0]?.id ?? '' };
     }
@@ -72,6 +72,10 @@ async function keep(found: Found, name: string): Promise<Place | undefined> {
     }
     case 'preset':
       return keepPresets(found.value, name);
+    case 'regex-scripts':
+      return keepScripts(found.value);
+    case 'quick-replies':
+      return keepQuickReplies(found.value, name);
     default:
       return undefined;
   }
@@ -88,6 +92,7 @@ function keepCharacter(character: Character): Place {
     characters.remove(character.id);
   };
   notifyUndo(texts.open.characterAdded(character.name), run);
+  offerScripts(character);
   return { view: 'chat', id };
 }
 
@@ -104,12 +109,53 @@ async function keepPresets(value: unknown, name: string): Promise<Place> {
   return navigation.place;
 }
 
+function notifyAdded(chats: number, characters: readonly string[]): void {
+  const { chatsAdded, newCharacters } = texts.open;
+  notify([chatsAdded(chats), ...(characters.length > 0 ? [newCharacters(characters)] : [])].join(' '));
+}
+
+/** After those that are there, for all characters. */
+async function keepScripts(value: unknown): Promise<Place> {
+  const [{ changeGeneralScripts, loadGeneralScripts }, { scriptsIn }, { texts: words }] = await Promise.all([
+    import('../regex/general.svelte.ts'),
+    import('../files/regex-scripts.ts'),
+    import('../regex/texts.ts'),
+  ]);
+  await loadGeneralScripts();
+  const added = scriptsIn(value, newId);
+  changeGeneralScripts((now) => [...now, ...added]);
+  notify(words.imported(added.length));
+  return navigation.place;
+}
+
+async function keepQuickReplies(value: unknown, name: string): Promise<Place> {
+  const [{ addQuickReplies }, { quickRepliesIn }, { texts: words }] = await Promise.all([
+    import('../quick-replies/quick-replies.svelte.ts'),
+    import('../quick-replies/sets.ts'),
+    import('../quick-replies/texts.ts'),
+  ]);
+  const { replies } = quickRepliesIn(value, newId);
+  if (replies.length === 0) throw new Unreadable(words.unreadable(name));
+  await addQuickReplies(replies);
+  notify(words.imported(replies.length));
+  return navigation.place;
+}
+
+/** Scripts of a card change what is shown and sent: they are used only if the person says so. */
+function offerScripts(character: Character): void {
+  const count = offeredScripts(character, newId).length;
+  if (count === 0) return;
+  const run = (): void => characters.change(character.id, (now) => changed(withOfferedScripts(now, newId), {}));
+  notify(regexTexts.cardOffers(character.name, count), { action: { label: regexTexts.use, run } });
+}
+
 /** Into the open chat or story; else into a new chat. */
 async function keepLorebook({ world, options }: Lorebook): Promise<Place> {
   const { view, id } = navigation.place;
   const name = options.name ?? texts.open.lorebook;
   const story = view === 'write' ? stories.find(id) : undefined;
-  notify(texts.open.lorebookAdded(name, world.length, story ? 'story' : 'chat'));
+  const { lorebookAddedToChat, lorebookAddedToStory } = texts.open;
+  notify((story ? lorebookAddedToStory : lorebookAddedToChat)(name, world.length));
   if (story) {
     stories.change(story.id, (now) => ({ ...now, world: [...now.world, ...world] }));
     return { view: 'write', id: story.id };
@@ -143,7 +189,7 @@ function keepNamed({ chat, user, characters: names }: NamedChat): Place {
     characters: cast.map(({ id }) => id),
     ...(persona ? { persona: persona.id } : {}),
   });
-  notify(texts.open.chatsAdded(1, added));
+  notifyAdded(1, added);
   return { view: 'chat', id: chat.id };
 }
 

@@ -1,7 +1,9 @@
 import { nextSpeaker, speakerInTurn } from '../characters/speakers.ts';
+import type { Character } from '../conversations/character.ts';
 import { change, library } from '../conversations/library.svelte.ts';
 import { leafOf, pathTo } from '../conversations/tree.ts';
-import { castOf } from '../replies/prompt.svelte.ts';
+import { castOf } from '../replies/message-texts.svelte.ts';
+import { sendNext } from '../replies/queue.svelte.ts';
 import { onFinished, requestReply } from '../replies/replies.svelte.ts';
 import { summarizeIfFull } from './summary.svelte.ts';
 
@@ -18,7 +20,7 @@ export function setMuted(chatId: string, character: string, muted: boolean): voi
   });
 }
 
-/** After a reply in a group the next one speaks, and the start of a full chat is summarized. */
+/** After a reply the next one of a group speaks, or the next message of the queue is sent; the start of a full chat is summarized. */
 onFinished((chatId, turnId) => {
   const chat = library.get(chatId);
   const turn = chat?.turns[turnId];
@@ -27,12 +29,17 @@ onFinished((chatId, turnId) => {
   if (turn.failed !== undefined || turn.finish === 'stopped' || turn.calls?.length) return;
   void summarizeIfFull(chatId).then(() => {
     const now = library.get(chatId);
-    if (!now || (now.characters?.length ?? 0) < 2 || leafOf(now)?.id !== turnId) return;
+    // Of replies that are compared, one is chosen first.
+    if (!now || now.comparison || leafOf(now)?.id !== turnId) return;
     const path = pathTo(now, turnId);
+    const group = (now.characters?.length ?? 0) > 1;
     const parts = { characters: castOf(now).characters, random: Math.random };
+    const speak = (next: Character | undefined): void => {
+      if (next) void requestReply(chatId, turnId, { speaker: next.id, undoable: false });
+    };
+    const next = group ? nextSpeaker(now, path, parts) : undefined;
     const visible = document.visibilityState === 'visible';
-    const next =
-      nextSpeaker(now, path, parts) ?? (now.autoReply && visible ? speakerInTurn(now, path, parts) : undefined);
-    if (next) void requestReply(chatId, turnId, { speaker: next.id, undoable: false });
+    if (next) speak(next);
+    else if (!sendNext(chatId) && group && now.autoReply && visible) speak(speakerInTurn(now, path, parts));
   });
 });

@@ -1,3 +1,4 @@
+import { texts } from '../characters/texts.ts';
 import { type Character, newCharacter } from '../conversations/character.ts';
 
 export interface Starter {
@@ -10,7 +11,7 @@ export interface Starter {
 export const starters: readonly Starter[] = [
   {
     name: 'Wren',
-    about: 'Keeper of a night library',
+    about: texts.picker.starterAbout.wren,
     make: (id, changedAt) =>
       newCharacter({
         id,
@@ -32,7 +33,7 @@ export const starters: readonly Starter[] = [
   },
   {
     name: 'Captain Okoro',
-    about: 'Your ship needs a navigator',
+    about: texts.picker.starterAbout.okoro,
     make: (id, changedAt) =>
       newCharacter({
         id,

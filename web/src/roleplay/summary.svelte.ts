@@ -1,5 +1,6 @@
+import { texts } from '../characters/chat-texts.ts';
 import { summarizedTurns } from '../characters/prompt.ts';
-import { texts } from '../characters/texts.ts';
+import { prompts } from '../characters/prompts.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
 import { change, library } from '../conversations/library.svelte.ts';
 import { pathOf } from '../conversations/tree.ts';
@@ -40,7 +41,7 @@ export async function summarize(chatId: string, { asked = false } = {}): Promise
   const count = turnsToSummarize(path.map(estimateOf), summarizedTurns(chat, path), rest);
   const upTo = path[count - 1];
   if (!upTo) {
-    if (asked) notify(texts.chat.tooShort);
+    if (asked) notify(texts.tooShort);
     return;
   }
   summarizing.chats = [...summarizing.chats, chatId];
@@ -55,5 +56,5 @@ export async function summarize(chatId: string, { asked = false } = {}): Promise
 }
 
 function summaryOf(chat: Chat, path: readonly Turn[]): Promise<string> {
-  return hiddenReply(chat, path, { instruction: texts.prompt.summarize(words), replyLength: summaryTokens });
+  return hiddenReply(chat, path, { instruction: prompts.summarize(words), replyLength: summaryTokens });
 }

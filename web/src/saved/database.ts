@@ -13,12 +13,14 @@ export const collectionNames = [
   'drafts',
   'histories',
   'documents',
+  'scripts',
+  'quick-replies',
 ] as const;
 export type CollectionName = (typeof collectionNames)[number];
 
 /** Changed parts of records and their revisions, by collection, record and part; see record-store.ts. */
 export const partsStore = 'parts';
-const version = 2;
+const version = 3;
 
 export interface Collection<Kept extends { readonly id: string }> {
   all(): Promise<Kept[]>;

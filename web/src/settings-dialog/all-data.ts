@@ -50,5 +50,8 @@ export async function removeEverything(): Promise<void> {
   await flushRecords();
   await clearDatabase();
   closeRecords();
+  // What other apps have shared and no page has taken.
+  if ('caches' in globalThis)
+    for (const name of await caches.keys()) if (name.startsWith('parley-shared')) await caches.delete(name);
   for (const name of Object.keys(ownStorage())) if (name.startsWith('parley.')) localStorage.removeItem(name);
 }

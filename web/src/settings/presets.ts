@@ -2,6 +2,7 @@ import { fieldsOf, listIn, numberIn, textIn, textsIn } from '../api/loose.ts';
 import { newId } from '../saved/id.ts';
 import { foreignPreset } from './foreign-presets.ts';
 import { storedOrder } from './sampler-order.ts';
+import { texts } from './texts.ts';
 import {
   defaultPromptValues,
   defaultSamplerValues,
@@ -53,7 +54,7 @@ export function presetsOf(json: unknown, name: string): Preset[] {
 
 /** A file name without its extensions. */
 function nameOfFile(name: string): string {
-  return name.replace(/(\.(json|settings|preset|parley))+$/i, '').trim() || 'Preset';
+  return name.replace(/(\.(json|settings|preset|parley))+$/i, '').trim() || texts.presets.unnamed;
 }
 
 function ownPreset({ name, samplers, prompt }: Readonly<Record<string, unknown>>) {

@@ -1,5 +1,5 @@
 import { isObject, jsonIn, jsonProblem } from '../api/loose.ts';
-import { texts } from './texts.ts';
+import { texts } from './request-texts.ts';
 import type { PromptValues, SamplerValues, TokenBias } from './values.ts';
 
 /** The settings that go into requests. */
@@ -53,14 +53,14 @@ function commonFields({ sampling, samplerOrder, dryBreakers, grammar, bannedPhra
 function schemaOf({ grammar, jsonSchema }: RequestValues): object | undefined {
   if (grammar.trim() !== '' || jsonSchema.trim() === '') return undefined;
   const problem = schemaProblem(jsonSchema);
-  if (problem !== undefined) throw new Error(texts.output.schemaFailed(problem));
+  if (problem !== undefined) throw new Error(texts.schema.failed(problem));
   return JSON.parse(jsonSchema) as object;
 }
 
 /** What is wrong with a schema, for people; undefined if it is empty or a JSON object. */
 export function schemaProblem(text: string): string | undefined {
   const isUsable = text.trim() === '' || isObject(jsonIn(text));
-  return jsonProblem(text) ?? (isUsable ? undefined : texts.output.schemaNoObject);
+  return jsonProblem(text) ?? (isUsable ? undefined : texts.schema.noObject);
 }
 
 /** `#12` is token 12; everything else is a text. */

@@ -1,5 +1,11 @@
-import { type SamplingField, samplingFields } from '../../../src/core/sampling-fields.ts';
+import {
+  type SamplingField,
+  type SamplingName,
+  samplingFields,
+  samplingNames,
+} from '../../../src/core/sampling-fields.ts';
 import type { Preset } from './presets.ts';
+import { texts as samplerTexts } from './sampler-texts.ts';
 import { texts } from './texts.ts';
 
 /** A sampler control, from the same table that the server decodes with. */
@@ -8,7 +14,8 @@ export interface PanelField {
   readonly wire: string;
   readonly label: string;
   readonly text: string;
-  readonly off: string | undefined;
+  /** The values at which the sampler does nothing, in words; empty if there are none. */
+  readonly off: string;
   readonly isOff: (value: number) => boolean;
   /** Controls of which one must be on for this one to have an effect. */
   readonly partOf: readonly string[];
@@ -27,24 +34,21 @@ export interface PanelGroup {
 export const panelGroups: readonly PanelGroup[] = Object.entries(texts.samplers.groups).map(([group, title]) => ({
   group: group as SamplingField['group'],
   title,
-  fields: Object.values<SamplingField>(samplingFields)
-    .filter((field) => field.group === group)
-    .map(panelField),
+  fields: samplingNames.filter((name) => samplingFields[name].group === group).map(panelField),
 }));
 
 const fields: ReadonlyMap<string, PanelField> = new Map(
   panelGroups.flatMap((group) => group.fields).map((field) => [field.wire, field]),
 );
 
-function panelField(field: SamplingField): PanelField {
-  const { type, text, off, isOff = () => false, partOf = [], default: usual, min = 0, max = 1, panel = {} } = field;
+function panelField(name: SamplingName): PanelField {
+  const field: SamplingField = samplingFields[name];
+  const { type, isOff = () => false, partOf = [], default: usual, min = 0, max = 1, panel = {} } = field;
   const [wire] = field.wire;
   const table: Readonly<Record<string, SamplingField>> = samplingFields;
   return {
     wire,
-    label: panel.label ?? labelOf(wire),
-    text,
-    off,
+    ...samplerTexts[name],
     isOff,
     partOf: partOf.flatMap((name) => table[name]?.wire[0] ?? []),
     default: usual,
@@ -52,11 +56,6 @@ function panelField(field: SamplingField): PanelField {
     max: Math.max(panel.max ?? max, usual),
     step: type === 'integer' ? 1 : 0.01,
   };
-}
-
-function labelOf(wire: string): string {
-  const words = wire.replaceAll('_', ' ');
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
 /** Labels of the controls that are all off, so that this one has no effect. */

@@ -1,5 +1,5 @@
 import { persistedState } from '../saved/persisted-state.svelte.ts';
-import { texts } from './texts.ts';
+import { texts } from './request-texts.ts';
 import { defaultPromptValues, defaultSamplerValues, type PromptValues, type SamplerValues } from './values.ts';
 
 export type Delivery = 'streaming' | 'polling';
@@ -16,6 +16,8 @@ export interface Settings extends Mutable<Omit<SamplerValues, 'replyLength' | 's
   showProbabilities: boolean;
   readAloud: boolean;
   voice: string;
+  /** Reads what nobody says; empty for the voice that speaks. */
+  narratorVoice: string;
   /** Titles of new chats are written by the model. */
   modelTitles: boolean;
   /** Chats use what is remembered. */
@@ -46,6 +48,7 @@ export const settings = persistedState<Settings>('parley.settings', {
   showProbabilities: false,
   readAloud: false,
   voice: '',
+  narratorVoice: '',
   modelTitles: false,
   useMemories: true,
   suggestMemories: false,
@@ -59,7 +62,9 @@ export const settings = persistedState<Settings>('parley.settings', {
 export const appearance = persistedState<{
   theme: 'system' | 'light' | 'dark';
   textSize: 'small' | 'normal' | 'large';
-}>('parley.look', { theme: 'system', textSize: 'normal' });
+  /** Its code; empty for that of the browser. Read by theme.js when a page is loaded. */
+  language: string;
+}>('parley.look', { theme: 'system', textSize: 'normal', language: '' });
 
 $effect.root(() => {
   $effect(() => {

@@ -4,7 +4,7 @@ import { chatFields, nativeFields, type RequestValues } from './request-fields.t
 import { defaultsOf, type ServerDefaults } from './server-defaults.ts';
 import { settings } from './settings.svelte.ts';
 
-export const tabs = ['general', 'replies', 'samplers', 'output', 'data', 'keys', 'about'] as const;
+export const tabs = ['general', 'replies', 'samplers', 'output', 'scripts', 'data', 'people', 'about'] as const;
 export type Tab = (typeof tabs)[number];
 
 /** The settings dialog. */
@@ -51,12 +51,12 @@ export async function tokenize(prompt: string): Promise<readonly number[]> {
   return ids;
 }
 
-/** The settings as fields of a chat request. */
-export function chatSettings(): Record<string, unknown> {
-  return chatFields($state.snapshot(settings) as RequestValues);
+/** The settings as fields of a chat request, with other values for some. */
+export function chatSettings(other: Partial<RequestValues> = {}): Record<string, unknown> {
+  return chatFields({ ...($state.snapshot(settings) as RequestValues), ...other });
 }
 
 /** The settings as fields of a request of the native API. */
-export function nativeSettings(): Promise<Record<string, unknown>> {
-  return nativeFields($state.snapshot(settings) as RequestValues, tokenize);
+export function nativeSettings(other: Partial<RequestValues> = {}): Promise<Record<string, unknown>> {
+  return nativeFields({ ...($state.snapshot(settings) as RequestValues), ...other }, tokenize);
 }

@@ -1,4 +1,6 @@
-export const texts = {
+import { list, number, translatable } from '../languages/index.ts';
+
+export const texts = translatable('settings', {
   title: 'Settings',
   search: 'Search settings',
   clearSearch: 'Clear search',
@@ -12,21 +14,18 @@ export const texts = {
     replies: 'Replies',
     samplers: 'Samplers',
     output: 'Output',
+    scripts: 'Scripts',
     data: 'Data',
-    keys: 'Keys',
+    people: 'People',
     about: 'About',
-  },
-  reasoning: {
-    '': 'Reasoning effort: auto',
-    none: 'Reasoning effort: off',
-    low: 'Reasoning effort: low',
-    medium: 'Reasoning effort: medium',
-    high: 'Reasoning effort: high',
   },
   general: {
     appearance: 'Appearance',
     theme: 'Theme',
     themes: { system: 'System', light: 'Light', dark: 'Dark' },
+    language: 'Language',
+    browserLanguage: 'As in the browser',
+    languageHelp: 'The page is loaded again. What you have typed is kept.',
     textSize: 'Text size',
     textSizes: { small: 'Small', normal: 'Normal', large: 'Large' },
     messages: 'Messages',
@@ -45,6 +44,9 @@ export const texts = {
     readAloud: 'Read replies aloud',
     voice: 'Voice',
     defaultVoice: 'Default voice',
+    narrator: "Narrator's voice",
+    narratorHelp: 'Reads what is outside of quotation marks, in stories and in chats with characters.',
+    sameVoice: 'Same voice',
     missingVoice: (name: string) => `${name}, not on this server`,
     noSpeech: 'This server has no speech model, so it cannot read replies aloud.',
   },
@@ -84,12 +86,11 @@ export const texts = {
       search: 'Other samplers',
       seed: 'Seed',
     },
-    changed: (count: number) => `${count} changed`,
+    changed: (count: number) => `${number(count)} changed`,
     slider: (label: string) => `${label}, slider`,
     off: 'Off',
     offAt: (values: string) => `Off: ${values}.`,
-    noEffect: (labels: string) => `No effect while ${labels} is off.`,
-    or: ' and ',
+    noEffect: (samplers: readonly string[]) => `No effect while ${list(samplers)} is off.`,
     resetAll: 'Reset all samplers',
     breakers: 'DRY sequence breakers',
     breakersHelp: 'DRY ignores repetitions across these texts. One per line; \\n is a line break.',
@@ -120,10 +121,7 @@ export const texts = {
     schemaHelp: 'Replies are JSON that fits this schema.',
     schemaPlaceholder: '{"type": "object", "properties": {"name": {"type": "string"}}}',
     schemaUnused: 'Not used: the grammar above takes precedence.',
-    schemaNoObject: 'A schema is a JSON object.',
     schemaWrong: (reason: string) => `Not valid JSON: ${reason}`,
-    schemaFailed: (reason: string) =>
-      `The JSON schema in the settings is not valid: ${reason} Correct or clear it under Settings, Output.`,
     grammarRefused: (reason: string) => `The server cannot use this schema: ${reason}`,
     words: 'Words',
     banned: 'Banned phrases',
@@ -173,6 +171,7 @@ export const texts = {
     unreadable: (file: string) => `Can’t import ${file}: it is not a preset of Parley, KoboldAI Lite or SillyTavern.`,
     empty: (name: string) => `${name} has no values that can be used here.`,
     fileName: 'Parley presets',
+    unnamed: 'Preset',
   },
   builtIn: {
     default: ['Server defaults', 'Every sampler as the server has it.'],
@@ -190,6 +189,8 @@ export const texts = {
       pictures: 'Images',
       sounds: 'Recordings',
       presets: 'Presets',
+      scripts: 'Regex scripts',
+      'quick-replies': 'Quick replies',
       characters: 'Characters',
       personas: 'Personas',
       drafts: 'Drafts',
@@ -229,4 +230,4 @@ export const texts = {
     api: 'API reference',
     unknown: 'The server does not report its version.',
   },
-} as const;
+});

@@ -1,5 +1,7 @@
+import { translatable } from '../languages/index.ts';
+
 /** Sentences and labels of keyboard shortcuts. */
-export const texts = {
+export const texts = translatable('shortcuts', {
   title: 'Keyboard shortcuts',
   groups: { app: 'Everywhere', chat: 'Chat and story', message: 'Message', list: 'List of chats and stories' },
   labels: {
@@ -42,4 +44,4 @@ export const texts = {
     Escape: 'Esc',
     Delete: 'Del',
   } as Readonly<Record<string, string>>,
-} as const;
+});

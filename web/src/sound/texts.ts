@@ -1,5 +1,7 @@
+import { plural, translatable } from '../languages/index.ts';
+
 /** All texts of the Sound page. */
-export const texts = {
+export const texts = translatable('sound', {
   page: {
     title: 'Sound',
     tabTitle: 'Sound · Parley',
@@ -68,7 +70,7 @@ export const texts = {
     subtitles: 'Download subtitles',
     delete: 'Delete',
     deleteAll: 'Delete all',
-    deleted: (count: number) => (count === 1 ? 'Recording deleted.' : `${count} recordings deleted.`),
+    deleted: (count: number) => plural(count, { one: 'Recording deleted.', other: '# recordings deleted.' }),
   },
   voices: {
     american: 'American',
@@ -82,4 +84,4 @@ export const texts = {
     numbered: (name: string, number: number) => `${name} ${number}`,
     with: (name: string, facts: string) => `${name} (${facts})`,
   },
-} as const;
+});

@@ -1,3 +1,4 @@
+import { languageName } from '../languages/index.ts';
 import { texts } from './texts.ts';
 
 const { american, british, scottish, female, male, telephone } = texts.voices;
@@ -60,10 +61,6 @@ function sample(id: string): Label | undefined {
 function numbered(id: string): Label | undefined {
   const [, name, number] = /^(.+)-(\d+)$/.exec(id) ?? [];
   return name && number ? [texts.voices.numbered(titled(name), Number(number) + 1)] : undefined;
-}
-
-export function languageName(code: string): string {
-  return new Intl.DisplayNames('en', { type: 'language' }).of(code) ?? code;
 }
 
 function titled(name: string): string {

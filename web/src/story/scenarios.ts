@@ -1,3 +1,4 @@
+import { texts } from './scenario-texts.ts';
 import { newEntry, newPassage, newStory, type Passage, type Story } from './story.ts';
 
 export interface Scenario {
@@ -10,28 +11,28 @@ type Opening = readonly [by: Passage['by'], text: string];
 type Entry = readonly [comment: string, keys: readonly string[], content: string];
 
 function scenario(
-  text: string,
-  fields: Partial<Story> & Pick<Story, 'title'>,
+  [title, text]: readonly [title: string, text: string],
+  fields: Partial<Story>,
   opening: Opening,
   world: readonly Entry[] = [],
 ): Scenario {
   const make = (id: () => string, changed: number): Story =>
     newStory({
       ...fields,
+      title,
       id: id(),
       changed,
       world: world.map(([comment, keys, content]) => newEntry({ id: id(), comment, keys, content })),
       passages: [newPassage(id(), ...opening)],
     });
-  return { title: fields.title, text, make };
+  return { title, text, make };
 }
 
 /** Built-in scenarios. */
 export const scenarios: readonly Scenario[] = [
   scenario(
-    'Story: a lighthouse keeper sees a light on the water.',
+    texts.lighthouse,
     {
-      title: 'The lamp that went out',
       mode: 'story',
       memory:
         'A quiet, slightly uncanny story in the past tense, told close to Maren, who keeps the lighthouse of Hollow Point alone.',
@@ -55,9 +56,8 @@ export const scenarios: readonly Scenario[] = [
     ],
   ),
   scenario(
-    'Adventure: find the flooded archive below the city in one night.',
+    texts.archive,
     {
-      title: 'Below the city',
       mode: 'adventure',
       memory:
         'An adventure in the second person. You are a mapmaker who looks for the flooded archive below the old city. You carry a lantern, a coil of rope, a stub of charcoal and a map with a hole burnt in its middle.',
@@ -75,9 +75,8 @@ export const scenarios: readonly Scenario[] = [
     ],
   ),
   scenario(
-    'Character: chat with Ottilie, who repairs clocks.',
+    texts.clockmaker,
     {
-      title: 'Tea with the clockmaker',
       mode: 'chat',
       them: 'Ottilie',
       memory:
@@ -89,9 +88,8 @@ export const scenarios: readonly Scenario[] = [
     ],
   ),
   scenario(
-    'Instruct: paste a paragraph and get edits.',
+    texts.editor,
     {
-      title: 'A second pair of eyes',
       mode: 'instruct',
       memory:
         "You are a careful editor. You name the weakest sentence first, say why in one line, and then give a tighter version of the whole paragraph in the author's own voice.",

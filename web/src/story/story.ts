@@ -1,3 +1,5 @@
+import { texts } from './scenario-texts.ts';
+
 export const modes = ['story', 'adventure', 'chat', 'instruct'] as const;
 export type Mode = (typeof modes)[number];
 
@@ -183,7 +185,7 @@ export function titleOf(story: Story): string {
     const begin = textOf(passage).trim().split('\n')[0] ?? '';
     if (begin !== '') return begin.length > 60 ? `${begin.slice(0, 59).trimEnd()}…` : begin;
   }
-  return 'Untitled';
+  return texts.untitled;
 }
 
 const counted = new WeakMap<Passage, number>();

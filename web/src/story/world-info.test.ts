@@ -58,7 +58,7 @@ test('keysOf: keeps the commas of an expression', () => {
 test('refusedKeys: names the expressions that are not searched', () => {
   const keys = ['lamp', '/(a+)+$/', '/(?<=a)b/', '/a/q'];
   expect(refusedKeys(entry({ keys, secondaryKeys: ['/l(mp/'] }))).toEqual([
-    { key: '/(?<=a)b/', reason: 'the pattern uses a look-around or a modifier, which is not supported here' },
+    { key: '/(?<=a)b/', reason: 'the pattern uses a look-behind, which is not supported here' },
     { key: '/a/q', reason: 'the pattern has the unknown flag q' },
     { key: '/l(mp/', reason: 'the pattern has a group without an end' },
   ]);

@@ -4,6 +4,7 @@ import { fieldsOf, jsonIn } from '../api/loose.ts';
 import { characters, loadCharacters, personas } from '../characters/library.svelte.ts';
 import { chatRecords } from '../conversations/library.svelte.ts';
 import { dataUrlOf } from '../files/data-url.ts';
+import { date } from '../languages/index.ts';
 import { server } from '../models/server.svelte.ts';
 import { acquire } from '../saved/ownership.ts';
 import { areRecordsClosed, type Records } from '../saved/records.svelte.ts';
@@ -156,7 +157,7 @@ async function round(): Promise<void> {
     try {
       await sync.round();
       const refused = Object.values(readState().refused).map(({ reason }) => reason);
-      const done = texts.done(new Date().toLocaleTimeString());
+      const done = texts.done(date(Date.now(), { timeStyle: 'medium' }));
       Object.assign(syncStatus, { text: [done, ...refused.slice(0, 3)].join(' '), failed: refused.length > 0 });
     } catch (thrown) {
       const isLocked = thrown instanceof Failure && thrown.status === 401;

@@ -1,5 +1,7 @@
+import { translatable } from '../languages/index.ts';
+
 /** Sentences of the synchronisation with the server. */
-export const texts = {
+export const texts = translatable('sync', {
   title: 'On this server',
   keep: 'Keep chats, stories and characters on this server',
   help: 'Every browser with this setting on shows the same chats, stories and characters. Anyone who has the password of this server can read them.',
@@ -12,4 +14,4 @@ export const texts = {
   tooLarge: (name: string) => `${name} stays in this browser: it is larger than 32 million characters.`,
   refused: (name: string, reason: string) => `${name} stays in this browser: ${reason}`,
   unnamed: 'A record without a name',
-} as const;
+});

@@ -8,11 +8,16 @@ export const sampleRate = 24_000;
 
 export interface Capture {
   mute(muted: boolean): void;
+  /** Goes on after the system has paused it; false if the microphone is lost. */
+  resume(): Promise<boolean>;
   stop(): void;
 }
 
 /** Opens the microphone; throws an error for people if the browser does not allow it. */
-export async function openCapture(onpiece: (samples: Int16Array) => void): Promise<Capture> {
+export async function openCapture(
+  onpiece: (samples: Int16Array) => void,
+  onpause: (paused: boolean) => void = () => {},
+): Promise<Capture> {
   if (!navigator.mediaDevices) throw new Error(texts.microphone.insecure);
   // Without echo cancellation the voice of the server would interrupt itself.
   const audio = { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 };
@@ -20,6 +25,11 @@ export async function openCapture(onpiece: (samples: Int16Array) => void): Promi
     throw new Error(refusalOf(thrown));
   });
   const tracks = stream.getTracks();
+  for (const track of tracks) {
+    // By the system, as iOS does for a locked screen.
+    track.onmute = track.onended = () => onpause(true);
+    track.onunmute = () => onpause(false);
+  }
   try {
     const { context, source } = sourceOf(stream);
     await context.audioWorklet.addModule(worklet);
@@ -30,6 +40,10 @@ export async function openCapture(onpiece: (samples: Int16Array) => void): Promi
     return {
       mute: (muted) => {
         for (const track of tracks) track.enabled = !muted;
+      },
+      resume: async () => {
+        await context.resume();
+        return tracks.every(({ readyState }) => readyState === 'live');
       },
       stop: () => {
         node.port.onmessage = null;

@@ -6,17 +6,22 @@ import { change, library } from '../conversations/library.svelte.ts';
 import { leafOf, pathOf, withChange, withTurn } from '../conversations/tree.ts';
 import { answeringModel } from '../models/models.svelte.ts';
 import { server } from '../models/server.svelte.ts';
-import { shownText, speakerFields } from '../replies/prompt.svelte.ts';
+import { loadScripts, sentText } from '../replies/message-texts.svelte.ts';
+import { speakerFields } from '../replies/prompt.svelte.ts';
 import { systemOf } from '../replies/replies.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
+import { Player } from '../sound/player.ts';
+import { type Background, runInBackground } from './background.ts';
 import { type Capture, openCapture, sampleRate } from './capture.ts';
 import { base64Of, keyProtocol, readStep, type Step, samplesOf, stateAfter, type TalkState } from './events.ts';
-import { Player } from './player.ts';
-import { texts } from './texts.ts';
+import { instructions, texts } from './texts.ts';
 
 /** The turns of the chat that the model is told at the beginning. */
 const mostTurns = 40;
+
+/** A connection that is lost so soon after the page came back was ended while it was in the background. */
+const wakeMs = 10_000;
 
 /** A spoken conversation in a chat: what is said on both sides becomes its messages. */
 export class Talk {
@@ -25,6 +30,12 @@ export class Talk {
   /** Loudness of the microphone, 0 to 1. */
   level = $state(0);
   error = $state('');
+  /** The system has paused the microphone. */
+  paused = $state(false);
+  /** Ended by the system in the background: it is to go on when the person returns. */
+  asleep = $state(false);
+  #wokeAt = 0;
+  #background: Background | undefined;
   readonly #chatId: string;
   readonly #player = new Player(sampleRate, () => this.#silent());
   /** The message of each spoken item. */
@@ -43,15 +54,24 @@ export class Talk {
 
   async start(): Promise<void> {
     try {
-      const { llm, transcribe, tts, protected: locked } = server.features;
+      const { llm, transcribe, tts } = server.features;
       if (!llm) throw new Error(texts.noModel);
       if (!transcribe) throw new Error(texts.noEars);
       if (!tts) throw new Error(texts.noVoice);
-      if (locked && currentKey() === undefined && !(await requestKey())) return this.end();
+      if (server.state === 'locked' && !(await requestKey())) return this.end();
       await loadCharacters();
-      const capture = await openCapture((samples) => this.#hear(samples));
+      await loadScripts(library.get(this.#chatId));
+      const capture = await openCapture(
+        (samples) => this.#hear(samples),
+        (paused) => (this.paused = paused),
+      );
       if (this.state === 'ended') return capture.stop();
       this.#capture = capture;
+      this.#background = runInBackground({
+        title: library.get(this.#chatId)?.title || texts.label,
+        toggleMicrophone: () => this.toggleMute(),
+        end: () => this.end(),
+      });
       this.#connect();
     } catch (thrown) {
       this.#fail(thrown instanceof Error ? thrown.message : texts.failed);
@@ -63,6 +83,7 @@ export class Talk {
     this.state = 'ended';
     const turn = this.#answering && this.#spoken !== undefined ? this.#turns.get(this.#spoken) : undefined;
     if (turn !== undefined) change(this.#chatId, (chat) => withChange(chat, turn, { finish: 'stopped' }));
+    this.#background?.end();
     this.#capture?.stop();
     this.#player.close();
     this.#socket?.close();
@@ -72,6 +93,20 @@ export class Talk {
   toggleMute(): void {
     this.muted = !this.muted;
     this.#capture?.mute(this.muted);
+    this.#background?.microphone(!this.muted);
+  }
+
+  /** The person is back on the page. */
+  async wake(): Promise<void> {
+    if (this.state === 'ended') return;
+    this.#wokeAt = Date.now();
+    this.#player.resume();
+    if ((await this.#capture?.resume()) === false) this.#sleep();
+  }
+
+  #sleep(): void {
+    this.#fail(texts.asleep);
+    this.asleep = true;
   }
 
   /** A typed message: it is answered as a spoken one. False if it cannot be sent now. */
@@ -114,6 +149,7 @@ export class Talk {
     };
     socket.onclose = ({ code }) => {
       if (this.state === 'ended') return;
+      if (opened && (document.hidden || Date.now() - this.#wokeAt < wakeMs)) return this.#sleep();
       this.#fail(code === 1001 ? texts.stopped : opened ? texts.lost : texts.refused);
     };
   }
@@ -121,13 +157,14 @@ export class Talk {
   /** What the model is told before the first word. */
   #introduce(): void {
     const chat = library.get(this.#chatId);
-    const instructions = [systemOf(chat), texts.instructions].filter((text) => text !== '').join('\n\n');
+    const said = [systemOf(chat), instructions].filter((text) => text !== '').join('\n\n');
     const output = settings.voice ? { voice: settings.voice } : {};
     const input = { transcription: { model: 'default' }, turn_detection: { type: 'server_vad' } };
-    this.#send({ type: 'session.update', session: { type: 'realtime', instructions, audio: { input, output } } });
-    for (const turn of chat ? pathOf(chat).slice(-mostTurns) : []) {
+    this.#send({ type: 'session.update', session: { type: 'realtime', instructions: said, audio: { input, output } } });
+    const turns = chat ? pathOf(chat).slice(-mostTurns) : [];
+    for (const [index, turn] of turns.entries()) {
       const { role } = turn;
-      const text = shownText(chat, turn);
+      const text = chat ? sentText(chat, turn, turns.length - 1 - index) : '';
       if (role === 'tool' || text === '') continue;
       const content = [{ type: role === 'user' ? 'input_text' : 'output_text', text }];
       this.#send({ type: 'conversation.item.create', item: { type: 'message', role, content } });

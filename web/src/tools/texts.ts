@@ -1,5 +1,7 @@
+import { translatable } from '../languages/index.ts';
+
 /** Every text of tool servers (MCP). */
-export const texts = {
+export const texts = translatable('tools', {
   title: 'Tools',
   menu: 'Tools',
   noAnswer: 'The tool server did not answer.',
@@ -48,4 +50,4 @@ export const texts = {
     empty: 'The prompt is empty.',
   },
   loading: 'Loading …',
-} as const;
+});

@@ -53,8 +53,13 @@ export const icons = {
     'M9 11.5a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM2.5 20a6.5 6.5 0 0 1 13 0M16 4.8a3.5 3.5 0 0 1 0 6.4M17.5 14a6.5 6.5 0 0 1 4 6',
   book: 'M5 4.5h12.5a1 1 0 0 1 1 1v14H6.5a1.5 1.5 0 0 1 0-3h12M5 18V4.5',
   knowledge: 'M4.500 5h4v14.500h-4zM8.500 5h4v14.500h-4zM13 6.300l3.700-1 3.800 13.900-3.700 1zM4.500 9h8',
+  phone:
+    'M8 3.5h8a1.500 1.500 0 0 1 1.500 1.500v14a1.500 1.500 0 0 1-1.500 1.500H8a1.500 1.500 0 0 1-1.500-1.500V5A1.500 1.500 0 0 1 8 3.500zM11 17.500h2',
   play: 'M7.5 5v14l11-7z',
   link: 'M10 14a4 4 0 0 0 5.7 0l3-3A4 4 0 0 0 13 5.3l-1 1M14 10a4 4 0 0 0-5.7 0l-3 3a4 4 0 0 0 5.7 5.7l1-1',
 } as const;
 
 export type IconName = keyof typeof icons;
+
+/** Those that point along the line: mirrored where it runs from right to left. */
+export const directed: ReadonlySet<IconName> = new Set<IconName>(['left', 'right', 'undo', 'redo', 'continue']);

@@ -6,16 +6,18 @@ export interface Notice {
   readonly kind: 'good' | 'bad';
   readonly text: string;
   readonly action?: { readonly label: string; readonly run: () => void };
+  /** Until it is dismissed. */
+  readonly stays?: boolean;
 }
 
 export const notices = $state<{ list: Notice[] }>({ list: [] });
 let last = 0;
 
-export function notify(text: string, options: Partial<Pick<Notice, 'kind' | 'action'>> = {}): void {
+export function notify(text: string, options: Partial<Pick<Notice, 'kind' | 'action' | 'stays'>> = {}): void {
   last += 1;
   const notice: Notice = { id: last, kind: 'good', text, ...options };
   notices.list = [...notices.list.filter((other) => other.text !== text), notice].slice(-4);
-  setTimeout(() => dismiss(notice.id), notice.kind === 'bad' || notice.action ? 12_000 : 4000);
+  if (!notice.stays) setTimeout(() => dismiss(notice.id), notice.kind === 'bad' || notice.action ? 12_000 : 4000);
 }
 
 /** Shows what was done, and a button that undoes it. */

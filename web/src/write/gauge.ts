@@ -36,6 +36,6 @@ export function gaugeOf(
   return {
     parts: all.map((part) => ({ ...part, percent: (100 * part.tokens) / whole })),
     percent: Math.min(100, Math.round((100 * used) / context)),
-    sentence: texts.gauge.sentence(used.toLocaleString('en'), context.toLocaleString('en'), kept.toLocaleString('en')),
+    sentence: texts.gauge.sentence(used, context, kept),
   };
 }

@@ -4,16 +4,22 @@ import { chosenModel } from '../models/models.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { library, storyRecords } from '../story/library.svelte.ts';
-import { type Illustration, type Story, textOf } from '../story/story.ts';
+import { type Illustration, type Story, textOf, titleOf } from '../story/story.ts';
 import { notifyFailure } from '../ui/notices.svelte.ts';
-import { texts } from './texts.ts';
+import { sceneRequest, texts } from './texts.ts';
 
 /** Where the image goes. */
 type Note = Pick<Illustration, 'passage' | 'prompt'> & { readonly story: string };
 
 /** The image that is being generated for a story. */
-export const illustration = new InlineDrawing<Note>('story', ({ story, passage, prompt }, blob) =>
-  setIllustrations(story, (list) => [...list, { id: newId(), passage, prompt, blob }]),
+export const illustration = new InlineDrawing<Note>(
+  'story',
+  ({ story, passage, prompt }, blob) =>
+    setIllustrations(story, (list) => [...list, { id: newId(), passage, prompt, blob }]),
+  ({ story: id }) => {
+    const story = library.find(id);
+    return { title: story ? titleOf(story) : document.title, place: { view: 'write', id } };
+  },
 );
 void storyRecords.load().then(() => illustration.resume());
 
@@ -61,7 +67,7 @@ async function describedScene(story: Story, signal: AbortSignal): Promise<string
     signal,
     body: {
       ...settings.sampling,
-      messages: [{ role: 'user', content: `${text}\n\n${texts.illustration.instruction}` }],
+      messages: [{ role: 'user', content: `${text}\n\n${sceneRequest}` }],
       max_tokens: sceneTokens,
       genkey,
       ...(chosenModel() === undefined ? {} : { model: chosenModel() }),

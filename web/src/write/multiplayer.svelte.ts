@@ -7,6 +7,7 @@ import { isSameText, merged } from '../story/merge.ts';
 import type { Story } from '../story/story.ts';
 import { notify, notifyFailure, reported } from '../ui/notices.svelte.ts';
 import { writer } from '../writer/writer.svelte.ts';
+import { texts } from './texts.ts';
 
 interface Turn {
   readonly turn_major: number;
@@ -39,7 +40,7 @@ class Multiplayer {
       const found = data === '' ? undefined : storyOfShared({ data }, newId, Date.now());
       const story = found ?? mine;
       if (!story) {
-        notify('No story is shared yet. Open one of yours, then join.');
+        notify(texts.multiplayer.nothingShared);
         return undefined;
       }
       const id = found ? this.#place(found) : story.id;

@@ -1,11 +1,13 @@
+import { number, plural, translatable } from '../languages/index.ts';
+
 /** Sentences and labels of the write page. */
-export const texts = {
+export const texts = translatable('write', {
   page: {
     title: (story: string) => `${story} · Parley`,
     emptyTitle: 'Write · Parley',
     list: 'Chats and stories',
     label: 'Writing',
-    words: (count: string) => `${count} words`,
+    words: (count: number) => plural(count, { one: '# word', other: '# words' }),
     together: 'Write together',
     onServer: 'Stories on the server',
     notes: 'Notes',
@@ -25,8 +27,6 @@ export const texts = {
     draw: 'Draw the scene',
     remove: 'Delete image',
     notDescribed: 'The model did not describe the scene. Try again, or draw on the Draw page.',
-    instruction:
-      'Describe what is visible at the end of this story as a prompt for an image generator: a comma-separated list of key words for the people, the place, the light and the mood. Write only the list.',
   },
   speech: { read: 'Read aloud', stop: 'Stop reading' },
   tokens: {
@@ -39,11 +39,7 @@ export const texts = {
     sayTo: (name: string) => (name === '' ? 'Say something to the character' : `Say something to ${name}`),
     instruction: 'Enter an instruction',
     actionType: 'Action type',
-    actions: [
-      { value: 'do', label: 'Do' },
-      { value: 'say', label: 'Say' },
-      { value: 'story', label: 'Story' },
-    ],
+    actions: { do: 'Do', say: 'Say', story: 'Story' },
     actionPlaceholders: { do: 'What do you do?', say: 'What do you say?', story: 'What happens?' },
     prefill: 'Prefill the reply',
     prefillLabel: 'Reply starts with',
@@ -77,15 +73,18 @@ export const texts = {
     probabilities: 'Token probabilities',
   },
   gauge: {
-    label: (sentence: string, dropped: boolean) =>
-      `Context: ${sentence}${dropped ? '; the start of the text is not sent' : ''}`,
-    sentence: (used: string, context: string, kept: string) =>
-      `About ${used} of ${context} tokens, ${kept} reserved for the reply`,
+    label: (sentence: string) => `Context: ${sentence}`,
+    labelDropped: (sentence: string) => `Context: ${sentence}; the start of the text is not sent`,
+    sentence: (used: number, context: number, kept: number) =>
+      `About ${number(used)} of ${number(context)} tokens, ${number(kept)} reserved for the reply`,
     percent: (percent: number) => `${percent} %`,
-    dropped: (count: string) =>
-      `The first ${count} characters do not fit and are not sent. A line in the text shows where.`,
+    dropped: (characters: number) =>
+      plural(characters, {
+        one: 'The first character does not fit and is not sent. A line in the text shows where.',
+        other: 'The first # characters do not fit and are not sent. A line in the text shows where.',
+      }),
     leftOut: (count: number) =>
-      count === 1 ? '1 world info entry does not fit.' : `${count} world info entries do not fit.`,
+      plural(count, { one: '# world info entry does not fit.', other: '# world info entries do not fit.' }),
     parts: {
       memory: 'Memory',
       world: 'World info',
@@ -143,6 +142,11 @@ export const texts = {
     busy: 'Someone else is writing.',
     leave: 'Leave',
     join: 'Join the shared story',
+    nothingShared: 'No story is shared yet. Open one of yours, then join.',
     replace: (title: string) => `Replace it with “${title}”`,
   },
-} as const;
+});
+
+/** For the model. */
+export const sceneRequest =
+  'Describe what is visible at the end of this story as a prompt for an image generator: a comma-separated list of key words for the people, the place, the light and the mood. Write only the list.';

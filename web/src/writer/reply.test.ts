@@ -20,7 +20,7 @@ describe('storyReplies', () => {
   test('keeps the text before an error, with its message', () => {
     const failed = [event('a'), event('', 'error', { error: { message: 'Out of memory.' } })].reduce(withEvent, empty);
     expect(failed).toMatchObject({ text: 'a', finish: 'error', failed: 'Out of memory.' });
-    expect(withEvent(empty, event('', 'error')).failed).toMatch(/^The model failed/);
+    expect(withEvent(empty, event('', 'error')).failed).toMatch(/^The server could not finish/);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { ReplyFormat, ReplyState } from '../api/running-reply.ts';
+import { texts } from '../api/texts.ts';
 import type { Choice } from '../story/story.ts';
 
 export interface StoryReply extends ReplyState {
@@ -26,7 +27,7 @@ function withPiece(reply: StoryReply, piece: WireReply): StoryReply {
   return {
     text: reply.text + (piece.token ?? ''),
     finish: piece.finish_reason ?? undefined,
-    failed: failed ? (piece.error?.message ?? 'The model failed before the reply was finished.') : undefined,
+    failed: failed ? (piece.error?.message ?? texts.reply.unfinished) : undefined,
     warnings: piece.warnings ?? reply.warnings,
   };
 }

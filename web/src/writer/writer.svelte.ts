@@ -1,7 +1,9 @@
 import { call, read } from '../api/call.ts';
 import { pause, type ReplyParts, requestReply, resumeReply } from '../api/running-reply.ts';
+import { texts } from '../api/texts.ts';
 import { chosenModel } from '../models/models.svelte.ts';
 import { server } from '../models/server.svelte.ts';
+import { tellDone } from '../notifications/tell-done.ts';
 import { newId } from '../saved/id.ts';
 import { acquire, hold } from '../saved/ownership.ts';
 import { settings } from '../settings/settings.svelte.ts';
@@ -9,7 +11,7 @@ import { nativeSettings } from '../settings/state.svelte.ts';
 import { library, storyRecords } from '../story/library.svelte.ts';
 import { addBranch, append, removeBranch, replacePassage, withText } from '../story/passages.ts';
 import { type Budget, type BuiltPrompt, buildPrompt, type Wanted } from '../story/prompt.ts';
-import { newPassage, type Story, textOf } from '../story/story.ts';
+import { newPassage, type Story, textOf, titleOf } from '../story/story.ts';
 import { cutAtStop, stopsOf, trimmedReply } from '../story/turns.ts';
 import { notify, reported } from '../ui/notices.svelte.ts';
 import { pageSettings } from './page-state.svelte.ts';
@@ -161,6 +163,7 @@ class Writer {
     const running: Running = { story, passage, key, stop: new AbortController() };
     this.running = running;
     this.status = '';
+    const since = Date.now();
     let newest = '';
     let scheduled = false;
     const show = (): void => {
@@ -206,6 +209,11 @@ class Writer {
     });
     if (newest === '') this.#emptyReply(story, passage, begin, reply);
     await library.flush();
+    tellDone(() => {
+      const written = library.find(story);
+      const title = written ? titleOf(written) : document.title;
+      return { kind: reply && !reply.failed ? 'reply' : 'failed', title, place: { view: 'write', id: story }, since };
+    });
   }
 
   async #choices(genkey: string, reply: string) {
@@ -219,7 +227,7 @@ class Writer {
     const kept = library.find(story)?.passages.find(({ id }) => id === passage);
     if (kept && textOf(kept).trim() === '' && begin.trim() === '')
       library.change(story, (now) => removeBranch(now, passage));
-    if (reply?.finish === 'stop') notify('The model returned an empty reply.');
+    if (reply?.finish === 'stop') notify(texts.reply.empty);
   }
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { zipOf } from '../../../../src/documents/testing/zip.ts';
-import { attachmentOf, type Capabilities, transcriptOf } from './read-file.ts';
+import { attachmentOf, type Capabilities } from './read-file.ts';
+import { transcriptOf } from './transcript.ts';
 
 const sent: { path: string; form: FormData }[] = [];
 vi.mock('../../api/call.ts', () => ({

@@ -1,4 +1,3 @@
-import { read as readFromServer } from '../../api/call.ts';
 import type { Attachment } from '../../conversations/conversation.ts';
 import { imageSize } from '../../conversations/image-size.ts';
 import { documentFormat, documentText } from '../../documents/formats/read-document.ts';
@@ -6,6 +5,7 @@ import { WebFile } from '../../documents/web-file.ts';
 import { newId } from '../../saved/id.ts';
 import { kindOf, refusalOf } from './kinds.ts';
 import { texts } from './texts.ts';
+import { transcriptOf } from './transcript.ts';
 
 /** Input types that the model or the server accepts. */
 export interface Capabilities {
@@ -60,16 +60,4 @@ async function read(file: File, capabilities: Capabilities): Promise<Attachment>
   const text = await file.text();
   if (text.includes('\0')) throw refuse(texts.binary);
   return { id, kind: 'text', name, text };
-}
-
-export async function transcriptOf(recording: Blob, signal?: AbortSignal): Promise<string> {
-  const form = new FormData();
-  const name =
-    recording instanceof File
-      ? recording.name
-      : `${texts.recording}.${recording.type.includes('ogg') ? 'ogg' : 'webm'}`;
-  form.append('file', recording, name);
-  form.append('model', 'local');
-  const { text } = await readFromServer<{ text: string }>('v1/audio/transcriptions', { body: form, signal });
-  return text.trim();
 }

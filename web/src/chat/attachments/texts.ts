@@ -1,5 +1,7 @@
+import { translatable } from '../../languages/index.ts';
+
 /** Errors of attached files. */
-export const texts = {
+export const texts = translatable('attachments', {
   refused: (name: string, reason: string) => `Can't attach ${name}: ${reason}`,
   noVision: 'this model cannot see images. Switch to a vision model.',
   noAudio: 'this model cannot hear audio, and the server has no speech recognition.',
@@ -9,4 +11,4 @@ export const texts = {
   tooLarge: (megabytes: number) => `it is too large. The limit is ${megabytes} MB.`,
   transcript: (name: string) => `${name} (transcript)`,
   recording: 'recording',
-} as const;
+});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { spokenText } from './spoken-text.ts';
+import { spokenParts, spokenText } from './spoken-text.ts';
 
 test.each([
   ['Plain words.', 'Plain words.'],
@@ -17,4 +17,19 @@ test.each([
 
 test('spokenText: reads tables row by row', () => {
   expect(spokenText('| a | b |\n|---|---|\n| 1 | 2 |')).toBe(',  a ,  b , \n,  1 ,  2 ,');
+});
+
+test('spokenParts: speech and narration without marks, and without the punctuation between them', () => {
+  const markdown = '*She looks up.* “I **did** it”, she says. “See [this](https://example.com)!”\n\n```js\n"x"\n```';
+  expect(spokenParts(markdown, 'speech')).toEqual([
+    { kind: 'narration', text: 'She looks up.' },
+    { kind: 'speech', text: '“I did it”' },
+    { kind: 'narration', text: 'she says.' },
+    { kind: 'speech', text: '“See this!”' },
+    { kind: 'narration', text: '(code)' },
+  ]);
+});
+
+test('spokenParts: nothing of a text without words', () => {
+  expect(spokenParts('…', 'narration')).toEqual([]);
 });

@@ -1,8 +1,10 @@
+import { number, plural, translatable } from '../../languages/index.ts';
+
 /** All texts of the conversation. */
-export const texts = {
+export const texts = translatable('thread', {
   thread: {
     label: 'Conversation',
-    earlier: (count: number) => `${count.toLocaleString('en')} earlier ${count === 1 ? 'message' : 'messages'}`,
+    earlier: (count: number) => plural(count, { one: '# earlier message', other: '# earlier messages' }),
     toStart: 'Go to the start',
     toEnd: 'Scroll to the end',
     dropped: 'Messages above do not fit in the context and are not sent',
@@ -13,8 +15,7 @@ export const texts = {
   },
   find: {
     label: 'Find in chat',
-    count: (at: number, total: number, more: boolean) =>
-      `${at.toLocaleString('en')} of ${total.toLocaleString('en')}${more ? '+' : ''}`,
+    count: (at: number, total: number, more: boolean) => `${number(at)} of ${number(total)}${more ? '+' : ''}`,
     none: 'No matches',
     next: 'Next match',
     previous: 'Previous match',
@@ -45,7 +46,7 @@ export const texts = {
   sources: {
     title: (number: number, title: string) => `${number}. ${title}`,
     how: 'How they were found',
-    summary: (cited: number, total: number) => `${cited} of ${total} cited. How they were found`,
+    summary: (cited: number, total: number) => `${number(cited)} of ${number(total)} cited. How they were found`,
     cited: 'cited',
   },
   long: {
@@ -72,7 +73,7 @@ export const texts = {
     hint: 'Colors show the probability of each token. Select a token to see its alternatives.',
   },
   figures: {
-    tokens: (count: number) => `${count} ${count === 1 ? 'token' : 'tokens'}`,
+    tokens: (count: number) => plural(count, { one: '# token', other: '# tokens' }),
     speed: (perSecond: string) => `${perSecond} tokens/s`,
     firstToken: (seconds: string) => `first token after ${seconds} s`,
     lengthReached: 'Reply length limit reached. Press Continue for more.',
@@ -80,4 +81,4 @@ export const texts = {
     interrupted: 'Interrupted.',
   },
   spoken: { code: '(code)' },
-} as const;
+});

@@ -36,6 +36,8 @@ describe('titles of the model', () => {
     const { settings } = await import('../../settings/settings.svelte.ts');
     settings.modelTitles = true;
     const { library } = await import('../../conversations/library.svelte.ts');
+    const { loadScripts } = await import('../../replies/message-texts.svelte.ts');
+    await loadScripts(undefined);
     const { send } = await import('../actions.ts');
     send(undefined, { text: 'How long does rye bake?' });
     const id = library.chats[0]?.id ?? '';
@@ -69,10 +71,13 @@ describe('titles of the model', () => {
         }),
     );
     await expect.poll(() => titleRequests()).toHaveLength(1);
+    const { onFinished } = await import('../../replies/replies.svelte.ts');
+    const finished = new Promise<void>((resolve) => onFinished(() => resolve()));
     send(id, { text: 'And wheat?' });
     expect(aborted).toBe(true);
     await expect.poll(() => Object.keys(chat()?.turns ?? {})).toHaveLength(4);
     expect(chat()?.title).toBe('How long does rye bake?');
     expect(titleRequests()).toHaveLength(1);
+    await finished;
   });
 });

@@ -1,5 +1,7 @@
+import { number, translatable } from '../../languages/index.ts';
+
 /** Sentences of the chat settings and of the shown prompt. */
-export const texts = {
+export const texts = translatable('chatDialogs', {
   chat: {
     title: 'Chat settings',
     system: 'System prompt',
@@ -12,7 +14,7 @@ export const texts = {
     title: 'Prompt',
     loading: 'Loading …',
     about: (tokens: number, characters: number) =>
-      `${tokens} tokens, ${characters} characters. This is the text the model receives for the last reply.`,
+      `${number(tokens)} tokens, ${number(characters)} characters. This is the text the model receives for the last reply.`,
     stops: (stops: readonly string[]) => `Stop sequences: ${stops.map((stop) => JSON.stringify(stop)).join(', ')}`,
   },
-} as const;
+});

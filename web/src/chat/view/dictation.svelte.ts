@@ -1,7 +1,7 @@
 import { texts } from '../../composer/texts.ts';
 import { openMicrophone } from '../../sound/microphone.ts';
 import { notify, notifyFailure } from '../../ui/notices.svelte.ts';
-import { transcriptOf } from '../attachments/read-file.ts';
+import { transcriptOf } from '../attachments/transcript.ts';
 
 /** Dictation: records, then transcribes. */
 export const dictation = $state<{ state: 'off' | 'recording' | 'transcribing'; seconds: number }>({

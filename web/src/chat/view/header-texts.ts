@@ -1,10 +1,12 @@
+import { number, plural, translatable } from '../../languages/index.ts';
+
 /** Texts of the header of a chat and of the dialog for other apps. */
-export const texts = {
+export const texts = translatable('chatHeader', {
   header: {
     chats: 'Chats',
     newChat: 'New chat',
     untitled: 'Untitled chat',
-    queue: (requests: number) => `${requests} queued`,
+    queue: (requests: number) => `${number(requests)} queued`,
     queueTitle: 'Requests in the queue',
     undo: 'Undo',
     redo: 'Redo',
@@ -14,8 +16,9 @@ export const texts = {
     label: (words: string) => `Context: ${words}`,
     share: (share: number) => `${Math.round(share * 100)} %`,
     use: (used: number, context: number, reserved: number) =>
-      `${used.toLocaleString('en')} of ${context.toLocaleString('en')} tokens used, ${reserved.toLocaleString('en')} reserved for the reply.`,
-    dropped: (messages: number) => `The first ${messages === 1 ? 'message is' : `${messages} messages are`} not sent.`,
+      `${number(used)} of ${number(context)} tokens used, ${number(reserved)} reserved for the reply.`,
+    dropped: (messages: number) =>
+      plural(messages, { one: 'The first message is not sent.', other: 'The first # messages are not sent.' }),
   },
   connect: {
     title: 'Connect an app',
@@ -23,18 +26,17 @@ export const texts = {
     needsPassword: 'Apps also need the password of this server as their API key.',
     anyKey: 'If an app requires a key, enter any text.',
     endpoints: 'All endpoints',
-    /** By the path below the address of this server. */
-    apps: [
-      { title: 'KoboldAI clients', path: '' },
-      { title: 'OpenAI SDKs and apps (base URL)', path: 'v1' },
-      { title: 'Anthropic SDKs and apps (base URL)', path: '' },
-      { title: 'Ollama apps (host)', path: '' },
-      { title: 'llama.cpp clients', path: '' },
-      { title: 'Stable Diffusion web UI apps', path: '' },
-      { title: 'ComfyUI apps', path: '' },
-      { title: 'Speech apps (OpenAI base URL)', path: 'v1' },
-      { title: 'XTTS apps', path: '' },
-      { title: 'MCP clients', path: 'mcp' },
-    ],
+    apps: {
+      kobold: 'KoboldAI clients',
+      openai: 'OpenAI SDKs and apps (base URL)',
+      anthropic: 'Anthropic SDKs and apps (base URL)',
+      ollama: 'Ollama apps (host)',
+      llamacpp: 'llama.cpp clients',
+      sdwebui: 'Stable Diffusion web UI apps',
+      comfy: 'ComfyUI apps',
+      speech: 'Speech apps (OpenAI base URL)',
+      xtts: 'XTTS apps',
+      mcp: 'MCP clients',
+    },
   },
-} as const;
+});

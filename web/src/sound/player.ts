@@ -1,4 +1,4 @@
-import { closeAudio } from '../sound/close-audio.ts';
+import { closeAudio } from './close-audio.ts';
 
 interface Piece {
   readonly itemId: string;
@@ -58,6 +58,11 @@ export class Player {
     const before = this.#played.itemId === itemId ? this.#played.seconds : 0;
     this.#silence();
     return Math.floor(1000 * (before + heard));
+  }
+
+  /** Goes on after the system has paused it. */
+  resume(): void {
+    void this.#context.resume();
   }
 
   close(): void {

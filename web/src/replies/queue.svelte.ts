@@ -1,0 +1,77 @@
+import type { Chat, QueuedMessage, Turn } from '../conversations/conversation.ts';
+import { change, library } from '../conversations/library.svelte.ts';
+import { leafOf, withTurn } from '../conversations/tree.ts';
+import { newId } from '../saved/id.ts';
+import { openCalls } from './calls.ts';
+import { liveReply, requestReply } from './replies.svelte.ts';
+import { type Message, userTurn } from './user-turn.ts';
+
+/** Messages that wait for the end of a reply. They are a part of the chat: every tab shows them, also after a reload. */
+
+/** The message that is being edited in this tab: it waits until that is done. */
+const editor = $state<{ id: string | undefined }>({ id: undefined });
+
+export function editedMessage(): string | undefined {
+  return editor.id;
+}
+
+export function enqueue(chatId: string, { always: _, ...message }: Message): void {
+  change(chatId, (chat) => ({ ...chat, queued: [...(chat.queued ?? []), { id: newId(), ...message }] }));
+}
+
+export function withoutQueued({ queued = [], ...chat }: Chat, id: string): Chat {
+  const rest = queued.filter((one) => one.id !== id);
+  return rest.length > 0 ? { ...chat, queued: rest } : chat;
+}
+
+/** Returns how to undo it. */
+export function removeQueued(chatId: string, id: string): () => void {
+  const before = library.get(chatId)?.queued ?? [];
+  const at = before.findIndex((one) => one.id === id);
+  const removed = before[at];
+  change(chatId, (chat) => withoutQueued(chat, id));
+  return () => {
+    if (removed) change(chatId, (chat) => ({ ...chat, queued: (chat.queued ?? []).toSpliced(at, 0, removed) }));
+  };
+}
+
+export function editQueued(id: string): void {
+  editor.id = id;
+}
+
+/** Ends the editing; without a text the message stays as it was. If its turn came meanwhile, it is sent. */
+export function endEdit(chatId: string, text?: string): void {
+  const { id } = editor;
+  editor.id = undefined;
+  if (text !== undefined)
+    change(chatId, (chat) => ({
+      ...chat,
+      queued: (chat.queued ?? []).map((one) => (one.id === id ? { ...one, text } : one)),
+    }));
+  sendNext(chatId);
+}
+
+/** Sends a message now. False while a reply is running. */
+export function sendQueued(chatId: string, message: QueuedMessage): boolean {
+  const chat = library.get(chatId);
+  if (!chat?.queued?.some(({ id }) => id === message.id) || liveReply(chatId)) return false;
+  const turn = userTurn(leafOf(chat)?.id ?? null, message, chat);
+  change(chatId, (now) => withTurn(withoutQueued(now, message.id), turn), { undoable: true });
+  void requestReply(chatId, turn.id, { prefill: message.prefill ?? '', undoable: false });
+  return true;
+}
+
+/** Sends the next message after a complete reply. One that was stopped or has failed may need something else first. */
+export function sendNext(chatId: string): boolean {
+  const chat = library.get(chatId);
+  const next = chat?.queued?.[0];
+  if (!chat || !next || chat.comparison || next.id === editor.id || openCalls(chat) || !isComplete(leafOf(chat)))
+    return false;
+  return sendQueued(chatId, next);
+}
+
+const broken = new Set(['stopped', 'abort', 'interrupted', 'error']);
+
+function isComplete(turn: Turn | undefined): boolean {
+  return turn?.role === 'assistant' && !turn.pending && turn.failed === undefined && !broken.has(turn.finish ?? '');
+}

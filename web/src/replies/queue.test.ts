@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import type { Chat, Turn } from '../conversations/conversation.ts';
+import { emptyChat, leafOf, pathOf, withTurn } from '../conversations/tree.ts';
+import { fakePage, fakeStream } from '../testing/page.ts';
+
+const completions = 'v1/chat/completions';
+const question: Turn = { id: 'q', parent: null, role: 'user', text: 'Hi', at: 1 };
+const asked: Chat = withTurn(emptyChat('c', 1), question);
+const chunk = (content: string, finish_reason: string | null = null) => ({
+  choices: [{ delta: { content }, finish_reason }],
+});
+const done = () => new Response(`data: ${JSON.stringify(chunk('Done.', 'stop'))}\n\ndata: [DONE]\n\n`);
+
+/** A page with a running reply, whose stream the test feeds; later replies are complete at once. */
+async function running() {
+  const stream = fakeStream();
+  let requests = 0;
+  const page = fakePage({
+    [completions]: (_: never, signal: AbortSignal | undefined) => (requests++ === 0 ? stream.response(signal) : done()),
+    'v1/chat/completions/input_tokens': () => ({ input_tokens: 10 }),
+  });
+  page.records('chats').set('c', asked);
+  const { library, libraryLoaded, saveNow } = await import('../conversations/library.svelte.ts');
+  await libraryLoaded();
+  const replies = await import('./replies.svelte.ts');
+  const queue = await import('./queue.svelte.ts');
+  await import('../roleplay/rounds.svelte.ts');
+  const chat = () => library.get('c') as Chat;
+  const texts = () => pathOf(chat()).map(({ text }) => text);
+  const queued = () => (chat().queued ?? []).map(({ text }) => text);
+  const reply = replies.requestReply('c', 'q');
+  await expect.poll(() => page.requestsTo(completions)).toHaveLength(1);
+  const finish = async () => {
+    stream.send(chunk('Hello', 'stop'));
+    stream.end();
+    await reply;
+  };
+  return { page, stream, saveNow, chat, texts, queued, reply, finish, ...replies, ...queue };
+}
+
+test('queue: messages are sent one after the other when the reply is done', async () => {
+  const { page, chat, texts, queued, finish, enqueue, saveNow } = await running();
+  enqueue('c', { text: 'One', prefill: 'Well' });
+  enqueue('c', { text: 'Two' });
+  expect(queued()).toEqual(['One', 'Two']);
+  await saveNow('c');
+  expect(page.records('chats').get('c')).toMatchObject({ queued: [{ text: 'One' }, { text: 'Two' }] });
+  await finish();
+  await expect.poll(() => [texts().length, leafOf(chat())?.finish]).toEqual([6, 'stop']);
+  expect(texts()).toEqual(['Hi', 'Hello', 'One', 'WellDone.', 'Two', 'Done.']);
+  expect(chat().queued).toBeUndefined();
+});
+
+test('queue: a stopped reply keeps it, and it is sent on request', async () => {
+  const { stream, chat, texts, queued, reply, stop, liveReply, enqueue, sendQueued } = await running();
+  enqueue('c', { text: 'One' });
+  stream.send(chunk('Half'));
+  await expect.poll(() => liveReply('c')?.reply.text).toBe('Half');
+  const [first] = chat().queued ?? [];
+  expect(first && sendQueued('c', first)).toBe(false);
+  await stop('c');
+  await reply;
+  expect([texts(), queued()]).toEqual([['Hi', 'Half'], ['One']]);
+  expect(first && sendQueued('c', first)).toBe(true);
+  await expect.poll(() => leafOf(chat())?.finish).toBe('stop');
+  expect([texts(), queued()]).toEqual([['Hi', 'Half', 'One', 'Done.'], []]);
+});
+
+test('queue: a message that is being edited waits until that is done', async () => {
+  const { chat, texts, queued, finish, enqueue, editQueued, endEdit } = await running();
+  enqueue('c', { text: 'One' });
+  editQueued(chat().queued?.[0]?.id ?? '');
+  await finish();
+  expect([texts(), queued()]).toEqual([['Hi', 'Hello'], ['One']]);
+  endEdit('c', 'First');
+  await expect.poll(() => leafOf(chat())?.finish).toBe('stop');
+  expect([texts(), queued()]).toEqual([['Hi', 'Hello', 'First', 'Done.'], []]);
+});
+
+test('queue: a removed message comes back to its place', async () => {
+  const { chat, queued, finish, enqueue, removeQueued } = await running();
+  for (const text of ['One', 'Two', 'Three']) enqueue('c', { text });
+  const undo = removeQueued('c', chat().queued?.[1]?.id ?? '');
+  expect(queued()).toEqual(['One', 'Three']);
+  undo();
+  expect(queued()).toEqual(['One', 'Two', 'Three']);
+  for (const { id } of chat().queued ?? []) removeQueued('c', id);
+  await finish();
+  expect(chat().queued).toBeUndefined();
+});
