@@ -17,7 +17,7 @@ const common = {
   // They end tests that hang. A slow machine that does other work must not reach them.
   testTimeout: 600_000,
   hookTimeout: 600_000,
-  expect: { poll: { timeout: 120_000 } },
+  expect: { poll: { timeout: 300_000 } },
 };
 
 /** Those of the engines and of their tools. */
@@ -47,6 +47,9 @@ function imports(path: string, name: string, seen = new Set<string>()): boolean 
     return specifier === name || (specifier.startsWith('.') && imports(join(dirname(path), specifier), name, seen));
   });
 }
+
+/** The same among the tests of a running server. */
+const liveNative = testsIn('test').filter((path) => !serverless.includes(path) && imports(path, 'koffi'));
 
 /** Vitest leaves one core to itself, which is idle most of the time: on two cores half of the time would be lost. */
 const allCores = availableParallelism();
@@ -103,12 +106,22 @@ export default defineConfig({
         test: {
           name: 'live',
           include: ['test/**/*.test.ts'],
-          exclude: [...serverless, ...hangs, ...alone, 'test/release/**', 'test/agents/**'],
+          exclude: [...serverless, ...hangs, ...alone, ...liveNative, 'test/release/**', 'test/agents/**'],
           globalSetup: 'test/live-setup.ts',
           sequence: { groupOrder: 2 },
           // As above: their servers are processes of their own, and each file has a home folder of its own.
           isolate: false,
           // Their servers compute with one thread each, and some of them wait for a clock: one more than two cores keep busy.
+          maxWorkers: 3,
+          ...common,
+        },
+      },
+      {
+        test: {
+          name: 'live-native',
+          include: liveNative,
+          globalSetup: 'test/live-setup.ts',
+          sequence: { groupOrder: 2 },
           maxWorkers: 3,
           ...common,
         },

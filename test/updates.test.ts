@@ -13,6 +13,7 @@ import { DiskStore } from '../src/engines/llama/worker/cache/disk-store.ts';
 import { KeyFile } from '../src/keys/key-file.ts';
 import { Keyring } from '../src/keys/keyring.ts';
 import { UsageLog } from '../src/keys/usage-log.ts';
+import { CertificateStore, renewed } from '../src/lan/certificate-store.ts';
 import { download, readSha256 } from '../src/library/download.ts';
 import { readFacts } from '../src/packs/built.ts';
 import { checkPackage } from '../src/packs/manifest.ts';
@@ -170,6 +171,12 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
       { id: 'a1', text: 'The dog is called Rex.', pinned: true, createdAt: 1790000000, changedAt: 1790000100 },
       { id: 'b2', text: 'Likes tea.', character: 'Ada', pinned: false, createdAt: 1790000000, changedAt: 1790000000 },
     ]);
+  },
+  'certificates.json': async (path) => {
+    const stored = await new CertificateStore({ path, warn: never, now: () => new Date() }).read();
+    expect(stored).toMatchObject({ machineNames: ['desk'], hosts: ['localhost', '192.168.1.5'] });
+    const needed = { hosts: ['localhost'], machineNames: ['desk'], name: 'desk', now: Date.UTC(2027, 0, 2) };
+    expect(stored && renewed(stored, needed)).toBe(stored);
   },
   'usage.json': async (path) => {
     const usage = new UsageLog({ path, warn: never, now: () => new Date(2026, 10, 18, 12).getTime() });

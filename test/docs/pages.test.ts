@@ -8,7 +8,7 @@ import { builtApp } from '../../src/server/testing/built-app.ts';
 import { curlRequest, inlineCommands, shellCommands } from './commands.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const pages = ['README.md', ...['docs', 'docs/apis'].flatMap(pagesIn)];
+const pages = ['README.md', ...['docs', 'docs/apis', 'docs/glossaries'].flatMap(pagesIn)];
 
 function pagesIn(folder: string): string[] {
   return readdirSync(join(root, folder))

@@ -1,5 +1,6 @@
 import type { StartServer } from '../live/server.ts';
 import type { FaultGroup } from './fault.ts';
+import { batches } from './rows/batches.ts';
 import { clients } from './rows/clients.ts';
 import { disks } from './rows/disks.ts';
 import { documents } from './rows/documents.ts';
@@ -18,6 +19,7 @@ export const faultGroups = (start: StartServer): readonly FaultGroup[] => [
   disks(start),
   stores(start),
   documents(start),
+  batches(start),
   keyFile(start),
   upstreams(start),
   enginePrograms(start),

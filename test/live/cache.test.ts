@@ -133,3 +133,32 @@ test('--draftngram: does not change the text, up to near ties', async () => {
   expectMostlyShared(shares);
   expect(right).toBeGreaterThan(0);
 });
+
+test('return_progress: streams tell how far a prompt is processed, also through another Parley', async () => {
+  const own = await start([]);
+  const through = await startEmbedded(['--nomodel', '--remote', own.base]);
+  const read = async (base: string, path: string, body: object) => {
+    const sent = { ...body, stream: true, return_progress: true, max_tokens: 2, temperature: 0 };
+    const response = await fetch(`${base}${path}`, { method: 'POST', body: JSON.stringify(sent) });
+    const frames = (await response.text()).split('\n\n').filter((frame) => frame.startsWith('data: {'));
+    return frames.map((frame) => JSON.parse(frame.slice(6)).prompt_progress).filter((progress) => progress);
+  };
+  const messages = (topic: string) => ({ messages: [{ role: 'user', content: text(topic) }] });
+  for (const [base, path, body] of [
+    [own.base, '/v1/chat/completions', messages('seas')],
+    [own.base, '/v1/completions', { prompt: text('woods') }],
+    [own.base, '/completion', { prompt: text('hills'), n_predict: 2 }],
+    [through.base, '/v1/chat/completions', messages('lakes')],
+  ] as const) {
+    const told = await read(base, path, body);
+    const [first] = told;
+    expect(first.processed).toBe(first.cache);
+    expect(told.at(-1).processed).toBe(first.total);
+    const steps = told.map(({ processed }) => processed);
+    expect(steps).toEqual([...new Set(steps)].sort((a, b) => a - b));
+    expect(
+      told.every(({ total, cache, time_ms }) => total === first.total && cache === first.cache && time_ms >= 0),
+    ).toBe(true);
+    expect(first.total).toBeGreaterThan(200);
+  }
+});

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -22,6 +22,11 @@ beforeAll(async () => {
   // Otherwise cached and newly computed prompts are rounded differently.
   words.push('--deterministic');
   const lora = ['--lora', file('style'), file('voice'), '--loramult', '0'];
+  const presets = join(folder, 'presets');
+  mkdirSync(presets);
+  const spoken = { base: 'model', gendefaults: { lora: [voice(1)] } };
+  writeFileSync(join(presets, 'spoken.kcpps'), JSON.stringify(spoken));
+  lora.push('--admindir', presets);
   const [without, server] = [await startServer(words), await startServer([...words, ...lora])];
   plain = nativeClient(without.base);
   address = server.base;
@@ -89,6 +94,23 @@ test('lora: /lora-adapters sets the scales of requests that choose none', async 
   expect(await text(adapted)).toBe(chosen);
   expect((await set([])).status).toBe(200);
   expect(await text(adapted)).toBe(await text(plain));
+});
+
+test('lora: a preset chooses adapters, costs no second load, and a request may choose others', async () => {
+  const ask = async (fields: object) => {
+    const body = { prompt, max_tokens: 24, temperature: 1, seed: 7, ignore_eos: true, ...fields };
+    const reply = await adapted.post('/v1/completions', body);
+    return (reply.json() as { choices: { text: string }[] }).choices[0]?.text;
+  };
+  const [plainly, voiced] = [await ask({ model: 'model' }), await ask({ model: 'model', lora: [voice(1)] })];
+  expect(voiced).not.toBe(plainly);
+  expect(await ask({ model: 'spoken' })).toBe(voiced);
+  expect(await ask({ model: 'spoken', lora: [] })).toBe(plainly);
+  expect(await ask({ model: 'spoken', lora: [style(1)] })).toBe(await ask({ model: 'model', lora: [style(1)] }));
+  const { models } = (await (await fetch(`${address}/api/extra/models`)).json()) as {
+    models: { kind: string; state: string }[];
+  };
+  expect(models.filter(({ kind, state }) => kind === 'text' && state === 'loaded')).toHaveLength(2);
 });
 
 test('lora: an adapter that is not loaded is refused with those that are', async () => {

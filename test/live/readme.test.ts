@@ -34,6 +34,7 @@ const notRun: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^parley pack build cuda$/, 'needs a card and a compiler; src/server/pack-build.test.ts runs it with fake ones'],
   [/^parley launch claude$/, 'needs the agent; npm run test:agents runs it'],
   [/^parley documents add$/, 'needs a folder; test/live/document-process.test.ts runs it with one'],
+  [/^parley --lan$/, 'opens the server to the network; test/live/lan.test.ts and test/web/phone-join.test.ts run it'],
   [/^parley --showgui$/, 'opens a browser; test/live/launcher.test.ts runs it'],
 ];
 

@@ -30,13 +30,10 @@ async function ended(client: OpenAI, id: string): Promise<OpenAI.Batch> {
   const over = ['completed', 'failed', 'expired', 'cancelled'];
   let batch = await client.batches.retrieve(id);
   await expect
-    .poll(
-      async () => {
-        batch = await client.batches.retrieve(id);
-        return over.includes(batch.status);
-      },
-      { timeout: 60_000 },
-    )
+    .poll(async () => {
+      batch = await client.batches.retrieve(id);
+      return over.includes(batch.status);
+    })
     .toBe(true);
   return batch;
 }
@@ -105,9 +102,7 @@ describe('Anthropic batch', () => {
   const create = (...ids: readonly string[]) =>
     live.anthropic.messages.batches.create({ requests: ids.map((custom_id) => ({ custom_id, params })) });
   const over = async (id: string) => {
-    await expect
-      .poll(async () => (await live.anthropic.messages.batches.retrieve(id)).processing_status, { timeout: 60_000 })
-      .toBe('ended');
+    await expect.poll(async () => (await live.anthropic.messages.batches.retrieve(id)).processing_status).toBe('ended');
     return live.anthropic.messages.batches.retrieve(id);
   };
   const resultsOf = async (id: string) => {
@@ -174,9 +169,7 @@ test('batch: a restart in the middle computes no reply twice, and a person goes 
     ids.map((id) => requestOf(endpoint, long, id)),
   );
   const { id } = await client.batches.create({ input_file_id, endpoint, completion_window: '24h' });
-  await expect
-    .poll(async () => (await client.batches.retrieve(id)).request_counts?.completed, { timeout: 60_000 })
-    .toBeGreaterThan(0);
+  await expect.poll(async () => (await client.batches.retrieve(id)).request_counts?.completed).toBeGreaterThan(0);
   process.kill(first.pid, 'SIGKILL');
   await first.exited;
 
@@ -198,9 +191,7 @@ test('batch: a cancelled one keeps its replies', async () => {
   );
   const { id: input_file_id } = await inputFile(live.openai, requests);
   const { id } = await live.openai.batches.create({ input_file_id, endpoint, completion_window: '24h' });
-  await expect
-    .poll(async () => (await live.openai.batches.retrieve(id)).request_counts?.completed, { timeout: 60_000 })
-    .toBeGreaterThan(0);
+  await expect.poll(async () => (await live.openai.batches.retrieve(id)).request_counts?.completed).toBeGreaterThan(0);
   expect((await live.openai.batches.cancel(id)).status).toBe('cancelling');
   const done = await ended(live.openai, id);
   expect(done.status).toBe('cancelled');

@@ -234,7 +234,7 @@ describe.skipIf(withoutBrowser)('characters', () => {
     await page.getByRole('textbox', { name: 'Scenario' }).fill('A lighthouse.');
     await page.getByText('Lorebook (2)').click();
     await page.getByText('Refused').click();
-    await page.getByText('/(?<=a)b/ is not searched: the pattern uses a look-around').waitFor();
+    await page.getByText('/(?<=a)b/ is not searched: the pattern uses a look-behind').waitFor();
     expect(await barriers(page)).toEqual([]);
     await button(page, 'Done').click();
     const downloaded = page.waitForEvent('download');

@@ -406,11 +406,11 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     const locked = await start(['--password', 'sesame']);
     const page = await chatPage({}, locked.base);
     await say(page, 'Hello?');
-    await page.getByLabel('Password', { exact: true }).fill('wrong');
-    await button(page, 'Unlock').click();
-    await page.getByText('Wrong password.').waitFor();
-    await page.getByLabel('Password', { exact: true }).fill('sesame');
-    await button(page, 'Unlock').click();
+    await page.getByLabel('Key or password', { exact: true }).fill('wrong');
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByText('Wrong key or password.').waitFor();
+    await page.getByLabel('Key or password', { exact: true }).fill('sesame');
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign in', exact: true }).click();
     await finished(page);
     await expect.poll(() => replies(page).innerText()).toMatch(/\w+/);
     await locked.stop();

@@ -102,14 +102,22 @@ describe.skipIf(withoutBrowser)('launcher page', () => {
   test('engine programs: are added from a template, changed, removed, saved and launched', async () => {
     const first = join(folder, 'engines.kcpps');
     const fake = fileURLToPath(new URL('../../src/engines/program/testing/fake-engine.mjs', import.meta.url));
-    writeFileSync(first, JSON.stringify({ nomodel: true, threads: 1 }));
+    const engine = { name: 'strange', command: ['strange-server', '--port', '${port}'], env: { STRANGE: '1' } };
+    writeFileSync(first, JSON.stringify({ nomodel: true, threads: 1, engine }));
     const launcher = await start(['--showgui', '--config', first], {
       until: 'The address works once',
       listening: 'The launcher is at ',
     });
     const page = await open(/The launcher is at (\S+)/.exec(launcher.output())?.[1] ?? '');
+    // Those of a file are shown first, and run only with consent.
+    const question = page.getByRole('dialog', { name: 'Programs in this config' });
+    await question.getByText('strange-server --port ${port}').waitFor();
+    await question.getByText('STRANGE=1').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await question.getByRole('button', { name: 'Leave them out' }).click();
     await page.getByLabel('Search settings').fill('engine programs');
     const programs = page.getByRole('region', { name: 'Engine programs' });
+    expect(await programs.getByRole('group').count()).toBe(0);
 
     await programs.getByLabel('Template').selectOption('llama-server');
     await programs.getByRole('button', { name: 'Add a program' }).click();

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
-import { KeyFile } from '../../src/keys/key-file.ts';
 import { recommendedEntries } from '../../src/library/recommended.ts';
 import { testHub } from '../../src/library/testing/hub.ts';
 import { embeddedModel, liveServers } from '../live/server.ts';
@@ -176,7 +175,7 @@ describe.skipIf(withoutBrowser)('models', () => {
     await panel(page).getByText('Presets', { exact: true }).click();
     await panel(page).getByRole('button', { name: 'Edit terse' }).click();
     await panel(page).getByLabel('System prompt').fill('Answer in two words.');
-    await panel(page).getByLabel('Without memory of earlier chats').check();
+    await panel(page).getByLabel('Memory of earlier chats').selectOption('Without memory');
     expect(await barriers(page)).toEqual([]);
     await panel(page).getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Saved terse.').waitFor();
@@ -329,7 +328,7 @@ describe.skipIf(withoutBrowser)('models', () => {
     const page = await open(`${server.base}/#/chat`);
     await model(page, /^Model: parley-mini/).click();
     await page.getByRole('button', { name: 'Enter admin password' }).click();
-    await page.getByLabel('Admin password', { exact: true }).fill('boss');
+    await page.getByLabel('Admin password or key').fill('boss');
     await page.keyboard.press('Enter');
 
     await panel(page).getByLabel('Search models').fill('damaged');
@@ -352,70 +351,18 @@ describe.skipIf(withoutBrowser)('models', () => {
     await server.stop();
   });
 
-  test('keys: without --keyfile the settings say so, and how to make a key', async () => {
-    const server = await start(['--nomodel', '--admin']);
-    const page = await open(`${server.base}/#/settings/keys`);
-    await page.getByText('The server was started without --keyfile.').waitFor();
-    await page.getByText('parley keys add NAME', { exact: true }).waitFor();
-    await server.stop();
-  });
-
-  test('keys: the settings say how to make one, and list each with its rules and use', async () => {
-    const path = join(folder, 'keys.json');
-    const server = await start(['--nomodel', '--admin', '--password', 'sesame', '--keyfile', path]);
-    const page = await open(`${server.base}/#/settings/keys`);
-    await page.getByRole('tabpanel').getByRole('button', { name: 'Enter password' }).click();
-    await page.getByLabel('Password', { exact: true }).fill('sesame');
-    await page.keyboard.press('Enter');
-    await page.getByText('There are no keys.').waitFor();
-    await page.getByText('parley keys add NAME', { exact: true }).waitFor();
-
-    const keys = new KeyFile({ path, warn: expect.fail, now: () => new Date() });
-    const phone = await keys.add({ name: 'phone', scopes: ['chat', 'images'], rate: 1, weight: 2, shared: false }, 0);
-    await keys.add({ name: 'guest', scopes: ['text'], weight: 1, expires: 1000 }, 0);
-    const look = () => fetch(`${server.base}/metrics`, { headers: { authorization: `Bearer ${phone}` } });
-    await expect.poll(async () => (await look()).status).toBe(200);
-    expect((await look()).status).toBe(429);
-    const keyOf = (name: string) => page.getByRole('tabpanel').getByRole('listitem').filter({ hasText: name });
-    const listed = async (name: string) => {
-      await page.getByRole('button', { name: 'Refresh' }).click();
-      return keyOf(name).count();
-    };
-    // The server may have read the file between the two.
-    await expect.poll(() => listed('guest')).toBe(1);
-    await keyOf('phone').getByText('chat, images · 1 per minute · weight 2', { exact: true }).waitFor();
-    await keyOf('phone').getByText('1 request · 1 over the rate · last seen just now', { exact: true }).waitFor();
-    await keyOf('guest')
-      .getByText(/^text · no rate limit · weight 1 · shared library · until /)
-      .waitFor();
-    await keyOf('guest').getByText('Expired', { exact: true }).waitFor();
-    await keyOf('guest').getByText('Not used since the server was started', { exact: true }).waitFor();
-    expect(await barriers(page)).toEqual([]);
-
-    const headers = { authorization: 'Bearer sesame', 'content-type': 'application/json' };
-    await fetch(`${server.base}/v1/embeddings`, { method: 'POST', headers, body: '{"input":"Hello"}' });
-    await page.getByRole('button', { name: 'Refresh' }).click();
-    await keyOf('Password')
-      .getByText(/^1 request · \d+ tokens read$/)
-      .waitFor();
-
-    await keys.revoke('guest');
-    await expect.poll(() => listed('guest')).toBe(0);
-    await server.stop();
-  });
-
   test('password: a wrong one is said and selected, the right one opens; no placeholder is shown as a name', async () => {
     const server = await start(['--password', 'sesame']);
     const page = await open(`${server.base}/#/chat`);
-    await page.getByText('This server needs a password.').waitFor();
+    await page.getByText('You are not signed in.').waitFor();
     await page.getByRole('button', { name: 'Model', exact: true }).waitFor();
     await expect.poll(() => page.getByText('protected-model').count()).toBe(0);
-    await page.getByRole('button', { name: 'Enter password' }).click();
-    const field = page.getByLabel('Password', { exact: true });
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    const field = page.getByLabel('Key or password', { exact: true });
     await expect.poll(() => field.and(page.locator(':focus')).count()).toBe(1);
     await field.fill('wrong');
     await page.keyboard.press('Enter');
-    await page.getByText('Wrong password.').waitFor();
+    await page.getByText('Wrong key or password.').waitFor();
     await expect.poll(() => page.evaluate('document.activeElement.selectionEnd')).toBe(5);
     await page.keyboard.type('sesame');
     await page.keyboard.press('Enter');

@@ -48,7 +48,7 @@ describe.skipIf(withoutBrowser)('settings', () => {
     await search.fill('dark');
     await page.getByRole('radio', { name: 'Dark' }).waitFor();
     await search.fill('voice');
-    const voice = page.getByRole('combobox', { name: 'Voice' });
+    const voice = page.getByRole('combobox', { name: 'Voice', exact: true });
     await voice.waitFor();
     await expect.poll(() => page.getByText(/^No setting found/).count()).toBe(0);
     await expect.poll(() => voice.locator('option').allInnerTexts()).toContain('Slt (American, female)');

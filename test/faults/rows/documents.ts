@@ -18,6 +18,12 @@ interface Setting extends Subject {
   found(word: string): Promise<void>;
   /** The process that has the collections. */
   store(other?: number): Promise<number>;
+  /** The processes that read files. */
+  readers(): Promise<readonly number[]>;
+  /** As the collection says. */
+  file(name: string): Promise<{ readonly status: string; readonly error?: { readonly message: string } }>;
+  /** All files of the collection. */
+  indexAgain(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -48,12 +54,22 @@ async function opened(start: StartServer): Promise<Setting> {
     confirmed.push(`${word}.md`);
     return `${word}.md`;
   };
+  const files = async () =>
+    ((await get(`${path}/${collection}/files`)).json() as { files: Awaited<ReturnType<Setting['file']>>[] }).files;
+  const store: Setting['store'] = (other) =>
+    until(() => childrenOf(server.pid, 'documents/worker').find((pid) => pid !== other) ?? false);
   return {
-    ...{ server, collection, folder, disk, start, add, found },
-    store: (other) => until(() => childrenOf(server.pid, 'documents/worker').find((pid) => pid !== other) ?? false),
+    ...{ server, collection, folder, disk, start, add, found, store },
+    readers: async () => childrenOf(await store(), 'extraction/worker'),
+    file: async (name) => {
+      const all = (await get(`${path}/${collection}/files`)).json() as { files: { name: string }[] };
+      return all.files.find((one) => one.name === name) as unknown as ReturnType<Setting['file']>;
+    },
+    indexAgain: async () => {
+      expect((await post(`${path}/${collection}/reindex`, {})).status).toBe(200);
+    },
     serves: async () => {
-      const files = ((await get(`${path}/${collection}/files`)).json() as { files: { status: string }[] }).files;
-      expect(files.every(({ status }) => status === 'completed')).toBe(true);
+      expect((await files()).every(({ status }) => status === 'completed')).toBe(true);
     },
     intact: async () => {
       for (const name of confirmed) await found(name.replace('.md', ''));
@@ -86,6 +102,61 @@ const rows: readonly Fault<Setting>[] = [
       process.kill(await store(), 'SIGKILL');
       // Each is done again in the next process.
       await Promise.all(searches);
+    },
+  },
+  {
+    name: 'process that reads a file killed while it reads',
+    kind: 'storage',
+    short: true,
+    inject: async ({ add, readers, found }) => {
+      // The next file is sent to the idle process, which is stopped.
+      await add(newWord());
+      const [reader = 0] = await until(async () => {
+        const all = await readers();
+        return all.length > 0 && all;
+      });
+      process.kill(reader, 'SIGSTOP');
+      const word = newWord();
+      await add(word);
+      process.kill(reader, 'SIGKILL');
+      await until(async () => {
+        await found(word);
+        return true;
+      });
+    },
+  },
+  {
+    name: 'process that reads a file killed each time',
+    kind: 'storage',
+    inject: async ({ add, readers, file, indexAgain }) => {
+      const failed = await until(async () => {
+        const name = await add(newWord());
+        return until(async () => {
+          for (const reader of await readers()) process.kill(reader, 'SIGKILL');
+          const { status, error } = await file(name);
+          if (status === 'in_progress') throw new Error(`${name} is in progress`);
+          // It may be read between two looks; then the next one is tried.
+          return { error };
+        }).then(({ error }) => error ?? false);
+      });
+      expect(failed.message).toMatch(/ended twice \(SIGKILL\)\. If memory is short, .*read again/);
+      await indexAgain();
+    },
+  },
+  {
+    name: 'document process stopped',
+    kind: 'storage',
+    inject: async ({ add, found, store, server, serves }) => {
+      const word = newWord();
+      await add(word);
+      await until(() => serves('storage').then(() => true));
+      process.kill(await store(), 'SIGSTOP');
+      // Answered without its figures.
+      const metrics = await (await fetch(`${server.base}/metrics`)).text();
+      expect(metrics).toContain('parley_');
+      expect(metrics).not.toMatch(/^parley_document_files /m);
+      // It is ended, and the search is done in the next one.
+      await found(word);
     },
   },
   {

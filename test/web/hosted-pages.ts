@@ -1,0 +1,91 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const built = fileURLToPath(new URL('../../dist/web/', import.meta.url));
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+  '.webmanifest': 'application/manifest+json',
+};
+
+export interface HostedPages {
+  /** Ends with a slash. */
+  readonly base: string;
+  /** Paths below the base that were asked for. */
+  readonly requests: string[];
+  /** How it answers: as a server does, not at all, or never. */
+  state: 'up' | 'down' | 'silent';
+  /** Replaces the pages by those of another build. */
+  update(): void;
+}
+
+/** The built pages below a path prefix, in front of a server, as a proxy does it; their build can be replaced while they are open. */
+export async function hostedPages(server: string, prefix = '/below/'): Promise<HostedPages> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-pages-'));
+  cpSync(built, folder, { recursive: true, filter: (path) => !/\.(br|gz)$/.test(path) });
+  const proxy = createServer((incoming, outgoing) => {
+    const path = (incoming.url ?? '/').slice(prefix.length);
+    pages.requests.push(path);
+    if (pages.state === 'down') incoming.socket.destroy();
+    if (pages.state !== 'up') return;
+    const name = path.replace(/\?.*$/, '') || 'index.html';
+    const isPage = name !== 'index.html' || incoming.headers.accept?.includes('text/html');
+    if (incoming.method === 'GET' && isPage && sendFile(join(folder, name), outgoing)) return;
+    const { method, headers } = incoming;
+    const passed = request(`${server}/${path}`, { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    passed.on('error', () => outgoing.destroy());
+    incoming.pipe(passed);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+    rmSync(folder, { recursive: true });
+  });
+  const pages: HostedPages = {
+    base: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${prefix}`,
+    requests: [],
+    state: 'up',
+    update: () => renameEntry(folder),
+  };
+  return pages;
+}
+
+function sendFile(path: string, outgoing: ServerResponse): boolean {
+  try {
+    const body = readFileSync(path);
+    outgoing.writeHead(200, {
+      'content-type': types[extname(path)] ?? 'application/octet-stream',
+      'cache-control': path.includes('/assets/') ? 'max-age=31536000, immutable' : 'no-cache',
+    });
+    outgoing.end(body);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What a new build changes: the name of the entry script, wherever it is. */
+function renameEntry(folder: string): void {
+  const [, entry = ''] = /assets\/(index-[\w-]{8}\.js)/.exec(readFileSync(join(folder, 'index.html'), 'utf8')) ?? [];
+  const renamed = entry.replace(/-[\w-]{8}\./, (hash) => `-${[...hash.slice(1, 9)].reverse().join('')}.`);
+  renameSync(join(folder, 'assets', entry), join(folder, 'assets', renamed));
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (!/\.(js|html|css)$/.test(name)) continue;
+    const text = readFileSync(join(folder, name), 'utf8');
+    if (text.includes(entry)) writeFileSync(join(folder, name), text.replaceAll(entry, renamed));
+  }
+}
