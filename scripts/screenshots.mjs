@@ -9,10 +9,13 @@ import { build } from './build.mjs';
 import { root } from './set-up.mjs';
 
 // The pages as docs/pages.md shows them: `node scripts/screenshots.mjs` makes them all anew, with the embedded models and a
-// Chromium that is installed (`PARLEY_CHROMIUM` names another place of it).
+// Chromium that is installed (`PARLEY_CHROMIUM` names another place of it). With names of scenes and sizes, only those.
 const folder = fileURLToPath(new URL('docs/screenshots/', root));
 const browserProgram = process.env.PARLEY_CHROMIUM ?? '/usr/bin/chromium';
-const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+const sizes = {
+  desktop: { viewport: { width: 1280, height: 800 } },
+  phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+};
 
 const chat = ['Hello! What can you do?', 'Tell me a very short story about a lighthouse.'];
 
@@ -188,6 +191,85 @@ const aroundLamp = {
     '\n\nThe log book has the time of lighting, the weather, and the name of the keeper on watch. Who relieves the watch reads the last entry aloud and signs below it.\n\nThe clockwork is wound every four hours. When the weight is at its lowest, the lens turns for a quarter of an hour more.',
 };
 
+/** What the server says of the people of a household. */
+const person = (name, scopes, more = {}) => ({
+  ...{ name, scopes, rate: null, tokens_per_day: null, tokens_today: 0, weight: 1, shared: false, requests: 0 },
+  ...{ refused: 0, created: null, expires: null, last_seen: null, ...more },
+});
+const everything = ['text', 'chat', 'images', 'audio', 'embeddings', 'tools', 'documents'];
+const household = () => {
+  const ago = (minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
+  const device = (id, name, device, used, current = false) => ({
+    ...{ id, type: 'key', name, scopes: everything, device, created: ago(40_000), last_used: ago(used), current },
+  });
+  const use = (name, requests, prompt_tokens, completion_tokens, images = 0) => ({
+    ...{ day: '2026-03-18', type: 'key', name, requests, prompt_tokens, completion_tokens, images },
+    ...{ audio_seconds_in: 0, audio_seconds_out: 0 },
+  });
+  const anna = [device('1', 'Anna', 'Chrome, Windows', 1, true), device('2', 'Anna', 'Safari, iPhone', 190)];
+  return {
+    session: { type: 'key', name: 'Anna', scopes: [...everything, 'admin'], devices: anna },
+    keys: [
+      person('Anna', [...everything, 'admin'], { requests: 214, tokens_today: 48_200, last_seen: ago(1) }),
+      person('Ben', ['text', 'chat', 'images'], {
+        ...{ requests: 31, tokens_today: 152_000, tokens_per_day: 200_000, rate: 30, last_seen: ago(25) },
+      }),
+      person('Home Assistant', ['audio', 'chat'], { requests: 96, tokens_today: 9100, weight: 0.5, last_seen: ago(4) }),
+    ],
+    usage: [
+      use('Anna', 1904, 4_210_000, 612_000, 37),
+      use('Ben', 402, 1_120_000, 240_000, 12),
+      use('Home Assistant', 2210, 388_000, 61_000),
+    ],
+    sessions: [...anna, device('3', 'Ben', 'Chrome, Android', 25)],
+    invitation: {
+      id: 'inv_1',
+      name: 'Clara',
+      existing: false,
+      created: ago(3),
+      expires: ago(-12),
+      minutes_left: 12,
+      by: 'Anna',
+    },
+  };
+};
+
+/** A server with keys, on which an administrator is signed in. */
+async function withPeople(page, base, tab = 'people') {
+  const { session, keys, usage, sessions, invitation } = household();
+  const models = await (await fetch(`${base}/api/extra/models`)).json();
+  const admin = { enabled: true, allowed: true, key_file: true };
+  const answers = {
+    'extra/models': { ...models, admin },
+    'extra/session': session,
+    'extra/lan': {
+      enabled: true,
+      public: true,
+      addresses: ['192.168.1.20'],
+      names: ['parley.local'],
+      port: 5001,
+      fingerprint: null,
+    },
+    'admin/keys': keys,
+    'admin/usage': usage,
+    'admin/sessions': { sessions },
+  };
+  for (const [path, json] of Object.entries(answers))
+    await page.route(new RegExp(`/api/${path}(\\?.*)?$`), (route) => route.fulfill({ json }));
+  await page.route(/\/api\/admin\/invitations$/, (route) => {
+    const token = 'Rk3v9mX2cQeT7wLpZ4bNs1yA';
+    const issued = {
+      ...invitation,
+      created: new Date().toISOString(),
+      expires: new Date(Date.now() + 900_000).toISOString(),
+    };
+    const isNew = route.request().method() === 'POST';
+    route.fulfill({ json: isNew ? { ...issued, token, path: `/join#${token}` } : { invitations: [invitation] } });
+  });
+  await page.goto(`${base}/#/settings/${tab}`);
+  await page.getByRole('dialog').getByText('Open invitations').waitFor();
+}
+
 /** A server with collections; the model writes what is given here. */
 async function withKnowledge(page, base, { collections = knowledge, reply = '' } = {}) {
   const features = await (await fetch(`${base}/api/extra/version`)).json();
@@ -265,6 +347,68 @@ const scenes = {
     await page.getByLabel('Message', { exact: true }).waitFor();
     await page.goto(`${base}/#/settings/samplers`);
     await page.getByRole('dialog').getByRole('tab', { name: 'Samplers' }).waitFor();
+  },
+  people: async (page, base) => {
+    await withPeople(page, base);
+    await page.getByText('Ben', { exact: true }).first().click();
+    await page.getByText('In 30 days').nth(1).waitFor();
+  },
+  'people-invite': async (page, base) => {
+    await withPeople(page, base);
+    await page.getByRole('button', { name: 'Invite', exact: true }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Clara');
+  },
+  'people-link': async (page, base) => {
+    await withPeople(page, base);
+    await page.getByRole('button', { name: 'Invite', exact: true }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Clara');
+    await page.getByRole('button', { name: 'Make the invitation' }).click();
+    await page.getByRole('img', { name: 'QR code of the link' }).waitFor();
+  },
+  'people-remove': async (page, base) => {
+    await withPeople(page, base);
+    await page.getByText('Ben', { exact: true }).first().click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).nth(0).click();
+    await page.getByText('Data on the server').waitFor();
+  },
+  join: async (page, base) => {
+    const { invitation } = household();
+    const json = {
+      ...invitation,
+      scopes: ['chat', 'images', 'text'],
+      tokens_per_day: 200_000,
+      shared: false,
+      state: 'open',
+    };
+    await page.route(/\/api\/extra\/join\/preview$/, (route) => route.fulfill({ json }));
+    await page.goto(`${base}/join#Rk3v9mX2cQeT7wLpZ4bNs1yA`);
+    await page.getByRole('button', { name: 'Join' }).waitFor();
+  },
+  'join-connection': async (page, base) => {
+    const { invitation } = household();
+    await page.route(/\/api\/extra\/join\/preview$/, (route) =>
+      route.fulfill({ json: { ...invitation, state: 'open' } }),
+    );
+    await page.route(/\/api\/extra\/join$/, (route) =>
+      route.fulfill({ json: { type: 'key', name: 'Clara', scopes: [] } }),
+    );
+    await page.route(/^http:.*\/api\/extra\/lan$/, (route) =>
+      route.fulfill({ json: { enabled: true, fingerprint: 'AB:CD' } }),
+    );
+    await page.addInitScript("Object.defineProperty(globalThis, 'isSecureContext', { value: false })");
+    await page.goto(`${base}/join#Rk3v9mX2cQeT7wLpZ4bNs1yA`);
+    await page.getByRole('button', { name: 'Join' }).click();
+    await page.getByRole('button', { name: 'Open with HTTPS' }).waitFor();
+  },
+  'sign-in': async (page, base) => {
+    const locked = {
+      status: 401,
+      json: { detail: { error: 'Unauthorized', msg: 'Authentication key is missing or invalid.' } },
+    };
+    await page.route(/\/api\/extra\/models$/, (route) => route.fulfill(locked));
+    await page.goto(`${base}/#/chat`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('Key or password').waitFor();
   },
   models: async (page, base) => {
     await page.goto(`${base}/#/chat`);
@@ -405,11 +549,15 @@ const browser = await chromium.launch({
   ],
 });
 try {
-  const wanted = process.argv.slice(2);
+  const isWanted = (name, all) => {
+    const wanted = Object.keys(all).filter((one) => process.argv.includes(one));
+    return wanted.length === 0 || wanted.includes(name);
+  };
   for (const [name, prepare] of Object.entries(scenes)) {
-    if (wanted.length > 0 && !wanted.includes(name)) continue;
-    for (const [size, viewport] of Object.entries(sizes)) {
-      const context = await browser.newContext({ viewport, colorScheme: 'light', deviceScaleFactor: 1.5 });
+    if (!isWanted(name, scenes)) continue;
+    for (const [size, device] of Object.entries(sizes)) {
+      if (!isWanted(size, sizes)) continue;
+      const context = await browser.newContext({ ...device, colorScheme: 'light', deviceScaleFactor: 1.5 });
       const page = await context.newPage();
       page.setDefaultTimeout(30_000);
       await prepare(page, base);

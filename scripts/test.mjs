@@ -11,7 +11,9 @@ await build();
 await runTools([...typeChecks(), { title: 'Lint and format', command: ['@biomejs/biome/bin/biome', 'check', '.'] }]);
 const paths = process.argv.slice(2);
 // The others take minutes to an hour, and have commands of their own.
-const projects = ['unit', 'engines', 'native', 'live', 'hangs', 'alone'].map((name) => `--project=${name}`);
+const projects = ['unit', 'engines', 'native', 'live', 'live-native', 'hangs', 'alone'].map(
+  (name) => `--project=${name}`,
+);
 console.log('\n== Tests');
 const vitest = fileURLToPath(new URL('node_modules/vitest/vitest.mjs', root));
 // Node reads these certificates in each process of tests. Those that need them have them by the other name (test/npm-environment.ts).
