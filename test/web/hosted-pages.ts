@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, wri
 import { createServer, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { extname, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
@@ -59,7 +59,7 @@ export async function hostedPages(server: string, prefix = '/below/'): Promise<H
     base: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${prefix}`,
     requests: [],
     state: 'up',
-    update: () => renameEntry(folder),
+    update: () => rebuild(folder),
   };
   return pages;
 }
@@ -78,14 +78,31 @@ function sendFile(path: string, outgoing: ServerResponse): boolean {
   }
 }
 
-/** What a new build changes: the name of the entry script, wherever it is. */
-function renameEntry(folder: string): void {
+/** What a new build changes: the name of the entry script, and so the text and the name of all that names it. */
+function rebuild(folder: string): void {
   const [, entry = ''] = /assets\/(index-[\w-]{8}\.js)/.exec(readFileSync(join(folder, 'index.html'), 'utf8')) ?? [];
-  const renamed = entry.replace(/-[\w-]{8}\./, (hash) => `-${[...hash.slice(1, 9)].reverse().join('')}.`);
-  renameSync(join(folder, 'assets', entry), join(folder, 'assets', renamed));
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    if (!/\.(js|html|css)$/.test(name)) continue;
-    const text = readFileSync(join(folder, name), 'utf8');
-    if (text.includes(entry)) writeFileSync(join(folder, name), text.replaceAll(entry, renamed));
+  const texts = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    /\.(js|html|css)$/.test(path),
+  );
+  const nameByOld = new Map<string, string>();
+  const rename = (old: string): void => {
+    if (nameByOld.has(old)) return;
+    nameByOld.set(
+      old,
+      old.replace(/-[\w-]{8}\./, (hash) => `-${[...hash.slice(1, 9)].reverse().join('')}.`),
+    );
+    for (const path of texts) if (readFileSync(join(folder, path), 'utf8').includes(old)) renameAsset(path);
+  };
+  const renameAsset = (path: string): void => {
+    const name = basename(path);
+    if (/-[\w-]{8}\.\w+$/.test(name)) rename(name);
+  };
+  rename(entry);
+  for (const path of texts) {
+    const text = readFileSync(join(folder, path), 'utf8');
+    const renamed = [...nameByOld].reduce((result, [old, name]) => result.replaceAll(old, name), text);
+    if (renamed !== text) writeFileSync(join(folder, path), renamed);
+    const name = nameByOld.get(basename(path));
+    if (name) renameSync(join(folder, path), join(folder, dirname(path), name));
   }
 }

@@ -24,6 +24,9 @@ interface CacheStorageOfPage {
 
 const entryOf = (page: Page) =>
   page.evaluate<string>("document.querySelector('script[type=module]').src.split('/').at(-1)");
+/** Whether a service worker is not in use yet. A reload before that may hold it up for minutes: the browser lets the old one finish. */
+const newWorker =
+  'navigator.serviceWorker.getRegistration().then(({ installing, waiting }) => (installing ?? waiting) !== null)';
 const message = (page: Page) => page.getByLabel('Message', { exact: true });
 
 async function kept(page: Page): Promise<void> {
@@ -84,9 +87,14 @@ describe.skipIf(withoutBrowser)('installed page', () => {
     await page.getByRole('link', { name: 'Sound', exact: true }).click();
     await page.getByRole('main').getByRole('heading').first().waitFor();
     await page.goBack();
+    await expect.poll(() => page.evaluate(newWorker)).toBe(false);
     await page.getByRole('button', { name: 'Reload', exact: true }).click();
     await expect.poll(() => entryOf(page).catch(() => before)).not.toBe(before);
     await expect.poll(() => message(page).inputValue()).toBe('half a sentence');
+    const entry = await entryOf(page);
+    await expect.poll(async () => (await caches(page)).map(({ name }) => name.split(' ').at(-1))).toEqual([entry]);
+    const urls = (await caches(page)).flatMap((cache) => cache.urls);
+    expect(urls.filter((url) => url.endsWith(before))).toEqual([]);
     expect(faults.get(page)).toEqual([]);
   });
 

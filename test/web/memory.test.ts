@@ -52,8 +52,9 @@ describe.skipIf(withoutBrowser)('memory', () => {
     await page.locator('article.assistant').first().waitFor();
     await field.fill('What is the name of my dog Rex?');
     await field.press('Enter');
-    await page.getByText('One memory went with it').click();
-    await page.locator('article.user').last().getByRole('listitem').getByText('My dog is called Rex.').waitFor();
+    const last = page.locator('article.user').last();
+    await last.getByText('One memory went with it').click();
+    await last.getByRole('listitem').getByText('My dog is called Rex.').waitFor();
     expect(asked.at(-1)?.messages.at(-1)?.content).toContain('- My dog is called Rex.]');
     expect(faults.get(page)).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, Locator, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startChromium } from '../../bench/chromium.ts';
 import { wavOf } from '../../src/protocols/realtime/audio-buffer.ts';
@@ -49,7 +49,10 @@ async function startPhone(flags: readonly string[]): Promise<Browser> {
 }
 
 /** A phone that has scanned the QR code and opened its link. Taps count from here on. */
-async function scan(browser: Browser, link: string): Promise<{ page: Page; tap: (on: Locator) => Promise<number> }> {
+async function scan(
+  browser: Browser,
+  link: string,
+): Promise<{ page: Page; asked: readonly Request[]; tap: (on: Locator) => Promise<number> }> {
   const context = await browser.newContext({
     ...{ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, reducedMotion: 'reduce' },
     serviceWorkers: 'block',
@@ -59,6 +62,8 @@ async function scan(browser: Browser, link: string): Promise<{ page: Page; tap: 
   const heard: string[] = [];
   faults.set(page, heard);
   page.on('pageerror', (error) => heard.push(error.message));
+  const asked: Request[] = [];
+  page.on('request', (request) => void asked.push(request));
   await page.goto(link);
   let taps = 0;
   const tap = async (on: Locator): Promise<number> => {
@@ -66,7 +71,7 @@ async function scan(browser: Browser, link: string): Promise<{ page: Page; tap: 
     taps += 1;
     return taps;
   };
-  return { page, tap };
+  return { page, asked, tap };
 }
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
@@ -84,9 +89,7 @@ describe.skipIf(withoutBrowser)('from the QR code of --lan to a spoken conversat
   test('a phone that trusts the certificate: three taps, and the token does not leave the phone unencrypted', async () => {
     const link = await invitation();
     const browser = await startPhone(['--ignore-certificate-errors']);
-    const { page, tap } = await scan(browser, link);
-    const asked: string[] = [];
-    page.on('request', (request) => void asked.push(request.url()));
+    const { page, tap, asked } = await scan(browser, link);
     await button(page, 'Join').waitFor();
     expect(page.url()).toMatch(/^https:\/\/parley\.local:\d+\/join$/);
     expect(await barriers(page)).toEqual([]);
@@ -95,7 +98,11 @@ describe.skipIf(withoutBrowser)('from the QR code of --lan to a spoken conversat
     // With the question about the microphone.
     expect(talk + 1).toBe(3);
     await converses(page);
-    expect(asked.filter((url) => url.startsWith('http://'))).toEqual([]);
+    const unencrypted = asked.filter((request) => request.url().startsWith('http://'));
+    expect(unencrypted.map((request) => request.postData())).toEqual(unencrypted.map(() => null));
+    const [, token = ''] = link.split('#');
+    const headers = await Promise.all(unencrypted.map((request) => request.allHeaders()));
+    expect(JSON.stringify(headers)).not.toMatch(new RegExp(`${token}|authorization|cookie`));
     expect(faults.get(page)).toEqual([]);
   });
 

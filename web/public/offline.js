@@ -97,8 +97,10 @@ function stem(path) {
   return path.replace(/-[\w-]{8}(\.\w+)$/, '$1');
 }
 
-/** Removes former builds of which no page is open. */
+/** Removes former builds of which no page is open. A newer one that is being kept right now is not a former one. */
 async function tidy() {
+  const { installing, waiting } = self.registration;
+  if (installing || waiting) return;
   const { held } = await navigator.locks.query();
   const locks = new Set(held.map((lock) => lock.name));
   for (const one of await caches.keys()) {
