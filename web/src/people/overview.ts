@@ -1,4 +1,4 @@
-import { read } from '../api/call.ts';
+import { call, read } from '../api/call.ts';
 import type { DayUsage, ListedKey } from '../keys/keys.ts';
 import { type ListedSession, type OpenInvitation, type Overview, type OwnSession, peopleOf } from './people.ts';
 
@@ -17,5 +17,12 @@ export async function readOverview(): Promise<Overview> {
   return { people: peopleOf(keys, usage, sessions), invitations };
 }
 
-export const openInvitations = (): Promise<{ invitations: readonly OpenInvitation[] }> =>
+const openInvitations = (): Promise<{ invitations: readonly OpenInvitation[] }> =>
   read('api/admin/invitations', background);
+
+/** Whether its link can still be used. */
+export const isOpen = async ({ id }: Pick<OpenInvitation, 'id'>): Promise<boolean> =>
+  (await openInvitations()).invitations.some((one) => one.id === id);
+
+export const withdraw = ({ id }: Pick<OpenInvitation, 'id'>): Promise<unknown> =>
+  call(`api/admin/invitations/${encodeURIComponent(id)}`, { method: 'DELETE' });
