@@ -17,7 +17,7 @@ export interface AgentServer {
 export const noKey = 'parley';
 
 /** How an agent is started for one session. */
-export interface AgentStart {
+interface AgentStart {
   /** Undefined removes a variable. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Before those of the person. */

@@ -4,7 +4,7 @@ import { isObject } from '../core/json.ts';
 import { jsonObject } from '../http/body.ts';
 import { type Line, linesOf } from './lines.ts';
 
-export interface InputRules {
+interface InputRules {
   readonly endpoint: string;
   readonly maxRequests: number;
   readonly maxLineBytes: number;

@@ -14,7 +14,7 @@ export interface CompactionStore {
 }
 
 /** Its generations are those of the chat's own model, in the turn that the request has in the queue. */
-export interface CompactionParts extends SummaryWriter {
+interface CompactionParts extends SummaryWriter {
   /** Another model for summaries. Rejects if it cannot be used; undefined if it is the chat's own. */
   readonly summaryModel?: SummaryByOther | undefined;
   /** What was compacted in earlier turns; missing keeps nothing. */

@@ -57,7 +57,7 @@ const rules: Readonly<Partial<Record<ClientId, readonly Rule[]>>> = {
   ],
 };
 
-export interface Rearranged {
+interface Rearranged {
   readonly request: ChatRequest;
   /** What was changed, in sentences. */
   readonly changes: readonly string[];

@@ -26,7 +26,7 @@ export interface SummaryModel {
   readonly startTimer: StartTimer;
 }
 
-export interface SelectedSummaryModel {
+interface SelectedSummaryModel {
   /** Its chat service. */
   readonly chat: {
     reply(request: ChatRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;

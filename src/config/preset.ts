@@ -7,7 +7,7 @@ import { applyDefaults, gendefaultsNotes, gendefaultsProblems, requestDefaults }
 import { applyRules } from './rules.ts';
 
 /** A message before those of every chat. */
-export interface PresetMessage {
+interface PresetMessage {
   readonly role: 'system' | 'user' | 'assistant';
   readonly content: string;
 }

@@ -1,7 +1,7 @@
 import type { StoredFile } from './stored-files.ts';
 
 /** The states of the OpenAI API, which those of the Messages API are part of. */
-export type BatchStatus =
+type BatchStatus =
   | 'validating'
   | 'in_progress'
   | 'cancelling'

@@ -7,7 +7,7 @@ export interface AdapterScale {
 }
 
 /** `style` of `/models/style.gguf`. */
-export const adapterName = (path: string): string => path.replace(/^.*[/\\]/, '').replace(/\.gguf$/i, '');
+const adapterName = (path: string): string => path.replace(/^.*[/\\]/, '').replace(/\.gguf$/i, '');
 
 /** `--lora` and `--loramult`: one scale for each file, or the last one for all that follow. */
 export function loraFiles({

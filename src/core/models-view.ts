@@ -43,7 +43,7 @@ export interface NewPreset {
 }
 
 /** A preset as its file has it. */
-export interface StoredPreset {
+interface StoredPreset {
   readonly name: string;
   readonly base: string;
   /** The keys of its config, without `base`. */

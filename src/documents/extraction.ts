@@ -26,9 +26,9 @@ const defaultLimits: ExtractionLimits = {
   characters: 50_000_000,
 };
 
-export type DocumentSource = { readonly path: string } | { readonly bytes: Uint8Array };
+type DocumentSource = { readonly path: string } | { readonly bytes: Uint8Array };
 
-export interface ExtractOptions {
+interface ExtractOptions {
   readonly signal: AbortSignal;
   readonly limits?: Partial<ExtractionLimits>;
 }

@@ -30,7 +30,7 @@ export type StoreMethod =
   | 'next'
   | 'joined';
 
-export type StoreCall = {
+type StoreCall = {
   readonly [Method in StoreMethod]: {
     readonly type: 'call';
     readonly method: Method;

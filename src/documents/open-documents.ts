@@ -12,7 +12,7 @@ import { Indexer } from './indexer.ts';
 import { OwnDocuments } from './library.ts';
 import { StoreHost } from './store-host.ts';
 
-export interface DocumentsOptions {
+interface DocumentsOptions {
   readonly folder: string;
   readonly embedding: () => EmbeddingService | undefined;
   readonly files: (owner: Owner) => FileLibrary | undefined;

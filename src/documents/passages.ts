@@ -9,7 +9,7 @@ export interface PassageSpan extends PassagePlace {
 }
 
 /** In tokens of the built-in embedding model, which was trained on 256. Measured in `docs/knowledge.md`. */
-export interface PassageSizes {
+interface PassageSizes {
   /** No passage is larger. */
   readonly max: number;
   /** A passage of this size ends with its paragraph or row. */

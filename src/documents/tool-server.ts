@@ -10,7 +10,7 @@ import {
   toolCallCodes,
 } from '../core/tool-servers.ts';
 
-export interface DocumentToolOptions {
+interface DocumentToolOptions {
   readonly library: DocumentLibrary;
   /** In front of the path of a passage: clients elsewhere need the whole address. */
   readonly base?: string;

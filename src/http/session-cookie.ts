@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http';
  * other host of its domain either; behind the path of a proxy it is not possible. Browsers send cookies to all ports of a host, so that two
  * servers of one machine need different names.
  */
-export function sessionCookieNames(port: number): readonly [host: string, secure: string, plain: string] {
+function sessionCookieNames(port: number): readonly [host: string, secure: string, plain: string] {
   return [`__Host-parley-session-${port}`, `__Secure-parley-session-${port}`, `parley-session-${port}`];
 }
 

@@ -12,7 +12,7 @@ import type { NeutralRequest, RequestRecord } from './record.ts';
 import { sentObject } from './view.ts';
 
 /** The endpoints of a dialect that answer one kind of request. Most have one for both forms of a reply. */
-export interface EndpointPair<Context> {
+interface EndpointPair<Context> {
   readonly streamed: ModelEndpoint<Context>;
   readonly whole: ModelEndpoint<Context>;
 }

@@ -228,7 +228,7 @@ export class ServerPeople implements People {
   }
 }
 
-export const nameRule = "a name of up to 64 letters, digits, spaces and . _ @ ' -, which begins with a letter or digit";
+const nameRule = "a name of up to 64 letters, digits, spaces and . _ @ ' -, which begins with a letter or digit";
 
 const holderOf = ({ name, scopes }: KeyRules): SessionHolder => ({ type: 'key', name, scopes });
 

@@ -9,7 +9,7 @@ export interface Subnet {
 type CardKind = 'lan' | 'vpn' | 'container';
 
 /** An address of this machine. */
-export interface LanAddress {
+interface LanAddress {
   readonly address: string;
   /** Name of the network card. */
   readonly card: string;

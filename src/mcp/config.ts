@@ -25,7 +25,7 @@ export type ServerConfig =
     };
 
 /** How this program is known to the authorization server; without it, it registers itself at the login. */
-export interface OAuthConfig {
+interface OAuthConfig {
   /** Without a person: this program logs in itself. */
   readonly grant?: 'client_credentials';
   readonly clientId?: string;

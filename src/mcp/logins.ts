@@ -5,13 +5,13 @@ import { Mutex } from '../core/mutex.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /** What an authorization server gave for one MCP server. */
-export interface Login {
+interface Login {
   /** The registration of this program. */
   readonly client?: Fields | undefined;
   readonly tokens?: Fields | undefined;
 }
 
-export interface LoginFileParts {
+interface LoginFileParts {
   /** Undefined if there is no file yet. */
   readonly read: () => Promise<string | undefined>;
   /** Replaces the file at once, or not at all; only this account may read it. */

@@ -16,7 +16,7 @@ import { asPng } from './remote-image-models.ts';
 import type { ImageModel, SpeechModel, TaskModel, TranscriptionModel } from './task-model.ts';
 
 /** What a program does besides text, as models of a context. */
-export interface ProgramTasks {
+interface ProgramTasks {
   readonly image?: ImageModel;
   readonly embedding?: TaskModel<EmbeddingEngine>;
   readonly speech?: SpeechModel;

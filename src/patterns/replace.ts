@@ -2,7 +2,7 @@ import { PatternError } from './parse.ts';
 import { type PatternProgram, PatternSearch } from './search.ts';
 
 /** A match in a text, as `String.replace` of JavaScript gives it to a function. */
-export interface PatternMatch {
+interface PatternMatch {
   readonly start: number;
   readonly end: number;
   /** The whole match, then its groups; undefined for those that took no part. */
@@ -11,7 +11,7 @@ export interface PatternMatch {
   readonly named: Readonly<Record<string, string | undefined>>;
 }
 
-export interface ReplaceOptions {
+interface ReplaceOptions {
   /** All matches, not the first alone. */
   readonly global?: boolean;
   /** Threads of the search that may be advanced: a search reads a text once, but one for each match may read it again. */

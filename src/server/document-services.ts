@@ -52,7 +52,7 @@ export function openDocumentServices(
 const readingWork: WorkKind = { name: 'document', cost: 1, initialEstimateSeconds: 1, hasShare: true };
 
 /** Nothing is loaded or started before the first use: most servers never have a collection. */
-export function documentServices({ folder, files, warn }: ServiceOptions): DocumentServices {
+function documentServices({ folder, files, warn }: ServiceOptions): DocumentServices {
   let use: DocumentUse | undefined;
   let opened: Promise<Documents> | undefined;
   const open = (): Promise<Documents> => {

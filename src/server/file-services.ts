@@ -28,7 +28,7 @@ interface OpenFilesOptions {
 }
 
 /** What clients store on the server, by its owners. */
-export interface ClientFiles {
+interface ClientFiles {
   readonly files: LibrariesOf<FileLibrary>;
   readonly uploads: LibrariesOf<UploadLibrary>;
   readonly batches: RunnableBatches;

@@ -65,7 +65,7 @@ export function recallWith({ memories, kept, character, embedding, warn }: Recal
 }
 
 /** Vectors by the embedding model, as a part of a request that is admitted already. */
-export function embedWith(embedding: EmbeddingService, { placed: _, watch: __, ...ticket }: Ticket): Embed {
+function embedWith(embedding: EmbeddingService, { placed: _, watch: __, ...ticket }: Ticket): Embed {
   return {
     model: embedding.name,
     vectors: async (inputs) => {

@@ -16,7 +16,7 @@ import { documentFolder } from './document-services.ts';
 import type { ServerServices } from './services.ts';
 
 /** Every store of the server that has something of a person, by the name of its folder in an export. */
-export function personStores(services: ServerServices): Readonly<Record<string, PersonStore>> {
+function personStores(services: ServerServices): Readonly<Record<string, PersonStore>> {
   const {
     settings,
     clients = {},

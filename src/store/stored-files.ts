@@ -12,7 +12,7 @@ import type { FileLibrary, FilePurpose, NewStoredFile, StoredFile } from '../cor
 import { replaceFile } from './atomic-file.ts';
 import { extensionOf, mimeOf } from './mime-types.ts';
 
-export interface FileLimits {
+interface FileLimits {
   readonly fileBytes: number;
   /** Of all files of one owner together. */
   readonly allBytes: number;

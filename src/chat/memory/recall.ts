@@ -9,7 +9,7 @@ export interface KeptRecalls {
   set(key: string, block: string): void;
 }
 
-export interface RecallOptions {
+interface RecallOptions {
   readonly library: MemoryLibrary;
   readonly character?: string | undefined;
   /** Undefined where no embedding model can be used. */

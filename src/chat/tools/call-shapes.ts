@@ -6,7 +6,7 @@ import { blankBody, booleanBody, choice, literal, textUntil } from '../../gramma
 type Schema = Readonly<Record<string, unknown>>;
 
 /** The rule of the arguments of one tool, and the rules that it needs. */
-export interface ArgumentsRule {
+interface ArgumentsRule {
   readonly body: string;
   readonly schemas?: Readonly<Record<string, EmbeddedSchema>>;
 }

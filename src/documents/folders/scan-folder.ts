@@ -19,7 +19,7 @@ interface ScanLimits {
   readonly entries: number;
 }
 
-export const defaultScanLimits: ScanLimits = { files: 50_000, entries: 1_000_000 };
+const defaultScanLimits: ScanLimits = { files: 50_000, entries: 1_000_000 };
 const maxDepth = 64;
 
 /** What a scan did not look at, as sentences. */
@@ -31,12 +31,12 @@ export interface ScanReport {
 type Rules = Pick<WatchedFolder, 'include' | 'exclude'>;
 
 /** Neither hidden ones nor what programs install. */
-export function entersFolder({ exclude }: Rules, path: string): boolean {
+function entersFolder({ exclude }: Rules, path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return !(name.startsWith('.') || name === 'node_modules' || name === '__pycache__' || isExcluded(exclude, path));
 }
 
-export function takesFile({ include, exclude }: Rules, path: string): boolean {
+function takesFile({ include, exclude }: Rules, path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   if (isExcluded(exclude, path)) return false;
   if (include.length > 0) return include.some((glob) => matchesGlob(glob, path));

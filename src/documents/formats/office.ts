@@ -27,7 +27,7 @@ export async function docxText(entries: readonly ZipEntry[], run: Run): Promise<
 }
 
 /** Levels of heading styles by their ids, which depend on the language of Word; their names do not. */
-export function headingStyles(xml: string): ReadonlyMap<string, number> {
+function headingStyles(xml: string): ReadonlyMap<string, number> {
   const levels = new Map<string, number>();
   let id = '';
   for (const piece of htmlPieces(xml)) {
@@ -42,7 +42,7 @@ export function headingStyles(xml: string): ReadonlyMap<string, number> {
   return levels;
 }
 
-export function* wordText(xml: string, headings: ReadonlyMap<string, number>): Generator<void, StructuredText> {
+function* wordText(xml: string, headings: ReadonlyMap<string, number>): Generator<void, StructuredText> {
   const lines = new TextLines();
   let inText = false;
   // Older programs read a copy of the same text there.
@@ -81,7 +81,7 @@ export async function odtText(entries: readonly ZipEntry[], run: Run): Promise<S
   return run(openDocumentText(await partOf(entries, 'content.xml')));
 }
 
-export function* openDocumentText(xml: string): Generator<void, StructuredText> {
+function* openDocumentText(xml: string): Generator<void, StructuredText> {
   const lines = new TextLines();
   let inBody = false;
   let count = 0;

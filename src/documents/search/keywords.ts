@@ -41,7 +41,7 @@ export function quoted(term: string): string {
 }
 
 /** A term, and in how many passages it is. */
-export interface CountedTerm {
+interface CountedTerm {
   readonly term: string;
   readonly count: number;
 }

@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 
-export type SqlValue = number | string | Uint8Array | null;
+type SqlValue = number | string | Uint8Array | null;
 export type SqlRow = Readonly<Record<string, SqlValue>>;
 
 export interface Statement {
@@ -19,7 +19,7 @@ export interface Database {
   close(): void;
 }
 
-export type OpenDatabase = (path: string) => Database;
+type OpenDatabase = (path: string) => Database;
 
 /** The implementations, as far as both have them. */
 interface NodeSqlite {
@@ -56,7 +56,7 @@ export function hasNodeSqlite(): boolean {
   return (process as { getBuiltinModule?: (id: string) => unknown }).getBuiltinModule?.('node:sqlite') !== undefined;
 }
 
-export const openNodeDatabase: OpenDatabase = (path) => {
+const openNodeDatabase: OpenDatabase = (path) => {
   const { DatabaseSync } = required('node:sqlite') as NodeSqlite;
   const withCode = codesFor(path);
   const database = new DatabaseSync(path);
@@ -78,7 +78,7 @@ export const openNodeDatabase: OpenDatabase = (path) => {
   };
 };
 
-export const openWasmDatabase: OpenDatabase = (path) => {
+const openWasmDatabase: OpenDatabase = (path) => {
   const { Database } = required('node-sqlite3-wasm') as WasmSqlite;
   const withCode = codesFor(path);
   const database = withCode(() => new Database(path));

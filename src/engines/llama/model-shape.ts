@@ -31,7 +31,7 @@ interface ComputeShape {
   readonly heads: number;
 }
 
-export type CacheType = 'f16' | 'bf16' | 'q8_0' | 'q5_1' | 'q4_0';
+type CacheType = 'f16' | 'bf16' | 'q8_0' | 'q5_1' | 'q4_0';
 
 /** Size of a cached value relative to 16 bits. */
 const cacheShares: Readonly<Record<CacheType, number>> = {

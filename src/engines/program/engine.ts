@@ -16,12 +16,12 @@ import { type ProgramAddress, type ProgramChildParts, type ProgramMessage, progr
 import { identifyProgram, type ProgramIdentity, type ProgramTask } from './identify.ts';
 import { ProgramOutput } from './output.ts';
 
-export interface ProgramFacts {
+interface ProgramFacts {
   readonly address: ProgramAddress;
   readonly identity: ProgramIdentity;
 }
 
-export interface ProgramEngineParts
+interface ProgramEngineParts
   extends Pick<ProgramChildParts<never>, 'guard' | 'freePort' | 'newKey' | 'loaded' | 'wait' | 'now'> {
   readonly name: string;
   readonly program: EngineProgram;

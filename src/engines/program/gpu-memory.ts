@@ -5,13 +5,13 @@ import type { CardMemory, CardUse } from '../../core/card-memory.ts';
 import { readProcessStat } from '../../processes/guarded-processes.ts';
 
 /** Memory that a process holds of one GPU. */
-export interface GpuProcess {
+interface GpuProcess {
   readonly gpu: string;
   readonly pid: number;
   readonly bytes: number;
 }
 
-export interface Gpu extends CardMemory {
+interface Gpu extends CardMemory {
   readonly id: string;
   /** Its number among all GPUs of the machine. */
   readonly index: number;

@@ -17,7 +17,7 @@ export interface RemotePicture {
 export type SamplerNames = Pick<ImageRequest, 'sampler' | 'scheduler'>;
 
 /** The fields of the request that are passed on beside this body. */
-export type PassedTo = (body: object) => object;
+type PassedTo = (body: object) => object;
 
 export type Progress = (step: number, steps: number, preview?: Uint8Array) => void;
 

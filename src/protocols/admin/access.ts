@@ -35,7 +35,7 @@ export function adminLevel({ enabled, password }: AdminAccess): 0 | 1 | 2 {
   return password === undefined ? 1 : 2;
 }
 
-export type Caller = Pick<Call, 'headers' | 'key' | 'isAdmin'>;
+type Caller = Pick<Call, 'headers' | 'key' | 'isAdmin'>;
 
 /** A key of `--keyfile` needs the scope `admin`, and no password beside it. */
 export function mayAdminister(access: AdminAccess, call: Caller): boolean {

@@ -161,7 +161,7 @@ export function callBlock(call: ServerCall) {
 
 const errorTypes = { search: 'web_search_tool_result', fetch: 'web_fetch_tool_result' } as const;
 
-export function resultBlock(call: ServerCall, outcome: ServerOutcome, withCitations: boolean): object {
+function resultBlock(call: ServerCall, outcome: ServerOutcome, withCitations: boolean): object {
   const id = { tool_use_id: wireId(call) };
   if (call.kind === 'mcp' || call.kind === 'documents' || outcome.type === 'result') {
     const failed = outcome.type === 'error' || (outcome.type === 'result' && outcome.failed);

@@ -4,7 +4,7 @@ import { addressOf } from './address.ts';
 const name = 'parley.key';
 
 /** `admin`: the password of `--adminpassword`, which the server also accepts as that of `--password`. */
-export type KeyKind = 'password' | 'admin';
+type KeyKind = 'password' | 'admin';
 
 export const keyDialog = $state<{ open: boolean; kind: KeyKind }>({ open: false, kind: 'password' });
 let answer: ((given: boolean) => void) | undefined;

@@ -8,7 +8,7 @@ const tags: readonly (readonly [start: string, end: string])[] = [
   ['<|channel|>analysis<|message|>', '<|start|>assistant<|channel|>final<|message|>'],
 ];
 
-export interface SplitReply {
+interface SplitReply {
   readonly reasoning: string;
   readonly text: string;
 }

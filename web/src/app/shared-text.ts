@@ -1,5 +1,5 @@
 /** What another app shares besides files. Many put the address into the text, and the text into the title. */
-export interface SharedWords {
+interface SharedWords {
   readonly title: string;
   readonly text: string;
   readonly url: string;

@@ -167,7 +167,7 @@ function examplesOf(text: string): string {
 }
 
 /** Name of the person or of a character, also of one that was deleted since. */
-export function speakerName(
+function speakerName(
   { role, speaker, name }: Pick<Turn, 'role' | 'speaker' | 'name'>,
   { speaker: next, characters, persona }: Cast,
 ): string {
@@ -256,7 +256,7 @@ export function cleanedReply(text: string, speaker: string, stops: readonly stri
   return found.length > 0 ? spoken.slice(0, Math.min(...found)).trimEnd() : spoken;
 }
 
-export interface RawPromptParts {
+interface RawPromptParts {
   readonly path: readonly Turn[];
   /** The reply begins with this. */
   readonly begin: string;

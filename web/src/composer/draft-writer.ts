@@ -1,11 +1,11 @@
-export interface DraftWriter {
+interface DraftWriter {
   /** Saves after a pause in typing: writing a long text takes time with each key. */
   changed(text: string): void;
   /** Saves at once what is not saved yet. */
   flush(): void;
 }
 
-export interface DraftWriterParts {
+interface DraftWriterParts {
   readonly write: (text: string) => void;
   readonly delay?: number;
   readonly later?: (run: () => void, milliseconds: number) => () => void;

@@ -13,7 +13,7 @@ export interface SharingParts {
   readonly now: number;
 }
 
-export interface OwnFileParts extends Pick<SharingParts, 'toDataUrl'> {
+interface OwnFileParts extends Pick<SharingParts, 'toDataUrl'> {
   /** More fields of the file: the characters and personas. */
   readonly cast?: object;
 }

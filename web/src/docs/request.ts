@@ -10,7 +10,7 @@ export function filledPath({ path, parameters }: Operation, values: Readonly<Rec
   return query.length > 0 ? `${filled}?${query.join('&')}` : filled;
 }
 
-export interface CurlOptions {
+interface CurlOptions {
   readonly body?: string | undefined;
   /** Part name and file name of a form upload; the body fields become further parts. */
   readonly file?: { readonly part: string; readonly name: string } | undefined;

@@ -23,7 +23,7 @@ export interface Collection {
   readonly is_outdated: boolean;
 }
 
-export interface CollectionFolder {
+interface CollectionFolder {
   readonly path: string;
   readonly include: readonly string[];
   readonly exclude: readonly string[];
@@ -69,7 +69,7 @@ export interface PassageInPlace extends FoundPassage {
   readonly after: string;
 }
 
-export interface PassageQuery {
+interface PassageQuery {
   readonly query: string;
   /** Ids; all collections if missing. */
   readonly collections?: readonly string[];
@@ -78,7 +78,7 @@ export interface PassageQuery {
   readonly conversation?: readonly string[];
 }
 
-export interface CollectionList {
+interface CollectionList {
   readonly collections: readonly Collection[];
   readonly can_add_folders: boolean;
 }

@@ -23,7 +23,7 @@ export interface DocumentIndex {
   readonly dimensions: number;
 }
 
-export interface IndexState {
+interface IndexState {
   readonly step: 'cutting' | 'embedding' | 'ready' | 'keywords';
   readonly done: number;
   readonly total: number;

@@ -25,7 +25,7 @@ import { collectionsOf, uniqueById } from './taken.ts';
 import { texts } from './texts.ts';
 import { inSlices } from './yielding.ts';
 
-export interface RetrieveOptions {
+interface RetrieveOptions {
   readonly signal: AbortSignal;
   /** What happens, for people. */
   readonly onStatus: (status: string) => void;

@@ -31,7 +31,7 @@ export interface ImageSettings {
   readonly mask?: readonly MaskStep[];
 }
 
-export interface ChosenLora {
+interface ChosenLora {
   readonly name: string;
   readonly weight: number;
 }

@@ -4,7 +4,7 @@ export interface MaskPoint {
   readonly y: number;
 }
 
-export interface MaskStroke {
+interface MaskStroke {
   readonly type: 'stroke';
   readonly points: readonly MaskPoint[];
   /** Diameter, as a fraction of the longer side. */
@@ -77,7 +77,7 @@ export function drawMask(canvas: MaskCanvas, steps: readonly MaskStep[]): void {
   }
 }
 
-export function drawStroke({ context, width, height, color }: MaskCanvas, stroke: MaskStroke): void {
+function drawStroke({ context, width, height, color }: MaskCanvas, stroke: MaskStroke): void {
   const [first, ...rest] = stroke.points;
   if (!first) return;
   context.globalCompositeOperation = stroke.erase ? 'destination-out' : 'source-over';

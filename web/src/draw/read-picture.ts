@@ -5,7 +5,7 @@ import { texts } from './texts.ts';
 
 const mostMegabytes = 20;
 
-export interface ReadPicture {
+interface ReadPicture {
   /** base64 */
   readonly picture?: string;
   /** Why it cannot be used, for people. */

@@ -45,7 +45,7 @@ export async function packedCast(
   };
 }
 
-export interface CastParts {
+interface CastParts {
   readonly newId: () => string;
   readonly now: number;
   readonly toBlob: (dataUrl: string) => Blob;

@@ -38,7 +38,7 @@ export type Found =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'other' };
 
-export interface OpenParts {
+interface OpenParts {
   readonly newId: () => string;
   readonly now: number;
 }

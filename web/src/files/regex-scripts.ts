@@ -7,7 +7,7 @@ import { newScript, type RegexScript } from '../conversations/regex-script.ts';
 const maxScripts = 500;
 /** Where they apply, by the numbers of the format. */
 const placements = { user: 1, reply: 2, commands: 3, world: 5, reasoning: 6 } as const;
-export type ForeignPlace = 'commands' | 'world' | 'reasoning';
+type ForeignPlace = 'commands' | 'world' | 'reasoning';
 
 export function isRegexScript(value: unknown): boolean {
   const [first] = Array.isArray(value) ? value : [value];

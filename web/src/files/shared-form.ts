@@ -6,7 +6,7 @@ import { fileOfStory, isOwn, storyOfFile } from './own-story.ts';
 import { Unreadable } from './unreadable.ts';
 
 /** A story as the server stores it: the data is opaque to the server. */
-export interface SharedForm {
+interface SharedForm {
   readonly format: string;
   readonly data: string;
 }

@@ -48,7 +48,7 @@ export interface Reported {
   readonly conversations: readonly Conversation[];
 }
 
-export interface ClientGroup {
+interface ClientGroup {
   readonly client: string;
   readonly conversations: readonly Conversation[];
   readonly savedSeconds: number;
@@ -67,7 +67,7 @@ export function byClient(conversations: readonly Conversation[]): readonly Clien
   }));
 }
 
-export interface TurnLoss {
+interface TurnLoss {
   readonly conversation: Conversation;
   readonly loss: Loss;
   /** How many turns lost tokens at the same text. */
@@ -100,7 +100,7 @@ export function adviceOf({ cause, before, was, is }: Loss): Cause | 'clock' {
   return cause === 'changed' && clock.test(`${before}${was}\n${before}${is}`) ? 'clock' : cause;
 }
 
-export interface BarPart {
+interface BarPart {
   readonly name: 'cached' | 'lost' | 'computed' | 'written';
   readonly from: number;
   readonly width: number;

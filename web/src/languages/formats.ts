@@ -1,5 +1,5 @@
 /** Words by the plural categories of a language (`Intl.PluralRules`); every `#` in them becomes the number. */
-export type PluralForms = { readonly other: string } & {
+type PluralForms = { readonly other: string } & {
   readonly [Category in Exclude<Intl.LDMLPluralRule, 'other'>]?: string;
 };
 

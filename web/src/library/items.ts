@@ -15,7 +15,7 @@ export interface Item {
   readonly source: { readonly chat: Chat } | { readonly story: Story };
 }
 
-export interface ItemGroup {
+interface ItemGroup {
   /** Name of a folder, or a period such as `Today`. */
   readonly title: string;
   readonly kind: 'pinned' | 'folder' | 'period';
@@ -34,7 +34,7 @@ export function itemOfChat(chat: Chat): Item {
   };
 }
 
-export function itemOfStory(story: Story): Item {
+function itemOfStory(story: Story): Item {
   return {
     id: story.id,
     kind: 'story',

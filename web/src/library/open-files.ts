@@ -3,7 +3,7 @@ import { go, navigation } from '../ui/navigation.svelte.ts';
 import { reported } from '../ui/notices.svelte.ts';
 
 /** Takes files that are no chat, story, save or card, such as attachments of the chat page, and a text beside them. */
-export type OtherFiles = (files: readonly File[], text?: string) => void | Promise<void>;
+type OtherFiles = (files: readonly File[], text?: string) => void | Promise<void>;
 
 let attach: OtherFiles | undefined;
 

@@ -25,7 +25,7 @@ const allowed = {
 type Formulas = typeof import('./formulas.ts');
 let formulas: Formulas | undefined;
 
-export interface BlockOptions {
+interface BlockOptions {
   /** The block is still growing. */
   readonly open: boolean;
   /** Quoted speech has its own element. */

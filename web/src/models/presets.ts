@@ -29,7 +29,7 @@ export function memoryOf(setting: boolean | null | undefined): PresetMemory {
 }
 
 /** What the settings of the page make of a preset. */
-export interface PresentSettings {
+interface PresentSettings {
   /** Fields of the native API. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly stops: readonly string[];

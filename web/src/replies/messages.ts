@@ -19,9 +19,9 @@ type WirePart =
   | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } };
 
 /** The bytes of an attachment as a data URL. */
-export type ReadBlob = (blob: Blob) => Promise<string>;
+type ReadBlob = (blob: Blob) => Promise<string>;
 
-export interface WireOptions {
+interface WireOptions {
   /** The last turn is the start of the reply. */
   readonly continues?: boolean;
   /** Example dialogue of the character is sent. */

@@ -28,7 +28,7 @@ export type Prompt = { readonly stops: readonly string[] } & (
   | { readonly form: 'names'; readonly text: string }
 );
 
-export interface PromptOptions {
+interface PromptOptions {
   /** The character that speaks; that of the last turn if missing. */
   readonly speaker?: string | undefined;
   /** The last turn is the start of the reply. */

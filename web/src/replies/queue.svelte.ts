@@ -19,7 +19,7 @@ export function enqueue(chatId: string, { always: _, ...message }: Message): voi
   change(chatId, (chat) => ({ ...chat, queued: [...(chat.queued ?? []), { id: newId(), ...message }] }));
 }
 
-export function withoutQueued({ queued = [], ...chat }: Chat, id: string): Chat {
+function withoutQueued({ queued = [], ...chat }: Chat, id: string): Chat {
   const rest = queued.filter((one) => one.id !== id);
   return rest.length > 0 ? { ...chat, queued: rest } : chat;
 }

@@ -42,7 +42,7 @@ export function chatRequest(parts: RequestParts): Record<string, unknown> & { re
   };
 }
 
-export interface NamesRequestParts
+interface NamesRequestParts
   extends Pick<RequestParts, 'genkey' | 'replyLength' | 'sampling' | 'probabilities' | 'model'> {
   readonly prompt: string;
   readonly stops: readonly string[];

@@ -22,7 +22,7 @@ export function startCharacterChat(cast: readonly Character[], persona?: string)
   return chat;
 }
 
-export interface ImpersonateOptions {
+interface ImpersonateOptions {
   readonly onText?: (text: string) => void;
   readonly signal?: AbortSignal;
 }

@@ -11,7 +11,7 @@ import { chatRequest } from '../replies/request.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
 
-export interface HiddenParts {
+interface HiddenParts {
   readonly instruction: string;
   readonly replyLength: number;
   readonly stops?: readonly string[];

@@ -2,7 +2,7 @@ import { type Character, calledName } from '../conversations/character.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
 import { emptyChat, renamed } from '../conversations/tree.ts';
 
-export interface NewChatParts {
+interface NewChatParts {
   readonly newId: () => string;
   readonly now: number;
   readonly persona?: string | undefined;

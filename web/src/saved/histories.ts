@@ -14,7 +14,7 @@ import { Records } from './records.svelte.ts';
 
 const records = new Records<History>('histories', { shape: historyShape });
 
-export interface HistoriesParts<Kept> {
+interface HistoriesParts<Kept> {
   /** Begins the ids of its histories. */
   readonly kind: string;
   readonly parts: (record: Kept) => Undoable;

@@ -9,7 +9,7 @@ import { unsavedChanges } from './unsaved.ts';
 
 /** Where a change was made: in this tab, in another one, or by `merge`. */
 export type Origin = 'here' | 'tab' | 'merge';
-export type ChangeListener<Kept> = (id: string, record: Kept | undefined, origin: Origin) => void;
+type ChangeListener<Kept> = (id: string, record: Kept | undefined, origin: Origin) => void;
 
 /** What a tab tells the others after a write. */
 interface Written {
@@ -21,7 +21,7 @@ interface Written {
   readonly patch?: Patch;
 }
 
-export interface RecordsParts<Kept> {
+interface RecordsParts<Kept> {
   readonly shape?: Shape<Kept>;
   readonly store?: RecordStore<Kept>;
   readonly tabs?: Pick<BroadcastChannel, 'postMessage' | 'onmessage'>;

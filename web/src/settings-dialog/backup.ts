@@ -28,7 +28,7 @@ export async function* partsOfBackup(
   yield '}}';
 }
 
-export function isBackup(json: unknown): boolean {
+function isBackup(json: unknown): boolean {
   return fieldsOf(json).format === format;
 }
 

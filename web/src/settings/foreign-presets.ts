@@ -4,7 +4,7 @@ import { storedOrder } from './sampler-order.ts';
 import type { EndToken, PromptValues, SamplerValues, TokenBias } from './values.ts';
 
 /** What presets of KoboldAI Lite and SillyTavern have in common with those of Parley. */
-export interface ForeignPreset {
+interface ForeignPreset {
   readonly name: string;
   readonly samplers?: Partial<SamplerValues>;
   readonly prompt?: Partial<PromptValues>;

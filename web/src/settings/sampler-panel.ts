@@ -25,7 +25,7 @@ export interface PanelField {
   readonly step: number;
 }
 
-export interface PanelGroup {
+interface PanelGroup {
   readonly group: SamplingField['group'];
   readonly title: string;
   readonly fields: readonly PanelField[];
@@ -64,7 +64,7 @@ export function missingOwners({ partOf }: PanelField, read: (wire: string) => nu
   return owners.every((owner) => owner.isOff(read(owner.wire))) ? owners.map(({ label }) => label) : [];
 }
 
-export interface BuiltInPreset extends Preset {
+interface BuiltInPreset extends Preset {
   readonly description: string;
 }
 

@@ -1,7 +1,7 @@
 import { type SamplingField, type SamplingName, samplingFields } from '../../../src/core/sampling-fields.ts';
 import { translatable } from '../languages/index.ts';
 
-export interface SamplerTexts {
+interface SamplerTexts {
   readonly label: string;
   readonly text: string;
   /** The values at which the sampler does nothing. */

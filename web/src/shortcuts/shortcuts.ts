@@ -3,7 +3,7 @@ import { texts } from './texts.ts';
 
 export type Action = keyof typeof texts.labels;
 
-export interface Shortcut {
+interface Shortcut {
   readonly action: Action;
   readonly group: keyof typeof texts.groups;
   /** Such as `Alt+N`. `Mod` is Ctrl, or Command on Apple systems. */
@@ -99,7 +99,7 @@ export function keysLabel(keys: string, apple: boolean): string {
   return parts.join(apple ? '' : '+');
 }
 
-export interface SheetRow {
+interface SheetRow {
   readonly action: Action;
   readonly keys: readonly { readonly keys: string; readonly note?: string }[];
 }

@@ -2,7 +2,7 @@ import { download, fileName } from '../files/download.ts';
 import type { SavedSound, SavedTranscript } from './history.svelte.ts';
 
 /** A file name for the audio of a saved sound. */
-export function audioName(sound: SavedSound): string {
+function audioName(sound: SavedSound): string {
   return sound.kind === 'transcript' ? sound.name : fileName(sound.text.slice(0, 40), `.${sound.format}`);
 }
 

@@ -18,7 +18,7 @@ interface Answer {
 export const transcription = $state<{ running: boolean }>({ running: false });
 let controller: AbortController | undefined;
 
-export interface TranscribeOptions {
+interface TranscribeOptions {
   /** File name. */
   readonly name: string;
   /** What the recording is called in sentences. */

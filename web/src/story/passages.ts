@@ -2,7 +2,7 @@ import { type Branch, branchOf, newPassage, type Passage, type Story, textOf } f
 
 /** Edits of a story. Each returns a new story; the old one stays in the undo history. */
 
-export function withPassages(story: Story, passages: readonly Passage[]): Story {
+function withPassages(story: Story, passages: readonly Passage[]): Story {
   return { ...story, passages };
 }
 

@@ -11,7 +11,7 @@ export function matching(world: readonly WorldEntry[], text: string, roll: () =>
   return world.filter((entry) => belongs(entry, searched) && rolled(entry, roll)).sort((a, b) => a.order - b.order);
 }
 
-export interface ScanParts {
+interface ScanParts {
   /** The texts of the messages, oldest first. */
   readonly messages: readonly string[];
   readonly options?: WorldOptions | undefined;

@@ -6,7 +6,7 @@ export interface SyncedRecord {
 }
 
 /** A record as this browser has stored it. The revision changes with each change, in whatever tab it is made. */
-export interface LocalRecord {
+interface LocalRecord {
   readonly record: SyncedRecord;
   readonly revision: string;
 }

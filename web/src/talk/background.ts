@@ -1,5 +1,5 @@
 /** What the controls of a locked screen, a headset or a keyboard do. */
-export interface BackgroundControls {
+interface BackgroundControls {
   /** Shown on the locked screen. */
   readonly title: string;
   readonly toggleMicrophone: () => void;

@@ -4,7 +4,7 @@ import type { McpPrompt, McpResource, ResourceContent } from './catalog.ts';
 import { fetchTools, requestMcp } from './mcp.svelte.ts';
 import { texts } from './texts.ts';
 
-export interface McpServer {
+interface McpServer {
   readonly name: string;
   readonly type: 'command' | 'address';
   readonly state: 'connected' | 'connecting' | 'failed';

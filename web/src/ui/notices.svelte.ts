@@ -1,7 +1,7 @@
 import { sentenceOf } from '../api/failure.ts';
 import { texts } from './texts.ts';
 
-export interface Notice {
+interface Notice {
   readonly id: number;
   readonly kind: 'good' | 'bad';
   readonly text: string;

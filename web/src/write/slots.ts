@@ -1,5 +1,5 @@
 /** A used slot of the server. */
-export interface UsedSlot {
+interface UsedSlot {
   readonly slot: number;
   readonly title: string;
 }

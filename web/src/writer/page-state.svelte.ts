@@ -17,7 +17,7 @@ export const pageSettings = persistedState<{
 }>('parley.write', { notes: true, mode: 'story', action: 'do', probabilities: false });
 
 /** The part of a passage that is being edited. Its text is newer than the story until it is saved. */
-export interface Editing {
+interface Editing {
   readonly story: string;
   readonly passage: string;
   readonly start: number;

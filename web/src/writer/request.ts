@@ -1,7 +1,7 @@
 import type { BuiltPrompt } from '../story/prompt.ts';
 import { type Pending, type Story, textOf } from '../story/story.ts';
 
-export interface ReplyOptions {
+interface ReplyOptions {
   /** Fields that the settings set, by the names of the native API. */
   readonly sampling: Readonly<Record<string, unknown>>;
   /** Besides those of the story. */

@@ -4,14 +4,14 @@ const { targetStepMs, minChunk, maxPrefillMs } = batching;
 const { minTokensPerSequence, maxPauseSteps, maxRejectedInARow, maxInheritedRejections } = drafts;
 
 /** A sequence of the context, and how much of it is computed. */
-export interface SequenceState {
+interface SequenceState {
   readonly sequence: number;
   readonly computed: number;
   readonly capacity: number;
 }
 
 /** A running generation, as far as scheduling depends on it. */
-export interface RunningState {
+interface RunningState {
   readonly slot: SequenceState;
   /** Tokens that are left to compute. */
   readonly remaining: number;

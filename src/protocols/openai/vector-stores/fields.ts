@@ -78,7 +78,7 @@ export function refuseManyFiles(count: number): void {
   if (count > maxFiles) throw f.wrong('files', `at most ${maxFiles} files`);
 }
 
-export const readQueries: f.Read<readonly string[]> = f.described(f.oneOrMoreTexts, (value, path) => {
+const readQueries: f.Read<readonly string[]> = f.described(f.oneOrMoreTexts, (value, path) => {
   const sent = typeof value === 'string' ? [value] : f.listOf(f.readText)(value, path);
   const queries = sent.map((query) => query.trim()).filter((query) => query !== '');
   if (queries.length === 0) throw f.wrong(path, 'a text that is not empty, or several');

@@ -33,7 +33,7 @@ interface Batch {
   isCancelled: boolean;
 }
 
-export type VectorStoreServices = DocumentServices & Pick<DialectServices, 'now' | 'newId'>;
+type VectorStoreServices = DocumentServices & Pick<DialectServices, 'now' | 'newId'>;
 
 interface Context {
   readonly library: DocumentLibrary;

@@ -4,7 +4,7 @@ import { texts } from '../../composer/texts.ts';
 const words = texts.attachments;
 
 /** File kind, by its MIME type or else by its name. */
-export type FileKind = 'image' | 'audio' | 'pdf' | 'text' | 'unknown';
+type FileKind = 'image' | 'audio' | 'pdf' | 'text' | 'unknown';
 
 const megabyte = 1024 * 1024;
 /** Size limits: larger requests are rejected, and larger texts slow down the page. */

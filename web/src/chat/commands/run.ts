@@ -17,7 +17,7 @@ import { isPossible, type Possible } from './entries.ts';
 import { texts } from './texts.ts';
 
 /** What commands use of the page. */
-export interface CommandHost {
+interface CommandHost {
   readonly chat: Chat | undefined;
   /** A reply is running. */
   readonly busy: boolean;

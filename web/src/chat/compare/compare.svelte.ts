@@ -26,7 +26,7 @@ export function generationOf({ model, preset: id }: Candidate): Generation {
   return { ...(model !== '' && { model }), ...(samplers && { samplers }), ...(prompt && { prompt }) };
 }
 
-export interface ComparedCandidate {
+interface ComparedCandidate {
   readonly label: string;
   readonly generation: Generation;
 }

@@ -3,7 +3,7 @@ import { readZip } from '../../files/zip.ts';
 import { inSlices } from '../yielding.ts';
 
 /** Documents that are neither PDF nor plain text. */
-export type DocumentFormat = 'docx' | 'odt' | 'epub' | 'rtf';
+type DocumentFormat = 'docx' | 'odt' | 'epub' | 'rtf';
 
 const types: Readonly<Record<string, DocumentFormat>> = {
   'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',

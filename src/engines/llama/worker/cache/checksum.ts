@@ -1,7 +1,7 @@
 import { createHash, webcrypto } from 'node:crypto';
 
 /** The checksum of a snapshot, from its pieces in order. */
-export interface Checksum {
+interface Checksum {
   /** Resolves when it takes the next piece. */
   add(piece: Uint8Array): Promise<void>;
   /** In hex. */

@@ -287,7 +287,7 @@ function figures(store: SnapshotStore | undefined): SnapshotFigures | null {
 }
 
 /** What the worker knows of the memory of the machine. */
-export interface MemoryView {
+interface MemoryView {
   /** Before the model was loaded. */
   readonly availableBefore: number;
   readonly available: () => number;

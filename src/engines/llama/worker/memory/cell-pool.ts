@@ -15,7 +15,7 @@ export interface CellNeed<Sequence> {
 }
 
 /** `reserved`: cells of prompts that were admitted and have not begun. */
-export type PoolState = Readonly<Record<'capacity' | 'reserved', number>>;
+type PoolState = Readonly<Record<'capacity' | 'reserved', number>>;
 
 /** The idle sequences to evict for a prompt, least recently used first; undefined if running ones leave too little. */
 export function evictionsFor<Sequence extends PoolSequence>(

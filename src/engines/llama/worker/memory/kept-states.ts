@@ -149,7 +149,7 @@ export const minStateBytes = 64 * 2 ** 20;
 const minFreeBytes = 2 ** 30;
 
 /** Memory of this machine before the load, and what the model needs of it: its weights, and its context when it is full. */
-export type MemoryFacts = Readonly<Record<'availableBytes' | 'weightBytes' | 'contextBytes', number>>;
+type MemoryFacts = Readonly<Record<'availableBytes' | 'weightBytes' | 'contextBytes', number>>;
 
 /** The memory for states beside a model: of what it leaves free. A context that takes all of that leaves half. */
 export function stateBound({ availableBytes, weightBytes, contextBytes }: MemoryFacts): number {

@@ -52,7 +52,7 @@ export interface SlotView extends CachedSequence {
   reach(index: number): number;
 }
 
-export interface SlotRequest {
+interface SlotRequest {
   readonly prompt: Int32Array;
   /** Whether the prefix of another slot can be copied. */
   readonly canCopy: boolean;

@@ -69,7 +69,7 @@ const majorAttribute = 75;
 const minorAttribute = 76;
 
 /** Compute capabilities of all GPUs, as the NVIDIA driver reports them; undefined without a driver. */
-export function gpuCapabilities(): readonly string[] | undefined {
+function gpuCapabilities(): readonly string[] | undefined {
   try {
     const driver = koffi.load(process.platform === 'win32' ? 'nvcuda.dll' : 'libcuda.so.1');
     const count = driver.func('int cuDeviceGetCount(_Out_ int *count)') as unknown as (count: number[]) => number;
