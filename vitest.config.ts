@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests of the repository itself, which start no server. */
 const serverless = [
@@ -63,8 +64,23 @@ const hangs = ['test/faults/hang.test.ts', 'test/faults/engine-process.test.ts']
 /** Those that measure time and memory: nobody else may be at work beside them. */
 const alone = ['test/faults/short.test.ts', ...load];
 
+/** Those that compute for a minute and more, in few lines. */
+const long = ['live/recall', 'live/deterministic', 'live/prediction', 'pack'].map((name) => `/test/${name}.test.ts`);
+
+/** On a fresh clone nothing is known of times, and the smallest files would begin last: one that takes long would run alone. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const projects = [...new Set(sorted.map(({ project }) => project))];
+    const place = ({ project, moduleId }: TestSpecification) =>
+      2 * projects.indexOf(project) + (long.some((path) => moduleId.endsWith(path)) ? 0 : 1);
+    return sorted.sort((one, other) => place(one) - place(other));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     // What has not changed since the last run is not compiled again.
     experimental: { fsModuleCache: true },
     projects: [
