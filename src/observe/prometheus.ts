@@ -113,9 +113,16 @@ function header(name: string, help: string, type: string): string {
 
 const sample = (name: string, labels: string, value: number): string => `${name}${labels} ${value}\n`;
 
+/** Of labels that many metrics and requests share. */
+const labelTexts = new WeakMap<Labels, string>();
+
 function labelText(labels: Labels): string {
+  const known = labelTexts.get(labels);
+  if (known !== undefined) return known;
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value).replaceAll('"', '\\"')}"`);
-  return pairs.length > 0 ? `{${pairs.join(',')}}` : '';
+  const text = pairs.length > 0 ? `{${pairs.join(',')}}` : '';
+  labelTexts.set(labels, text);
+  return text;
 }
 
 const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
