@@ -44,6 +44,24 @@ describe.skipIf(withoutBrowser)('web client', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
+  test('open without the server after the first visit, also when the browser has kept nothing by itself', async () => {
+    const server = await start();
+    const page = await open(server.base);
+    await page.getByRole('link', { name: 'Chat', exact: true }).waitFor();
+    await page.evaluate('navigator.serviceWorker.ready');
+    const missing = `(async () => {
+      const used = performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.includes('/assets/'));
+      const kept = await Promise.all(used.map((name) => caches.match(name, { ignoreVary: true })));
+      return used.filter((_, index) => !kept[index]);
+    })()`;
+    await expect.poll(() => page.evaluate(missing)).toEqual([]);
+    await server.stop();
+    const browser = await page.context().newCDPSession(page);
+    await browser.send('Network.clearBrowserCache');
+    await page.reload();
+    await page.getByText('The server is not responding.').first().waitFor();
+  });
+
   test('open without the server once loaded, and say that it is not responding', async () => {
     const server = await start();
     const page = await open(server.base);

@@ -13,6 +13,8 @@ const maxSharedFiles = 20;
 const maxSharedBytes = 200 * 1024 * 1024;
 /** Pages about the server itself. */
 const needServer = /^(join|api|inspector|conversations|lan(\/[^/]+)?|docs|documents\/[^/]+)$/;
+/** The server says that its answers vary by Origin, which pages send for scripts and this worker does not. The files are the same. */
+const same = { ignoreVary: true };
 /** What the last page has met: its other parts do not wait again. */
 let away = false;
 
@@ -53,12 +55,12 @@ async function install() {
     for (let path = paths.shift(); path !== undefined; path = paths.shift()) await keep(cache, path);
   };
   await Promise.all([next(), next()]);
-  const start = await cache.match('./');
+  const start = await cache.match('./', same);
   if (!(await start?.text())?.includes(entry)) throw new Error('The server has another build already.');
   // A build with the same script may have other files of languages.
   for (const { url } of await cache.keys()) {
     const path = url.slice(scope.href.length);
-    if (path.startsWith('assets/') && !kept.has(path)) await cache.delete(url);
+    if (path.startsWith('assets/') && !kept.has(path)) await cache.delete(url, same);
   }
   await self.skipWaiting();
 }
@@ -82,7 +84,7 @@ async function keep(cache, path) {
 async function keepUsed(used) {
   const cache = await caches.open(name);
   for (const path of files) {
-    if (used.includes(path) && !(await cache.match(path))) await keep(cache, path).catch(() => {});
+    if (used.includes(path) && !(await cache.match(path, same))) await keep(cache, path).catch(() => {});
   }
 }
 
@@ -131,12 +133,12 @@ async function keptFirst(request, path) {
 }
 
 async function keptOf(path) {
-  return (await caches.open(name)).match(path);
+  return (await caches.open(name)).match(path, same);
 }
 
 /** Also of a former build, for its pages that are still open. */
 async function asset(request, path) {
-  const known = await caches.match(request);
+  const known = await caches.match(request, same);
   if (known) return known;
   const answer = await fetch(request);
   if (answer.ok && kept.has(path)) await (await caches.open(name)).put(path, answer.clone());
