@@ -75,7 +75,7 @@ export function authorize(
 
   function decide(identity: Identity): Authorization {
     const known = endpoint as Endpoint;
-    const refusedKey = guard.refuseKey(identity, known);
+    const refusedKey = guard.refuseKey(identity, known, known.rateLimited ? 'work' : 'request');
     const stopped = stopping() ? new AppError('stopping', {}) : undefined;
     const crowded = () => guard.refuseTokens(identity, known.scope) ?? tooSoon();
     const error = refusedKey ?? stopped ?? (known.rateLimited ? crowded() : undefined);

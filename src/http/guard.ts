@@ -43,7 +43,7 @@ interface Keys {
   /** Undefined for a wrong key. A promise only for a key that was not seen before. The address is that of the client. */
   find(key: string, address: string): ClientKey | undefined | Promise<ClientKey | undefined>;
   /** Counts a request. Returns the seconds to wait if the key is over its rate, else 0. */
-  use(key: ClientKey): number;
+  use(key: ClientKey, isWork: boolean): number;
 }
 
 /** Who sends a request. */
@@ -206,14 +206,18 @@ export function createGuard(options: GuardOptions) {
       return permits(origin, headers) ? undefined : new AppError('origin-refused', { origin });
     },
 
-    /** `counted`: it is a request of its own, which counts against the rate of the key. */
-    refuseKey(identity: Identity, endpoint: AccessRule, counted = true): AppError | undefined {
+    /** `counts`: as work, against the rate of the key; as a request, such as those of an open page; or not at all, as a part of another. */
+    refuseKey(
+      identity: Identity,
+      endpoint: AccessRule,
+      counts: 'work' | 'request' | 'part' = 'work',
+    ): AppError | undefined {
       if (endpoint.access === 'open' || legacyOpen(endpoint) || identity.type === 'owner') return undefined;
       if (identity.type === 'nobody') return new AppError('unauthorized', {});
       const { key } = identity;
       const scope = endpoint.access === 'admin' ? 'admin' : endpoint.scope;
       if (scope !== undefined && !key.scopes.includes(scope)) return new AppError('scope-missing', { scope });
-      const retryAfterSeconds = counted ? (options.keys?.use(key) ?? 0) : 0;
+      const retryAfterSeconds = counts === 'part' ? 0 : (options.keys?.use(key, counts === 'work') ?? 0);
       return retryAfterSeconds > 0 ? new AppError('key-rate-limited', { retryAfterSeconds }) : undefined;
     },
 

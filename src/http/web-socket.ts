@@ -134,8 +134,8 @@ async function refusalFor(
   if (refused) return refused;
   const identity = await guard.identify(headers, route, { target: url, address: plainAddress(socket.remoteAddress) });
   identified?.(identity);
-  const scopeRefused = scope === undefined ? undefined : guard.refuseKey(identity, { ...route, scope }, false);
-  const keyRefused = scopeRefused ?? guard.refuseKey(identity, route, counted);
+  const scopeRefused = scope === undefined ? undefined : guard.refuseKey(identity, { ...route, scope }, 'part');
+  const keyRefused = scopeRefused ?? guard.refuseKey(identity, route, counted ? 'work' : 'part');
   return keyRefused ?? (stopping() ? new AppError('stopping', {}) : undefined);
 }
 

@@ -180,6 +180,13 @@ test('Keyring: a key over its rate has to wait until a minute after its oldest r
   expect(ring.list()).toMatchObject([{ name: 'bob', requests: 3, refused: 2, lastSeen: clock.now }]);
 });
 
+test('Keyring: what is no work, such as the polling of an open page, does not count against the rate', async () => {
+  const { ring } = await keyring({ name: 'bob', rate: 1 });
+  const bob = { name: 'bob', scopes: [], weight: 1, rate: 1 };
+  expect([ring.use(bob, false), ring.use(bob), ring.use(bob, false), ring.use(bob)]).toEqual([0, 0, 0, 60]);
+  expect(ring.list()).toMatchObject([{ requests: 3, refused: 1 }]);
+});
+
 test.each([-1, 1])('Keyring: the rate of a key does not depend on the date (%d years later)', async (years) => {
   const { ring, clock } = await keyring({ name: 'bob', rate: 1 });
   const bob = { name: 'bob', scopes: [], weight: 1, rate: 1 };

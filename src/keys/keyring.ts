@@ -99,13 +99,13 @@ export class Keyring {
     return this.#verified.get(digest) === id ? this.#valid(id) : this.#verify(key, id, digest, address);
   }
 
-  /** Counts a request. Returns the seconds to wait if the key is over its rate, else 0. */
-  use({ name, rate }: KeyRules): number {
+  /** Counts a request, and work also against the rate. Returns the seconds to wait if the key is over it, else 0. */
+  use({ name, rate }: KeyRules, isWork = true): number {
     const lastSeen = this.#parts.now();
     const use = this.#uses.get(name) ?? { requests: 0, refused: 0, lastSeen };
     this.#uses.set(name, use);
     use.lastSeen = lastSeen;
-    if (rate !== undefined) {
+    if (rate !== undefined && isWork) {
       const now = this.#parts.tick();
       const times = (this.#times.get(name) ?? []).filter((time) => time > now - 60_000);
       this.#times.set(name, times);
