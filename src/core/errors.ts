@@ -70,6 +70,8 @@ const catalogue = {
     stopped: (_: NoDetails) => 'The request was stopped before it was done.',
     'name-taken': ({ name }: Texts<'name'>) =>
       `There is a person ${name} already. Choose another name, or remove the other one first.`,
+    'person-expired': ({ name }: Texts<'name'>) =>
+      `The key of ${name} has expired: an administrator can give it another end, in the list of people.`,
     'not-replayable': ({ reason }: Texts<'reason'>) => `The request cannot be shown in this dialect: ${reason}`,
   }),
   ...withStatus(410, {

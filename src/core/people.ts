@@ -16,6 +16,8 @@ export interface PersonRules {
 /** For a new person, or for another device of one who has a key. */
 export interface InvitationRequest {
   readonly name: string;
+  /** A number is put behind the name where somebody has it, or was removed and has left something under it. */
+  readonly suggested?: boolean | undefined;
   /** Missing for a device of the person of this name. */
   readonly rules?: PersonRules | undefined;
   readonly lifetimeMs: number;
@@ -70,6 +72,9 @@ export interface SignIn {
   readonly address: string;
 }
 
+/** Whether the server has something that a person of this name has left. */
+export type HasLeft = (name: string) => Promise<boolean>;
+
 /** A newly made key, which is stored nowhere; for apps, which send it themselves. */
 export interface NewKey {
   readonly key: string;
@@ -86,9 +91,9 @@ export interface People {
   /** Leaves the invitation as it is. Throws for a wrong token, and without a key file. */
   preview(token: string, address: string): Promise<InvitationPreview>;
   /** Uses an invitation up. Throws for one that is used, too old, or wrong. */
-  join(token: string, sign: SignIn): Promise<NewSession>;
+  join(token: string, sign: SignIn, hasLeft: HasLeft): Promise<NewSession>;
   /** The same for an app. */
-  joinWithKey(token: string, address: string): Promise<NewKey>;
+  joinWithKey(token: string, address: string, hasLeft: HasLeft): Promise<NewKey>;
   /** Throws for a wrong key or password. */
   signIn(key: string, sign: SignIn): Promise<NewSession>;
   /** Sets what a person may do from the next request on; the key and the devices stay. False for an unknown name. */

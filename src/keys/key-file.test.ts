@@ -10,8 +10,7 @@ const freshFolder = freshFolders();
 
 function keyFile() {
   const path = join(freshFolder(), 'keys.json');
-  const warnings: string[] = [];
-  return { path, warnings, file: new KeyFile({ path, warn: (line) => warnings.push(line), now: () => new Date(0) }) };
+  return { path, file: new KeyFile({ path, warn: expect.fail, now: () => new Date(0) }) };
 }
 
 const bob = { name: 'bob', scopes: ['text'], weight: 1 } as const;
@@ -65,11 +64,12 @@ test('KeyFile: ignores scopes that it does not know', async () => {
 });
 
 test.each(['[]', '{}', '{"keys":[{}]}', '{"keys":[{"name":"a"'])(
-  'KeyFile: sets a damaged file aside: %s',
+  'KeyFile: leaves a damaged file alone, since without it nobody gets in: %s',
   async (content) => {
-    const { path, file, warnings } = keyFile();
+    const { path, file } = keyFile();
     writeFileSync(path, content);
-    expect(await file.keys()).toEqual([]);
-    expect(warnings[0]).toContain('is damaged');
+    await expect(file.keys()).rejects.toThrow('damaged and left alone');
+    await expect(file.add(bob, 0)).rejects.toThrow('Mend it, or move it away');
+    expect(readFileSync(path, 'utf8')).toBe(content);
   },
 );

@@ -56,11 +56,11 @@ export function hashKey(key: string, salt: string): Promise<Buffer> {
   });
 }
 
-interface KeyFileOptions extends Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now' | 'leaveDamaged'> {
+interface KeyFileOptions extends Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'> {
   readonly hash?: typeof hashKey;
 }
 
-/** The keys of `--keyfile`. Readable by its owner only, and replaced atomically. */
+/** The keys of `--keyfile`. Readable by its owner only, and replaced atomically. One that is damaged is left alone: without it nobody gets in. */
 export class KeyFile {
   readonly #file: AtomicFile<readonly StoredKey[]>;
   readonly #path: string;
@@ -69,7 +69,13 @@ export class KeyFile {
   constructor({ hash = hashKey, ...options }: KeyFileOptions) {
     this.#path = options.path;
     this.#hash = hash;
-    this.#file = new AtomicFile<readonly StoredKey[]>({ ...options, mostBytes, empty: [], ...form });
+    this.#file = new AtomicFile<readonly StoredKey[]>({
+      ...options,
+      mostBytes,
+      empty: [],
+      leaveDamaged: true,
+      ...form,
+    });
   }
 
   keys(): Promise<readonly StoredKey[]> {
@@ -89,23 +95,19 @@ export class KeyFile {
     return key;
   }
 
-  /** The same with the stored form. `free` chooses another name if the name is taken. */
+  /** The same with the stored form. */
   async make(
     rules: KeyRules,
     now: number,
     random: (bytes: number) => Buffer = randomBytes,
-    free?: (name: string, isTaken: (name: string) => boolean) => string,
   ): Promise<{ readonly key: string; readonly stored: StoredKey }> {
     const id = Array.from(random(8), (byte) => (byte % 36).toString(36)).join('');
     const key = `parley_${id}_${random(32).toString('base64url')}`;
     const salt = random(16).toString('base64');
     const hash = (await this.#hash(key, salt)).toString('base64');
-    let stored: StoredKey = { ...rules, id, salt, hash, created: now };
+    const stored: StoredKey = { ...rules, id, salt, hash, created: now };
     await this.#file.change((keys) => {
-      const isTaken = (wanted: string) => keys.some(({ name }) => name === wanted);
-      const name = free && isTaken(rules.name) ? free(rules.name, isTaken) : rules.name;
-      if (isTaken(name)) throw new KeyExists();
-      stored = { ...stored, name };
+      if (keys.some(({ name }) => name === rules.name)) throw new KeyExists();
       return [...keys, stored];
     });
     return { key, stored };

@@ -24,7 +24,6 @@ function people({ folder = freshFolder(), password = '', adminPassword = '', key
     warn: common.warn,
     now: () => new Date(clock.now),
     hash: quickHash,
-    leaveDamaged: true,
   });
   const warn = () => undefined;
   const ring = new Keyring({ path, file, warn, now: () => clock.now, tick: () => clock.tick, hash: quickHash });
@@ -39,8 +38,9 @@ function people({ folder = freshFolder(), password = '', adminPassword = '', key
   const invite = (name: string, own: PersonRules | undefined = rules) =>
     server.invite({ name, rules: own, lifetimeMs: 15 * minute, by: 'test' });
   const sign = { device: 'a phone', remember: true, address: '192.0.2.1' };
-  const join2 = (token: string) => server.join(token, sign);
-  return { folder, clock, file, ring, server, invite, join: join2, sign, path };
+  const left = new Set<string>();
+  const join2 = (token: string) => server.join(token, sign, async (name) => left.has(name));
+  return { folder, clock, file, ring, server, invite, left, join: join2, sign, path };
 }
 
 const pathOf = join;
@@ -189,8 +189,42 @@ describe('invitations', () => {
     const { invite, join } = people();
     const [one, other] = [await invite('anna'), await invite('anna')];
     expect((await join(one.token)).holder).toMatchObject({ name: 'anna' });
-    expect((await join(other.token)).holder).toMatchObject({ name: 'anna-2' });
+    expect((await join(other.token)).holder).toMatchObject({ name: 'anna 2' });
     expect(await failure(invite('anna'))).toBe('name-taken');
+  });
+
+  test('invitations: a suggested name is never that of somebody who was removed and has left something', async () => {
+    const { server, join, left, invite } = people();
+    const suggest = () =>
+      server.invite({ name: 'Phone', suggested: true, rules: { scopes: ['chat'] }, lifetimeMs: minute, by: 'console' });
+    const nameOf = async (token: string) => {
+      const { holder } = await join(token);
+      return holder.type === 'key' && holder.name;
+    };
+    expect(await nameOf((await suggest()).token)).toBe('Phone');
+    expect((await suggest()).name).toBe('Phone 2');
+    await server.remove('Phone');
+    left.add('Phone').add('Phone 2');
+    expect(await nameOf((await suggest()).token)).toBe('Phone 3');
+    // An invitation that names the person gives back what was kept.
+    expect(await nameOf((await invite('Phone')).token)).toBe('Phone');
+  });
+
+  test('people: one whose key has expired is not invited, keeps the devices for later, and can be signed out', async () => {
+    const { server, invite, join, file, ring, clock } = people();
+    const expires = clock.now + 5 * minute;
+    expect(await failure(invite('late', { scopes: ['chat'], expires: clock.now }))).toBe('invalid-field');
+    const { token } = await join((await invite('Anna', { scopes: ['chat'], expires })).token);
+    const link = await server.invite({ name: 'Anna', lifetimeMs: 10 * minute, by: 'Anna' });
+    clock.now += 6 * minute;
+    expect(await server.find(token)).toBeUndefined();
+    expect(await failure(join(link.token))).toBe('person-expired');
+    expect(await failure(server.invite({ name: 'Anna', lifetimeMs: minute, by: 'admin' }))).toBe('person-expired');
+    expect(await server.sessions()).toMatchObject([{ holder: { name: 'Anna' } }]);
+    await file.change({ name: 'Anna', scopes: ['chat'], weight: 1 });
+    await ring.refresh();
+    expect(await server.find(token)).toMatchObject({ key: { name: 'Anna' } });
+    expect(await server.signOut(({ holder }) => holder.type === 'key')).toBe(1);
   });
 
   test('invitations: another device of a person signs in with the same key', async () => {
@@ -199,7 +233,7 @@ describe('invitations', () => {
     const invite = (name: string) => server.invite({ name, lifetimeMs: minute, by: 'bob' });
     const { token } = await invite('bob');
     expect(await failure(invite('eve'))).toBe('not-stored');
-    expect(await failure(server.joinWithKey(token, '192.0.2.1'))).toBe('unsupported');
+    expect(await failure(server.joinWithKey(token, '192.0.2.1', async () => false))).toBe('unsupported');
     expect((await join(token)).holder).toEqual({ type: 'key', name: 'bob', scopes: ['text'] });
     expect(ring.list()).toHaveLength(1);
   });
@@ -207,7 +241,7 @@ describe('invitations', () => {
   test('invitations: an app gets the key itself, which is stored nowhere', async () => {
     const { server, invite, folder, path } = people();
     const { token } = await invite('app', { scopes: ['chat'], rate: 3, tokensPerDay: 5, expires: 9e12, shared: true });
-    const { key, holder } = await server.joinWithKey(token, '192.0.2.1');
+    const { key, holder } = await server.joinWithKey(token, '192.0.2.1', async () => false);
     expect(holder).toMatchObject({ name: 'app' });
     const { holder: signedIn } = await server.signIn(key, { device: '', remember: true, address: '' });
     expect(signedIn).toEqual(holder);
@@ -229,7 +263,9 @@ describe('invitations', () => {
     const { join, clock, sign, server } = people();
     for (let count = 0; count < 20; count++) expect(await failure(join(`wrong ${count}`))).toBe('invitation-unknown');
     expect(await failure(join('wrong'))).toBe('too-many-tries');
-    expect(await failure(server.join('wrong', { ...sign, address: '192.0.2.2' }))).toBe('invitation-unknown');
+    expect(await failure(server.join('wrong', { ...sign, address: '192.0.2.2' }, async () => false))).toBe(
+      'invitation-unknown',
+    );
     clock.tick += minute;
     expect(await failure(join('wrong'))).toBe('invitation-unknown');
   });
@@ -252,7 +288,9 @@ describe('invitations', () => {
     expect(await failure(server.invite({ name: 'a', rules: { scopes: [] }, lifetimeMs: 1, by: '' }))).toBe(
       'unsupported',
     );
-    expect(await failure(server.join('x', { device: '', remember: true, address: '' }))).toBe('invitation-unknown');
+    expect(await failure(server.join('x', { device: '', remember: true, address: '' }, async () => false))).toBe(
+      'invitation-unknown',
+    );
     expect(await failure(server.preview('x', ''))).toBe('unsupported');
   });
 });

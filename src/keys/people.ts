@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import type {
+  HasLeft,
   Invitation,
   InvitationPreview,
   InvitationRequest,
@@ -15,6 +16,7 @@ import type {
   SessionHolder,
   SignIn,
 } from '../core/people.ts';
+import { freeName } from './free-name.ts';
 import { Invitations } from './invitations.ts';
 import { isKeyName, KeyFile, type KeyRules, keyId, plainName, type StoredKey } from './key-file.ts';
 import type { Keyring } from './keyring.ts';
@@ -26,7 +28,7 @@ interface PeopleOptions {
   readonly keys?:
     | {
         readonly ring: Pick<Keyring, 'find' | 'byId' | 'list' | 'refresh'>;
-        readonly file: Pick<KeyFile, 'make' | 'change' | 'revoke'>;
+        readonly file: Pick<KeyFile, 'keys' | 'make' | 'change' | 'revoke'>;
         readonly path: string;
       }
     | undefined;
@@ -59,12 +61,18 @@ export class ServerPeople implements People {
 
   async invite({ name: wanted, rules, ...request }: InvitationRequest): Promise<IssuedInvitation> {
     const { keys, store } = this.#inviting();
-    const name = plainName(wanted);
-    if (!isKeyName(name)) throw new AppError('invalid-field', { field: 'name', expected: nameRule });
+    const plain = plainName(wanted);
+    if (!isKeyName(plain)) throw new AppError('invalid-field', { field: 'name', expected: nameRule });
     await keys.ring.refresh();
-    const isKnown = keys.ring.list().some((key) => key.name === name);
-    if (rules && isKnown) throw new AppError('name-taken', { name });
-    if (!rules && !isKnown) throw new AppError('not-stored', { what: 'person', id: name });
+    const keyOf = (name: string) => keys.ring.list().find((key) => key.name === name);
+    const name = request.suggested ? await freeName(plain, (next) => keyOf(next) !== undefined) : plain;
+    const key = keyOf(name);
+    if (rules && key) throw new AppError('name-taken', { name });
+    if (!rules && !key) throw new AppError('not-stored', { what: 'person', id: name });
+    if (!rules && key && !keys.ring.byId(key.id)) throw new AppError('person-expired', { name });
+    const { expires } = rules ?? {};
+    if (expires !== undefined && expires <= this.#options.now())
+      throw new AppError('invalid-field', { field: 'key_expires', expected: 'a time in the future' });
     return store.create({ ...request, name, ...(rules && { rules }) });
   }
 
@@ -80,23 +88,23 @@ export class ServerPeople implements People {
     return this.#triesOf(token, address, async () => this.#inviting().store.preview(token));
   }
 
-  join(token: string, { address, device, remember }: SignIn): Promise<NewSession> {
+  join(token: string, { address, device, remember }: SignIn, hasLeft: HasLeft): Promise<NewSession> {
     return this.#triesOf(token, address, () =>
       this.#redeem(token, async (invitation) => {
-        const key = invitation.rules ? (await this.#newKey(invitation)).stored : this.#keyOf(invitation);
+        const key = invitation.rules ? (await this.#newKey(invitation, hasLeft)).stored : this.#keyOf(invitation);
         return this.#opened({ type: 'key', keyId: key.id }, holderOf(key), device, remember);
       }),
     );
   }
 
-  joinWithKey(token: string, address: string): Promise<NewKey> {
+  joinWithKey(token: string, address: string, hasLeft: HasLeft): Promise<NewKey> {
     return this.#triesOf(token, address, () =>
       this.#redeem(token, async (invitation) => {
         if (!invitation.rules) {
           const instead = 'this link signs a device in; ask for an invitation with a name of its own';
           throw new AppError('unsupported', { feature: 'The key of a person who is here already', instead });
         }
-        const { key, stored } = await this.#newKey(invitation);
+        const { key, stored } = await this.#newKey(invitation, hasLeft);
         return { key, holder: holderOf(stored) };
       }),
     );
@@ -176,11 +184,14 @@ export class ServerPeople implements People {
     return invitations.redeem(token, use);
   }
 
-  async #newKey({ name, rules }: Invitation) {
+  async #newKey({ name, suggested = false, rules }: Invitation, hasLeft: HasLeft) {
     const { keys, now } = this.#options;
     if (!keys || !rules) throw new AppError('invitation-unknown', {});
     await mkdir(dirname(keys.path), { recursive: true });
-    const made = await keys.file.make(keyRules(name, rules), now(), undefined, freeName);
+    const present = await keys.file.keys();
+    const isTaken = async (next: string) =>
+      present.some((key) => key.name === next) || ((suggested || next !== name) && (await hasLeft(next)));
+    const made = await keys.file.make(keyRules(await freeName(name, isTaken), rules), now());
     await keys.ring.refresh();
     return made;
   }
@@ -192,10 +203,10 @@ export class ServerPeople implements People {
   #keyOf({ name, created }: Invitation): StoredKey {
     const ring = this.#options.keys?.ring;
     const key = ring?.list().find((one) => one.name === name);
-    const valid = key && ring?.byId(key.id);
     // A later key of this name may be that of somebody else.
-    if (!valid || valid.created > created) throw new AppError('invitation-used', {});
-    return valid;
+    if (!key || key.created > created) throw new AppError('invitation-used', {});
+    if (!ring?.byId(key.id)) throw new AppError('person-expired', { name });
+    return key;
   }
 
   async #opened(of: SessionOf, holder: SessionHolder, device: string, remember: boolean): Promise<NewSession> {
@@ -214,7 +225,8 @@ export class ServerPeople implements People {
 
   #holderOf({ type, keyId = '' }: StoredSession): SessionHolder | undefined {
     if (type !== 'key') return this.#passwords().some((one) => one.type === type) ? { type } : undefined;
-    const key = this.#options.keys?.ring.byId(keyId);
+    // One that has expired may be valid again later.
+    const key = this.#options.keys?.ring.list().find(({ id }) => id === keyId);
     return key && holderOf(key);
   }
 
@@ -243,14 +255,6 @@ function keyRules(name: string, rules: PersonRules): KeyRules {
   };
 }
 
-/** `anna-2` where `anna` is taken. */
-function freeName(name: string, isTaken: (name: string) => boolean): string {
-  for (let number = 2; ; number++) {
-    const next = `${name.slice(0, 58)}-${number}`;
-    if (!isTaken(next)) return next;
-  }
-}
-
 /** In constant time. */
 function isEqual(one: string, other: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
@@ -270,7 +274,7 @@ interface OpenOptions {
 /** With the files of the state folder. Sessions belong to the port, as their cookies do. */
 export function openPeople({ folder, port, keyfile, ring, password, adminPassword, warn }: OpenOptions): ServerPeople {
   const now = () => Date.now();
-  const file = (path: string) => new KeyFile({ path, warn, now: () => new Date(), leaveDamaged: true });
+  const file = (path: string) => new KeyFile({ path, warn, now: () => new Date() });
   return new ServerPeople({
     keys: keyfile !== undefined && ring ? { ring, file: file(keyfile), path: keyfile } : undefined,
     password,

@@ -75,6 +75,8 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
   const pictures = { ...server, product, editor, drawings, randomSeed: () => randomInt(100_000, 1_000_000) };
   const files = fileServices(ownFolder('files'), settings, { files: clients?.files, uploads: clients?.uploads });
   const batches = { batches: clients?.batches, files: clients?.files, endpoints: () => endpoints };
+  const peopleParts = { access: admin, people: services.people, now: () => Date.now() };
+  const records = async () => (await import('./person-data.ts')).personRecords(services);
   let packs: Promise<PackInstalls> | undefined;
   const endpoints: readonly ModelEndpoint<ModelContext>[] = forAdministrators(
     withSharedPaths<ModelContext>([
@@ -120,12 +122,12 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
       ...comfyEndpoints({ ...pictures, prompts: services.comfy }),
       ...sdapiEndpoints({ ...pictures, readChat, last: services.lastDrawings }),
       ...adminEndpoints({ access: admin, swap: models?.swap, keys, usage }),
-      ...peopleEndpoints({ access: admin, people: services.people, port: settings.port, now: () => Date.now() }),
-      ...personDataEndpoints({
-        ...{ access: admin, people: services.people, now: () => Date.now() },
-        keys,
-        records: async () => (await import('./person-data.ts')).personRecords(services),
+      ...peopleEndpoints({
+        ...peopleParts,
+        port: settings.port,
+        hasLeft: async (name) => (await records()).hasAny(name),
       }),
+      ...personDataEndpoints({ ...peopleParts, keys, records }),
       ...lanEndpoints(services.lan),
       ...modelStatusEndpoints({
         access: admin,

@@ -74,6 +74,8 @@ test.each([
   [['add', 'a', '--tokens', '2M/week'], '--tokens must be'],
   [['add', 'a', '--weight', '0'], '--weight must be'],
   [['add', 'a', '--expires', '2027-02-30'], '--expires must be'],
+  [['add', 'a', '--expires', '2026-13-01'], '--expires must be'],
+  [['add', 'a', '--expires', '1969-12-31'], '--expires must be'],
   [['add', 'a', '--color', 'red'], '--color'],
 ])('keys %j: says what is wrong', async (words, sentence) => {
   const { run, lines } = commands();

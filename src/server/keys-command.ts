@@ -19,7 +19,7 @@ parley keys add NAME         make a key; it is shown once
 parley keys revoke NAME      delete one
 
   --scopes LIST              what it may do, with commas between: ${keyScopes.join(', ')}; all but admin without
-  --rate N/min               requests per minute; no limit without
+  --rate N/min               requests per minute for text, pictures, sound or vectors; no limit without
   --tokens N/day             tokens per day, read and written, such as 500k/day or 2M/day; no limit without
   --weight N                 share of the queue: 2 gets twice the turns of 1
   --shared                   use the common library of saved stories and chats, instead of one of its own
@@ -49,7 +49,7 @@ export async function keysCommand({ words, defaultFile, terminal, now }: KeysCom
     if (action === 'list') return await list(file, path, terminal, now());
     if (action === 'revoke') return await revoke(file, name ?? '', terminal);
     if (action !== 'add') throw new BadWord('');
-    const rules = rulesOf(name ?? '', values);
+    const rules = rulesOf(name ?? '', values, now());
     await mkdir(dirname(path), { recursive: true });
     const key = await file.add(rules, now());
     terminal.line(key);
@@ -73,7 +73,7 @@ function parsed(words: readonly string[]) {
   }
 }
 
-function rulesOf(name: string, values: ReturnType<typeof parsed>['values']): KeyRules {
+function rulesOf(name: string, values: ReturnType<typeof parsed>['values'], now: number): KeyRules {
   if (!isKeyName(name))
     throw new BadWord('A name has up to 64 letters, digits and . _ @ -, and begins with a letter or digit.');
   const scopes = values.scopes?.split(',').map((scope) => scope.trim());
@@ -85,7 +85,7 @@ function rulesOf(name: string, values: ReturnType<typeof parsed>['values']): Key
   const tokensPerDay = values.tokens === undefined ? undefined : tokensIn(values.tokens);
   const weight = Number(values.weight ?? 1);
   if (!(weight >= 0.01 && weight <= 100)) throw new BadWord('--weight must be a number from 0.01 to 100.');
-  const expires = values.expires === undefined ? undefined : lastMoment(values.expires);
+  const expires = values.expires === undefined ? undefined : lastMoment(values.expires, now);
   return {
     name,
     scopes: scopes?.filter(isScope) ?? keyScopes.filter((scope) => scope !== 'admin'),
@@ -108,13 +108,13 @@ function tokensIn(text: string): number {
 }
 
 /** The end of a day, in the time zone of this machine. */
-function lastMoment(text: string): number {
-  const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text) ?? [];
-  const end = new Date(Number(year), Number(month) - 1, Number(day) + 1);
-  const last = new Date(Number(year), Number(month) - 1, Number(day));
-  if (day === undefined || last.getDate() !== Number(day))
-    throw new BadWord('--expires must be a date such as 2027-01-31.');
-  return end.getTime();
+function lastMoment(text: string, now: number): number {
+  const [year = 0, month = 0, day = 0] = text.split('-').map(Number);
+  // As it was written: a month 13 would be the first of the next year.
+  const isDate = new Date(year, month - 1, day).toLocaleDateString('sv') === text;
+  const end = new Date(year, month - 1, day + 1).getTime();
+  if (!isDate || end <= now) throw new BadWord('--expires must be a date to come, such as 2027-01-31.');
+  return end;
 }
 
 async function list(file: KeyFile, path: string, terminal: KeysCommand['terminal'], now: number): Promise<number> {

@@ -2,24 +2,36 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { Invitations } from '../keys/invitations.ts';
 import { lanCommand } from './lan-command.ts';
 
 const answer = { enabled: true, public: true, addresses: ['192.168.1.5'], unnamed: [], names: [], fingerprint: 'AA' };
 
 /** `answers`: what servers of these addresses say. */
-function run(words: readonly string[], answers: Readonly<Record<string, object>> = { '127.0.0.1': answer }) {
+function run(
+  words: readonly string[],
+  answers: Readonly<Record<string, object>> = { '127.0.0.1': answer },
+  hasOtherKeys = false,
+) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-lan-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const printed: string[] = [];
   const renewals: unknown[] = [];
+  const stored = () =>
+    new Invitations({
+      ...{ path: join(folder, 'invitations.json'), keyfile: join(folder, 'keys.json') },
+      ...{ warn: expect.fail, now: () => Date.UTC(2027, 0, 1) },
+    });
   const code = lanCommand({
     ...{ words, color: false, now: () => Date.UTC(2027, 0, 1) },
     terminal: { line: (line = '') => void printed.push(line) },
     keyFile: join(folder, 'keys.json'),
     invitationFile: join(folder, 'invitations.json'),
-    fetch: (async (url: string) => {
+    fetch: (async (url: string, { body }: RequestInit = {}) => {
       const found = answers[new URL(url).hostname];
       if (!found) throw new TypeError('refused');
+      if (url.endsWith('/preview') && !hasOtherKeys)
+        return Response.json(await stored().preview(JSON.parse(String(body)).token));
       return Response.json(found);
     }) as typeof fetch,
     lan: {
@@ -29,7 +41,7 @@ function run(words: readonly string[], answers: Readonly<Record<string, object>>
       facts: () => ({ ...answer, port: 0, isPublic: true, fingerprint: 'BB' }),
     },
   });
-  return code.then((status) => ({ status, printed, text: printed.join('\n'), renewals }));
+  return code.then((status) => ({ status, printed, text: printed.join('\n'), renewals, stored }));
 }
 
 describe('parley lan', () => {
@@ -52,6 +64,14 @@ describe('parley lan', () => {
     const { status, text } = await run(['--new']);
     expect(status).toBe(0);
     expect(text).toMatch(/█[\s\S]*http:\/\/192\.168\.1\.5:5001\/join#[\w-]{24}[\s\S]*\("Phone"\)/);
+  });
+
+  test('--new: no code that the server would refuse, because it has another key file', async () => {
+    const { status, text, stored } = await run(['--new'], undefined, true);
+    expect(status).toBe(1);
+    expect(text).toContain('Name its file with --keyfile.');
+    expect(text).not.toContain('/join#');
+    expect(await stored().list()).toEqual([]);
   });
 
   test('--renew: another authority, also while no server runs', async () => {

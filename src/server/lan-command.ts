@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { isObject } from '../core/json.ts';
 import { keyScopes } from '../core/key-scopes.ts';
 import { type LanFacts, lanPath } from '../core/lan.ts';
+import { freeName } from '../keys/free-name.ts';
 import { Invitations } from '../keys/invitations.ts';
 import { isKeyName, KeyFile } from '../keys/key-file.ts';
 import { addressLines, invitationLines, nextCodeLine } from '../lan/console.ts';
@@ -51,11 +52,12 @@ export async function lanCommand(command: LanCommand): Promise<number> {
     terminal.line('A running server uses it within ten seconds.');
     return 0;
   }
-  const facts = await factsOf(port, lan.addresses(), command.fetch);
-  if (typeof facts === 'string') {
-    terminal.line(facts);
+  const found = await serverOn(port, lan.addresses(), command.fetch);
+  if (typeof found === 'string') {
+    terminal.line(found);
     return 1;
   }
+  const { address, facts } = found;
   for (const line of addressLines(facts)) terminal.line(line);
   if (!values.new && values.name === undefined) {
     const certificate = facts.fingerprint && (await lan.certificate());
@@ -69,32 +71,40 @@ export async function lanCommand(command: LanCommand): Promise<number> {
   const isTaken = (name: string) => keys.some((key) => key.name === name);
   if (values.name !== undefined && isTaken(values.name)) {
     terminal.line(
-      `There is a key ${values.name} already. Choose another --name, or revoke it: parley keys revoke ${values.name}.`,
+      `There is a key ${values.name} already. Choose another --name, or revoke it: parley keys revoke ${values.name} --keyfile ${keyfile}`,
     );
     return 2;
   }
   const invitations = new Invitations({ path: command.invitationFile, keyfile, warn, now });
-  const name = values.name ?? freeName(isTaken);
+  const suggested = values.name === undefined;
+  const name = values.name ?? (await freeName('Phone', isTaken));
   const scopes = keyScopes.filter((scope) => scope !== 'admin');
-  const issued = await invitations.create({ name, rules: { scopes }, lifetimeMs, by: 'console' });
+  const issued = await invitations.create({ name, suggested, rules: { scopes }, lifetimeMs, by: 'console' });
+  const body = JSON.stringify({ token: issued.token });
+  const known = await answerOf(lanUrl('http', address, port, previewPath), command.fetch, { method: 'POST', body });
+  if (!isObject(known) || known.id !== issued.id) {
+    await invitations.withdraw(issued.id);
+    terminal.line(`The server on port ${port} has other keys than ${keyfile}. Name its file with --keyfile.`);
+    return 1;
+  }
   for (const line of invitationLines(facts, issued, color)) terminal.line(line);
   return 0;
 }
 
-function freeName(isTaken: (name: string) => boolean): string {
-  for (let count = 2, name = 'Phone'; ; count++) {
-    if (!isTaken(name)) return name;
-    name = `Phone ${count}`;
-  }
-}
+const previewPath = '/api/extra/join/preview';
 
 function certificateLine({ hosts, expires }: NonNullable<Awaited<ReturnType<Lan['certificate']>>>): string {
   const end = expires.toISOString().slice(0, 10);
   return `The certificate of the server is for ${hosts.join(', ')}. It ends on ${end}; the server renews it a month before, and for other addresses.`;
 }
 
-/** What the running server says; a sentence if there is none. With `--host` it may listen on one of the addresses only. */
-async function factsOf(port: number, addresses: readonly string[], ask: typeof fetch): Promise<LanFacts | string> {
+interface FoundServer {
+  readonly address: string;
+  readonly facts: LanFacts;
+}
+
+/** Where the running server answers, and what it says; a sentence if there is none. With `--host` it may listen on one of the addresses only. */
+async function serverOn(port: number, addresses: readonly string[], ask: typeof fetch): Promise<FoundServer | string> {
   const start = 'Start it with parley --lan, or name its port with --port.';
   for (const address of ['127.0.0.1', ...addresses]) {
     const body = await answerOf(lanUrl('http', address, port, lanPath), ask);
@@ -103,19 +113,20 @@ async function factsOf(port: number, addresses: readonly string[], ask: typeof f
       return `The server on port ${port} was started without --lan. ${start}`;
     const texts = (value: unknown) => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []);
     const { fingerprint } = body;
-    return {
+    const facts = {
       ...{ port, isPublic: body.public === true },
       ...{ addresses: texts(body.addresses), names: texts(body.names), unnamed: texts(body.unnamed) },
       ...(typeof fingerprint === 'string' && { fingerprint }),
     };
+    return { address, facts };
   }
   return `No server answers on port ${port} of this machine. ${start}`;
 }
 
 /** Undefined where nobody answers. */
-async function answerOf(url: string, ask: typeof fetch): Promise<unknown> {
+async function answerOf(url: string, ask: typeof fetch, request?: RequestInit): Promise<unknown> {
   try {
-    return await (await ask(url, { signal: AbortSignal.timeout(5000) })).json();
+    return await (await ask(url, { ...request, signal: AbortSignal.timeout(5000) })).json();
   } catch {
     return undefined;
   }

@@ -100,15 +100,10 @@ async function announceNames(lan: Lan, port: number, terminal: Terminal) {
   return openNames({ machineName: hostname(), interfaces: networkInterfaces, changed, warn });
 }
 
-/** For the first name that nobody has: the next phone gets another key. */
-async function invite(people: People) {
+function invite(people: People) {
   const scopes = keyScopes.filter((scope) => scope !== 'admin');
-  for (let count = 1; ; count++) {
-    const name = count === 1 ? 'Phone' : `Phone ${count}`;
-    try {
-      return await people.invite({ name, rules: { scopes }, lifetimeMs: invitationMs, by: 'console' });
-    } catch (error) {
-      if ((error as { code?: string }).code !== 'name-taken' || count >= 1000) throw error;
-    }
-  }
+  return people.invite({
+    ...{ name: 'Phone', suggested: true, rules: { scopes } },
+    ...{ lifetimeMs: invitationMs, by: 'console' },
+  });
 }

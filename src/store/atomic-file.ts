@@ -108,7 +108,10 @@ export class AtomicFile<Content> {
       return bytes.length === 0 ? empty : await decode(bytes);
     } catch (error) {
       if (error instanceof NewerFile) throw new Error(`${path} is left alone: ${error.message}`, { cause: error });
-      if (leaveDamaged) throw new Error(`${path} is damaged (${reasonOf(error)}), and left alone`, { cause: error });
+      if (leaveDamaged)
+        throw new Error(`${path} is damaged and left alone: ${reasonOf(error)}. Mend it, or move it away`, {
+          cause: error,
+        });
       if (damaged === 'report') throw new Damaged();
       await this.#putAside(path, error, wasRead ? 'its last content is written again' : 'a new one is begun');
       if (!wasRead) return empty;

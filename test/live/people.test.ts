@@ -110,6 +110,19 @@ test('join: who is signed in makes a link for another device, which is signed ou
   expect((await ask('POST', '/api/extra/join', ownPage, { token: open.body.token })).status).toBe(403);
 });
 
+test('sessions: an app ends those of its person with the key itself', async () => {
+  const { token } = (await ask('POST', '/api/admin/invitations', asAdmin(), { name: 'Gwen' })).body;
+  const { key } = (await ask('POST', '/api/extra/join', {}, { token, key: true })).body;
+  const sent = { authorization: `Bearer ${key}` };
+  const link = (await ask('POST', '/api/extra/invitations', sent, {})).body;
+  const { cookie } = await ask('POST', '/api/extra/join', ownPage, { token: link.token });
+  expect((await ask('DELETE', '/api/extra/session?everywhere=1', {})).body).toEqual({ success: true, ended: 0 });
+  expect(await status({ ...ownPage, cookie }, guarded)).toBe(200);
+  const out = await ask('DELETE', '/api/extra/session?everywhere=1', sent);
+  expect(out.body).toEqual({ success: true, ended: 1 });
+  expect(await status({ ...ownPage, cookie }, guarded)).toBe(401);
+});
+
 test('join: in a browser in which somebody is signed in ends that session', async () => {
   const former = await signIn(password);
   const { token } = (await ask('POST', '/api/admin/invitations', asAdmin(), { name: 'Finn' })).body;

@@ -1,6 +1,14 @@
 import { AppError } from '../../core/errors.ts';
 import { keyScopes } from '../../core/key-scopes.ts';
-import type { Invitation, NewSession, People, PersonRules, SessionFacts, SessionHolder } from '../../core/people.ts';
+import type {
+  HasLeft,
+  Invitation,
+  NewSession,
+  People,
+  PersonRules,
+  SessionFacts,
+  SessionHolder,
+} from '../../core/people.ts';
 import { percentDecoded } from '../../core/percent-decoded.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { isFromOwnPage, noSessionCookie, sessionCookie } from '../../http/session-cookie.ts';
@@ -14,6 +22,7 @@ interface PeopleServices {
   readonly access: AdminAccess;
   /** Loads what keeps invitations and sessions. */
   readonly people?: (() => Promise<People>) | undefined;
+  readonly hasLeft: HasLeft;
   /** Of `--port`: the cookie is named by it. */
   readonly port: number;
   readonly now: () => number;
@@ -36,7 +45,7 @@ export const ruleFields = {
     f.optional(f.listOf(f.oneOf(...keyScopes))),
     'What the person may do; all but `admin` without it.',
   ),
-  rate: f.honoured(f.optional(f.readPositive), 'Requests per minute; no limit without it.'),
+  rate: f.honoured(f.optional(f.readPositive), 'Requests per minute for text, pictures, sound or vectors; no limit without it.'),
   tokens_per_day: f.honoured(f.optional(f.readPositive), 'Tokens per day, read and written; no limit without it.'),
   weight: f.honoured(f.optional(readWeight), 'Share of the queue, by default 1.'),
   shared: f.honoured(f.optionalFlag, 'Use the common library, instead of one of their own.'),
@@ -48,6 +57,10 @@ const inviteFields = {
   existing: f.honoured(
     f.optionalFlag,
     'For another device of a person who is here already. The rules stay as they are.',
+  ),
+  suggested: f.honoured(
+    f.optionalFlag,
+    'Put a number behind the name where somebody has it, or was removed and has left something under it.',
   ),
   minutes: f.honoured(f.optional(f.wholeBetween(1, 24 * 60)), 'How long the link works, by default 15.'),
   ...ruleFields,
@@ -82,7 +95,7 @@ const defaultMinutes = 15;
 
 /** Inviting people, signing in and signing out. */
 export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
-  const { access, people, port, now } = services;
+  const { access, people, hasLeft, port, now } = services;
   const administered = (call: Call): Promise<People> => allowed(people, access, call)();
   const opened = async (): Promise<People> => {
     if (!people) throw new AppError('unsupported', { feature: 'Signing in', instead: 'this server needs no key' });
@@ -101,7 +114,7 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
   const endReplaced = async (known: People, { session }: Call): Promise<void> => {
     if (session !== undefined) await known.signOut(({ id }) => id === session);
   };
-  const signOut = (known: People, session: string, call: Call): Promise<number> => {
+  const signOut = (known: People, session: string | undefined, call: Call): Promise<number> => {
     const { query } = call;
     if (query.get('everywhere') === '1') return known.signOut(isOwn(call));
     const wanted = query.get('device') ?? session;
@@ -116,10 +129,11 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
       'A one-time link: whoever opens it first gets a key of this name and is signed in.',
       async (call) => {
         const inviting = await administered(call);
-        const { name, existing, minutes = defaultMinutes, ...rules } = f.readFields(inviteFields, await bodyOf(call));
+        const sent = f.readFields(inviteFields, await bodyOf(call));
+        const { name, existing, suggested, minutes = defaultMinutes, ...rules } = sent;
         const issued = await inviting.invite({
           name,
-          ...(!existing && { rules: rulesOf(rules) }),
+          ...(!existing && { suggested, rules: rulesOf(rules) }),
           ...{ lifetimeMs: minutes * 60_000, by: nameOf(call) },
         });
         return json({ ...invitationBody(issued), token: issued.token, path: `/join#${issued.token}` });
@@ -163,12 +177,12 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
         const { token, device, key = false } = f.readFields(joinFields, await bodyOf(call));
         const joining = await opened();
         if (key) {
-          const made = await joining.joinWithKey(token, call.remoteAddress);
+          const made = await joining.joinWithKey(token, call.remoteAddress, hasLeft);
           return json({ ...holderBody(made.holder), key: made.key }, 200, { 'cache-control': 'no-store' });
         }
         refuseForeignPage(call);
         const sign = { device: deviceOf(call, device), remember: true, address: call.remoteAddress };
-        const session = await joining.join(token, sign);
+        const session = await joining.join(token, sign, hasLeft);
         await endReplaced(joining, call);
         return signedIn(call, '/api/extra/join', session, true);
       },
@@ -215,8 +229,9 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
       '/api/extra/session',
       'Sign out: this device, with ?everywhere=1 all of this person, with ?device=ID one of them.',
       async (call) => {
-        const { session, query } = call;
-        const ended = session === undefined ? 0 : await signOut(await opened(), session, call);
+        const { session, key, query } = call;
+        const isKnown = session !== undefined || key !== undefined;
+        const ended = isKnown ? await signOut(await opened(), session, call) : 0;
         const other = query.get('device');
         if (other !== null && other !== session) return json({ success: ended > 0, ended });
         const cookie = noSessionCookie(cookieFor(call, '/api/extra/session'));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deviceLink, freeName, hostsOf } from './device-link.ts';
+import { deviceLink, hostsOf } from './device-link.ts';
 
 test('hostsOf: addresses before names, which not every device can resolve', () => {
   const lan = { enabled: true, public: true, port: 5001, fingerprint: null };
@@ -12,9 +12,4 @@ test('hostsOf: addresses before names, which not every device can resolve', () =
 test('deviceLink: the token is in the fragment, which browsers send to no server', () => {
   expect(deviceLink('192.168.1.5', 5001, 'abc')).toBe('http://192.168.1.5:5001/join#abc');
   expect(deviceLink('fd00::5', 5001, 'abc')).toBe('http://[fd00::5]:5001/join#abc');
-});
-
-test('freeName: numbers a name that is taken', () => {
-  expect(freeName('Phone', [])).toBe('Phone');
-  expect(freeName('Phone', ['Phone', 'Phone 2'])).toBe('Phone 3');
 });

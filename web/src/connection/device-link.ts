@@ -17,11 +17,3 @@ export const hostsOf = ({ addresses, names }: LanAnswer): readonly string[] => [
 export function deviceLink(host: string, port: number, token: string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}/join#${token}`;
 }
-
-/** `Phone`, or `Phone 2` and so on if others have that name. */
-export function freeName(name: string, taken: readonly string[]): string {
-  for (let count = 1; ; count++) {
-    const next = count === 1 ? name : `${name} ${count}`;
-    if (!taken.includes(next)) return next;
-  }
-}

@@ -48,6 +48,7 @@ function obstacleOf(thrown: unknown): Obstacle {
   const obstacles: Readonly<Record<number, Obstacle>> = {
     400: 'none-here',
     403: 'unknown',
+    409: 'expired',
     410: 'used',
     429: 'too-many',
   };
