@@ -1,5 +1,8 @@
 import type { KeyScope } from './key-scopes.ts';
 
+/** Where a server says what an invitation is for; `parley lan` asks whether it knows one. */
+export const previewPath = '/api/extra/join/preview';
+
 /** What a person may do: the rules of a key. */
 export interface PersonRules {
   readonly scopes: readonly KeyScope[];

@@ -9,7 +9,7 @@ export interface Subnet {
 type CardKind = 'lan' | 'vpn' | 'container';
 
 /** An address of this machine. */
-interface LanAddress {
+export interface LanAddress {
   readonly address: string;
   /** Name of the network card. */
   readonly card: string;

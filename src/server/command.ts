@@ -35,6 +35,12 @@ type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options
 export const text = { type: 'string' } as const;
 export const flag = { type: 'boolean' } as const;
 
+/** That of `--port`, by default 5001; undefined for what is none. */
+export function readPort(value = '5001'): number | undefined {
+  const port = Number(value);
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
+}
+
 /** The options among the words, and all others; undefined if an option is unknown or its value is missing. */
 export function readWords<const Known extends Options>(words: readonly string[], options: Known) {
   const read = attempt(() => parseArgs({ args: [...words], options, allowPositionals: true }), undefined);

@@ -1,6 +1,6 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { cpus, freemem, release, totalmem, type } from 'node:os';
+import { cpus, freemem, networkInterfaces, release, totalmem, type } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { product } from '../core/product.ts';
@@ -9,6 +9,8 @@ import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { presentCards } from '../engines/llama/graphics-cards.ts';
 import { hashOf, weightsFolder } from '../engines/weights.ts';
 import { readGguf } from '../gguf/gguf.ts';
+import { lanAddresses, reachableAddresses } from '../lan/addresses.ts';
+import { activeFirewall } from '../lan/firewall.ts';
 import { findModels } from '../library/find-models.ts';
 import { modelFacts } from '../library/model-facts.ts';
 import { knownPlaces } from '../library/places.ts';
@@ -22,7 +24,7 @@ import { installed } from './engines-command.ts';
 import { runProbe } from './probe.ts';
 
 /** The machine that this process runs on. */
-export function thisMachine(): Machine {
+export function thisMachine(port = 5001): Machine {
   const { platform, arch, version } = process;
   return {
     product,
@@ -43,7 +45,10 @@ export function thisMachine(): Machine {
       ...(['documents', 'config', 'cache', 'packs'] as const).map((name) => ({ name, path: ownFolder(name) })),
     ],
     folder: folderFacts,
-    port: portState,
+    port,
+    portState,
+    addresses: () => reachableAddresses(lanAddresses(networkInterfaces())),
+    firewall: activeFirewall,
   };
 }
 

@@ -24,7 +24,10 @@ function machine(own: Partial<Machine> = {}): Machine {
     models: async () => [],
     folders: () => [{ name: 'data', path: '/data/parley' }],
     folder: async () => ({ exists: true, writable: true, freeBytes: 50 * gigabyte }),
-    port: async () => 'free',
+    port: 5001,
+    portState: async () => 'free',
+    addresses: () => [{ address: '192.168.1.5', card: 'eth0', kind: 'lan' }],
+    firewall: async () => undefined,
     ...own,
   };
 }
@@ -52,7 +55,7 @@ describe('examine', () => {
         versionOf: () => undefined,
         cards: () => ['NVIDIA L4'],
         folder: async () => ({ exists: false, writable: false, freeBytes: 0 }),
-        port: async () => 'taken',
+        portState: async () => 'taken',
         ownFiles: [{ name: 'Text', content: 'mini', check: () => Promise.reject(new Error('gone')) }],
       }),
     );
@@ -64,7 +67,7 @@ describe('examine', () => {
       throw new Error('out of luck');
     };
     const { findings: all, canServe } = await examine(
-      machine({ hardware: throws, builds: throws, cards: throws, models: throws, folder: throws, port: throws }),
+      machine({ hardware: throws, builds: throws, cards: throws, models: throws, folder: throws, portState: throws }),
     );
     const broken = all
       .filter(({ name }) => name === 'Not examined')
@@ -277,7 +280,8 @@ test.each([
   ['parley', 'ok'],
   ['taken', 'problem'],
 ] as const)('Network: a port that is %s is %s', async (state, status) => {
-  expect(await findings('Network', { port: async () => state })).toMatchObject([{ name: 'Port 5001', status }]);
+  const [port] = await findings('Network', { port: 5002, portState: async () => state });
+  expect(port).toMatchObject({ name: 'Port 5002', status });
 });
 
 describe('reportLines', () => {
@@ -338,4 +342,30 @@ test('doctor: names the engine programs that are on the path', async () => {
   expect(found).toEqual([
     expect.objectContaining({ name: 'llama-server', status: 'ok', detail: '/usr/bin/llama-server' }),
   ]);
+});
+
+describe('network', () => {
+  test('one network and no firewall need no advice', async () => {
+    expect(await findings('Network')).toMatchObject([
+      { name: 'Port 5001', status: 'ok' },
+      { name: 'Addresses', detail: '192.168.1.5 (eth0)' },
+      { name: 'Firewall', detail: 'none was found' },
+    ]);
+    expect((await findings('Network')).filter(({ advice }) => advice)).toEqual([]);
+  });
+
+  test('several network cards and a firewall: what to do where a phone does not reach the server', async () => {
+    const [, addresses, firewall] = await findings('Network', {
+      addresses: () => [
+        { address: '192.168.1.5', card: 'eth0', kind: 'lan' },
+        { address: '10.0.0.7', card: 'wlan0', kind: 'lan' },
+      ],
+      firewall: async () => 'ufw',
+    });
+    expect(addresses).toMatchObject({ status: 'ok', advice: expect.stringContaining('--host ADDRESS') });
+    expect(firewall).toMatchObject({
+      detail: 'ufw, switched on',
+      advice: expect.stringContaining('ufw allow 5001/tcp'),
+    });
+  });
 });

@@ -3,6 +3,8 @@ import { type Product, versionText } from '../core/product.ts';
 import { byteSize } from '../core/readable.ts';
 import { howToGetCuda, unusedCard } from '../engines/llama/graphics-cards.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
+import type { LanAddress } from '../lan/addresses.ts';
+import { type Firewall, openingOf } from '../lan/firewall.ts';
 import type { ModelFacts } from '../library/model-facts.ts';
 import { engineChecks } from '../models/engine-kinds.ts';
 import type { System } from '../models/engine-packages.ts';
@@ -17,7 +19,7 @@ interface Finding {
   readonly name: string;
   readonly status: 'ok' | 'missing' | 'problem';
   readonly detail: string;
-  /** What to do if it is not ok. */
+  /** What to do if it is not ok, or does not suffice. */
   readonly advice?: string;
   /** Whether Parley cannot serve without it. */
   readonly needed?: boolean;
@@ -47,7 +49,12 @@ export interface Machine {
   readonly models: () => Promise<readonly ModelFacts[]>;
   readonly folders: () => readonly { readonly name: string; readonly path: string }[];
   readonly folder: (path: string) => Promise<FolderFacts>;
-  readonly port: (port: number) => Promise<'free' | 'parley' | 'taken'>;
+  /** Of the server. */
+  readonly port: number;
+  readonly portState: (port: number) => Promise<'free' | 'parley' | 'taken'>;
+  /** Addresses that other devices can open, the likeliest first. */
+  readonly addresses: () => readonly LanAddress[];
+  readonly firewall: () => Promise<Firewall | undefined>;
 }
 
 /** Files that come with the program. */
@@ -291,15 +298,33 @@ async function folders({ folders: list, folder }: Machine): Promise<readonly Par
   );
 }
 
-const defaultPort = 5001;
+async function network({ port, portState, addresses, firewall }: Machine): Promise<readonly Part[]> {
+  return [portPart(port, await portState(port)), addressesPart(addresses()), firewallPart(await firewall(), port)];
+}
 
-async function network({ port }: Machine): Promise<readonly Part[]> {
-  const name = `Port ${defaultPort}`;
-  const state = await port(defaultPort);
-  if (state === 'free') return [ok(name, 'free')];
-  if (state === 'parley') return [ok(name, 'in use by Parley, which is running')];
+function portPart(port: number, state: Awaited<ReturnType<Machine['portState']>>): Part {
+  const name = `Port ${port}`;
+  if (state === 'free') return ok(name, 'free');
+  if (state === 'parley') return ok(name, 'in use by Parley, which is running');
   const advice = 'Stop the program that uses it, or start Parley with another --port.';
-  return [problem(name, 'in use by another program', advice)];
+  return problem(name, 'in use by another program', advice);
+}
+
+function addressesPart(all: readonly LanAddress[]): Part {
+  const name = 'Addresses';
+  if (all.length === 0) return ok(name, 'none: this machine is in no network');
+  const part = ok(name, all.map(({ address, card }) => `${address} (${card})`).join(', '));
+  if (new Set(all.map(({ card }) => card)).size < 2) return part;
+  return {
+    ...part,
+    advice: 'Several networks: a phone reaches the address of its own. --host ADDRESS serves one only.',
+  };
+}
+
+function firewallPart(active: Firewall | undefined, port: number): Part {
+  if (active === undefined) return ok('Firewall', 'none was found');
+  const advice = `If phones and other computers do not reach --lan: ${openingOf(active, port)}`;
+  return { ...ok('Firewall', `${active}, switched on`), advice };
 }
 
 const ok = (name: string, detail: string): Part => ({ name, status: 'ok', detail });

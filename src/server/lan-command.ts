@@ -2,13 +2,14 @@ import { resolve } from 'node:path';
 import { isObject } from '../core/json.ts';
 import { keyScopes } from '../core/key-scopes.ts';
 import { type LanFacts, lanPath } from '../core/lan.ts';
+import { previewPath } from '../core/people.ts';
 import { freeName } from '../keys/free-name.ts';
 import { Invitations } from '../keys/invitations.ts';
 import { isKeyName, KeyFile } from '../keys/key-file.ts';
 import { addressLines, invitationLines, nextCodeLine } from '../lan/console.ts';
 import { type Lan, lanUrl } from '../lan/lan.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { flag, readWords, showUsage, text } from './command.ts';
+import { flag, readPort, readWords, showUsage, text } from './command.ts';
 
 interface LanCommand {
   readonly words: readonly string[];
@@ -40,9 +41,8 @@ const lifetimeMs = 15 * 60_000;
 export async function lanCommand(command: LanCommand): Promise<number> {
   const { words, terminal, lan, now, color } = command;
   const read = readWords(words, options);
-  const port = Number(read?.values.port ?? 5001);
-  if (!read || read.others.length > 0 || !(Number.isInteger(port) && port > 0 && port < 65_536))
-    return showUsage(terminal as Terminal, usage);
+  const port = readPort(read?.values.port);
+  if (!read || read.others.length > 0 || port === undefined) return showUsage(terminal as Terminal, usage);
   const { values } = read;
   if (values.name !== undefined && !isKeyName(values.name)) return showUsage(terminal as Terminal, usage);
   if (values.renew) {
@@ -90,8 +90,6 @@ export async function lanCommand(command: LanCommand): Promise<number> {
   for (const line of invitationLines(facts, issued, color)) terminal.line(line);
   return 0;
 }
-
-const previewPath = '/api/extra/join/preview';
 
 function certificateLine({ hosts, expires }: NonNullable<Awaited<ReturnType<Lan['certificate']>>>): string {
   const end = expires.toISOString().slice(0, 10);

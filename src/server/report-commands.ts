@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { flag, readPort, readWords, text } from './command.ts';
 import { examine, type Machine, reportLines } from './doctor.ts';
 import { thisMachine } from './doctor-machine.ts';
 import { type Licenses, licensesText, readLicenses } from './licenses.ts';
@@ -10,14 +11,19 @@ type Written = Pick<ReachedOutput, 'write'>;
 export async function doctorCommand(
   words: readonly string[],
   output: Written,
-  machine: () => Machine = thisMachine,
+  machine: (port?: number) => Machine = thisMachine,
 ): Promise<number> {
-  const form = formOf(words);
-  if (form === undefined) return wrong('doctor', 'what works here, what is missing, and what to do', output);
-  const report = await examine(machine());
+  const read = readWords(words, { json: flag, port: text });
+  const port = readPort(read?.values.port);
+  if (!read || read.others.length > 0 || port === undefined) {
+    wrong('doctor', 'what works here, what is missing, and what to do', output);
+    output.write(`${'parley doctor --port N'.padEnd(24)}for a server on another port than 5001\n`);
+    return 2;
+  }
+  const report = await examine(machine(port));
   const { product, canServe, findings } = report;
   const { name, version, commit } = product;
-  if (form === 'json') writeJson({ product: { name, version, commit }, canServe, findings }, output);
+  if (read.values.json) writeJson({ product: { name, version, commit }, canServe, findings }, output);
   else output.write(`${reportLines(report).join('\n')}\n`);
   return canServe ? 0 : 1;
 }

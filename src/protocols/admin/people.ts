@@ -1,13 +1,14 @@
 import { AppError } from '../../core/errors.ts';
 import { keyScopes } from '../../core/key-scopes.ts';
-import type {
-  HasLeft,
-  Invitation,
-  NewSession,
-  People,
-  PersonRules,
-  SessionFacts,
-  SessionHolder,
+import {
+  type HasLeft,
+  type Invitation,
+  type NewSession,
+  type People,
+  type PersonRules,
+  previewPath,
+  type SessionFacts,
+  type SessionHolder,
 } from '../../core/people.ts';
 import { percentDecoded } from '../../core/percent-decoded.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
@@ -45,7 +46,10 @@ export const ruleFields = {
     f.optional(f.listOf(f.oneOf(...keyScopes))),
     'What the person may do; all but `admin` without it.',
   ),
-  rate: f.honoured(f.optional(f.readPositive), 'Requests per minute for text, pictures, sound or vectors; no limit without it.'),
+  rate: f.honoured(
+    f.optional(f.readPositive),
+    'Requests per minute for text, pictures, sound or vectors; no limit without it.',
+  ),
   tokens_per_day: f.honoured(f.optional(f.readPositive), 'Tokens per day, read and written; no limit without it.'),
   weight: f.honoured(f.optional(readWeight), 'Share of the queue, by default 1.'),
   shared: f.honoured(f.optionalFlag, 'Use the common library, instead of one of their own.'),
@@ -189,7 +193,7 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
       { fields: joinFields, ...noModel },
     ),
     openRow(
-      '/api/extra/join/preview',
+      previewPath,
       'What an invitation is for, and whether it was used or is too old. It stays as it is.',
       async (call) => {
         const { token } = f.readFields(previewFields, await bodyOf(call));
