@@ -16,3 +16,9 @@ test.each(['../../x', 'a/b', 'a\\b', '/etc', 'a\0b', 'C:x', '..'])(
     expect(of(name)).toMatch(/^[^/\\:\p{Cc}]+-[0-9a-f]{8}$/u);
   },
 );
+
+test('fileNameOf: a name of 64 characters of any script fits the 255 bytes of a file system', () => {
+  expect(Buffer.byteLength(of('𠮷'.repeat(64)))).toBeLessThan(220);
+  expect(of('字'.repeat(64))).toMatch(/^字{64}-[0-9a-f]{8}$/u);
+  expect(of('𠮷'.repeat(64))).not.toBe(of('𠮷'.repeat(63)));
+});

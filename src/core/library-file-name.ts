@@ -8,5 +8,10 @@ import { noKey, type Owner } from './owner.ts';
 export function fileNameOf(library: Owner): string {
   if (library === noKey) return 'common';
   const name = library.replace(/^key /, '');
-  return `${name.toLowerCase().replace(/[/\\:\p{Cc}]/gu, '_')}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+  const plain = name.toLowerCase().replace(/[/\\:\p{Cc}]/gu, '_');
+  const begin = Buffer.byteLength(plain) > mostBytes ? [...plain].slice(0, mostBytes / 4).join('') : plain;
+  return `${begin}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 }
+
+/** File systems take 255 bytes, with the endings that are put behind it. A name of 64 characters can have 256. */
+const mostBytes = 200;
