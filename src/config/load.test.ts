@@ -132,6 +132,11 @@ test('loadSettings: says how to download a model whose name was taken for a path
   });
 });
 
+test.each(['serve', 'qwen3:8b'])('loadSettings: says of %s what names a command and what a model', (word) => {
+  const sentence = `--model: ${word} does not exist. Nor is it a command (parley --help lists them). To get a model by its name: parley run ${word}`;
+  expect(load(word, { exists: () => false })).toMatchObject({ problems: [{ sentence }] });
+});
+
 test('loadSettings: rejects a missing model', () => {
   expect(load('m.gguf', { exists: () => false })).toMatchObject({
     type: 'refused',

@@ -30,7 +30,7 @@ export function checkFiles(settings: Settings, exists: (path: string) => boolean
         notes.push(`${name} is ignored: ${path} does not exist.`);
         changes[key] = without(key, changes[key] ?? settings[key], path);
       } else {
-        problems.push(missing(`${name}: ${path} does not exist.${key === 'model' ? hubHint(path) : ''}`));
+        problems.push(missing(`${name}: ${path} does not exist.${key === 'model' ? hint(path) : ''}`));
       }
     }
   }
@@ -38,10 +38,12 @@ export function checkFiles(settings: Settings, exists: (path: string) => boolean
   return { settings: checked, notes, problems };
 }
 
-/** For the name of a repository that was taken for a path. */
-function hubHint(path: string): string {
-  const isRepository = /^[\w-][\w.-]*\/[\w.-]+(:[\w.-]+)?$/.test(path) && !/\.gguf$/i.test(path);
-  return isRepository ? ` To download it from the hub: --model hf:${path}` : '';
+/** For the name of a repository, a model or a command that was taken for a path. */
+function hint(path: string): string {
+  if (/\.gguf$/i.test(path)) return '';
+  if (/^[\w-][\w.-]*\/[\w.-]+(:[\w.-]+)?$/.test(path)) return ` To download it from the hub: --model hf:${path}`;
+  if (!/^\w[\w-]*(:[\w.-]+)?$/.test(path)) return '';
+  return ` Nor is it a command (parley --help lists them). To get a model by its name: parley run ${path}`;
 }
 
 function filesOf(key: FlagKey, value: FlagValue): readonly string[] {
