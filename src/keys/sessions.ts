@@ -81,7 +81,7 @@ export class Sessions {
     return token;
   }
 
-  /** A promise while the file has to be looked at. `passwords` are those that are right now. */
+  /** A promise while the file has to be looked at. */
   find(token: string): StoredSession | undefined | Promise<StoredSession | undefined> {
     const hash = hashOf(token);
     const isFresh = this.#options.now() - this.#lookedAt < lookMs;
