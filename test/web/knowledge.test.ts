@@ -256,6 +256,17 @@ describe.skipIf(withoutBrowser)('knowledge', () => {
     expect(await button(page, 'Remove Manual').count()).toBe(0);
     await say(page, 'And now?');
     expect(documents.searches).toHaveLength(1);
+    // In a chat that has begun, too.
+    await field(page).pressSequentially('#Ma');
+    await page.getByRole('option', { name: /Manual/ }).click();
+    await say(page, 'When is tea served today?');
+    expect(documents.searches).toHaveLength(2);
+    expect(await button(page, 'Remove Manual').count()).toBe(0);
+    await say(page, 'And tomorrow?');
+    expect(documents.searches).toHaveLength(2);
+    await page.goto(`${await base}/#/chat`);
+    await say(page, 'And elsewhere?');
+    expect(documents.searches).toHaveLength(2);
     expect(faults.get(page)).toEqual([]);
   });
 
@@ -321,6 +332,11 @@ describe.skipIf(withoutBrowser)('knowledge', () => {
     await say(page, 'When is tea served today?');
     expect(documents.searches.map(({ collections }) => collections)).toEqual([[manual.id], [manual.id]]);
     expect(documents.searches[1]?.conversation).toEqual(['When is tea served?', 'At four.']);
+    // Not another chat.
+    await page.goto(`${await base}/#/chat`);
+    await say(page, 'And elsewhere?');
+    expect(documents.searches).toHaveLength(2);
+    await page.goBack();
     await button(page, /^Actions for When/).click();
     await page.getByRole('menuitem', { name: 'Move to folder' }).click();
     await page.getByLabel('New folder').fill('Work');
