@@ -215,6 +215,36 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
+  test('queued messages: one that is being edited stays with its chat while another one is open', async () => {
+    const page = await chatPage();
+    const { base } = await server();
+    const edited = page.getByRole('textbox', { name: 'Queued message', exact: true });
+    // Replies that do not end.
+    await page.route(/\/v1\/chat\/completions$/, () => {});
+    const queues = async (text: string): Promise<string> => {
+      await page.goto(`${base}/#/chat`);
+      await field(page).fill('Hi');
+      await button(page, 'Send').click();
+      await button(page, 'Stop').waitFor();
+      await field(page).fill(text);
+      await button(page, 'Send after the reply').click();
+      await button(page, 'Edit queued message').click();
+      expect(await edited.inputValue()).toBe(text);
+      return page.url();
+    };
+    const one = await queues('One');
+    await edited.fill('First');
+    const two = await queues('Two');
+    await page.goto(one);
+    await expect.poll(() => edited.inputValue()).toBe('First');
+    await edited.press('Enter');
+    await page.getByRole('listitem').getByText('First', { exact: true }).waitFor();
+    await page.goto(two);
+    await edited.press('Escape');
+    await page.getByRole('listitem').getByText('Two', { exact: true }).waitFor();
+    expect(faults.get(page)).toEqual([]);
+  });
+
   test('lost connection: the reply goes on where it was cut, and nothing is missing or doubled', async () => {
     const { base, port } = await server();
     const proxy = await cuttingProxy(port, 20);

@@ -8,11 +8,19 @@ import { type Message, userTurn } from './user-turn.ts';
 
 /** Messages that wait for the end of a reply. They are a part of the chat: every tab shows them, also after a reload. */
 
-/** The message that is being edited in this tab: it waits until that is done. */
-const editor = $state<{ id: string | undefined }>({ id: undefined });
+/** A queued message that is being edited, with what is typed. */
+export interface QueuedEdit {
+  readonly id: string;
+  text: string;
+}
 
-export function editedMessage(): string | undefined {
-  return editor.id;
+/** Edits of this tab, by chat: another chat may be opened meanwhile. The message waits until its edit is done. */
+const edits = $state<Record<string, QueuedEdit>>({});
+
+/** Undefined if the message was sent or removed elsewhere. */
+export function editIn({ id: chatId, queued = [] }: Chat): QueuedEdit | undefined {
+  const edit = edits[chatId];
+  return queued.some(({ id }) => id === edit?.id) ? edit : undefined;
 }
 
 export function enqueue(chatId: string, { always: _, ...message }: Message): void {
@@ -35,14 +43,14 @@ export function removeQueued(chatId: string, id: string): () => void {
   };
 }
 
-export function editQueued(id: string): void {
-  editor.id = id;
+export function editQueued(chatId: string, { id, text }: QueuedMessage): void {
+  edits[chatId] = { id, text };
 }
 
 /** Ends the editing; without a text the message stays as it was. If its turn came meanwhile, it is sent. */
 export function endEdit(chatId: string, text?: string): void {
-  const { id } = editor;
-  editor.id = undefined;
+  const id = edits[chatId]?.id;
+  delete edits[chatId];
   if (text !== undefined)
     change(chatId, (chat) => ({
       ...chat,
@@ -65,8 +73,8 @@ export function sendQueued(chatId: string, message: QueuedMessage): boolean {
 export function sendNext(chatId: string): boolean {
   const chat = library.get(chatId);
   const next = chat?.queued?.[0];
-  if (!chat || !next || chat.comparison || next.id === editor.id || openCalls(chat) || !isComplete(leafOf(chat)))
-    return false;
+  if (!chat || !next || next.id === edits[chatId]?.id) return false;
+  if (chat.comparison || openCalls(chat) || !isComplete(leafOf(chat))) return false;
   return sendQueued(chatId, next);
 }
 

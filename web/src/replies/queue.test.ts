@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Chat, Turn } from '../conversations/conversation.ts';
+import type { Chat, QueuedMessage, Turn } from '../conversations/conversation.ts';
 import { emptyChat, leafOf, pathOf, withTurn } from '../conversations/tree.ts';
 import { fakePage, fakeStream } from '../testing/page.ts';
 
@@ -20,13 +20,15 @@ async function running() {
     'v1/chat/completions/input_tokens': () => ({ input_tokens: 10 }),
   });
   page.records('chats').set('c', asked);
+  page.records('chats').set('other', withTurn(emptyChat('other', 1), question));
   const { library, libraryLoaded, saveNow } = await import('../conversations/library.svelte.ts');
   await libraryLoaded();
   const replies = await import('./replies.svelte.ts');
   const queue = await import('./queue.svelte.ts');
   await import('../roleplay/rounds.svelte.ts');
-  const chat = () => library.get('c') as Chat;
+  const chat = (id = 'c') => library.get(id) as Chat;
   const texts = () => pathOf(chat()).map(({ text }) => text);
+  const first = (id = 'c') => chat(id).queued?.[0] as QueuedMessage;
   const queued = () => (chat().queued ?? []).map(({ text }) => text);
   const reply = replies.requestReply('c', 'q');
   await expect.poll(() => page.requestsTo(completions)).toHaveLength(1);
@@ -35,7 +37,7 @@ async function running() {
     stream.end();
     await reply;
   };
-  return { page, stream, saveNow, chat, texts, queued, reply, finish, ...replies, ...queue };
+  return { page, stream, saveNow, chat, texts, first, queued, reply, finish, ...replies, ...queue };
 }
 
 test('queue: messages are sent one after the other when the reply is done', async () => {
@@ -67,14 +69,38 @@ test('queue: a stopped reply keeps it, and it is sent on request', async () => {
 });
 
 test('queue: a message that is being edited waits until that is done', async () => {
-  const { chat, texts, queued, finish, enqueue, editQueued, endEdit } = await running();
+  const { chat, texts, first, queued, finish, enqueue, editQueued, endEdit } = await running();
   enqueue('c', { text: 'One' });
-  editQueued(chat().queued?.[0]?.id ?? '');
+  editQueued('c', first());
   await finish();
   expect([texts(), queued()]).toEqual([['Hi', 'Hello'], ['One']]);
   endEdit('c', 'First');
   await expect.poll(() => leafOf(chat())?.finish).toBe('stop');
   expect([texts(), queued()]).toEqual([['Hi', 'Hello', 'First', 'Done.'], []]);
+});
+
+test('queue: each chat has its own message that is being edited, with what is typed', async () => {
+  const { chat, texts, first, queued, finish, enqueue, editQueued, editIn, endEdit } = await running();
+  enqueue('c', { text: 'One' });
+  enqueue('other', { text: 'Two' });
+  editQueued('c', first());
+  const edit = editIn(chat());
+  if (edit) edit.text = 'First';
+  expect(editIn(chat('other'))).toBeUndefined();
+  editQueued('other', first('other'));
+  endEdit('other', 'Second');
+  expect(first('other').text).toBe('Second');
+  expect(editIn(chat())).toEqual({ id: first().id, text: 'First' });
+  await finish();
+  expect([texts(), queued()]).toEqual([['Hi', 'Hello'], ['One']]);
+});
+
+test('editIn: nothing, once the message was sent or removed elsewhere', async () => {
+  const { chat, first, enqueue, editQueued, editIn, removeQueued } = await running();
+  enqueue('c', { text: 'One' });
+  editQueued('c', first());
+  removeQueued('c', first().id);
+  expect(editIn(chat())).toBeUndefined();
 });
 
 test('queue: a removed message comes back to its place', async () => {
