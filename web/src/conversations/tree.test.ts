@@ -6,6 +6,7 @@ import {
   emptyChat,
   forked,
   leafOf,
+  openComparison,
   pathOf,
   pathTo,
   renamed,
@@ -47,6 +48,23 @@ describe('chat tree', () => {
     const chat = grown(turn('a', null), turn('b', 'a'), turn('c', 'b'), turn('a2', null), turn('d', 'a2'));
     expect(ids(pathOf(withChosen(chat, 'c')))).toEqual(['a', 'b', 'c']);
     expect(ids(pathTo(chat, 'c'))).toEqual(['a', 'b', 'c']);
+  });
+
+  test('openComparison: only while its replies are the end of the chat', () => {
+    const candidates = [
+      { id: 'a', label: 'A' },
+      { id: 'b', label: 'B' },
+    ];
+    const asked = { ...grown(turn('q', null)), comparison: { blind: false, candidates } };
+    const one = withTurn(asked, turn('a', 'q', 'assistant'));
+    const both = withTurn(one, turn('b', 'q', 'assistant'));
+    expect(openComparison(both)).toMatchObject({ parent: 'q', candidates });
+    expect(openComparison(asked)).toBeUndefined();
+    expect(openComparison(one)).toBeUndefined();
+    expect(openComparison(withTurn(both, turn('n', 'b')))).toBeUndefined();
+    const edited = withTurn(both, turn('q2', null));
+    expect(openComparison(edited)).toBeUndefined();
+    expect(openComparison(withChosen(edited, 'b'))).toMatchObject({ parent: 'q' });
   });
 
   test('withoutTurn removes a turn with everything below it', () => {

@@ -1,5 +1,5 @@
 import { type Changes, withFields } from './character.ts';
-import type { Chat, Turn } from './conversation.ts';
+import type { Chat, Comparison, Turn } from './conversation.ts';
 
 const root = 'root';
 const longestTitle = 60;
@@ -47,6 +47,15 @@ export function pathTo({ turns }: Pick<Chat, 'turns'>, id: string | null): Turn[
 
 export function leafOf(chat: Chat): Turn | undefined {
   return pathOf(chat).at(-1);
+}
+
+/** The comparison that is shown at the end of a chat; undefined if its replies are not there any more, such as after Undo. */
+export function openComparison(chat: Chat): (Comparison & { readonly parent: string | null }) | undefined {
+  const { comparison, turns } = chat;
+  const last = comparison && leafOf(chat);
+  if (!last || !comparison.candidates.some(({ id }) => id === last.id)) return undefined;
+  const candidates = comparison.candidates.filter(({ id }) => turns[id]);
+  return candidates.length > 1 ? { ...comparison, candidates, parent: last.parent } : undefined;
 }
 
 /** All versions by parent, oldest first; in one pass, since long chats have many turns. */

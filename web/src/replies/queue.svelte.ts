@@ -1,6 +1,6 @@
 import type { Chat, QueuedMessage, Turn } from '../conversations/conversation.ts';
 import { change, library } from '../conversations/library.svelte.ts';
-import { leafOf, withTurn } from '../conversations/tree.ts';
+import { leafOf, openComparison, withTurn } from '../conversations/tree.ts';
 import { newId } from '../saved/id.ts';
 import { openCalls } from './calls.ts';
 import { liveReply, requestReply } from './replies.svelte.ts';
@@ -74,7 +74,7 @@ export function sendNext(chatId: string): boolean {
   const chat = library.get(chatId);
   const next = chat?.queued?.[0];
   if (!chat || !next || next.id === edits[chatId]?.id) return false;
-  if (chat.comparison || openCalls(chat) || !isComplete(leafOf(chat))) return false;
+  if (openComparison(chat) || openCalls(chat) || !isComplete(leafOf(chat))) return false;
   return sendQueued(chatId, next);
 }
 

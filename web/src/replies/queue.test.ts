@@ -21,7 +21,7 @@ async function running() {
   });
   page.records('chats').set('c', asked);
   page.records('chats').set('other', withTurn(emptyChat('other', 1), question));
-  const { library, libraryLoaded, saveNow } = await import('../conversations/library.svelte.ts');
+  const { change, library, libraryLoaded, saveNow } = await import('../conversations/library.svelte.ts');
   await libraryLoaded();
   const replies = await import('./replies.svelte.ts');
   const queue = await import('./queue.svelte.ts');
@@ -37,7 +37,7 @@ async function running() {
     stream.end();
     await reply;
   };
-  return { page, stream, saveNow, chat, texts, first, queued, reply, finish, ...replies, ...queue };
+  return { page, stream, saveNow, change, chat, texts, first, queued, reply, finish, ...replies, ...queue };
 }
 
 test('queue: messages are sent one after the other when the reply is done', async () => {
@@ -101,6 +101,21 @@ test('editIn: nothing, once the message was sent or removed elsewhere', async ()
   editQueued('c', first());
   removeQueued('c', first().id);
   expect(editIn(chat())).toBeUndefined();
+});
+
+test('queue: a comparison that is not the end of the chat any more does not hold it up', async () => {
+  const { chat, texts, queued, finish, enqueue, change } = await running();
+  const reply = (id: string): Turn => ({ id, parent: 'before', role: 'assistant', text: id, at: 1 });
+  const candidates = [reply('a'), reply('b')];
+  // The question that runs was edited: before, it was another one, with two replies.
+  change('c', (now) => ({
+    ...[{ ...question, id: 'before' }, ...candidates, question].reduce(withTurn, now),
+    comparison: { blind: false, candidates: candidates.map(({ id }) => ({ id, label: id })) },
+  }));
+  enqueue('c', { text: 'One' });
+  await finish();
+  await expect.poll(() => [texts().length, leafOf(chat())?.finish]).toEqual([4, 'stop']);
+  expect([texts(), queued()]).toEqual([['Hi', 'Hello', 'One', 'Done.'], []]);
 });
 
 test('queue: a removed message comes back to its place', async () => {

@@ -1,7 +1,7 @@
 import { nextSpeaker, speakerInTurn } from '../characters/speakers.ts';
 import type { Character } from '../conversations/character.ts';
 import { change, library } from '../conversations/library.svelte.ts';
-import { leafOf, pathTo } from '../conversations/tree.ts';
+import { leafOf, openComparison, pathTo } from '../conversations/tree.ts';
 import { castOf } from '../replies/message-texts.svelte.ts';
 import { sendNext } from '../replies/queue.svelte.ts';
 import { onFinished, requestReply } from '../replies/replies.svelte.ts';
@@ -30,7 +30,7 @@ onFinished((chatId, turnId) => {
   void summarizeIfFull(chatId).then(() => {
     const now = library.get(chatId);
     // Of replies that are compared, one is chosen first.
-    if (!now || now.comparison || leafOf(now)?.id !== turnId) return;
+    if (!now || openComparison(now) || leafOf(now)?.id !== turnId) return;
     const path = pathTo(now, turnId);
     const group = (now.characters?.length ?? 0) > 1;
     const parts = { characters: castOf(now).characters, random: Math.random };

@@ -22,6 +22,7 @@ async function opened() {
   const compare = await import('./compare.svelte.ts');
   const replies = await import('../../replies/replies.svelte.ts');
   const queue = await import('../../replies/queue.svelte.ts');
+  await import('../../roleplay/rounds.svelte.ts');
   const candidates = [
     { label: 'Cold', generation: { samplers: { sampling: { temperature: 0.1 }, replyLength: 20 } } },
     { label: 'Big', generation: { model: 'big', prompt: { systemPrompt: 'Be brief.', stopSequences: ['END'] } } },
@@ -79,4 +80,17 @@ test('compare: a queued message waits until one is chosen, and Stop ends all rep
   expect(chat().queued).toHaveLength(1);
   chooseReply('c', chat().comparison?.candidates[0]?.id ?? '');
   expect(chat().queued).toHaveLength(1);
+});
+
+test('compare: a queued message waits for the choice, also when all replies are complete', async () => {
+  const { page, chat, candidates, finish, compare, chooseReply, enqueue, liveReply } = await opened();
+  const done = compare('c', '', candidates, false);
+  await expect.poll(() => page.requestsTo(completions)).toHaveLength(2);
+  enqueue('c', { text: 'Next' });
+  finish();
+  await done;
+  expect(chat().queued).toHaveLength(1);
+  chooseReply('c', chat().comparison?.candidates[0]?.id ?? '');
+  expect(chat().queued).toBeUndefined();
+  await expect.poll(() => liveReply('c')).toBeUndefined();
 });

@@ -1,5 +1,3 @@
-import type { Chat, Comparison, Turn } from '../../conversations/conversation.ts';
-
 /** Who answers in a comparison, as it is chosen: ids of a model and of a preset, empty for those in use. */
 export interface Candidate {
   readonly model: string;
@@ -24,17 +22,6 @@ export function shuffled<Item>(items: readonly Item[], random: () => number): re
   const result: Item[] = [];
   while (rest.length > 0) result.push(...rest.splice(Math.floor(random() * rest.length), 1));
   return result;
-}
-
-/** The comparison that is shown at the end of a path; undefined if its replies are not there any more, such as after Undo. */
-export function openComparison(
-  { comparison, turns }: Pick<Chat, 'comparison' | 'turns'>,
-  path: readonly Turn[],
-): (Comparison & { readonly parent: string | null }) | undefined {
-  const last = path.at(-1);
-  if (!comparison || !last || !comparison.candidates.some(({ id }) => id === last.id)) return undefined;
-  const candidates = comparison.candidates.filter(({ id }) => turns[id]);
-  return candidates.length > 1 ? { ...comparison, candidates, parent: last.parent } : undefined;
 }
 
 /** How often a candidate was chosen, of how many comparisons it took part in. */
