@@ -270,6 +270,39 @@ describe.skipIf(withoutBrowser)('knowledge', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
+  test('a quick reply with {{input}} takes along what the send button does: files, collections, the start of the reply', async () => {
+    const documents = new ScriptedDocuments();
+    const { id } = documents.add('Manual', { 'tea.txt': tea });
+    const page = await opened('#/settings/scripts', documents);
+    const briefly = { label: 'Briefly', text: '{{input}} In short.', send: true, button: true };
+    const list = JSON.stringify({ format: 'parley.quick-replies', version: 1, replies: [briefly] });
+    await page.getByLabel('Quick replies to import').setInputFiles([file('briefly.json', list)]);
+    await button(page, 'Edit Briefly').waitFor();
+    await page.keyboard.press('Escape');
+    const asked = await writes(page, ' at four.');
+    await page.getByLabel('Files to attach', { exact: true }).setInputFiles([file('lamp.txt', lamp)]);
+    await button(page, 'Remove lamp.txt').waitFor();
+    await button(page, 'Prefill the reply').click();
+    await page.getByLabel('Start of the reply').fill('Well,');
+    await field(page).pressSequentially('#man');
+    await page.getByRole('option').waitFor();
+    await field(page).press('Tab');
+    await field(page).fill('When is tea served?');
+    await button(page, 'Briefly').click();
+    await page.locator('article.assistant').getByText('Well, at four.').waitFor();
+    expect(documents.searches).toMatchObject([{ query: 'When is tea served? In short.', collections: [id] }]);
+    expect(JSON.stringify(asked[0]?.messages)).toContain(lamp);
+    expect(await field(page).inputValue()).toBe('');
+    expect(await button(page, /^Remove (lamp.txt|Manual)$/).count()).toBe(0);
+    // The next one is a message of its own.
+    await field(page).fill('And now?');
+    await button(page, 'Briefly').click();
+    await page.locator('article.assistant').nth(1).getByText('at four.').waitFor();
+    expect(await page.locator('article.user').last().innerText()).toContain('And now? In short.');
+    expect(documents.searches).toHaveLength(1);
+    expect(faults.get(page)).toEqual([]);
+  });
+
   test('a name that is typed in full takes its collection along, too', async () => {
     const documents = new ScriptedDocuments();
     const { id } = documents.add('Lighthouse manual', { 'tea.txt': tea });
