@@ -131,6 +131,12 @@ export interface DocumentHits {
   readonly notes: readonly string[];
 }
 
+/** A file that is open until its stream ends. */
+export interface FileContent {
+  readonly bytes: number;
+  readonly stream: AsyncIterable<Uint8Array>;
+}
+
 interface NewFile {
   readonly file: string;
   readonly attributes?: Attributes;
@@ -175,8 +181,8 @@ export interface DocumentLibrary {
   reindex(id: string): Promise<void>;
   /** The extracted text of a file. */
   text(id: string, file: string): Promise<string>;
-  /** Where the file itself lies on the disk, to be read only. */
-  path(id: string, file: string): Promise<string>;
+  /** The file itself. */
+  content(id: string, file: string): Promise<FileContent>;
 
   search(query: DocumentQuery, signal: AbortSignal): Promise<DocumentHits>;
   /** With the text around it. */

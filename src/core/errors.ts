@@ -56,6 +56,7 @@ const catalogue = {
     'not-found': ({ method, path }: Texts<'method' | 'path'>) => `There is no ${method} ${path} on this server.`,
     'model-not-found': ({ model }: Texts<'model'>) => `There is no model ${JSON.stringify(model)} on this server.`,
     'not-stored': ({ what, id }: Texts<'what' | 'id'>) => `There is no ${what} ${JSON.stringify(id)} on this server.`,
+    'file-gone': ({ name }: Texts<'name'>) => `${name} is not there any more on the machine of the server.`,
     'stream-missing': ({ id }: Texts<'id'>) =>
       `There is no stream ${JSON.stringify(id)} for this client. Streams are kept until five minutes after their end, and not ` +
       'when the server restarts. Send the request again.',
@@ -72,6 +73,9 @@ const catalogue = {
       `There is a person ${name} already. Choose another name, or remove the other one first.`,
     'person-expired': ({ name }: Texts<'name'>) =>
       `The key of ${name} has expired: an administrator can give it another end, in the list of people.`,
+    'file-replaced': ({ name }: Texts<'name'>) =>
+      `${name} is not sent: something else is in its place, such as a link or a pipe. Put the file itself there.`,
+    'file-changed': ({ name }: Texts<'name'>) => `${name} changed while it was read. Send the request again.`,
     'not-replayable': ({ reason }: Texts<'reason'>) => `The request cannot be shown in this dialect: ${reason}`,
   }),
   ...withStatus(410, {

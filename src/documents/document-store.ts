@@ -172,8 +172,9 @@ export class DocumentStore {
     return row && collectionFile(row);
   }
 
-  source(owner: string, id: string, file: string): string {
-    return this.#file(owner, id, file).row.source;
+  source(owner: string, id: string, file: string) {
+    const { name, source, folder } = this.#file(owner, id, file).row;
+    return { name, path: source, inFolder: folder !== undefined };
   }
 
   setAttributes(owner: string, id: string, file: string, attributes: Attributes): CollectionFile {

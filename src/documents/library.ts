@@ -7,12 +7,14 @@ import type {
   DocumentLibrary,
   DocumentQuery,
   ExtractedDocument,
+  FileContent,
   WatchedFolder,
 } from '../core/documents.ts';
 import type { EmbeddingService } from '../core/embedding.ts';
 import { AppError } from '../core/errors.ts';
 import type { FileLibrary } from '../core/stored-files.ts';
 import type { StoredCollection } from './document-store.ts';
+import { fileContent } from './open-file.ts';
 import { fileState } from './read-file.ts';
 import { searchDocuments } from './search-documents.ts';
 import type { StoreHost } from './store-host.ts';
@@ -141,8 +143,9 @@ export class OwnDocuments implements DocumentLibrary {
     return this.#call('text', id, file);
   }
 
-  async path(id: string, file: string): Promise<string> {
-    return this.#call('source', id, file);
+  async content(id: string, file: string): Promise<FileContent> {
+    const { name, path, inFolder } = await this.#call('source', id, file);
+    return fileContent(name, path, inFolder);
   }
 
   async search(query: DocumentQuery, signal: AbortSignal): Promise<DocumentHits> {

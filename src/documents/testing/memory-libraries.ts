@@ -16,6 +16,7 @@ import type {
 import { AppError } from '../../core/errors.ts';
 import { Libraries, type LibrariesOf } from '../../core/owner.ts';
 import type { FileLibrary, NewStoredFile, StoredFile } from '../../core/stored-files.ts';
+import { fileContent } from '../open-file.ts';
 
 interface HeldFile {
   id: string;
@@ -192,7 +193,7 @@ function memoryDocuments(
     },
     reindex: async (id) => void collectionOf(id),
     text: async (id, file) => fileOf(id, file).text,
-    path: async (id, file) => fileOf(id, file).path,
+    content: async (id, file) => fileContent(fileOf(id, file).name, fileOf(id, file).path, false),
     search: async ({ queries, collections, limit, filter, threshold = 0 }) => {
       const words = queries.flatMap((query) => query.toLowerCase().match(/\p{L}+/gu) ?? []);
       const hits = collections.flatMap((name) => {

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { memoryLibraries } from '../../documents/testing/memory-libraries.ts';
 import type { Call, ClientKey } from '../../http/call.ts';
@@ -84,6 +85,16 @@ test('documents: a file is sent as a download that no browser runs', async () =>
     'x-content-type-options': 'nosniff',
   });
   expect((await ask('GET', `/${id}/files/${file.id}/text`)).headers['content-type']).toBe('text/plain; charset=utf-8');
+});
+
+test('documents: the content of a file that is gone is not found', async () => {
+  const { ask, collection, files } = world();
+  const id = await collection();
+  const { json } = await ask('POST', `/${id}/files`, { name: 'a.txt', text });
+  const file = json.files[0].id;
+  rmSync(await files.of({}).path(file));
+  const { status, json: refused } = await ask('GET', `/${id}/files/${file}/content`);
+  expect([status, refused.detail.msg]).toEqual([404, 'a.txt is not there any more on the machine of the server.']);
 });
 
 test('documents: removing a file deletes the upload unless another collection has it', async () => {

@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import {
   type Attributes,
   type Collection,
@@ -202,13 +201,14 @@ function textReply(text: string): Reply {
 async function contentReply(library: DocumentLibrary, id: string, file: string): Promise<Reply> {
   const own = await library.file(id, file);
   if (!own) throw new AppError('not-stored', { what: 'file', id: file });
-  const source = await library.path(id, file);
+  const { bytes, stream } = await library.content(id, file);
   const headers = {
     ...safeHeaders,
     'content-type': 'application/octet-stream',
+    'content-length': String(bytes),
     'content-disposition': attachment(own.name),
   };
-  return { status: 200, headers, stream: createReadStream(source, { highWaterMark: 256 * 1024 }) };
+  return { status: 200, headers, stream };
 }
 
 async function change(call: Call, parts: DocumentParts): Promise<Reply> {
