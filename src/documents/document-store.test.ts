@@ -248,6 +248,21 @@ describe('DocumentStore', () => {
     await store.close();
   });
 
+  test.runIf(process.platform === 'linux')('a file without an end fails, and keeps no other waiting', async () => {
+    const { store, create, put, row, index, reads } = world();
+    create();
+    // 256 GB on most machines.
+    store.addFiles('common', 'vs_notes', await Promise.all(['/proc/self/pagemap', put('b.txt', 'A note.')].map(row)));
+    await index();
+    expect(store.file('common', 'vs_notes', 'file-pagemap')).toMatchObject({
+      status: 'failed',
+      error: { code: 'invalid_file', message: 'pagemap cannot be read: it is larger than 256 MB.' },
+    });
+    expect(store.file('common', 'vs_notes', 'file-b.txt')?.status).toBe('completed');
+    expect(reads).toEqual(['b.txt']);
+    await store.close();
+  });
+
   test('ends with a full disk, after which the file is still to be read', async () => {
     const { store, create, put, row, index, hooks } = world();
     create();
@@ -455,6 +470,20 @@ describe('DocumentStore: watched folder', () => {
     expect(names()).toEqual(['a.txt']);
     expect(await note()).toBe('The folder is not there.');
     await expect(add()).rejects.toMatchObject({ code: 'invalid-field' });
+    await store.close();
+  });
+
+  test('a file that has become larger than the folder allows is not read', async () => {
+    const { path, write, store, index, reads } = watched();
+    write('a.txt', 'Text.');
+    await store.addFolder('common', 'vs_notes', { path, ...rules });
+    await store.scanned();
+    write('a.txt', 'x'.repeat(2000));
+    await index();
+    expect(store.files('common', 'vs_notes')).toMatchObject([
+      { status: 'failed', error: { message: 'a.txt cannot be read: it is larger than 1000 bytes.' } },
+    ]);
+    expect(reads).toEqual([]);
     await store.close();
   });
 

@@ -12,7 +12,9 @@ import type {
 import { AppError } from '../core/errors.ts';
 import { inSlices } from '../core/slices.ts';
 import type { StartTimer } from '../core/timers.ts';
+import { maxDocumentBytes } from './extraction/messages.ts';
 import { CollectionFolders } from './folders/collection-folders.ts';
+import { ReplacedFile } from './open-file.ts';
 import { contentHash, fileState, type ReadDocument, readingError } from './read-file.ts';
 import {
   type FoundPassage,
@@ -256,11 +258,14 @@ export class DocumentStore {
     try {
       let state = await fileState(row.source);
       // What has become a link since the scan may lead out of the folder.
-      if (row.folder !== undefined && (await realpath(row.source)) !== row.source) throw new LinkedFile();
+      if (row.folder !== undefined && (await realpath(row.source)) !== row.source)
+        throw new ReplacedFile(`${row.source} is a link`);
+      const rules = database.folders().find(({ path }) => path === row.folder);
+      const maxBytes = Math.min(rules?.maxFileBytes ?? maxDocumentBytes, maxDocumentBytes);
       let hash = '';
       let document: ExtractedDocument | undefined;
       for (let reads = 1; reads <= maxReads; reads += 1) {
-        hash = await contentHash(row.source, signal);
+        hash = await contentHash(row.name, row.source, maxBytes, signal);
         if (row.hash === hash) {
           database.unchanged(key, state);
           return;
@@ -409,10 +414,6 @@ export class DocumentStore {
       }
     }
   }
-}
-
-class LinkedFile extends Error {
-  readonly code = 'ENOENT';
 }
 
 function foldersIn(folder: string): readonly string[] {

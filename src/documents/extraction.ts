@@ -6,6 +6,7 @@ import { type Child, type ChildExit, type Spawn, spawnChild } from '../engines/h
 import {
   type ExtractionLimits,
   type FromExtractor,
+  maxDocumentBytes,
   processMegabytes,
   type ToExtractor,
 } from './extraction/messages.ts';
@@ -19,7 +20,7 @@ const graceMs = 1000;
 const keptMegabytes = 300;
 
 const defaultLimits: ExtractionLimits = {
-  fileBytes: 256 * 1_048_576,
+  fileBytes: maxDocumentBytes,
   milliseconds: 120_000,
   totalMilliseconds: 30 * 60_000,
   heapMegabytes: 512,

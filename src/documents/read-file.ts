@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { CollectionFile, ExtractedDocument } from '../core/documents.ts';
 import { AppError, isDiskFull } from '../core/errors.ts';
+import { openFile, ReplacedFile } from './open-file.ts';
 import { diskErrorCode } from './storage/sqlite.ts';
 
 export type ReadDocument = (name: string, path: string, signal: AbortSignal) => Promise<ExtractedDocument>;
@@ -10,14 +10,31 @@ export type ReadDocument = (name: string, path: string, signal: AbortSignal) => 
 /** By which it is seen that a file has changed. What has become a pipe or a device is no file any more: opening it could take forever. */
 export async function fileState(path: string): Promise<{ readonly bytes: number; readonly modified: number }> {
   const state = await stat(path);
-  if (!state.isFile()) throw Object.assign(new Error(`${path} is no file`), { code: 'ENOENT' });
+  if (!state.isFile()) throw new ReplacedFile(`${path} is no file`);
   return { bytes: state.size, modified: state.mtimeMs };
 }
 
-export async function contentHash(path: string, signal: AbortSignal): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path, { signal })) hash.update(chunk as Uint8Array);
-  return hash.digest('base64url');
+/** Refuses a file beyond the limit while it is read: it may grow meanwhile, or have no end. */
+export async function contentHash(name: string, path: string, maxBytes: number, signal: AbortSignal): Promise<string> {
+  const { file, bytes } = await openFile(path);
+  try {
+    if (bytes > maxBytes) throw tooLarge(name, maxBytes);
+    const hash = createHash('sha256');
+    let length = 0;
+    for await (const chunk of file.createReadStream({ signal, autoClose: false })) {
+      length += chunk.length;
+      if (length > maxBytes) throw tooLarge(name, maxBytes);
+      hash.update(chunk as Uint8Array);
+    }
+    return hash.digest('base64url');
+  } finally {
+    await file.close();
+  }
+}
+
+function tooLarge(name: string, maxBytes: number): AppError {
+  const limit = maxBytes < 1_048_576 ? `${maxBytes} bytes` : `${Math.round(maxBytes / 1_048_576)} MB`;
+  return new AppError('document-unreadable', { name, reason: `it is larger than ${limit}`, kind: 'invalid' });
 }
 
 const failureCodes = { unsupported: 'unsupported_file', invalid: 'invalid_file', interrupted: 'server_error' } as const;

@@ -13,6 +13,9 @@ export interface ExtractionLimits {
   readonly characters: number;
 }
 
+/** Larger files are not read. */
+export const maxDocumentBytes = 256 * 1_048_576;
+
 /** A file of the disk, or the bytes that are attached. */
 export interface ToExtractor {
   readonly name: string;

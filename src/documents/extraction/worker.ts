@@ -1,7 +1,7 @@
-import { open } from 'node:fs/promises';
 import { plainError } from '../../core/errors.ts';
 import { openParent } from '../../engines/host/parent.ts';
 import { readDocument, unreadable } from '../formats/read-document.ts';
+import { openFile } from '../open-file.ts';
 import { type FromExtractor, processMegabytes, type ToExtractor } from './messages.ts';
 
 /** The process that reads documents: one at a time, and ended by the server at its limits. */
@@ -24,10 +24,9 @@ async function extract({ name, path, limits }: ToExtractor, given: Uint8Array | 
 
 /** All of a file, which must not change meanwhile. */
 async function readFile(name: string, path: string, maxBytes: number): Promise<Uint8Array> {
-  const file = await open(path, 'r');
+  const { file } = await openFile(path);
   try {
     const before = await file.stat();
-    if (!before.isFile()) throw unreadable(name, 'invalid', 'it is not a file');
     if (before.size > maxBytes) throw unreadable(name, 'invalid', tooLarge(maxBytes));
     const bytes = new Uint8Array(before.size);
     let length = 0;
