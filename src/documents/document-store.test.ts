@@ -233,6 +233,20 @@ describe('DocumentStore', () => {
     await store.close();
   });
 
+  test('a file that is to be read again each time keeps no other waiting', async () => {
+    const { store, create, put, row, step, reads, hooks } = world();
+    create();
+    const [log, note] = [put('a.log', 'First line.'), put('b.txt', 'A note.')];
+    const rows = await Promise.all([log, note].map(row));
+    store.addFiles('common', 'vs_notes', rows);
+    hooks.reading = (name) => {
+      if (name === 'a.log') store.addFiles('common', 'vs_notes', rows.slice(0, 1));
+    };
+    for (let steps = 0; steps < 4; steps += 1) await step();
+    expect(reads.slice(0, 2)).toEqual(['a.log', 'b.txt']);
+    await store.close();
+  });
+
   test('names a file that cannot be read, which costs nothing else', async () => {
     const { store, create, put, row, index } = world();
     create();

@@ -16,8 +16,10 @@ interface FolderWatcherParts {
 
 /** Also what no event reports: changes on network drives, and those that were lost. */
 const rescanMs = 10 * 60_000;
-/** After a change; several are seen together. */
+/** After a change the folder is quiet for this long; several are seen together. */
 const settleMs = 1000;
+/** In a folder that is never quiet. */
+const maxSettleMs = 10_000;
 /** A folder that changes all the time is scanned for at most this share of it. */
 const maxScanShare = 0.1;
 const sliceSize = 200;
@@ -31,7 +33,10 @@ export class FolderWatcher {
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #again = false;
+  /** Of the first change that no scan has seen. */
+  #changedAt: number | undefined;
   #scanMs = 0;
+  #scannedAt = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly parts: FolderWatcherParts) {}
 
@@ -59,9 +64,12 @@ export class FolderWatcher {
   async #run(): Promise<void> {
     while (this.#again && !this.#stop.signal.aborted) {
       this.#again = false;
+      this.#changedAt = undefined;
       await this.#scan();
     }
-    if (!this.#stop.signal.aborted) this.#scanAfter(rescanMs);
+    if (this.#stop.signal.aborted) return;
+    if (this.#changedAt === undefined) this.#scanAfter(rescanMs);
+    else this.#scanSoon(this.#changedAt);
   }
 
   async #scan(): Promise<void> {
@@ -84,13 +92,21 @@ export class FolderWatcher {
     } catch (error) {
       result = error as Error;
     }
-    this.#scanMs = now() - begunAt;
+    this.#scannedAt = now();
+    this.#scanMs = this.#scannedAt - begunAt;
     if (!this.#stop.signal.aborted) await scanned(result);
   }
 
   #scanAfter(milliseconds: number): void {
     this.#timer?.cancel();
     this.#timer = this.parts.startTimer(milliseconds, () => void this.scan());
+  }
+
+  /** When the folder is quiet, but not much later than the first change: a log that grows all the time would put the scan off for ever. */
+  #scanSoon(changedAt: number): void {
+    const now = this.parts.now();
+    const quietAt = Math.min(now + settleMs, changedAt + maxSettleMs);
+    this.#scanAfter(Math.max(0, quietAt - now, this.#scannedAt + this.#scanMs / maxScanShare - now));
   }
 
   /** One watch for all folders where the system has that; Linux has one for each. */
@@ -117,7 +133,8 @@ export class FolderWatcher {
 
   #changed(): void {
     if (this.#stop.signal.aborted) return;
-    if (this.#running) this.#again = true;
-    else this.#scanAfter(Math.max(settleMs, this.#scanMs / maxScanShare));
+    this.#changedAt ??= this.parts.now();
+    // What changes during a scan is seen by a later one, so that each ends.
+    if (!this.#running) this.#scanSoon(this.#changedAt);
   }
 }

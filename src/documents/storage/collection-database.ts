@@ -56,6 +56,8 @@ export class CollectionDatabase {
   readonly #statements = new Map<string, Statement>();
   /** How many files there are; undefined until it is counted. */
   #fileCount: number | undefined;
+  /** The key of the file that was last to be read. */
+  #lastNew = 0;
 
   private constructor(
     readonly path: string,
@@ -241,9 +243,12 @@ export class CollectionDatabase {
     this.#sql('update files set attributes = ? where id = ?').run(JSON.stringify(attributes), id);
   }
 
-  /** The next file to be read. */
+  /** The next file to be read. They take turns: one that changes all the time keeps no other waiting. */
   nextNew(): FileRow | undefined {
-    return optional(this.#sql(`select * from files where state = 'new' order by key limit 1`).get(), fileRow);
+    const next = this.#sql(`select * from files where state = 'new' and key > ? order by key limit 1`);
+    const file = optional(next.get(this.#lastNew) ?? next.get(0), fileRow);
+    this.#lastNew = file?.key ?? 0;
+    return file;
   }
 
   setState(key: number, state: FileState, error?: CollectionFile['error']): void {

@@ -1,0 +1,75 @@
+import { realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { freshFolders } from '../../store/testing/folder.ts';
+import { FolderWatcher } from './folder-watcher.ts';
+import type { FolderFile, ScanReport } from './scan-folder.ts';
+
+const freshFolder = freshFolders();
+
+function world() {
+  const path = realpathSync(freshFolder());
+  const write = (name: string, text = name) => writeFileSync(join(path, name), text);
+  const time = { now: 0 };
+  /** When the next scan begins, and how often that was decided. */
+  const next = { at: Number.POSITIVE_INFINITY, set: 0, passed: (): void => undefined };
+  const seen: string[] = [];
+  const results: (ScanReport | Error)[] = [];
+  const watcher = new FolderWatcher({
+    folder: { path, include: [], exclude: [], maxFileBytes: 1000 },
+    found: (files: readonly FolderFile[]) => {
+      const paths = files.map((file) => file.path);
+      seen.push(...paths);
+    },
+    scanned: (result) => void results.push(result),
+    startTimer: (milliseconds, passed) => {
+      Object.assign(next, { at: time.now + milliseconds, set: next.set + 1, passed });
+      const cancel = (): void => {
+        if (next.passed === passed) next.at = Number.POSITIVE_INFINITY;
+      };
+      return { cancel, restart: () => undefined };
+    },
+    now: () => time.now,
+  });
+  const advance = async (milliseconds: number) => {
+    time.now += milliseconds;
+    if (next.at > time.now) return;
+    next.at = Number.POSITIVE_INFINITY;
+    next.passed();
+    await watcher.idle();
+  };
+  /** A change, once the watcher knows of it. */
+  const change = async (name: string, text?: string) => {
+    const { set } = next;
+    write(name, text);
+    await vi.waitFor(() => expect(next.set).toBeGreaterThan(set), { timeout: 10_000 });
+  };
+  return { path, write, seen, results, watcher, next, advance, change };
+}
+
+test('FolderWatcher: several changes are one scan, once the folder is quiet', async () => {
+  const { watcher, seen, results, advance, change } = world();
+  await watcher.scan();
+  await change('a.md');
+  await advance(800);
+  await change('b.md');
+  await advance(800);
+  expect(results).toHaveLength(1);
+  await advance(200);
+  expect([results.length, seen.sort()]).toEqual([2, ['a.md', 'b.md']]);
+  await watcher.stop();
+});
+
+test('FolderWatcher: a file that keeps changing does not put off the scan', async () => {
+  const { watcher, write, seen, results, advance, change } = world();
+  write('busy.log');
+  await watcher.scan();
+  write('a.md');
+  for (let changes = 0; changes < 25 && results.length === 1; changes += 1) {
+    await change('busy.log', `Line ${changes}.`);
+    await advance(500);
+  }
+  expect(results).toHaveLength(2);
+  expect(seen).toContain('a.md');
+  await watcher.stop();
+});
