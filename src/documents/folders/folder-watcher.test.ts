@@ -1,4 +1,4 @@
-import { realpathSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { freshFolders } from '../../store/testing/folder.ts';
@@ -12,7 +12,8 @@ function world() {
   const write = (name: string, text = name) => writeFileSync(join(path, name), text);
   const time = { now: 0 };
   /** When the next scan begins, and how often that was decided. */
-  const next = { at: Number.POSITIVE_INFINITY, set: 0, passed: (): void => undefined };
+  const next = { at: Number.POSITIVE_INFINITY, set: 0, passed: (): void => undefined, in: () => next.at - time.now };
+  const hooks: { found?: () => void } = {};
   const seen: string[] = [];
   const results: (ScanReport | Error)[] = [];
   const watcher = new FolderWatcher({
@@ -20,6 +21,7 @@ function world() {
     found: (files: readonly FolderFile[]) => {
       const paths = files.map((file) => file.path);
       seen.push(...paths);
+      hooks.found?.();
     },
     scanned: (result) => void results.push(result),
     startTimer: (milliseconds, passed) => {
@@ -44,7 +46,7 @@ function world() {
     write(name, text);
     await vi.waitFor(() => expect(next.set).toBeGreaterThan(set), { timeout: 10_000 });
   };
-  return { path, write, seen, results, watcher, next, advance, change };
+  return { path, write, hooks, seen, results, watcher, next, advance, change };
 }
 
 test('FolderWatcher: several changes are one scan, once the folder is quiet', async () => {
@@ -71,5 +73,34 @@ test('FolderWatcher: a file that keeps changing does not put off the scan', asyn
   }
   expect(results).toHaveLength(2);
   expect(seen).toContain('a.md');
+  await watcher.stop();
+});
+
+test('FolderWatcher: a change during a scan is scanned later, also during the first one', async () => {
+  const { watcher, write, hooks, seen, results, next, advance } = world();
+  write('a.md');
+  hooks.found = () => {
+    if (results.length < 2) write(`new-${results.length}.md`);
+  };
+  await watcher.scan();
+  for (const scans of [2, 3]) {
+    await vi.waitFor(() => expect(next.in()).toBeLessThanOrEqual(1000), { timeout: 10_000 });
+    await advance(1000);
+    expect(results).toHaveLength(scans);
+  }
+  expect(new Set(seen)).toEqual(new Set(['a.md', 'new-0.md', 'new-1.md']));
+  await watcher.stop();
+});
+
+test('FolderWatcher: files that are put into a new folder while it is scanned are found', async () => {
+  const { path, watcher, write, hooks, seen, next, advance } = world();
+  mkdirSync(join(path, 'deep', 'er'), { recursive: true });
+  write('deep/er/a.md');
+  hooks.found = () => write('deep/er/b.md');
+  await watcher.scan();
+  await vi.waitFor(() => expect(next.in()).toBeLessThanOrEqual(1000), { timeout: 10_000 });
+  hooks.found = () => undefined;
+  await advance(1000);
+  expect(seen).toContain('deep/er/b.md');
   await watcher.stop();
 });

@@ -57,7 +57,7 @@ export class FolderWatcher {
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#timer?.cancel();
-    this.#unwatch();
+    for (const watcher of this.#watchers) watcher.close();
     await this.#running;
   }
 
@@ -76,8 +76,12 @@ export class FolderWatcher {
     const { folder, found, scanned, now } = this.parts;
     const begunAt = now();
     let result: ScanReport | Error;
+    // Each folder is watched from before it is looked through, so that no change is lost in between. The old watches are closed last: the system then keeps them.
+    const old = this.#watchers;
+    this.#watchers = [];
     try {
-      const files = scanFolder(folder, this.#stop.signal);
+      const entered = (path: string): void => this.#watch(path);
+      const files = scanFolder(folder, { signal: this.#stop.signal, entered });
       let slice: FolderFile[] = [];
       let next = await files.next();
       for (; !next.done; next = await files.next()) {
@@ -88,10 +92,10 @@ export class FolderWatcher {
       }
       await found(slice);
       result = next.value;
-      this.#watch(result.folders);
     } catch (error) {
       result = error as Error;
     }
+    for (const watcher of old) watcher.close();
     this.#scannedAt = now();
     this.#scanMs = this.#scannedAt - begunAt;
     if (!this.#stop.signal.aborted) await scanned(result);
@@ -110,25 +114,17 @@ export class FolderWatcher {
   }
 
   /** One watch for all folders where the system has that; Linux has one for each. */
-  #watch(folders: readonly string[]): void {
-    this.#unwatch();
-    if (this.#stop.signal.aborted) return;
+  #watch(path: string): void {
     const isRecursive = process.platform === 'darwin' || process.platform === 'win32';
-    const watched = isRecursive ? [this.parts.folder.path] : folders.slice(0, maxWatches);
-    for (const path of watched) {
-      try {
-        const watcher = watch(path, { recursive: isRecursive, persistent: false }, () => this.#changed());
-        watcher.on('error', () => watcher.close());
-        this.#watchers.push(watcher);
-      } catch {
-        // Without a watch, the next scan sees its changes.
-      }
+    if (this.#stop.signal.aborted || this.#watchers.length >= maxWatches) return;
+    if (isRecursive && path !== this.parts.folder.path) return;
+    try {
+      const watcher = watch(path, { recursive: isRecursive, persistent: false }, () => this.#changed());
+      watcher.on('error', () => watcher.close());
+      this.#watchers.push(watcher);
+    } catch {
+      // Without a watch, the next scan sees its changes.
     }
-  }
-
-  #unwatch(): void {
-    for (const watcher of this.#watchers) watcher.close();
-    this.#watchers = [];
   }
 
   #changed(): void {

@@ -10,7 +10,7 @@ test('scanFolder: says that files were left out only if there are more than the 
   const path = freshFolder();
   const scanned = async (): Promise<{ files: number; report: ScanReport }> => {
     const rules = { path, include: [], exclude: [], maxFileBytes: 1000 };
-    const scan = scanFolder(rules, new AbortController().signal, { files: 2, entries: 100 });
+    const scan = scanFolder(rules, { signal: new AbortController().signal, limits: { files: 2, entries: 100 } });
     for (let files = 0; ; files += 1) {
       const { done, value } = await scan.next();
       if (done) return { files, report: value };

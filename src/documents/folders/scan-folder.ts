@@ -22,9 +22,15 @@ interface ScanLimits {
 const defaultScanLimits: ScanLimits = { files: 50_000, entries: 1_000_000 };
 const maxDepth = 64;
 
+interface ScanOptions {
+  readonly signal: AbortSignal;
+  /** Called with the whole path of each folder, before it is looked through. */
+  readonly entered?: (path: string) => void;
+  readonly limits?: ScanLimits;
+}
+
 /** What a scan did not look at, as sentences. */
 export interface ScanReport {
-  readonly folders: readonly string[];
   readonly notes: readonly string[];
 }
 
@@ -60,16 +66,14 @@ const textless = new Set(
 /** Gives the files of a folder a few at a time, whatever its size. Links are not followed. */
 export async function* scanFolder(
   folder: WatchedFolder,
-  signal: AbortSignal,
-  limits: ScanLimits = defaultScanLimits,
+  { signal, entered = () => undefined, limits = defaultScanLimits }: ScanOptions,
 ): AsyncGenerator<FolderFile, ScanReport> {
-  const folders: string[] = [];
   const notes: string[] = [];
   let [files, entries, large, unreadable] = [0, 0, 0, 0];
   const open = [''];
   let isCut = false;
   scan: for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    folders.push(join(folder.path, at));
+    entered(join(folder.path, at));
     // The folder itself must be there: otherwise nothing is known about its files.
     const names = at === '' ? await opendir(folder.path) : await opendir(join(folder.path, at)).catch(() => undefined);
     if (!names) {
@@ -99,7 +103,7 @@ export async function* scanFolder(
   else if (isCut) notes.push(`Only the first ${limits.entries} entries were looked at.`);
   if (large > 0) notes.push(`${large} ${large === 1 ? 'file is' : 'files are'} too large.`);
   if (unreadable > 0) notes.push(`${unreadable} ${unreadable === 1 ? 'folder' : 'folders'} could not be read.`);
-  return { folders, notes };
+  return { notes };
 }
 
 const isPlainFile = (entry: Dirent): boolean => entry.isFile();
