@@ -487,6 +487,21 @@ describe('DocumentStore: watched folder', () => {
     await store.close();
   });
 
+  test('a file of it is not removed by itself, but with the folder', async () => {
+    const { path, write, add, names, store } = watched();
+    write('deep/a.txt', 'Text.');
+    await add();
+    const [file] = store.files('common', 'vs_notes');
+    await expect(store.removeFile('common', 'vs_notes', file?.id ?? '')).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringMatching(/^Removing deep\/a\.txt is not possible: its folder is watched; delete it there,/),
+    });
+    expect(names()).toEqual(['deep/a.txt']);
+    await store.removeFolder('common', 'vs_notes', path);
+    expect(names()).toEqual([]);
+    await store.close();
+  });
+
   test('a file that has become larger than the folder allows is not read', async () => {
     const { path, write, store, index, reads } = watched();
     write('a.txt', 'Text.');

@@ -195,6 +195,12 @@ export class DocumentStore {
 
   async removeFile(owner: string, id: string, file: string): Promise<void> {
     const { collection, row } = this.#file(owner, id, file);
+    // The next scan would bring it back.
+    if (collection.database.folders().some(({ path }) => path === row.folder)) {
+      const instead =
+        'its folder is watched; delete it there, exclude it in the rules of the folder, or end the watching';
+      throw new AppError('unsupported', { feature: `Removing ${row.path}`, instead });
+    }
     await this.#removeRow(collection, row);
   }
 
