@@ -487,6 +487,47 @@ describe('DocumentStore: watched folder', () => {
     await store.close();
   });
 
+  test('an empty folder in the place of the one that was indexed may be that of a drive, whose files stay', async () => {
+    const { path, write, add, names, note, store } = watched();
+    write('a.txt', 'Text.');
+    write('deep/b.txt', 'Text.');
+    await add();
+    renameSync(path, `${path}-drive`);
+    mkdirSync(path);
+    for (let scans = 0; scans < 2; scans += 1) {
+      await store.scan();
+      expect(names()).toEqual(['a.txt', 'deep/b.txt']);
+      expect(await note()).toMatch(
+        /^The folder is empty, and is not the folder that was indexed: its drive may not be/,
+      );
+    }
+    // Rules are followed all the same.
+    await add({ exclude: ['deep/'] });
+    expect(names()).toEqual(['a.txt']);
+    rmSync(path, { recursive: true });
+    renameSync(`${path}-drive`, path);
+    await add();
+    expect([names(), await note()]).toEqual([['a.txt', 'deep/b.txt'], undefined]);
+    await store.close();
+  });
+
+  test('a folder that was emptied has no files any more, and one that was replaced only its new ones', async () => {
+    const { path, write, add, names, note, store } = watched();
+    write('a.txt', 'Text.');
+    await add();
+    rmSync(join(path, 'a.txt'));
+    await store.scan();
+    expect([names(), await note()]).toEqual([[], undefined]);
+    write('b.txt', 'Text.');
+    await store.scan();
+    renameSync(path, `${path}-old`);
+    mkdirSync(path);
+    write('c.txt', 'Text.');
+    await store.scan();
+    expect(names()).toEqual(['c.txt']);
+    await store.close();
+  });
+
   test('a file of it is not removed by itself, but with the folder', async () => {
     const { path, write, add, names, store } = watched();
     write('deep/a.txt', 'Text.');

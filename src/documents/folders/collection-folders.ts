@@ -7,6 +7,7 @@ import type { StartTimer } from '../../core/timers.ts';
 import type { OpenCollection } from '../storage/collection.ts';
 import type { FileRow } from '../storage/rows.ts';
 import { FolderWatcher } from './folder-watcher.ts';
+import { knownMounts, missingFiles } from './missing-files.ts';
 import type { FolderFile, ScanReport } from './scan-folder.ts';
 
 interface CollectionFoldersParts {
@@ -115,20 +116,25 @@ export class CollectionFolders {
   /** Files that are gone are removed, unless the whole folder is: its drive may come back. */
   async #scanned(
     collection: OpenCollection,
-    { path }: WatchedFolder,
+    folder: WatchedFolder,
     { seen, leftOut }: { readonly seen: ReadonlySet<string>; readonly leftOut: number },
     result: ScanReport | Error,
   ): Promise<void> {
+    const { database } = collection;
+    const { path } = folder;
     if (result instanceof Error) {
-      const { code } = result as NodeJS.ErrnoException;
-      collection.database.noteFolder(path, code === 'ENOENT' ? 'The folder is not there.' : `${result.message}.`);
+      const { code, message } = result as NodeJS.ErrnoException;
+      const isGone = code === 'ENOENT' || code === 'ENOTDIR';
+      database.noteFolder(path, isGone ? 'The folder is not there.' : `${message}.`);
       return;
     }
     const { maxFiles } = this.parts;
+    const known = database.mounts(path);
+    const { removed, unmounted } = missingFiles(folder, database.filesOf(path), seen, result, known);
     const full = leftOut > 0 ? [`${leftOut} files are left out: a collection has at most ${maxFiles}.`] : [];
-    collection.database.noteFolder(path, [...result.notes, ...full].join(' '));
-    for (const row of collection.database.filesOf(path))
-      if (!seen.has(row.path ?? '')) await this.parts.remove(collection, row);
+    database.noteFolder(path, [...result.notes, ...full, ...unmounted.map(unmountedNote)].join(' '));
+    if (result.mounts) database.setMounts(path, knownMounts(result.mounts, known, unmounted));
+    for (const row of removed) await this.parts.remove(collection, row);
   }
 
   async #stop(collection: OpenCollection, path: string): Promise<void> {
@@ -139,6 +145,12 @@ export class CollectionFolders {
 }
 
 const key = ({ id }: OpenCollection, path: string): string => `${id} ${path}`;
+
+/** Of the folder itself, or of one in it. */
+function unmountedNote(path: string): string {
+  const where = path === '' ? 'The folder is empty' : `${path} has no files`;
+  return `${where}, and is not the folder that was indexed: its drive may not be mounted. What was indexed stays until the folder has files again or is not watched any more.`;
+}
 
 async function realFolder(path: string): Promise<string> {
   const expected = 'the path of a folder on the machine of the server';

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freshFolders } from '../../store/testing/folder.ts';
@@ -21,3 +21,26 @@ test('scanFolder: says that files were left out only if there are more than the 
   writeFileSync(join(path, 'c.md'), 'c');
   expect(await scanned()).toMatchObject({ files: 2, report: { notes: ['Only the first 2 files are indexed.'] } });
 });
+
+test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
+  'scanFolder: names folders that could not be read, and gives the files of the others',
+  async () => {
+    const path = freshFolder();
+    for (const name of ['closed', 'unlisted', 'open']) {
+      mkdirSync(join(path, name));
+      writeFileSync(join(path, name, 'a.md'), name);
+    }
+    chmodSync(join(path, 'closed'), 0o000);
+    // Its names can be listed, and nothing is known about them.
+    chmodSync(join(path, 'unlisted'), 0o600);
+    const rules = { path, include: [], exclude: [], maxFileBytes: 1000 };
+    const scan = scanFolder(rules, { signal: new AbortController().signal });
+    expect(await scan.next()).toMatchObject({ value: { path: 'open/a.md' } });
+    const { value } = await scan.next();
+    expect(value).toMatchObject({
+      unread: new Set(['closed', 'unlisted']),
+      notes: ['2 folders could not be read (closed): what was indexed there stays.'],
+    });
+    for (const name of ['closed', 'unlisted']) chmodSync(join(path, name), 0o700);
+  },
+);

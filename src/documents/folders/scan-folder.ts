@@ -29,9 +29,16 @@ interface ScanOptions {
   readonly limits?: ScanLimits;
 }
 
-/** What a scan did not look at, as sentences. */
+/** Where a file system begins: device and inode of the folder itself (`''`), and of each folder in it that is on another device. By relative path. */
+export type Mounts = Readonly<Record<string, string>>;
+
 export interface ScanReport {
+  /** What was not looked at, as sentences. */
   readonly notes: readonly string[];
+  /** Folders that could not be read: nothing is known about their files. */
+  readonly unread: ReadonlySet<string>;
+  /** Missing if not everything was looked at. */
+  readonly mounts?: Mounts;
 }
 
 type Rules = Pick<WatchedFolder, 'include' | 'exclude'>;
@@ -47,6 +54,19 @@ function takesFile({ include, exclude }: Rules, path: string): boolean {
   if (isExcluded(exclude, path)) return false;
   if (include.length > 0) return include.some((glob) => matchesGlob(glob, path));
   return !name.startsWith('.') && !name.startsWith('~$') && !textless.has(extname(name).toLowerCase());
+}
+
+/** Whether the rules take a file of this path. */
+export function takesPath(rules: Rules, path: string): boolean {
+  const [, ...folders] = foldersOf(path);
+  return takesFile(rules, path) && folders.every((folder) => entersFolder(rules, folder));
+}
+
+/** The folders that a file is in, the outermost (`''`) first. */
+export function foldersOf(path: string): readonly string[] {
+  const folders = [''];
+  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) folders.push(path.slice(0, end));
+  return folders;
 }
 
 const isExcluded = (exclude: readonly string[], path: string): boolean =>
@@ -69,41 +89,64 @@ export async function* scanFolder(
   { signal, entered = () => undefined, limits = defaultScanLimits }: ScanOptions,
 ): AsyncGenerator<FolderFile, ScanReport> {
   const notes: string[] = [];
-  let [files, entries, large, unreadable] = [0, 0, 0, 0];
-  const open = [''];
+  const unread = new Set<string>();
+  const mounts: Record<string, string> = {};
+  let [files, entries, large] = [0, 0, 0];
+  const open: (readonly [path: string, device: bigint | undefined])[] = [['', undefined]];
   let isCut = false;
-  scan: for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    entered(join(folder.path, at));
-    // The folder itself must be there: otherwise nothing is known about its files.
-    const names = at === '' ? await opendir(folder.path) : await opendir(join(folder.path, at)).catch(() => undefined);
-    if (!names) {
-      unreadable += 1;
-      continue;
-    }
-    for await (const entry of names) {
-      signal.throwIfAborted();
-      entries += 1;
-      isCut = files >= limits.files || entries > limits.entries;
-      if (isCut) break scan;
-      const path = at === '' ? entry.name : `${at}/${entry.name}`;
-      if (entry.isDirectory()) {
-        if (entersFolder(folder, path) && path.split('/').length < maxDepth) open.push(path);
-      } else if (isPlainFile(entry) && takesFile(folder, path)) {
-        const state = await lstat(join(folder.path, path)).catch(() => undefined);
-        if (!state?.isFile()) continue;
-        if (state.size > folder.maxFileBytes) large += 1;
-        else {
-          files += 1;
-          yield { path, bytes: state.size, modified: state.mtimeMs };
+  scan: for (let next = open.pop(); next; next = open.pop()) {
+    const [at, parentDevice] = next;
+    const whole = join(folder.path, at);
+    entered(whole);
+    try {
+      const { dev, ino } = await lstat(whole, { bigint: true });
+      if (dev !== parentDevice) mounts[at] = `${dev}:${ino}`;
+      for await (const entry of await opendir(whole)) {
+        signal.throwIfAborted();
+        entries += 1;
+        isCut = files >= limits.files || entries > limits.entries;
+        if (isCut) break scan;
+        const path = at === '' ? entry.name : `${at}/${entry.name}`;
+        if (entry.isDirectory()) {
+          if (entersFolder(folder, path) && path.split('/').length < maxDepth) open.push([path, dev]);
+        } else if (isPlainFile(entry) && takesFile(folder, path)) {
+          const state = await lstat(join(folder.path, path)).catch((error: unknown) => {
+            if (!isGone(error)) unread.add(at);
+          });
+          if (!state?.isFile()) continue;
+          if (state.size > folder.maxFileBytes) large += 1;
+          else {
+            files += 1;
+            yield { path, bytes: state.size, modified: state.mtimeMs };
+          }
         }
       }
+    } catch (error) {
+      // The folder itself must be there: otherwise nothing is known about its files.
+      if (at === '' || signal.aborted) throw error;
+      if (await isThere(whole)) unread.add(at);
     }
   }
   if (isCut && files >= limits.files) notes.push(`Only the first ${limits.files} files are indexed.`);
   else if (isCut) notes.push(`Only the first ${limits.entries} entries were looked at.`);
   if (large > 0) notes.push(`${large} ${large === 1 ? 'file is' : 'files are'} too large.`);
-  if (unreadable > 0) notes.push(`${unreadable} ${unreadable === 1 ? 'folder' : 'folders'} could not be read.`);
-  return { notes };
+  if (unread.size > 0) notes.push(unreadNote(unread));
+  return { notes, unread, ...(!isCut && { mounts }) };
 }
+
+function unreadNote(unread: ReadonlySet<string>): string {
+  const [first] = [...unread].sort();
+  const folders = unread.size === 1 ? '1 folder' : `${unread.size} folders`;
+  return `${folders} could not be read (${first || 'this one'}): what was indexed there stays.`;
+}
+
+const isGone = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+/** Unless it was removed meanwhile. */
+const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    (error: unknown) => !isGone(error),
+  );
 
 const isPlainFile = (entry: Dirent): boolean => entry.isFile();

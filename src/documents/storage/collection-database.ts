@@ -11,6 +11,7 @@ import {
   fileRow,
   type NewFileRow,
   number,
+  optional,
   type StoredPassage,
   storedPassage,
   text,
@@ -97,7 +98,7 @@ export class CollectionDatabase {
       transaction(database, () => {
         database.exec(schema);
         database.exec(`pragma user_version = ${fileVersion}`);
-        created.#writeFacts(facts);
+        created.#writeFact('collection', facts);
       });
       return created;
     } catch (error) {
@@ -114,20 +115,19 @@ export class CollectionDatabase {
   }
 
   facts(): CollectionFacts {
-    return JSON.parse(text(this.#sql('select value from facts where key = ?').get('collection')?.value));
+    return JSON.parse(this.#fact('collection') ?? '');
   }
 
   change(change: (facts: CollectionFacts) => CollectionFacts): CollectionFacts {
     const facts = change(this.facts());
-    this.#transaction(() => this.#writeFacts(facts));
+    this.#transaction(() => this.#writeFact('collection', facts));
     return facts;
   }
 
   /** Of the file, in bytes. */
   size(): number {
-    const { pages } =
-      this.#sql('select page_count * page_size as pages from pragma_page_count, pragma_page_size').get() ?? {};
-    return number(pages);
+    const sql = 'select page_count * page_size as bytes from pragma_page_count, pragma_page_size';
+    return number(this.#sql(sql).get()?.bytes);
   }
 
   counts(): { readonly files: IndexCounts; readonly passages: number } {
@@ -171,8 +171,18 @@ export class CollectionDatabase {
     this.#sql('update folders set note = ? where path = ? and note <> ?').run(note, path, note);
   }
 
+  /** Where the file systems of a folder began when it was last scanned. */
+  mounts(path: string): Readonly<Record<string, string>> {
+    return JSON.parse(this.#fact(`mounts ${path}`) ?? '{}');
+  }
+
+  setMounts(path: string, mounts: Readonly<Record<string, string>>): void {
+    if (JSON.stringify(mounts) !== JSON.stringify(this.mounts(path))) this.#writeFact(`mounts ${path}`, mounts);
+  }
+
   /** Its files are removed by the caller. */
   removeFolder(path: string): boolean {
+    this.#sql('delete from facts where key = ?').run(`mounts ${path}`);
     return this.#sql('delete from folders where path = ?').run(path).changes > 0;
   }
 
@@ -415,7 +425,7 @@ export class CollectionDatabase {
         update files set generation = generation + 1, embedded = 0, error = null,
           state = case when hash = '' or state in ('new', 'failed') then 'new' when passages = 0 then 'completed' else 'embedding' end
         where state <> 'cancelled'`);
-      this.#writeFacts({ ...this.facts(), embedding, dimensions: 0 });
+      this.#writeFact('collection', { ...this.facts(), embedding, dimensions: 0 });
     });
   }
 
@@ -466,8 +476,12 @@ export class CollectionDatabase {
       .slice(Math.max(0, start - first), end - first);
   }
 
-  #writeFacts(facts: CollectionFacts): void {
-    this.#sql('insert or replace into facts(key, value) values(?, ?)').run('collection', JSON.stringify(facts));
+  #fact(key: string): string | undefined {
+    return optional(this.#sql('select value from facts where key = ?').get(key), ({ value }) => text(value));
+  }
+
+  #writeFact(key: string, value: object): void {
+    this.#sql('insert or replace into facts(key, value) values(?, ?)').run(key, JSON.stringify(value));
   }
 
   #transaction<Result>(work: () => Result): Result {
@@ -484,6 +498,3 @@ export class CollectionDatabase {
 function unlock(path: string): void {
   rmSync(`${path}.lock`, { recursive: true, force: true });
 }
-
-const optional = <Value, Result>(value: Value | undefined, then: (value: Value) => Result): Result | undefined =>
-  value === undefined ? undefined : then(value);

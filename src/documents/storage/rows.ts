@@ -79,3 +79,8 @@ export function storedPassage({ id, file, start, end, page, line, headings, head
 
 export const number = (value: unknown): number => Number(value ?? 0);
 export const text = (value: unknown): string => String(value ?? '');
+
+export const optional = <Value, Result>(
+  value: Value | undefined,
+  then: (value: Value) => Result,
+): Result | undefined => (value === undefined ? undefined : then(value));
