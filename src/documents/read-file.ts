@@ -21,7 +21,8 @@ export async function contentHash(name: string, path: string, maxBytes: number, 
     if (bytes > maxBytes) throw tooLarge(name, maxBytes);
     const hash = createHash('sha256');
     let length = 0;
-    for await (const chunk of file.createReadStream({ signal, autoClose: false })) {
+    for await (const chunk of file.createReadStream({ autoClose: false })) {
+      signal.throwIfAborted();
       length += chunk.length;
       if (length > maxBytes) throw tooLarge(name, maxBytes);
       hash.update(chunk as Uint8Array);

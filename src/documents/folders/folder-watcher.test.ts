@@ -57,7 +57,7 @@ test('FolderWatcher: several changes are one scan, once the folder is quiet', as
   await change('b.md');
   await advance(800);
   expect(results).toHaveLength(1);
-  await advance(200);
+  await advance(1000);
   expect([results.length, seen.sort()]).toEqual([2, ['a.md', 'b.md']]);
   await watcher.stop();
 });
