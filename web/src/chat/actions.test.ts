@@ -41,6 +41,23 @@ test('retry: adds another version of the reply', async () => {
   expect(Object.keys(library.get('c')?.turns ?? {})).toHaveLength(3);
 });
 
+test('undo: after retry, the version before it is shown again', async () => {
+  const { library, texts, retry } = await opened(answered);
+  const { undo } = await import('../conversations/library.svelte.ts');
+  const shown = () => leafOf(library.get('c') as Chat) as Turn;
+  const versions: string[] = [];
+  for (let times = 0; times < 3; times += 1) {
+    versions.push(shown().id);
+    retry('c', shown());
+    await expect.poll(() => versions.includes(shown().id) || shown().finish !== 'stop').toBe(false);
+  }
+  while (versions.length > 0) {
+    undo('c');
+    expect(shown().id).toBe(versions.pop());
+  }
+  expect(texts()).toEqual(['Hi', 'Hello']);
+});
+
 test('retry: replaces a reply that failed without text', async () => {
   const failed: Turn = { ...reply, text: '', failed: 'The queue is full.' };
   const { library, texts, done, retry } = await opened(withTurn(withTurn(emptyChat('c', 1), question), failed));

@@ -2,6 +2,7 @@ import { histories } from '../saved/histories.ts';
 import type { History } from '../saved/history.ts';
 import { newId } from '../saved/id.ts';
 import { Records } from '../saved/records.svelte.ts';
+import { withFields } from './character.ts';
 import type { Chat } from './conversation.ts';
 import { chatShape, consistent } from './merge.ts';
 import { emptyChat } from './tree.ts';
@@ -9,12 +10,15 @@ import { emptyChat } from './tree.ts';
 /** All chats of this browser, in all of its tabs. */
 export const chatRecords = new Records<Chat>('chats', { shape: chatShape });
 
-/** Undo restores the turns; title and folder stay. */
+/** Undo restores the turns and what is compared; title and folder stay. */
 const undoSteps = histories<Chat>({
   kind: 'chat',
-  parts: ({ turns, chosen }) => ({ turns, chosen }),
-  withParts: (chat, { turns, chosen }) =>
-    consistent({ ...chat, turns: turns as Chat['turns'], chosen: chosen as Chat['chosen'] }, [chat.turns]),
+  parts: ({ turns, chosen, comparison }) => ({ turns, chosen, shown: { comparison } }),
+  withParts: (chat, { turns, chosen, shown }) => {
+    const { comparison } = shown as Pick<Chat, 'comparison'>;
+    const restored = { ...chat, turns: turns as Chat['turns'], chosen: chosen as Chat['chosen'] };
+    return consistent(withFields(restored, { comparison }), [chat.turns]);
+  },
 });
 
 /** All chats of this browser. Changes are shown and saved at once. */

@@ -201,6 +201,7 @@ export async function requestReplies(
   parent: string | null,
   generations: readonly Generation[],
   put: (chat: Chat, turns: readonly Turn[]) => Chat,
+  { undoable }: Required<Pick<RequestOptions, 'undoable'>>,
 ): Promise<void> {
   if (library.get(chatId)?.characters?.length) await loadCharacters();
   const speaks = speakerFields(library.get(chatId), parent, undefined);
@@ -211,7 +212,7 @@ export async function requestReplies(
     return { id: newId(), parent, role: 'assistant', text: '', at: at + index, pending, ...speaks };
   });
   const releases = turns.map(({ pending }) => hold(lockOf(pending?.genkey ?? '')));
-  change(chatId, (chat) => put(chat, turns));
+  change(chatId, (chat) => put(chat, turns), { undoable });
   // What goes with the message is looked for once.
   let prepared: Promise<void> | undefined;
   const prepare = (parts: ReplyParts<Reply>): Promise<void> => (prepared ??= prepareMessage(chatId, parent, parts));

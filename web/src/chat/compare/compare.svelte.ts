@@ -56,14 +56,16 @@ export async function compare(
   go({ view: 'chat', id: chat.id }, { replace: chatId === undefined });
   const ordered = blind ? shuffled(candidates, Math.random) : candidates;
   const generations = ordered.map(({ generation }) => generation);
-  await requestReplies(chat.id, turn.id, generations, (now, turns) => ({
+  const put = (now: Chat, turns: readonly Turn[]): Chat => ({
     // The first one is chosen until the person chooses.
     ...turns.toReversed().reduce(withTurn, now),
     comparison: {
       blind,
       candidates: turns.map(({ id }, index) => ({ id, label: ordered[index]?.label ?? '' })),
     },
-  }));
+  });
+  // A new message and its replies are one step.
+  await requestReplies(chat.id, turn.id, generations, put, { undoable: again !== undefined });
 }
 
 /** The chat goes on with this reply; the others stay as its versions. */

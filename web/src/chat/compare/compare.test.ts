@@ -16,7 +16,7 @@ async function opened() {
     [completions]: (_: never, signal: AbortSignal | undefined) => streams[requests++ % 2]?.response(signal),
   });
   page.records('chats').set('c', withTurn(emptyChat('c', 1), question));
-  const { library, libraryLoaded } = await import('../../conversations/library.svelte.ts');
+  const { library, libraryLoaded, change, undo, redo } = await import('../../conversations/library.svelte.ts');
   await libraryLoaded();
   const chat = () => library.get('c') as Chat;
   const compare = await import('./compare.svelte.ts');
@@ -33,7 +33,7 @@ async function opened() {
       stream.end();
     }
   };
-  return { page, streams, chat, candidates, finish, ...compare, ...replies, ...queue };
+  return { page, streams, chat, candidates, finish, change, undo, redo, ...compare, ...replies, ...queue };
 }
 
 test('compare: each candidate gets the same message with its own model and settings, at the same time', async () => {
@@ -66,6 +66,29 @@ test('chooseReply: the chosen one is the message, the others are its versions, a
   expect(pathOf(chat()).map(({ text }) => text)).toEqual(['Hi', 'And now?', 'Reply 1']);
   expect(branchesOf(chat()).get(chat().turns[second]?.parent ?? null)).toHaveLength(2);
   expect(compared.tally).toEqual({ Cold: { wins: 0, total: 1 }, Big: { wins: 1, total: 1 } });
+});
+
+test.each([
+  ['the last message', ''],
+  ['a new message', 'And now?'],
+])('undo: after compare of %s, the chat is as before it', async (_, text) => {
+  const { chat, candidates, finish, compare, chooseReply, change, undo, redo } = await opened();
+  const reply: Turn = { id: 'r', parent: 'q', role: 'assistant', text: 'Hello', at: 2 };
+  change('c', (now) => withTurn(now, reply), { undoable: true });
+  const done = compare('c', text, candidates, false);
+  await expect.poll(() => chat().comparison?.candidates.length).toBe(2);
+  finish();
+  await done;
+  const [, second] = chat().comparison?.candidates ?? [];
+  undo('c');
+  expect(pathOf(chat()).map(({ id }) => id)).toEqual(['q', 'r']);
+  expect(Object.keys(chat().turns)).toEqual(['q', 'r']);
+  expect(chat().comparison).toBeUndefined();
+  redo('c');
+  expect(chat().comparison?.candidates).toContainEqual(second);
+  chooseReply('c', second?.id ?? '');
+  undo('c');
+  expect(pathOf(chat()).map(({ id }) => id)).toEqual(['q', 'r']);
 });
 
 test('compare: a queued message waits until one is chosen, and Stop ends all replies', async () => {
