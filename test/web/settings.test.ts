@@ -101,6 +101,17 @@ describe.skipIf(withoutBrowser)('settings', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
+  test('Back: goes to the page before and closes the settings', async () => {
+    const page = await open(`${(await server()).base}/#/chat`);
+    await page.getByRole('link', { name: 'Draw', exact: true }).click();
+    await page.getByRole('button', { name: 'Settings', exact: true }).click();
+    await page.getByRole('tabpanel').waitFor();
+    await page.goBack();
+    await page.getByRole('tabpanel').waitFor({ state: 'detached' });
+    await page.getByRole('textbox', { name: 'Message', exact: true }).click();
+    expect(faults.get(page)).toEqual([]);
+  });
+
   test('presets are saved, exported and imported, also those of SillyTavern and KoboldAI Lite', async () => {
     const page = await settingsPage('samplers');
     const picker = page.getByLabel('Sampler preset', { exact: true });
