@@ -46,6 +46,8 @@ const fetched = new Map<string, { turnId: string; watched: boolean; toldAt: numb
 /** Replies that another tab fetches. */
 const followed = new Map<string, { chatId: string; turnId: string; leave: AbortController }>();
 const tellMs = 100;
+/** Text that has arrived is stored after this time at the latest. */
+const storeMs = 3000;
 
 tabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
   const own = fetched.get(data.genkey);
@@ -300,11 +302,19 @@ async function deliver(
     cleaner ??= replyCleaner(library.get(chatId), turn);
     return cleaner(reply);
   };
-  let latest = noReply;
+  let latest = soFar(turn);
   let firstAt: number | undefined;
-  let noted = Date.now();
+  let storing: ReturnType<typeof setTimeout> | undefined;
+  const store = (): void => {
+    if (storing === undefined) return;
+    clearTimeout(storing);
+    storing = undefined;
+    change(chatId, (chat) => withChange(chat, turn.id, { text: prefix + latest.text, ...thoughts(latest) }));
+  };
+  // Before the records look for what is not saved.
+  addEventListener('pagehide', store, { capture: true });
   const show = (change: Partial<LiveReply>): void => {
-    const live = lives[turn.id] ?? { chatId, turnId: turn.id, prefix, reply: noReply, status: '' };
+    const live = lives[turn.id] ?? { chatId, turnId: turn.id, prefix, reply: latest, status: '' };
     setLive(turn.id, { ...live, ...change });
   };
   fetched.set(genkey, { turnId: turn.id, watched: false, toldAt: 0 });
@@ -335,9 +345,7 @@ async function deliver(
       drawn();
       if (Date.now() - (fetched.get(genkey)?.toldAt ?? 0) >= tellMs)
         tell(genkey, { chatId, turnId: turn.id, prefix, reply, status: '' });
-      if (Date.now() - noted < 3000) return;
-      noted = Date.now();
-      change(chatId, (chat) => withChange(chat, turn.id, { text: prefix + latest.text, ...thoughts(latest) }));
+      storing ??= setTimeout(store, storeMs);
     },
   };
   let reply: Reply;
@@ -348,6 +356,8 @@ async function deliver(
       ? { ...latest, finish: 'stopped' }
       : { ...latest, finish: 'error', failed: sentenceOf(thrown) };
   }
+  removeEventListener('pagehide', store, { capture: true });
+  clearTimeout(storing);
   await loadScripts(library.get(chatId));
   const written = storedText(library.get(chatId), turn, reply.text);
   stops.delete(turn.id);

@@ -138,3 +138,38 @@ test('resumeAll: fetches a reply that was running before the page was reloaded',
   expect(reply()).toMatchObject({ id: 'r', text: 'Well, hello.', finish: 'stop' });
   expect(page.requestsTo(`${streams}K`)).toHaveLength(1);
 });
+
+test('requestReply: stores what has arrived, so that a page that is loaded again shows it without the server', async () => {
+  const stream = fakeStream();
+  const { page, reply, requestReply, liveReply, stop } = await opened({
+    [completions]: (_, signal) => stream.response(signal),
+  });
+  const stored = () => (page.records('chats').get('c') as Chat).turns[reply().id];
+  const done = requestReply('c', 'q');
+  stream.send(chunk('Half'));
+  await expect.poll(() => liveReply('c')?.reply.text).toBe('Half');
+  page.fire('pagehide');
+  await expect.poll(() => stored()?.text).toBe('Half');
+  skipPauses();
+  stream.send(chunk(' a reply'));
+  await expect.poll(() => stored()?.text).toBe('Half a reply');
+  expect(stored()?.pending).toBeDefined();
+  await stop('c');
+  await done;
+});
+
+test('resumeAll: shows and keeps the stored text while the server is gone', async () => {
+  const pending = { genkey: 'K', since: 1, prefix: '' };
+  const running: Turn = { id: 'r', parent: 'q', role: 'assistant', text: 'Half a', at: 2, pending };
+  const { page, reply, resumeAll, liveReply, stop, onFinished } = await opened(
+    { [streams]: () => Response.error() },
+    withTurn(asked, running),
+  );
+  const finished = new Promise<void>((resolve) => onFinished(() => resolve()));
+  await resumeAll();
+  await expect.poll(() => page.requestsTo(`${streams}K`)).not.toEqual([]);
+  expect(liveReply('c')?.reply.text).toBe('Half a');
+  await stop('c');
+  await finished;
+  expect(reply()).toMatchObject({ text: 'Half a', finish: 'stopped' });
+});

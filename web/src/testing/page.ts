@@ -84,6 +84,7 @@ export function fakePage(responses: Record<string, Respond> = {}): FakePage {
   vi.stubGlobal('localStorage', storage(localStorage));
   vi.stubGlobal('sessionStorage', storage(new Map()));
   vi.stubGlobal('addEventListener', events.addEventListener.bind(events));
+  vi.stubGlobal('removeEventListener', events.removeEventListener.bind(events));
   // A hidden page starts no timers that would outlive the test.
   const document = {
     visibilityState: 'hidden',

@@ -164,7 +164,8 @@ class Writer {
     this.running = running;
     this.status = '';
     const since = Date.now();
-    let newest = '';
+    const stored = library.find(story);
+    let newest = stored ? soFar(stored, pending).text : '';
     let scheduled = false;
     const show = (): void => {
       scheduled = false;

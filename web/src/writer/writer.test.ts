@@ -120,6 +120,16 @@ describe('writer: a reply that was running before the page was reloaded', () => 
     expect(now().pending).toBeUndefined();
     expect(notes()).toEqual(['The server no longer has this reply. Press Retry for a new one.']);
   });
+
+  test('keeps its text if it is stopped while the server is gone', async () => {
+    const { page, writer, now, texts } = await opened({ [streams]: () => Response.error() }, reloaded);
+    const done = writer.resume(now());
+    await expect.poll(() => page.requestsTo(`${streams}K`)).not.toEqual([]);
+    await writer.stop();
+    await done;
+    expect(texts()).toEqual(['Once.', 'Well, f']);
+    expect(now().pending).toBeUndefined();
+  });
 });
 
 test('writer: stop aborts the generation on the server before the connection', async () => {
