@@ -41,6 +41,13 @@ describe('translations', () => {
     },
   );
 
+  test.each(['en', ...codes])('%s: what to do about a reply that is gone names the button beside it', async (code) => {
+    const file = code === 'en' ? undefined : ((await load(`translations/${code}.ts`)) as unknown as TranslationFile);
+    const texts = file ? leavesOf(file.default(formatsOfLanguage(code))) : await englishTexts(load);
+    expect(texts.get('api.reply.gone')).toContain(texts.get('thread.turn.tryAgain'));
+    expect(texts.get('api.reply.goneInStory')).toContain(texts.get('write.toolbar.retry'));
+  });
+
   test.each(codes)('%s: imports only types, because it runs before all modules of the page', (code) => {
     const text = readFileSync(new URL(`translations/${code}.ts`, source), 'utf8');
     const imports = text.match(/^import .*$/gm) ?? [];

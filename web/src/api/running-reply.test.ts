@@ -204,7 +204,7 @@ describe('resumeReply', () => {
     expect(await resumeReply(chatReplies, 'K1', parts, known)).toMatchObject({
       text: 'Hel',
       finish: 'lost',
-      failed: expect.stringContaining('Retry'),
+      failed: expect.stringContaining('Try again'),
     });
   });
 

@@ -17,6 +17,8 @@ export interface ReplyFormat<Reply extends ReplyState> {
   readonly path: string;
   readonly empty: Reply;
   readonly withEvent: (reply: Reply, data: string) => Reply;
+  /** The server no longer has it: what to do on the page that shows it. */
+  readonly gone: string;
 }
 
 export interface ReplyParts<Reply> {
@@ -100,7 +102,7 @@ class ReplyEvents<Reply extends ReplyState> {
   last = '0';
 
   constructor(
-    private readonly format: ReplyFormat<Reply>,
+    readonly format: ReplyFormat<Reply>,
     private readonly parts: Pick<ReplyParts<Reply>, 'onReply' | 'onStatus'>,
     /** Less text than this is not reported: the page shows more already. */
     private readonly shown = 0,
@@ -138,13 +140,13 @@ async function takeUp<Reply extends ReplyState>(
       failures = 0;
       await events.read(response);
       // Nothing follows, although the reply has no end.
-      if (response.status === 204 && !polling) return lost(texts.reply.gone);
+      if (response.status === 204 && !polling) return lost(events.format.gone);
     } catch (thrown) {
       if (signal.aborted || thrown instanceof SyntaxError) throw thrown;
       const status = thrown instanceof Failure ? (thrown.status ?? 0) : 0;
       const missing = status === 404 || status === 410;
       // The request may not have arrived yet.
-      if (missing && !request.pending && !request.refused) return lost(texts.reply.gone);
+      if (missing && !request.pending && !request.refused) return lost(events.format.gone);
       failures += missing ? 0 : 1;
       if (failures >= maxFailures || refusals.has(status)) return lost(sentenceOf(thrown));
     }

@@ -15,7 +15,8 @@ export const texts = translatable('api', {
   otherStatus: (status: number) => `The server returned status ${status}.`,
   reply: {
     unfinished: 'The server could not finish the reply.',
-    gone: 'The server no longer has this reply. Press Retry for a new one.',
+    gone: 'The server no longer has this reply. Press Try again for a new one.',
+    goneInStory: 'The server no longer has this reply. Press Retry for a new one.',
     empty: 'The model returned an empty reply.',
   },
   unreachable: 'The server is not responding. Check that it is running.',

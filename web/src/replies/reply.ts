@@ -108,6 +108,7 @@ export const chatReplies: ReplyFormat<Reply> = {
   path: 'v1/chat/completions',
   empty: noReply,
   withEvent: (reply, data) => withPiece(reply, JSON.parse(data) as WireReply),
+  gone: texts.reply.gone,
 };
 
 /** An event of a stream of the native API. */
@@ -132,6 +133,7 @@ export const namesReplies: ReplyFormat<Reply> = {
   path: 'api/extra/generate/stream',
   empty: noReply,
   withEvent: (reply, data) => withText(reply, JSON.parse(data) as WireText),
+  gone: texts.reply.gone,
 };
 
 export interface Clock {

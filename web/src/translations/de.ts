@@ -76,7 +76,8 @@ export default ({ plural, number, compact, list, date, byteSize, percent }: Form
       otherStatus: (status) => `Der Server hat mit Status ${status} geantwortet.`,
       reply: {
         unfinished: 'Der Server konnte die Antwort nicht beenden.',
-        gone: 'Der Server hat diese Antwort nicht mehr. Drücke „Wiederholen“ für eine neue.',
+        gone: 'Der Server hat diese Antwort nicht mehr. Drücke „Noch einmal“ für eine neue.',
+        goneInStory: 'Der Server hat diese Antwort nicht mehr. Drücke „Neu schreiben“ für eine neue.',
         empty: 'Das Modell hat eine leere Antwort gegeben.',
       },
       unreachable: 'Der Server antwortet nicht. Prüfe, ob er läuft.',

@@ -69,7 +69,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       otherStatus: (status) => `El servidor ha devuelto el estado ${status}.`,
       reply: {
         unfinished: 'El servidor no pudo terminar la respuesta.',
-        gone: 'El servidor ya no tiene esta respuesta. Pulsa «Otra respuesta» para obtener una nueva.',
+        gone: 'El servidor ya no tiene esta respuesta. Pulsa «Intentar de nuevo» para obtener una nueva.',
+        goneInStory: 'El servidor ya no tiene esta respuesta. Pulsa «Otra versión» para obtener una nueva.',
         empty: 'El modelo devolvió una respuesta vacía.',
       },
       unreachable: 'El servidor no responde. Comprueba que esté en marcha.',

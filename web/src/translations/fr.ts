@@ -101,7 +101,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       otherStatus: (status) => `Le serveur a renvoyé le statut ${status}.`,
       reply: {
         unfinished: 'Le serveur n’a pas pu terminer la réponse.',
-        gone: 'Le serveur n’a plus cette réponse. Appuyez sur « Une autre réponse » pour en obtenir une nouvelle.',
+        gone: 'Le serveur n’a plus cette réponse. Appuyez sur « Réessayer » pour en obtenir une nouvelle.',
+        goneInStory: 'Le serveur n’a plus cette réponse. Appuyez sur « Refaire » pour en obtenir une nouvelle.',
         empty: 'Le modèle a renvoyé une réponse vide.',
       },
       unreachable: 'Le serveur ne répond pas. Vérifiez qu’il est en marche.',

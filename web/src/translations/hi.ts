@@ -38,6 +38,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       reply: {
         unfinished: 'सर्वर जवाब पूरा नहीं कर सका।',
         gone: 'यह जवाब अब सर्वर के पास नहीं है। नए के लिए “फिर कोशिश करें” दबाएँ।',
+        goneInStory: 'यह जवाब अब सर्वर के पास नहीं है। नए के लिए “फिर कोशिश करें” दबाएँ।',
         empty: 'मॉडल ने ख़ाली जवाब दिया।',
       },
       unreachable: 'सर्वर जवाब नहीं दे रहा। जाँचें कि वह चल रहा है।',

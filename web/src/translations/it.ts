@@ -76,7 +76,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       otherStatus: (status) => `Il server ha restituito lo stato ${status}.`,
       reply: {
         unfinished: 'Il server non ha potuto completare la risposta.',
-        gone: 'Il server non ha più questa risposta. Premi “Un’altra risposta” per averne una nuova.',
+        gone: 'Il server non ha più questa risposta. Premi “Riprova” per averne una nuova.',
+        goneInStory: 'Il server non ha più questa risposta. Premi “Riprova” per averne una nuova.',
         empty: 'Il modello ha restituito una risposta vuota.',
       },
       unreachable: 'Il server non risponde. Controlla che sia in esecuzione.',

@@ -37,6 +37,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       reply: {
         unfinished: 'サーバーは返信を完了できませんでした。',
         gone: 'サーバーにはもうこの返信がありません。「再試行」を押すと新しい返信を作ります。',
+        goneInStory: 'サーバーにはもうこの返信がありません。「再試行」を押すと新しい返信を作ります。',
         empty: 'モデルの返信が空でした。',
       },
       unreachable: 'サーバーが応答しません。動作しているか確認してください。',

@@ -37,6 +37,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       reply: {
         unfinished: '서버가 답변을 끝내지 못했습니다.',
         gone: '서버에 이 답변이 더 이상 없습니다. ‘다시 시도’를 눌러 새 답변을 받으세요.',
+        goneInStory: '서버에 이 답변이 더 이상 없습니다. ‘다시 시도’를 눌러 새 답변을 받으세요.',
         empty: '모델이 빈 답변을 보냈습니다.',
       },
       unreachable: '서버가 응답하지 않습니다. 실행 중인지 확인하세요.',

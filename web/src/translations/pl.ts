@@ -63,7 +63,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       otherStatus: (status) => `Serwer zwrócił status ${status}.`,
       reply: {
         unfinished: 'Serwer nie mógł dokończyć odpowiedzi.',
-        gone: 'Serwer nie ma już tej odpowiedzi. Naciśnij „Inna odpowiedź”, aby otrzymać nową.',
+        gone: 'Serwer nie ma już tej odpowiedzi. Naciśnij „Spróbuj ponownie”, aby otrzymać nową.',
+        goneInStory: 'Serwer nie ma już tej odpowiedzi. Naciśnij „Ponów”, aby otrzymać nową.',
         empty: 'Model zwrócił pustą odpowiedź.',
       },
       unreachable: 'Serwer nie odpowiada. Sprawdź, czy działa.',

@@ -80,7 +80,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       otherStatus: (status) => `O servidor devolveu o status ${status}.`,
       reply: {
         unfinished: 'O servidor não conseguiu terminar a resposta.',
-        gone: 'O servidor não tem mais esta resposta. Toque em “Refazer” para obter uma nova.',
+        gone: 'O servidor não tem mais esta resposta. Toque em “Tentar de novo” para obter uma nova.',
+        goneInStory: 'O servidor não tem mais esta resposta. Toque em “Outra versão” para obter uma nova.',
         empty: 'O modelo devolveu uma resposta vazia.',
       },
       unreachable: 'O servidor não responde. Verifique se ele está em execução.',

@@ -55,7 +55,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       otherStatus: (status) => `Sunucu ${status} durum kodunu döndürdü.`,
       reply: {
         unfinished: 'Sunucu yanıtı tamamlayamadı.',
-        gone: 'Bu yanıt artık sunucuda yok. Yenisi için “Başka bir yanıt” düğmesine basın.',
+        gone: 'Bu yanıt artık sunucuda yok. Yenisi için “Yeniden dene” düğmesine basın.',
+        goneInStory: 'Bu yanıt artık sunucuda yok. Yenisi için “Yeniden dene” düğmesine basın.',
         empty: 'Model boş bir yanıt döndürdü.',
       },
       unreachable: 'Sunucu yanıt vermiyor. Çalıştığını kontrol edin.',

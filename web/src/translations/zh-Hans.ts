@@ -39,6 +39,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       reply: {
         unfinished: '服务器未能完成回复。',
         gone: '服务器已没有这条回复。按“重试”获取新的回复。',
+        goneInStory: '服务器已没有这条回复。按“重新生成”获取新的回复。',
         empty: '模型返回了空回复。',
       },
       unreachable: '服务器没有响应。请检查它是否在运行。',

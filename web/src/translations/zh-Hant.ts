@@ -38,7 +38,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       otherStatus: (status) => `伺服器傳回了狀態 ${status}。`,
       reply: {
         unfinished: '伺服器未能完成回覆。',
-        gone: '伺服器已沒有這則回覆。按「重試」取得新的回覆。',
+        gone: '伺服器已沒有這則回覆。按「再試一次」取得新的回覆。',
+        goneInStory: '伺服器已沒有這則回覆。按「重新生成」取得新的回覆。',
         empty: '模型傳回了空回覆。',
       },
       unreachable: '伺服器沒有回應。請確認它是否正在執行。',

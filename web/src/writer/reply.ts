@@ -20,6 +20,7 @@ export const storyReplies: ReplyFormat<StoryReply> = {
   path: 'api/extra/generate/stream',
   empty,
   withEvent: (reply, data) => withPiece(reply, JSON.parse(data) as WireReply),
+  gone: texts.reply.goneInStory,
 };
 
 function withPiece(reply: StoryReply, piece: WireReply): StoryReply {
