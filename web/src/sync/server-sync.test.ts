@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
+  OtherLibrary,
   RecordRefused,
   type RecordServer,
   ServerSync,
@@ -84,7 +85,10 @@ function browser(server: RecordServer) {
       },
     ],
   });
-  return { sync, notes, put, remove, state: () => state };
+  const choose = (): void => {
+    state = { ...state, chosen: true };
+  };
+  return { sync, notes, put, remove, choose, state: () => state };
 }
 
 test('ServerSync: the first round saves what the browser has and fetches what the server has', async () => {
@@ -172,7 +176,7 @@ test('ServerSync: gives another server everything', async () => {
   expect(second.stored.get('chats.a')?.record?.lines).toEqual(['1']);
 });
 
-test('ServerSync: with another key, gives its library everything and loses nothing', async () => {
+test('ServerSync: with another key, gives its library everything and loses nothing, if that was chosen', async () => {
   const [common, own] = [fakeServer(), fakeServer()];
   const other = browser(own.server);
   for (const line of ['x', 'y', 'z']) {
@@ -190,12 +194,19 @@ test('ServerSync: with another key, gives its library everything and loses nothi
   desk.put(note('a', '1', '2'));
   for (let round = 0; round < 2; round += 1) await desk.sync.round();
   used = own.server;
+  const before = [structuredClone(desk.notes), structuredClone(own.stored), desk.state()];
+  await expect(desk.sync.round()).rejects.toThrow(OtherLibrary);
+  expect([desk.notes, own.stored, desk.state()]).toEqual(before);
+  desk.choose();
   for (let round = 0; round < 2; round += 1) await desk.sync.round();
   expect(desk.notes.get('a')?.lines).toEqual(['1', '2']);
   expect(own.stored.get('chats.a')?.record?.lines).toEqual(['1', '2']);
   expect(desk.notes.get('theirs')?.lines).toEqual(['z']);
   expect(desk.state().library).toBe('key phone');
+  expect(desk.state()).not.toHaveProperty('chosen');
   used = common.server;
+  await expect(desk.sync.round()).rejects.toThrow(OtherLibrary);
+  desk.choose();
   await desk.sync.round();
   expect(desk.state()).not.toHaveProperty('library');
   expect(common.stored.get('chats.theirs')?.record?.lines).toEqual(['z']);

@@ -36,6 +36,9 @@ export interface RecordHead {
 /** The server cannot keep or read this record, now or later. */
 export class RecordRefused extends Error {}
 
+/** Another person is signed in than the one who chose to keep the records on the server. */
+export class OtherLibrary extends Error {}
+
 /** The records of the server. Loading and saving throws `RecordRefused`. */
 export interface RecordServer {
   /** `library`: whose the records are, with a key that has its own. */
@@ -60,8 +63,10 @@ interface KnownRecord {
 
 /** What this browser knows of the server. Kept in the browser. */
 export interface SyncState {
-  /** That of the last list. */
+  /** Whose the records are there; missing for the common ones. */
   readonly library?: string;
+  /** Switched on by hand since the last round: it may be another library than before. */
+  readonly chosen?: boolean;
   /** Last revision that was listed. */
   readonly revision: number;
   /** By `kind.id`. */
@@ -93,7 +98,7 @@ export class ServerSync {
     this.#parts = parts;
   }
 
-  /** Rejects if the server cannot be reached; the next round goes on from there. */
+  /** Rejects if the server cannot be reached; the next round goes on from there. Throws `OtherLibrary`. */
   round(): Promise<void> {
     this.#round ??= this.#fetchAndSave().finally(() => {
       this.#round = undefined;
@@ -103,25 +108,21 @@ export class ServerSync {
 
   async #fetchAndSave(): Promise<void> {
     const { server, collections } = this.#parts;
-    const { revision: before, known, library } = this.#state;
+    const { revision: before, known, library, chosen } = this.#state;
     this.#keepBases();
     const listed = await server.list(before);
-    // Revisions only grow: otherwise this is another server, or one that has lost its records. Another key may have another library.
+    const isOther = listed.library !== library;
+    if (isOther && !chosen) throw new OtherLibrary();
+    // Revisions only grow: otherwise this is another server, or one that has lost its records.
     const restarted =
-      before > listed.revision ||
-      listed.library !== library ||
-      Object.values(known).some((one) => one.server > listed.revision);
+      isOther || before > listed.revision || Object.values(known).some((one) => one.server > listed.revision);
     if (restarted) {
-      this.#parts.state.write(unsynced);
+      this.#parts.state.write({ ...unsynced, ...(listed.library !== undefined && { library: listed.library }) });
       this.#bases.clear();
-    }
+    } else if (chosen) this.#update(({ chosen: _, ...state }) => state);
     const { revision, records } = restarted ? await server.list(0) : listed;
     for (const head of records) await this.#take(head);
-    this.#update((state) => ({
-      ...state,
-      revision: Math.max(state.revision, revision),
-      ...(listed.library !== undefined && { library: listed.library }),
-    }));
+    this.#update((state) => ({ ...state, revision: Math.max(state.revision, revision) }));
     for (const collection of collections) await this.#saveChanged(collection);
   }
 

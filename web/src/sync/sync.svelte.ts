@@ -10,8 +10,10 @@ import { acquire } from '../saved/ownership.ts';
 import { areRecordsClosed, type Records } from '../saved/records.svelte.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { storyRecords } from '../story/library.svelte.ts';
+import { stateName } from './choice.ts';
 import { fromPortable, toPortable } from './portable.ts';
 import {
+  OtherLibrary,
   type RecordHead,
   RecordRefused,
   type RecordServer,
@@ -26,7 +28,6 @@ import { texts } from './texts.ts';
 /** For the settings dialog. */
 export const syncStatus = $state<{ text: string; failed: boolean }>({ text: '', failed: false });
 
-const stateName = 'parley.sync';
 const soonMs = 3000;
 const seldomMs = 15_000;
 
@@ -161,7 +162,9 @@ async function round(): Promise<void> {
       Object.assign(syncStatus, { text: [done, ...refused.slice(0, 3)].join(' '), failed: refused.length > 0 });
     } catch (thrown) {
       const isLocked = thrown instanceof Failure && thrown.status === 401;
-      Object.assign(syncStatus, { text: texts.failed(isLocked ? texts.locked : sentenceOf(thrown)), failed: true });
+      if (thrown instanceof OtherLibrary) settings.keepOnServer = false;
+      else
+        Object.assign(syncStatus, { text: texts.failed(isLocked ? texts.locked : sentenceOf(thrown)), failed: true });
     }
   } else Object.assign(syncStatus, { text: '', failed: false });
   later(seldomMs);
