@@ -10,6 +10,10 @@ const maxParts = 1000;
 const maxMessages = 100_000;
 const shown = ['From', 'To', 'Cc', 'Date', 'Subject'] as const;
 
+/** Whether a file that is named as e-mail begins with a header; RFC 5322 allows any name for it. */
+export const beginsWithHeader = (text: string): boolean => /^[!-9;-~]{1,80}[ \t]*:(?!\/\/)/.test(text);
+
+/** Whether a file of any name is e-mail: other texts have lines with a colon, too. */
 export const isEmail = (text: string): boolean =>
   /^(?:From |(?:Received|Return-Path|Delivered-To|MIME-Version|Message-ID|From|To|Date|Subject|X-[\w-]+): )/i.test(
     text,
@@ -43,7 +47,8 @@ interface Reading {
 }
 
 function* messagesOf(latin: string): Generator<string> {
-  const text = latin.replace(/\r\n?/g, '\n');
+  // A byte order mark may be before the first header.
+  const text = latin.replace(/^\xef\xbb\xbf/, '').replace(/\r\n?/g, '\n');
   if (!isMailbox(text)) {
     yield text;
     return;
@@ -62,7 +67,8 @@ function readEntity(source: string, message: Reading, depth: number): void {
   message.parts += 1;
   if (depth > maxDepth || message.parts > maxParts) return;
   const { fields, body } = headersOf(source);
-  if (fields.has('from') && (depth === 0 || fields.has('subject'))) {
+  // A draft has no sender yet.
+  if (depth === 0 || (fields.has('from') && fields.has('subject'))) {
     for (const name of shown) {
       const value = wordsOf(fields.get(name.toLowerCase()) ?? '');
       if (value !== '') message.lines.push(`${name}: ${value}`);
@@ -102,7 +108,7 @@ function headersOf(source: string): { fields: ReadonlyMap<string, string>; body:
   const head = (end === -1 ? source : source.slice(0, end)).slice(0, maxHeader).replace(/\n[ \t]+/g, ' ');
   const fields = new Map<string, string>();
   for (const line of head.split('\n')) {
-    const [, name, value = ''] = /^([\w-]{1,80}):\s*(.*)$/.exec(line) ?? [];
+    const [, name, value = ''] = /^([\w-]{1,80})[ \t]*:\s*(.*)$/.exec(line) ?? [];
     if (name !== undefined && !fields.has(name.toLowerCase())) fields.set(name.toLowerCase(), value.trim());
   }
   return { fields, body: end === -1 ? '' : source.slice(end + 2) };

@@ -146,6 +146,17 @@ test('readDocument: e-mail, with its headers, the plain text of alternatives and
   expect(outline(await read('a.mbox', box)).map(([path]) => path)).toEqual(['Schiffe and more', 'Two']);
 });
 
+test('readDocument: a file named .eml is e-mail with any first header, other files only with a usual one', async () => {
+  const mail = 'DKIM-Signature: v=1;\r\n b=AAAA\r\nFrom: a@b\r\nSubject: Plan\r\n\r\nThe text.\r\n';
+  const shown = 'From: a@b\nSubject: Plan\n\nThe text.';
+  expect(await read('a.eml', mail)).toMatchObject({ title: 'Plan', text: shown });
+  expect((await read('a.EML', `Content-Type: text/plain\n${mail}`)).text).toBe(shown);
+  expect((await read('a.eml', `\u{feff}${mail}`)).text).toBe(shown);
+  expect((await read('draft.eml', 'X-Unsent: 1\nSubject: Plan\n\nThe text.')).text).toBe('Subject: Plan\n\nThe text.');
+  expect((await read('a', mail)).text).toContain('DKIM-Signature');
+  expect((await read('notes.eml', 'no header here: text')).text).toBe('no header here: text');
+});
+
 test('readDocument: HTML and RTF, also below other names', async () => {
   const html = '<!doctype html><title>Ships</title><h1>One</h1><p>text</p><pre>a  b</pre><h2>Two</h2>end';
   const document = await read('page.txt', html);

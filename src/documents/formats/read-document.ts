@@ -2,7 +2,7 @@ import type { ExtractedDocument } from '../../core/documents.ts';
 import { AppError } from '../../core/errors.ts';
 import { whole } from '../../core/slices.ts';
 import { codeMarks, jsonLines, jsonMarks } from './code.ts';
-import { emailText, isEmail, isMailbox } from './email.ts';
+import { beginsWithHeader, emailText, isEmail, isMailbox } from './email.ts';
 import { FormatError } from './format-error.ts';
 import { htmlText } from './html.ts';
 import { markdownMarks, markdownTitle } from './markdown.ts';
@@ -97,8 +97,7 @@ const code =
 
 function textOf(name: string, text: string, bytes: Uint8Array): Read {
   if (isPage(name, text)) return whole(htmlText(text));
-  if (/\.(?:eml|mbox|mbx)$/i.test(name) ? isEmail(text) || isMailbox(text) : isUnnamed(name) && isEmail(text))
-    return whole(emailText(latinOf(bytes)));
+  if (isMail(name, text)) return whole(emailText(latinOf(bytes)));
   if (isSubtitles(text)) return subtitlesText(text);
   if (/\.(?:csv|tsv|tab)$/i.test(name)) return tableText(text);
   if (/\.(?:json|jsonc|ipynb|geojson|webmanifest)$/i.test(name)) {
@@ -115,6 +114,12 @@ function textOf(name: string, text: string, bytes: Uint8Array): Read {
 /** A name that says nothing about the content. */
 const isUnnamed = (name: string): boolean =>
   !/\.\w{1,8}$/.test(name) || /\.(?:docx?|odt|epub|rtf|pdf|bin|dat|tmp)$/i.test(name);
+
+function isMail(name: string, text: string): boolean {
+  if (/\.eml$/i.test(name)) return beginsWithHeader(text) || isMailbox(text);
+  if (/\.(?:mbox|mbx)$/i.test(name)) return isEmail(text) || isMailbox(text);
+  return isUnnamed(name) && isEmail(text);
+}
 
 function isPage(name: string, text: string): boolean {
   const begins = /^\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype html|html)\b/i.test(text.slice(0, 1000));
