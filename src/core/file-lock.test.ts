@@ -133,6 +133,14 @@ describe('withFileLock with `refuse`', () => {
     expect(await withFileLock(path, async () => 'next', { refuse })).toBe('next');
   });
 
+  test('names the process that the holder gives, otherwise that of the holder', async () => {
+    const path = join(freshFolder(), 'data');
+    const named = (_: string, holder: number) => new Error(`process ${holder}`);
+    const second = () => withFileLock(path, async () => 'second', { refuse: named });
+    await expect(withFileLock(path, second, { holder: 4711 })).rejects.toThrow('process 4711');
+    await expect(withFileLock(path, second)).rejects.toThrow(`process ${process.pid}`);
+  });
+
   test('takes over the lock of a killed process', async () => {
     const folder = freshFolder();
     const path = join(folder, 'data');

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, rmdir, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, rmdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,6 +17,8 @@ interface LockOptions {
   readonly clock?: LockClock;
   /** Instead of waiting for a holder that is running: the error for it. Gets the path of the lock, and the process id of the holder, 0 if unknown. */
   readonly refuse?: (lock: string, holder: number) => Error;
+  /** The process that others are told as the holder, where it is not this one: a worker holds the lock for its server. */
+  readonly holder?: number;
 }
 
 const systemClock: LockClock = { now: () => performance.now(), pause: (milliseconds) => sleep(milliseconds) };
@@ -65,12 +67,16 @@ export async function withFileLock<Result>(
   }
 }
 
-async function acquire(lock: string, mark: string, { clock = systemClock, refuse }: LockOptions): Promise<void> {
+async function acquire(
+  lock: string,
+  mark: string,
+  { clock = systemClock, refuse, holder: own }: LockOptions,
+): Promise<void> {
   const { now, pause } = clock;
   const prepared = `${lock}-${mark}`;
   try {
     await mkdir(prepared, { mode: 0o700 });
-    await writeFile(join(prepared, mark), '', { mode: 0o600 });
+    await writeFile(join(prepared, mark), own === undefined ? '' : String(own), { mode: 0o600 });
     if (await renamed(prepared, lock)) return;
     const start = now();
     let seen = '';
@@ -78,7 +84,7 @@ async function acquire(lock: string, mark: string, { clock = systemClock, refuse
     do {
       const holder = await holderOf(lock);
       if (holder !== undefined && holder.state !== seen) {
-        if (refuse && (seen !== '' || isRunning(holder.mark))) throw refuse(lock, processOf(holder.mark));
+        if (refuse && (seen !== '' || isRunning(holder.mark))) throw refuse(lock, await namedHolder(lock, holder.mark));
         seen = holder.state;
         seenAt = now();
       }
@@ -124,6 +130,12 @@ async function holderOf(lock: string): Promise<{ readonly mark: string; readonly
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
+}
+
+/** The process that the mark names, or that made it. */
+async function namedHolder(lock: string, mark: string): Promise<number> {
+  const text = mark === '' ? '' : await readFile(join(lock, mark), 'utf8').catch(() => '');
+  return /^\d{1,10}$/.test(text) ? Number(text) : processOf(mark);
 }
 
 async function removeEmpty(lock: string): Promise<void> {

@@ -77,7 +77,7 @@ test('documents: a second server on the same folder says who has them, and serve
   const second = await start(['--documentsdir', folder]);
   const refused = await documents(second).collections();
   expect(refused.status).toBeGreaterThanOrEqual(500);
-  expect(refused.text).toContain('are used by another server');
+  expect(refused.text).toContain(`are used by another server (process ${first.pid})`);
   expect(refused.text).toContain('--documentsdir');
   expect((await nativeClient(second.base).get('/health')).status).toBe(200);
   await first.stop();

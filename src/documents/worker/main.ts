@@ -103,7 +103,11 @@ async function heldLock(folder: string): Promise<() => Promise<void>> {
       new FolderInUse(
         `the documents in ${folder} are used by another server${holder === 0 ? '' : ` (process ${holder})`}; stop it, or choose another folder with --documentsdir`,
       );
-    const held: Promise<void> = withFileLock(join(folder, 'documents'), work, { refuse });
+    const held: Promise<void> = withFileLock(join(folder, 'documents'), work, {
+      refuse,
+      // The process of the server, which can be stopped.
+      holder: process.ppid,
+    });
     held.catch(reject);
   });
 }
