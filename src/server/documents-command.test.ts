@@ -73,6 +73,21 @@ test('documents add: says what the server refuses', async () => {
   expect(lines).toEqual(['The server answered 403: Only an administrator may do this.']);
 });
 
+test('documents add: deletes a collection that it made for a folder that is refused, and no other', async () => {
+  const { sent, lines, run } = world({
+    'GET /api/extra/documents': { collections: [collection] },
+    'POST /api/extra/documents': { id: 'vs_2' },
+  });
+  expect(await run('add', '/srv/none', '--collection', 'new')).toBe(3);
+  expect(sent.slice(-2)).toEqual([
+    'POST /api/extra/documents/vs_2/folders {"path":"/srv/none"}',
+    'DELETE /api/extra/documents/vs_2',
+  ]);
+  expect(await run('add', '/srv/none', '--collection', 'notes')).toBe(3);
+  expect(sent.at(-1)).toContain('POST');
+  expect(lines).toEqual(Array(2).fill('The server answered 403: Only an administrator may do this.'));
+});
+
 test('documents rm: deletes by name, and names what is not there', async () => {
   const { lines, sent, run } = world({
     'GET /api/extra/documents': { collections: [collection] },

@@ -103,8 +103,11 @@ async function inFolder({ folder, pauseMs = 200, terminal }: DocumentsCommand): 
         line: lineOf(one.name, one.files.total, one.files.inProgress, one.files.failed, one.passages, one.bytes),
       })),
     add: async (path, name) => {
-      const { id } = (await library.collection(name)) ?? (await library.create({ name }));
-      await library.addFolder(id, { path });
+      const known = await library.collection(name);
+      const { id } = known ?? (await library.create({ name }));
+      await orUndo(library.addFolder(id, { path }), async () => {
+        if (!known) await library.delete(id);
+      });
       const collection = await settled(id);
       const { total = 0, failed = 0 } = collection?.files ?? {};
       return `${printable(name)}: ${total} ${total === 1 ? 'file' : 'files'}, ${failed} could not be read. The next server that is started makes their vectors.`;
@@ -152,8 +155,11 @@ async function overHttp(url: string, key: string | undefined, ask: typeof fetch)
     add: async (given, name) => {
       // The server has a folder of its own in which it runs.
       const folder = isLocal ? resolve(given) : given;
-      const { id } = (await named(name)) ?? (await call('POST', '', { name }));
-      await call('POST', `/${String(id)}/folders`, { path: folder });
+      const known = await named(name);
+      const { id } = known ?? (await call('POST', '', { name }));
+      await orUndo(call('POST', `/${String(id)}/folders`, { path: folder }), async () => {
+        if (!known) await call('DELETE', `/${String(id)}`);
+      });
       return `${printable(name)}: the server indexes ${printable(folder)}. "parley documents list" shows how far it is.`;
     },
     search: async (query, collection) => {
@@ -173,6 +179,16 @@ async function overHttp(url: string, key: string | undefined, ask: typeof fetch)
     },
     close: async () => undefined,
   };
+}
+
+/** Undoes what was done for `work` where that fails, and throws its error: that is what went wrong. */
+async function orUndo(work: Promise<unknown>, undo: () => Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    await undo().catch(() => undefined);
+    throw error;
+  }
 }
 
 /** That of the page: whoever runs this command on the machine of the server may do what the page may. */

@@ -98,3 +98,9 @@ test('documents add: without a server stores the text, and the next server makes
     .poll(async () => (await documents(server).search('Where does the zebra live?'))[0])
     .toMatchObject({ name: 'zebra.md', found: { vector: 1 } });
 });
+
+test('documents add: a folder that does not exist leaves no collection behind', async () => {
+  const own = ['--documentsdir', join(root, 'missing'), '--port', String(await freePort())];
+  expect((await runProgram(['documents', 'add', join(root, 'nowhere'), '--collection', 'a', ...own])).code).toBe(3);
+  expect((await runProgram(['documents', 'list', ...own])).stdout).toBe('There are no collections.\n');
+});
