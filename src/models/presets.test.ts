@@ -42,6 +42,23 @@ test('a base that is unknown, a preset, or the preset itself is a problem', asyn
   ]);
 });
 
+test('a base that is a preset: names the model below it, or none where presets lead in a circle', async () => {
+  write('one.kcpps', { base: 'two' });
+  write('two.kcpps', { base: 'three' });
+  write('three.kcpps', { base: 'qwen3' });
+  write('left.kcpps', { base: 'right' });
+  write('right.kcpps', { base: 'left' });
+  const offers = await offersOf(['one.kcpps', 'two.kcpps', 'three.kcpps', 'left.kcpps', 'right.kcpps']);
+  const level = 'is a preset too, and presets have one level only; name';
+  expect(offers.map(({ preset }) => preset?.problem)).toEqual([
+    `Its base, two, ${level} qwen3 instead.`,
+    `Its base, three, ${level} qwen3 instead.`,
+    undefined,
+    `Its base, right, ${level} the model that it is for instead.`,
+    `Its base, left, ${level} the model that it is for instead.`,
+  ]);
+});
+
 test('a preset with the name of its base is no base of itself', async () => {
   write('qwen3.kcpps', { base: 'qwen3' });
   const [offer] = await offersOf(['qwen3.kcpps', 'qwen3.gguf'], [['qwen3.gguf']]);

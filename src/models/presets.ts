@@ -64,17 +64,34 @@ interface OfferParts {
 /** The presets by name. One that cannot be used has the reason as its `problem`. */
 export function presetOffers(files: readonly PresetFile[], parts: OfferParts): readonly ModelOffer[] {
   const { names, models, warn, unknownBase = (base) => `Its base, ${base}, is no model of this server.` } = parts;
-  return files.map(({ file, reading, version }): ModelOffer => {
-    const asked = reading.type === 'preset' ? reading.preset.base : reading.base;
-    const base = findNamed(models, (own) => own, asked)?.[0];
+  const modelNamed = (name: string) => findNamed(models, (own) => own, name)?.[0];
+  const presetNamed = (name: string) => findNamed(files, (one) => names.get(one.file) ?? [one.file], name);
+  /** The base of a preset that is a base; undefined where their bases lead in a circle. */
+  const modelBelow = (preset: PresetFile): string | undefined => {
+    const seen = new Set<PresetFile>();
+    for (let next = preset; !seen.has(next); ) {
+      seen.add(next);
+      const base = baseOf(next.reading);
+      const below = modelNamed(base) === undefined ? presetNamed(base) : undefined;
+      if (!below) return base;
+      next = below;
+    }
+    return undefined;
+  };
+  const baseProblem = (file: PresetFile): string => {
+    const asked = baseOf(file.reading);
+    const preset = presetNamed(asked);
+    if (!preset) return unknownBase(asked);
+    if (preset === file) return `Its base, ${asked}, is the preset itself; name the model that it is for.`;
+    const model = modelBelow(preset) ?? 'the model that it is for';
+    return `Its base, ${asked}, is a preset too, and presets have one level only; name ${model} instead.`;
+  };
+  return files.map((preset): ModelOffer => {
+    const { file, reading, version } = preset;
+    const asked = baseOf(reading);
+    const base = modelNamed(asked);
     const own = names.get(file) ?? [file];
-    const isPreset = findNamed(files, (one) => names.get(one.file) ?? [one.file], asked);
-    const problem =
-      reading.type === 'faulty'
-        ? reading.problem
-        : base === undefined
-          ? baseProblem(asked, isPreset, { file, unknownBase })
-          : undefined;
+    const problem = reading.type === 'faulty' ? reading.problem : base === undefined ? baseProblem(preset) : undefined;
     return {
       names: base === undefined ? own : [...own, `${base}:${presetName(file)}`],
       path: undefined,
@@ -95,17 +112,7 @@ export function factsOf(reading: PresetReading): PresetFacts {
   return { base, system: String(values.get('systemprompt') ?? ''), parameters, messages };
 }
 
-function baseProblem(
-  asked: string,
-  preset: PresetFile | undefined,
-  { file, unknownBase }: Pick<PresetFile, 'file'> & Required<Pick<OfferParts, 'unknownBase'>>,
-): string {
-  if (preset?.file === file) return `Its base, ${asked}, is the preset itself; name the model that it is for.`;
-  if (!preset) return unknownBase(asked);
-  const { reading } = preset;
-  const below = reading.type === 'preset' ? reading.preset.base : reading.base;
-  return `Its base, ${asked}, is a preset too, and presets have one level only; name ${below} instead.`;
-}
+const baseOf = (reading: PresetReading): string => (reading.type === 'preset' ? reading.preset.base : reading.base);
 
 /** The base with the settings of the preset. Only its chat format is loaded again, and only where that differs. */
 async function presetModel(

@@ -27,7 +27,10 @@ const commands = {
   },
   presets: async ({ words }: CommandParts) => {
     const { presetsCommand } = await import('./presets-command.ts');
-    return presetsCommand({ words, folder: ownFolder('models'), terminal: ownTerminal() });
+    return presetsCommand({
+      ...{ words, folder: ownFolder('models'), terminal: ownTerminal() },
+      places: knownPlaces(thisSystem()),
+    });
   },
   rm: async ({ words }: CommandParts) => {
     const { rmCommand } = await import('./rm-command.ts');

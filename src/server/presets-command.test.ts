@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 async function run(...words: readonly string[]) {
   const lines: string[] = [];
   const terminal = { line: (line: string) => lines.push(line) } as unknown as Terminal;
-  return { code: await presetsCommand({ words, folder: '/nowhere', terminal }), lines };
+  return { code: await presetsCommand({ words, folder: '/nowhere', places: [], terminal }), lines };
 }
 
 test('parley presets: lists each with its base and its settings, or why it cannot be used', async () => {
@@ -19,6 +19,7 @@ test('parley presets: lists each with its base and its settings, or why it canno
   writeFileSync(join(folder, 'cold.kcpps'), JSON.stringify(cold));
   writeFileSync(join(folder, 'large.kcpps'), JSON.stringify({ base: 'qwen3', contextsize: 512 }));
   writeFileSync(join(folder, 'plain.kcpps'), '{}');
+  writeFileSync(join(folder, 'qwen3.gguf'), '');
   expect(await run('--admindir', folder)).toEqual({
     code: 0,
     lines: [
@@ -28,6 +29,20 @@ test('parley presets: lists each with its base and its settings, or why it canno
   });
   const { lines } = await run('--json', '--admindir', folder);
   expect(JSON.parse(lines.join(''))).toMatchObject([{ name: 'cold', base: 'qwen3' }, { name: 'large' }]);
+});
+
+test('parley presets: a base that is missing, or leads back to the preset, is a problem', async () => {
+  const own = join(folder, 'bases');
+  mkdirSync(own);
+  writeFileSync(join(own, 'left.kcpps'), JSON.stringify({ base: 'right' }));
+  writeFileSync(join(own, 'lost.kcpps'), JSON.stringify({ base: 'nowhere', systemprompt: 'Be brief.' }));
+  writeFileSync(join(own, 'right.kcpps'), JSON.stringify({ base: 'left' }));
+  const { lines } = await run('--admindir', own);
+  expect(lines).toEqual([
+    'left (right:left)  Its base, right, is a preset too, and presets have one level only; name the model that it is for instead.',
+    'lost (nowhere:lost)  Its base, nowhere, is no model on this machine; it works only with a server that has a model of that name.',
+    'right (left:right)  Its base, left, is a preset too, and presets have one level only; name the model that it is for instead.',
+  ]);
 });
 
 test('parley presets: says what a preset is where there are none, and how it is used', async () => {

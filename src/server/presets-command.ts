@@ -1,5 +1,7 @@
-import { adminFiles } from '../models/admin-options.ts';
-import { factsOf, type PresetFile, PresetFiles, presetName } from '../models/presets.ts';
+import { findModels } from '../library/find-models.ts';
+import { adminFiles, optionNames } from '../models/admin-options.ts';
+import type { ModelOffer } from '../models/model-instance.ts';
+import { type PresetFile, PresetFiles, presetName, presetOffers } from '../models/presets.ts';
 import { type Command, flag, readWords, showUsage, text } from './command.ts';
 
 const usage = `parley presets                  the presets in the models folder: generation settings that are a model by name
@@ -10,13 +12,24 @@ parley presets --json           the same for scripts`;
 export async function presetsCommand({
   words,
   folder: own,
+  places,
   terminal,
-}: Pick<Command, 'words' | 'folder' | 'terminal'>): Promise<number> {
+}: Pick<Command, 'words' | 'folder' | 'places' | 'terminal'>): Promise<number> {
   const read = readWords(words, { admindir: text, json: flag });
   if (!read || read.others.length > 0) return showUsage(terminal, usage);
   const folder = read.values.admindir ?? own;
-  const presets = await new PresetFiles(folder).among(await adminFiles(folder));
-  const rows = presets.map(rowOf);
+  const files = await adminFiles(folder);
+  const presets = await new PresetFiles(folder).among(files);
+  const names = optionNames(files);
+  const others = files.filter((file) => !presets.some((preset) => preset.file === file));
+  const elsewhere = await findModels(places);
+  const offers = presetOffers(presets, {
+    names,
+    models: [...others.map((file) => names.get(file) ?? [file]), ...elsewhere.map(({ name }) => [name])],
+    warn: () => undefined,
+    unknownBase,
+  });
+  const rows = presets.map((preset, index) => rowOf(preset, offers[index]?.preset));
   if (read.values.json) terminal.line(JSON.stringify(rows, undefined, 2));
   else if (rows.length === 0)
     terminal.line(`There are no presets in ${folder}: a preset is a config there with "base": "MODEL".`);
@@ -29,15 +42,17 @@ export async function presetsCommand({
 /** The text of a prompt may be long. */
 const maxText = 60;
 
-function rowOf({ file, reading }: PresetFile) {
-  const name = presetName(file);
-  if (reading.type === 'faulty') return { name, base: reading.base, settings: [], problem: reading.problem };
-  const { values } = reading.preset;
-  const { base, parameters, messages } = factsOf(reading);
-  const shown = [...Object.entries(parameters), ...[...values].filter(([key]) => key !== 'gendefaults')];
-  const settings = shown.map(([key, value]) => `${key} ${shortened(JSON.stringify(value))}`);
+function rowOf({ file, reading }: PresetFile, facts: ModelOffer['preset']) {
+  const { base = '', parameters = {}, messages = [], problem } = facts ?? {};
+  const values = reading.type === 'preset' ? [...reading.preset.values] : [];
+  const all = [...Object.entries(parameters), ...values.filter(([key]) => key !== 'gendefaults')];
+  const settings = all.map(([key, value]) => `${key} ${shortened(JSON.stringify(value))}`);
   const more = messages.length > 0 ? [`messages ${messages.length}`] : [];
-  return { name, base, settings: [...settings, ...more], problem: undefined };
+  return { name: presetName(file), base, settings: [...settings, ...more], problem };
 }
+
+/** The model of the start may have any name, and so may those of other servers. */
+const unknownBase = (base: string): string =>
+  `Its base, ${base}, is no model on this machine; it works only with a server that has a model of that name.`;
 
 const shortened = (value: string): string => (value.length > maxText ? `${value.slice(0, maxText)}…` : value);
