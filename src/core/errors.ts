@@ -16,7 +16,16 @@ type KeyTokensUsed = { tokens: number; day: string; retryAfterSeconds: number };
 type ContextOverflow = { promptTokens: number; contextSize: number; compacted?: boolean };
 
 /** `unsupported`: of a kind that has no text for us; `invalid`: damaged, or beyond a limit; `interrupted`: perhaps no fault of its own. */
-type UnreadableDocument = { name: string; reason: string; kind: 'unsupported' | 'invalid' | 'interrupted' };
+type UnreadableDocument = {
+  name: string;
+  reason: string;
+  kind: 'unsupported' | 'invalid' | 'interrupted';
+  /** Of a request that brings it along. */
+  field?: string;
+};
+
+/** `field`: of the request that names it, which is said to be what it must be. */
+type NotStored = { what: string; id: string; field?: string; expected?: string };
 
 export const evenCompacted = 'even after the conversation was compacted';
 
@@ -55,7 +64,8 @@ const catalogue = {
   ...withStatus(404, {
     'not-found': ({ method, path }: Texts<'method' | 'path'>) => `There is no ${method} ${path} on this server.`,
     'model-not-found': ({ model }: Texts<'model'>) => `There is no model ${JSON.stringify(model)} on this server.`,
-    'not-stored': ({ what, id }: Texts<'what' | 'id'>) => `There is no ${what} ${JSON.stringify(id)} on this server.`,
+    'not-stored': ({ what, id, field, expected }: NotStored) =>
+      `There is no ${what} ${JSON.stringify(id)} on this server.${field && expected ? ` ${field} must be ${expected}.` : ''}`,
     'file-gone': ({ name }: Texts<'name'>) => `${name} is not there any more on the machine of the server.`,
     'stream-missing': ({ id }: Texts<'id'>) =>
       `There is no stream ${JSON.stringify(id)} for this client. Streams are kept until five minutes after their end, and not ` +

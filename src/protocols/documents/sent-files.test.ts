@@ -1,15 +1,18 @@
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { turns } from '../../chat/adapters/adapter.ts';
+import { AppError } from '../../core/errors.ts';
 import { memoryLibraries } from '../../documents/testing/memory-libraries.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
 import type { DialectParts } from '../dialect.ts';
+import { decodeChat } from '../openai/chat/decode.ts';
 import { openaiEndpoints } from '../openai/routes.ts';
 import { responseState } from '../responses/background.ts';
+import { responseFile } from '../responses/conversation.ts';
 import { responsesEndpoints } from '../responses/routes.ts';
 import { bindAll } from '../testing/bind.ts';
-import { seeing } from '../testing/doubles.ts';
+import { dialectParts, seeing } from '../testing/doubles.ts';
 import { said, sdkWorld } from '../testing/sdk-world.ts';
 import { ownDocuments } from './library.ts';
 import { loadFiles, type SentFile } from './sent-files.ts';
@@ -86,10 +89,40 @@ test('loadFiles: the same file again is loaded once, and the number of files is 
 
 test.each([
   [{ source: { type: 'address', url: 'http://127.0.0.1/' } }, 'is not on the public internet'],
-  [{ source: { type: 'file', id: 'file-x' } }, 'There is no file "file-x"'],
+  [
+    { source: { type: 'file', id: 'file-x' } },
+    'There is no file "file-x" on this server. file[0] must be the id of a file that was uploaded with POST /v1/files.',
+  ],
   [{ source: data('') }, 'not empty'],
 ] as const)('loadFiles: refuses %j', async (file, sentence) => {
   await expect(load(file)).rejects.toThrow(sentence);
+});
+
+test('loadFiles: a file that cannot be read names its place in the request', async () => {
+  const extract = async (name: string): Promise<never> => {
+    throw new AppError('document-unreadable', { name, reason: 'it is damaged', kind: 'invalid' });
+  };
+  const own = { ...ownDocuments({}, library().libraries), extract };
+  const sent = new Map([[{}, { field: 'file[0]', name: 'a.pdf', source: data(pdf) }]]);
+  await expect(loadFiles(sent, { own, signal: new AbortController().signal })).rejects.toMatchObject({
+    message: 'a.pdf cannot be read: it is damaged.',
+    details: { field: 'file[0]' },
+  });
+});
+
+test.each([
+  [{ file_url: 'https://a.example/b.pdf' }, /file\.file_url is not possible: this API takes no addresses of files/],
+  [{ filename: 'b.pdf' }, /file must be a file with file_id or file_data, and has neither/],
+  [{ file_data: '' }, /file must be a file with file_id or file_data, and has neither/],
+])('chat completions: a file %j says what it must have', async (file, sentence) => {
+  const messages = [{ role: 'user', content: [{ type: 'file', file }] }];
+  await expect(decodeChat({ messages }, dialectParts())).rejects.toThrow(sentence);
+});
+
+test('responseFile: a file without its content says what it must have', () => {
+  expect(() => responseFile({ type: 'input_file', filename: 'b.pdf' }, 'input[0]')).toThrow(
+    'input[0] must be a file with one of file_id, file_url and file_data.',
+  );
 });
 
 test('files of requests: chat completions and Responses take them by id and as base64', async () => {

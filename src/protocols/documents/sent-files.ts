@@ -74,8 +74,19 @@ async function load(file: SentFile, options: LoadOptions): Promise<LoadedFile> {
   if (kind) return { ...of, type: 'medium', kind, base64: bytes.toString('base64'), mime };
   if (bytes.length === 0) throw f.wrong(file.field, 'a file that is not empty');
   const plain = isPlainText(name, mime, bytes);
-  const document = plain ? plainDocument(name, bytes) : await own.extract(withEnding(name, mime, bytes), bytes, signal);
-  return { ...of, type: 'document', document };
+  if (plain) return { ...of, type: 'document', document: plainDocument(name, bytes) };
+  try {
+    return { ...of, type: 'document', document: await own.extract(withEnding(name, mime, bytes), bytes, signal) };
+  } catch (error) {
+    throw located(error, file.field);
+  }
+}
+
+/** Only the request knows which of its files cannot be read. */
+function located(error: unknown, field: string): unknown {
+  if (!(error instanceof AppError) || error.code !== 'document-unreadable') return error;
+  const { details } = error as AppError<'document-unreadable'>;
+  return new AppError('document-unreadable', { ...details, field }, { cause: error });
 }
 
 interface Content {
@@ -96,7 +107,7 @@ async function contentOf(file: SentFile, { own, fetchMedia = fetchPublic, signal
     case 'address': {
       const fetched = await fetchMedia(source.url, signal);
       if (fetched.type === 'refused') {
-        throw f.wrong(field, `an address that can be fetched, and this one ${fetched.reason}`);
+        throw f.wrong(field, `an address that can be fetched, and this one ${fetched.reason}; send the file itself`);
       }
       const last = percentDecoded(new URL(source.url).pathname.split('/').filter(Boolean).at(-1) ?? '');
       return { name: file.name ?? (last || 'page'), mime: fetched.contentType ?? '', bytes: fetched.bytes };
@@ -104,7 +115,8 @@ async function contentOf(file: SentFile, { own, fetchMedia = fetchPublic, signal
     case 'file': {
       const files = own.files();
       const stored = await files.get(source.id);
-      if (!stored) throw new AppError('not-stored', { what: 'file', id: source.id });
+      const expected = 'the id of a file that was uploaded with POST /v1/files';
+      if (!stored) throw new AppError('not-stored', { what: 'file', id: source.id, field, expected });
       if (stored.bytes > maxBytes) throw f.wrong(field, `a file of at most ${maxBytes / 1024 / 1024} MB`);
       const bytes = await readFile(await files.path(stored.id), { signal });
       return { name: stored.name, mime: stored.mime, bytes, id: stored.id };

@@ -35,14 +35,14 @@ export function errorBody(error: AppError): object {
 export function errorObject(error: AppError): object {
   const { code, details } = error;
   const missing = code === 'model-not-found' ? 'model' : null;
-  const param = 'field' in details ? details.field : missing;
+  const param = 'field' in details ? (details.field ?? null) : missing;
   return openaiError(error, sentence(error), param, 'wireCode' in details ? details.wireCode : undefined);
 }
 
 /** Agents recognize a full context by the words "maximum context length is", whatever the code is. */
 function sentence({ message, details }: AppError): string {
   if (!('promptTokens' in details)) return message;
-  const what = 'field' in details ? details.field : 'prompt';
+  const what = 'field' in details ? (details.field ?? 'prompt') : 'prompt';
   return `This model's maximum context length is ${details.contextSize} tokens, and the ${what} came to ${details.promptTokens}${details.compacted ? `, ${evenCompacted}` : ''}; a reply needs room too. Please reduce the length of the ${what}.`;
 }
 

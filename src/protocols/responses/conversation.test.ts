@@ -249,7 +249,7 @@ test.each([
   [{ type: 'input_image', image_url: { url: '?' } }, 'input[0].content[0].image_url.url must be a picture in base64.'],
   [
     { type: 'input_image', file_id: 'file_1' },
-    'Image input (input[0].content[0]) is not possible: this server keeps no',
+    'Image input (input[0].content[0]) is not possible: only pictures that are sent along',
   ],
   [{ type: 'input_image' }, 'input[0].content[0].image_url must be a string.'],
   [{ type: 'input_audio' }, 'input[0].content[0].input_audio must be an object with data and format.'],

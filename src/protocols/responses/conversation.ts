@@ -208,7 +208,7 @@ function imagePart(part: JsonObject, at: string, attachments: Attachments): Cont
   if (file?.type === 'medium') return [attachments.addFile(file, `${at}.file_id`)];
   if (file) throw wrong(`${at}.file_id`, `the id of a picture, and ${file.name} is none`);
   if (isAbsent(part.image_url) && !isAbsent(part.file_id)) {
-    throw refuseFile('Image', at, 'this server keeps no files; send the picture itself in image_url');
+    throw refuseFile('Image', at, 'only pictures that are sent along in image_url can be read here');
   }
   const { image_url: sent } = part;
   const field = isObject(sent) ? `${at}.image_url.url` : `${at}.image_url`;
@@ -231,7 +231,7 @@ function filePart(part: JsonObject, at: string, attachments: Attachments): Conte
   if (file) return text(`${file.name}:\n${file.document.text}\n`);
   const data = readAt(part, 'file_data', at, optionalText);
   const name = readAt(part, 'filename', at, optionalText);
-  if (data === undefined) throw refuseFile('File', at, 'only files that are sent along in file_data can be read');
+  if (data === undefined) throw refuseFile('File', at, 'only files that are sent along in file_data can be read here');
   const kind = dataUrlKind(data);
   if (kind) return [attachments.add({ kind, data, field: `${at}.file_data` })];
   const bytes = Buffer.from(data.replace(/^data:[^,]*,/, ''), 'base64');
@@ -251,7 +251,7 @@ export function responseFile(part: JsonObject, at: string): SentFile | undefined
   if (part.type !== 'input_file') return undefined;
   const name = textAt('filename');
   const [id, url, data] = [textAt('file_id'), textAt('file_url'), textAt('file_data')];
-  if ([id, url, data].filter((each) => each !== undefined).length > 1) {
+  if ([id, url, data].filter((each) => each !== undefined).length !== 1) {
     throw wrong(at, 'a file with one of file_id, file_url and file_data');
   }
   if (id !== undefined) return { field: `${at}.file_id`, name, source: { type: 'file', id } };

@@ -36,7 +36,7 @@ function messageOf({ message, details }: AppError): string {
 
 function paramOf({ details }: AppError): string | null {
   if ('promptTokens' in details) return 'input';
-  if ('field' in details) return details.field;
+  if ('field' in details) return details.field ?? null;
   // A feature that is spelled like a field is one.
   return 'feature' in details && /^[a-z_.]+$/.test(details.feature) ? details.feature : null;
 }

@@ -190,6 +190,11 @@ export function chatFile(part: JsonObject, path: string): SentFile | undefined {
   const data = f.readAt(file, 'file_data', within, f.optionalText);
   if (id !== undefined && data !== undefined) throw f.wrong(within, 'a file with either file_id or file_data');
   if (id !== undefined) return { field: `${within}.file_id`, name, source: { type: 'file', id } };
+  if (!data && !f.isAbsent(file.file_url)) {
+    const instead =
+      'this API takes no addresses of files; send the file in file_data, or upload it and send its file_id';
+    throw unsupportedField(`${within}.file_url`, instead);
+  }
   if (!data || dataUrlKind(data)) return undefined;
   return { field: `${within}.file_data`, name, source: { type: 'data', data } };
 }
@@ -202,6 +207,7 @@ function readFile(part: JsonObject, path: string, attachments: Attachments): Con
   const file = f.readAt(part, 'file', path, f.optionalObject) ?? {};
   const field = `${path}.file.file_data`;
   const data = f.optionalText(file.file_data, field) ?? '';
+  if (data === '') throw f.wrong(`${path}.file`, 'a file with file_id or file_data, and has neither');
   const kind = dataUrlKind(data);
   if (kind) return [attachments.add({ kind, data, field })];
   const header = dataUrl.exec(data);

@@ -46,7 +46,10 @@ const pictureSchema = { anyOf: [f.base64Schema, f.objectSchema] };
 const readOne: f.Read<SentPicture | undefined> = f.described(pictureSchema, (value, path) => {
   if (!f.isObject(value)) return readOptionalPicture(value, path);
   if (!f.isAbsent(value.file_id))
-    throw unsupportedField(`${path}.file_id`, 'the server keeps no files; send a data URL');
+    throw unsupportedField(
+      `${path}.file_id`,
+      'pictures by the id of a file cannot be read here; send a data URL in image_url',
+    );
   const address = f.isObject(value.image_url) ? value.image_url.url : value.image_url;
   return readOptionalPicture(address ?? f.readName(undefined, `${path}.image_url`), `${path}.image_url`);
 });
@@ -97,7 +100,7 @@ const editFields = {
   prompt: promptField,
   image: f.honoured(readSeveral, imageNote),
   images: f.honoured(readSeveral, 'The same as a list of objects with image_url.'),
-  ...f.places({ 'images[].file_id': f.refused('The server stores no files.') }),
+  ...f.places({ 'images[].file_id': f.refused('Pictures are sent as data URLs in image_url.') }),
   mask: f.approximated(readOne, 'Repaints what is transparent, or white if nothing is. As large as the picture.'),
   ...answerFields,
   ...pictureFields,
