@@ -197,6 +197,8 @@ describe('readDocument: archives', () => {
 
   test.each([
     ['a zip bomb', { 'word/document.xml': '<w:p/>' }, 'too large when it is unpacked', 80 * 1_048_576],
+    ['a spreadsheet', { 'xl/workbook.xml': '<x/>' }, 'a spreadsheet, which is not supported: save it as .csv or PDF'],
+    ['a presentation', { 'ppt/presentation.xml': '<x/>' }, 'a presentation, which is not supported: save it as PDF'],
     ['another archive', { 'a.txt': 'x' }, 'an archive and no document'],
     ['an empty document', { 'word/document.xml': '<w:p/>' }, 'it has no text'],
   ])('%s is refused', async (_, files, reason, claim?: number) => {

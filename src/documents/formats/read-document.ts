@@ -52,13 +52,16 @@ async function read(name: string, bytes: Uint8Array, progressed: () => void): Pr
   if (foreign) throw new FormatError(foreign[1], 'unsupported');
   if (head.startsWith('{\\rtf')) return structured({ text: whole(rtfText(latinOf(bytes))), marks: [] });
   const text = decodeText(bytes);
-  if (text === undefined) throw new FormatError('it is not a text, and its format is not known', 'unsupported');
+  if (text === undefined) throw new FormatError(unknownFormat, 'unsupported');
   return structured(textOf(name, text, bytes));
 }
 
+const unknownFormat =
+  'it is not a text, and its format is not known; text, PDF, docx, odt, epub, rtf, HTML, e-mail and subtitles can be read';
+
 /** Files that are known by their first bytes, and how to read them all the same. */
 const foreignKinds: readonly (readonly [string, string])[] = [
-  ['\u00d0\u00cf\u0011\u00e0', 'it is a file of an old Office program: save it as .docx or PDF'],
+  ['\u00d0\u00cf\u0011\u00e0', 'it is a file of an old Office program: save it as .docx, .csv or PDF'],
   ['\u0089PNG', 'it is a picture'],
   ['\u00ff\u00d8\u00ff', 'it is a picture'],
   ['GIF8', 'it is a picture'],
@@ -89,6 +92,10 @@ async function packed(bytes: Uint8Array): Promise<Read> {
   if (names.has('word/document.xml')) return docxText(entries, whole);
   if (names.has('META-INF/container.xml')) return epubText(entries, whole);
   if (names.has('content.xml')) return odtText(entries, whole);
+  if (names.has('xl/workbook.xml') || names.has('xl/workbook.bin'))
+    throw new FormatError('it is a spreadsheet, which is not supported: save it as .csv or PDF', 'unsupported');
+  if (names.has('ppt/presentation.xml'))
+    throw new FormatError('it is a presentation, which is not supported: save it as PDF', 'unsupported');
   throw new FormatError('it is an archive and no document: unpack it first', 'unsupported');
 }
 
