@@ -29,6 +29,8 @@ export interface PresetFacts {
   readonly system: string;
   /** Defaults of requests. */
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** Tokens, for requests that set no length. */
+  readonly replyLength?: number;
   readonly messages: readonly { readonly role: string; readonly content: string }[];
 }
 

@@ -109,7 +109,11 @@ export function factsOf(reading: PresetReading): PresetFacts {
   if (reading.type === 'faulty') return { base: reading.base, system: '', parameters: {}, messages: [] };
   const { base, values, messages } = reading.preset;
   const parameters = requestDefaults(settingsFrom(values));
-  return { base, system: String(values.get('systemprompt') ?? ''), parameters, messages };
+  const length = values.get('defaultgenamt');
+  return {
+    ...{ base, system: String(values.get('systemprompt') ?? ''), parameters, messages },
+    ...(typeof length === 'number' && { replyLength: length }),
+  };
 }
 
 const baseOf = (reading: PresetReading): string => (reading.type === 'preset' ? reading.preset.base : reading.base);

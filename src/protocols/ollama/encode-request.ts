@@ -63,15 +63,17 @@ function sharedFields(controls: GenerationControls, usual: GenerationControls, m
 }
 
 const { sampler_seed: seedName, ...ownSamplers } = samplerNames('ollama');
+const otherNames = { max_length: 'num_predict', max_context_length: 'num_ctx', stop_sequence: 'stop' };
+
+/** From the native name of each option to its name here. */
+export const optionNames: Readonly<Record<string, string>> = { ...samplerNames('ollama'), ...otherNames };
 
 function optionsOf(controls: GenerationControls, usual: GenerationControls): WireBody {
   return renamed(encodeControls(controls, usual), {
     ...ownSamplers,
     // 0 is a seed like any other here, and means none in the native API.
     ...(controls.sampling.seed !== 0 && seedName !== undefined && { sampler_seed: seedName }),
-    max_length: 'num_predict',
-    max_context_length: 'num_ctx',
-    stop_sequence: 'stop',
+    ...otherNames,
   });
 }
 

@@ -338,6 +338,16 @@ describe('with several models by name', () => {
     expect(value.models).toHaveLength(2);
   });
 
+  test('/api/show: a preset has its limit of the context and its length, by the names of this API', async () => {
+    const parameters = { max_context_length: 512, rep_pen: 1.1, stop_sequence: ['END'] };
+    const preset = { base: 'mini', system: '', parameters, replyLength: 40, messages: [] };
+    const { value } = await ask(several([{ ...present, preset }]).parts, 'POST', '/api/show', { model: 'mini' });
+    const shown = { num_ctx: '512', repeat_penalty: '1.1', stop: 'END', num_predict: '40' };
+    expect(value.details).toMatchObject({ parent_model: 'mini', context_length: 512 });
+    expect(Object.fromEntries(value.parameters.split('\n').map((line: string) => line.split(/ +/)))).toEqual(shown);
+    expect(value.modelfile).toContain('PARAMETER num_ctx 512\n');
+  });
+
   test('/api/show: shows a model from its file, without loading it', async () => {
     const { parts, askedText } = several([present, big]);
     const { value } = await ask(parts, 'POST', '/api/show', { model: 'big:latest' });

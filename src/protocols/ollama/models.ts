@@ -11,10 +11,12 @@ import { quantizationOf } from '../../gguf/quantization.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { information, legacyOpen } from '../access.ts';
+import { renamed } from '../controls/encode-request.ts';
 import { type DialectParts, findModel, ignoredHeader, modelsByName } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { timestamp } from './encode.ts';
+import { optionNames } from './encode-request.ts';
 import { jsonReply, modelNotFound, namedModel, ollamaFamily, withBody } from './errors.ts';
 import { showFields } from './fields.ts';
 
@@ -104,7 +106,17 @@ async function entryOf({ id, present, path, known, preset }: ListedModel, parts:
   const file = path === undefined ? undefined : await read(path);
   const own = known ? known.chatTemplate : file && textOf(file.header, 'tokenizer.chat_template');
   const entry = textEntry(id, known, file, (present ? parts.chat.templateText : undefined) ?? own);
-  return preset ? { ...entry, details: { ...entry.details, parent_model: preset.base }, preset } : entry;
+  if (!preset) return entry;
+  const { num_ctx: limit } = parametersOf(preset);
+  const isLimited = typeof limit === 'number' && limit > 0;
+  const contextLength = isLimited ? Math.min(limit, entry.contextLength ?? limit) : entry.contextLength;
+  const shown = { ...entry.details, parent_model: preset.base, context_length: contextLength };
+  return { ...entry, details: shown, contextLength, preset };
+}
+
+/** Under the names of this API. */
+function parametersOf({ parameters, replyLength }: PresetFacts): Readonly<Record<string, unknown>> {
+  return { ...renamed(parameters, optionNames), ...(replyLength !== undefined && { num_predict: replyLength }) };
 }
 
 async function tags(parts: ModelParts, read: ReadFile): Promise<readonly object[]> {
@@ -258,7 +270,8 @@ function runningBody(entry: ModelEntry, expiresAt: number, gpuBytes = 0): object
 const never = Date.UTC(2300, 0, 1);
 
 function shownBody({ license, contextLength, preset, ...entry }: ModelEntry): object {
-  const { base = entry.name, system = '', parameters = {}, messages = [] } = preset ?? {};
+  const { base = entry.name, system = '', messages = [] } = preset ?? {};
+  const parameters = preset ? parametersOf(preset) : {};
   const own = Object.entries(parameters).flatMap(([name, value]) =>
     [value].flat().map((one): [string, string] => [name, typeof one === 'object' ? JSON.stringify(one) : String(one)]),
   );
