@@ -34,6 +34,7 @@ describe('readPreset', () => {
     [{ gendefaults: { temperature: 'hot' } }, /temperature must be a number/],
     [{ gendefaults: { max_tokens: 5 } }, /Use --defaultgenamt/],
     [{ jinja: 'maybe' }, /jinja needs/],
+    [{ memory: 'yes' }, 'In the config file, memory needs true or false, not "yes".'],
     [{ defaultgenamt: 0 }, /defaultgenamt needs/],
     [{ base: 5 }, 'base must be the name of a model.'],
     [{ base: '' }, 'base must be the name of a model.'],

@@ -18,7 +18,7 @@ test.each<[FlagKey, unknown, unknown]>([
   ['sdquant', true, 2],
   ['quiet', true, true],
   ['quiet', 0, false],
-  ['quiet', 'yes', 'no value'],
+  ['quiet', 'yes', 'true or false'],
   ['quantkv', 2, 'q4_0'],
   ['quantkv', 'q5_1', 'q5_1'],
   ['lora', 'one.gguf', ['one.gguf']],

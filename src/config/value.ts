@@ -43,11 +43,11 @@ export function readJson(shape: FlagShape, json: unknown): Reading {
   }
 }
 
-/** The end of the sentence "--flag needs …". */
+/** The end of the sentence "--flag needs …"; a switch can be wrong in a config file only. */
 export function expectation(shape: FlagShape): string {
   switch (shape.type) {
     case 'switch':
-      return 'no value';
+      return 'true or false';
     case 'integer':
     case 'number':
       return numberExpectation(shape);
