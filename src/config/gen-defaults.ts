@@ -169,10 +169,18 @@ export function applyDefaults<Sent extends Body>(
   return Object.fromEntries([...Object.entries(replaced.reduce(without, body as Body)), ...added]) as Sent & Body;
 }
 
-export function gendefaultsNotes({ gendefaults }: Pick<Settings, 'gendefaults'>): string[] {
+/** What the defaults and the reply length are called where they were set: flags, keys of a file, or fields of a request. */
+export interface DefaultsNames {
+  readonly defaults: string;
+  readonly length: string;
+}
+
+const flagNames: DefaultsNames = { defaults: '--gendefaults', length: '--defaultgenamt' };
+
+export function gendefaultsNotes({ gendefaults }: Pick<Settings, 'gendefaults'>, names = flagNames): string[] {
   const fields = lengthFields.filter((field) => gendefaults && Object.hasOwn(gendefaults, field));
   return fields.map(
-    (field) => `--gendefaults does not set the reply length: ${field} has no effect. Use --defaultgenamt.`,
+    (field) => `${names.defaults} does not set the reply length: ${field} has no effect. Use ${names.length}.`,
   );
 }
 
@@ -220,20 +228,20 @@ function without(body: Body, path: string): Body {
 }
 
 /** Invalid defaults prevent the start; otherwise they would fail every request that relies on them. */
-export function gendefaultsProblems({ gendefaults }: Pick<Settings, 'gendefaults'>): Problem[] {
-  return Object.entries(gendefaults ?? {}).flatMap(([name, value]) => problemOf(name, value) ?? []);
+export function gendefaultsProblems({ gendefaults }: Pick<Settings, 'gendefaults'>, names = flagNames): Problem[] {
+  return Object.entries(gendefaults ?? {}).flatMap(([name, value]) => problemOf(name, value, names.defaults) ?? []);
 }
 
-function problemOf(name: string, value: JsonValue): Problem | undefined {
+function problemOf(name: string, value: JsonValue, defaults: string): Problem | undefined {
   if (lengthFields.includes(name)) return undefined;
   const field = fieldsByName.get(imageAliases.get(name) ?? name);
   if (!field) {
     const meant = suggest(name, [...fieldsByName.keys(), ...imageAliases.keys()]);
     const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
-    return badFlags(`--gendefaults: ${name} is not a field of a request.${hint}`);
+    return badFlags(`${defaults}: ${name} is not a field of a request.${hint}`);
   }
   if (value === null || checks[field.kind](value)) return undefined;
-  return badFlags(`--gendefaults: ${name} must be ${valueKinds[field.kind]}, not ${shown(value)}.`);
+  return badFlags(`${defaults}: ${name} must be ${valueKinds[field.kind]}, not ${shown(value)}.`);
 }
 
 const isText = (value: JsonValue): value is string => typeof value === 'string';

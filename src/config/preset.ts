@@ -3,7 +3,13 @@ import { isObject, tryParseJson } from '../core/json.ts';
 import { readConfigFile } from './config-file.ts';
 import type { JsonObject } from './flag.ts';
 import { type FlagKey, flagByFileKey, type Layer, type Settings, settingsFrom } from './flags.ts';
-import { applyDefaults, gendefaultsNotes, gendefaultsProblems, requestDefaults } from './gen-defaults.ts';
+import {
+  applyDefaults,
+  type DefaultsNames,
+  gendefaultsNotes,
+  gendefaultsProblems,
+  requestDefaults,
+} from './gen-defaults.ts';
 import { applyRules } from './rules.ts';
 
 /** A message before those of every chat. */
@@ -46,8 +52,10 @@ const presetKeys: ReadonlySet<string> = new Set<FlagKey>([
 
 const roles: readonly unknown[] = ['system', 'user', 'assistant'] satisfies PresetMessage['role'][];
 
-/** Undefined for a config that is no preset: one without `base`. */
-export function readPreset(text: string): PresetReading | undefined {
+const keyNames: DefaultsNames = { defaults: 'gendefaults', length: 'defaultgenamt' };
+
+/** Undefined for a config that is no preset: one without `base`. Problems use the `names` of whoever wrote it. */
+export function readPreset(text: string, names = keyNames): PresetReading | undefined {
   const object = tryParseJson(text.replace(/^\uFEFF/, ''));
   if (!isObject(object) || (object.base ?? null) === null) return undefined;
   const { base, messages = [], ...settings } = object;
@@ -61,8 +69,8 @@ export function readPreset(text: string): PresetReading | undefined {
   const own = settingsFrom(parsed.values);
   const [problem] = [
     ...refusedKeys(settings, base),
-    ...[...parsed.problems, ...gendefaultsProblems(own)].map(({ sentence }) => sentence),
-    ...gendefaultsNotes(own),
+    ...[...parsed.problems, ...gendefaultsProblems(own, names)].map(({ sentence }) => sentence),
+    ...gendefaultsNotes(own, names),
   ];
   return problem === undefined
     ? { type: 'preset', preset: { base, values: parsed.values, messages } }

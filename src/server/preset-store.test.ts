@@ -77,8 +77,9 @@ test.each<[string, Partial<NewPreset>, string | RegExp]>([
   ['terse', { from: 'nobody' }, 'There is no model nobody to make a preset of.'],
   ['terse', { from: 'old' }, 'old is a preset, and presets have one level only; name its base instead.'],
   ['terse', { parameters: { num_gpu: 1 } }, /^A preset cannot change how its base is loaded: leave out .*num_gpu/],
-  ['terse', { parameters: { temperature: 'hot' } }, /temperature must be a number/],
-  ['terse', { parameters: { colour: 'red' } }, /colour is not a field of a request/],
+  ['terse', { parameters: { temperature: 'hot' } }, /^parameters: temperature must be a number/],
+  ['terse', { parameters: { colour: 'red' } }, /^parameters: colour is not a field of a request/],
+  ['terse', { parameters: { max_tokens: 5 } }, /^parameters does not set .* Use num_predict\.$/],
   ['terse', { template: '{{ .Prompt }}' }, /^template must have/],
   ['terse', { messages: ['Hi'] }, /^messages must be a list/],
 ])('create: refuses %s with %j', async (name, own, problem) => {

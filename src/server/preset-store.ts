@@ -3,6 +3,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { flagByFileKey } from '../config/flags.ts';
+import type { DefaultsNames } from '../config/gen-defaults.ts';
 import { readPreset } from '../config/preset.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { equalName, findExactly, findNamed, nameKey } from '../core/model-names.ts';
@@ -25,6 +26,16 @@ interface StoreParts {
   readonly changed: () => void;
 }
 
+interface PresetToWrite {
+  readonly config: object;
+  readonly replaces: boolean;
+  /** For messages. */
+  readonly names?: DefaultsNames;
+}
+
+/** The fields of Ollama's API. */
+const ollamaNames: DefaultsNames = { defaults: 'parameters', length: 'num_predict' };
+
 const namesOf = ({ names }: ModelOffer): readonly string[] => names;
 
 /** Presets for clients of Ollama's API and for administrators. */
@@ -39,7 +50,7 @@ export function presetStore({ folder, offers, others, present, files, changed }:
 
   return {
     create: async (name, { from, ...wanted }) => {
-      await write(name, from, { config: configOf(wanted), replaces: true });
+      await write(name, from, { config: configOf(wanted), replaces: true, names: ollamaNames });
     },
     list: async () => {
       const presets = (await offers()).filter(({ preset }) => preset);
@@ -80,11 +91,7 @@ export function presetStore({ folder, offers, others, present, files, changed }:
     );
   }
 
-  async function write(
-    name: string,
-    from: string,
-    { config, replaces }: { readonly config: object; readonly replaces: boolean },
-  ): Promise<string> {
+  async function write(name: string, from: string, { config, replaces, names }: PresetToWrite): Promise<string> {
     const all = await offers();
     const models = [...others().map((one) => [one]), ...all.filter(({ preset }) => !preset).map(namesOf)];
     const existing = await fileOf(name);
@@ -100,7 +107,7 @@ export function presetStore({ folder, offers, others, present, files, changed }:
       throw new Error(`${stem} is a model already; choose another name for the preset.`);
     if (existing && !replaces) throw new Error(`There is a preset ${stem} already.`);
     const text = `${JSON.stringify({ base, ...config }, undefined, 2)}\n`;
-    const reading = readPreset(text);
+    const reading = readPreset(text, names);
     if (reading?.type !== 'preset') throw new Error(reading?.problem);
     await mkdir(folder, { recursive: true });
     await replace(pathOf(existing ?? `${stem}.kcpps`), text);
