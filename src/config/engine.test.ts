@@ -5,7 +5,7 @@ import { commandKind, engineProblems, engineTexts, mergedEngines, readEngine, sp
 const command = ['llama-server', '-m', '${model}', '--port', '${port}'];
 const read = (object: object) => {
   const reading = readEngine(JSON.stringify(object));
-  return reading.ok ? reading.engine : reading.expected;
+  return reading.ok ? reading.engine : reading.problem;
 };
 
 describe('--engine', () => {
@@ -39,25 +39,28 @@ describe('--engine', () => {
   });
 
   test.each([
-    [{ command: 5 }, 'with command as a list of texts: the program, then its arguments'],
-    [{ command: ' ' }, 'with command as a list of texts: the program, then its arguments'],
+    [{ command: 5 }, ': command must be a list of texts: the program, then its arguments'],
+    [{ command: ' ' }, ': command must be a list of texts: the program, then its arguments'],
     [
       { command: 'x ${port} | tee log' },
-      'with command as a command without |, because no shell runs it; quote it, or name a script',
+      ': command must be a command without |, because no shell runs it; quote it, or name a script',
     ],
-    [{ command: [] }, 'with command as a list of texts: the program, then its arguments'],
-    [{ model: 'x' }, 'with a command: the program, then its arguments'],
+    [{ command: [] }, ': command must be a list of texts: the program, then its arguments'],
+    [{ model: 'x' }, ': command is missing: the program, then its arguments'],
     [
       { command: ['x', '--port', '8080'] },
-      'with ${port} where its command takes the port to listen on (in single quotes on a command line)',
+      expect.stringMatching(/^: its command has no \$\{port\}; write that where .* such as --port \$\{port\} /),
     ],
-    [{ command }, 'with model, because its command contains ${model}'],
-    [{ command, model: 'x', ports: 1 }, expect.stringMatching(/^without ports: its fields are name, command, /)],
-    [{ command, model: 'x', kind: 'video' }, expect.stringMatching(/^with kind as one of text, /)],
-    [{ command, model: 'x', idle: 'soon' }, 'with idle as a time such as 10m'],
-    [{ command, model: 'x', memory: 'much' }, 'with memory as a size such as 14GB'],
-    [{ command, model: 'x', stop: 'SIGFOO' }, expect.stringMatching(/^with stop as one of SIGTERM/)],
-    [{ name: 'a', command, model: 'x', env: { A: 1 } }, '(a) with env as an object of environment variables'],
+    [{ command }, ': its command has ${model}, and model is missing: the file or name that replaces it'],
+    [
+      { command, model: 'x', ports: 1 },
+      expect.stringMatching(/^: it has no field ports; its fields are name, command, /),
+    ],
+    [{ command, model: 'x', kind: 'video' }, expect.stringMatching(/^: kind must be one of text, /)],
+    [{ command, model: 'x', idle: 'soon' }, ': idle must be a time such as 10m'],
+    [{ command, model: 'x', memory: 'much' }, ': memory must be a size such as 14GB'],
+    [{ command, model: 'x', stop: 'SIGFOO' }, expect.stringMatching(/^: stop must be one of SIGTERM/)],
+    [{ name: 'a', command, model: 'x', env: { A: 1 } }, ' a: env must be an object of environment variables'],
   ])('%j is rejected with what it must be', (object, expected) => {
     expect(read(object)).toEqual(expected);
   });
@@ -68,8 +71,8 @@ describe('--engine', () => {
       engineProblems([a, 'A=y --port ${port}', 'nonsense', 'b=x | tee ${port}']).map(({ sentence }) => sentence),
     ).toEqual([
       '--engine: two engines are called a.',
-      "--engine must be NAME='COMMAND', such as qwen='llama-server -m qwen.gguf --port ${port}'.",
-      '--engine must be (b) a command without |, because no shell runs it; quote it, or name a script.',
+      "--engine: it must be NAME='COMMAND', such as qwen='llama-server -m qwen.gguf --port ${port}'.",
+      '--engine b: its command must be a command without |, because no shell runs it; quote it, or name a script.',
     ]);
   });
 

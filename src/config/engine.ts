@@ -105,44 +105,50 @@ const fields: Readonly<Record<string, (value: unknown) => Value<EngineProgram>>>
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
 
+/** What is wrong is a sentence without its end, after the name of the engine if it has one. */
+type EngineReading =
+  | { readonly ok: true; readonly engine: EngineProgram }
+  | { readonly ok: false; readonly problem: string };
+
 /** `NAME=COMMAND` of `--engine`, or the object of a config file as JSON. */
-export function readEngine(text: string, platform = process.platform): Read<{ readonly engine: EngineProgram }> {
+export function readEngine(text: string, platform = process.platform): EngineReading {
   if (text.trimStart().startsWith('{')) return readObject(tryParseJson(text));
   const at = text.indexOf('=');
   const name = text.slice(0, Math.max(0, at)).trim();
   if (name === '' || /\s/.test(name))
-    return refused("NAME='COMMAND', such as qwen='llama-server -m qwen.gguf --port ${port}'");
+    return refused("it must be NAME='COMMAND', such as qwen='llama-server -m qwen.gguf --port ${port}'");
   const command = splitCommand(text.slice(at + 1), platform);
-  return command.ok ? readObject({ name, command: command.args }) : refused(command.expected, name);
+  if (!command.ok) return refused(`its command must be ${command.expected}`, name);
+  return readObject({ name, command: command.args });
 }
 
-function readObject(object: unknown): Read<{ readonly engine: EngineProgram }> {
-  if (!isObject(object)) return refused('a JSON object');
+function readObject(object: unknown): EngineReading {
+  if (!isObject(object)) return refused('it must be a JSON object');
   const name = isText(object.name) ? object.name : undefined;
   let engine: EngineProgram = { ...defaults, command: [] };
   for (const [key, value] of Object.entries(object)) {
     const read = Object.hasOwn(fields, key) ? fields[key] : undefined;
-    if (!read) return refused(`without ${key}: its fields are ${Object.keys(fields).join(', ')}`, name);
+    if (!read) return refused(`it has no field ${key}; its fields are ${Object.keys(fields).join(', ')}`, name);
     if (value === null) continue;
     const field = read(value);
-    if (isText(field)) return refused(`with ${key} as ${field}`, name);
+    if (isText(field)) return refused(`${key} must be ${field}`, name);
     engine = { ...engine, ...field };
   }
-  if (engine.command.length === 0) return refused('with a command: the program, then its arguments', name);
+  if (engine.command.length === 0) return refused('command is missing: the program, then its arguments', name);
   const texts = [...engine.command, ...Object.values(engine.env)];
   if (!texts.some((one) => one.includes('${port}')))
     return refused(
-      'with ${port} where its command takes the port to listen on (in single quotes on a command line)',
+      'its command has no ${port}; write that where the program takes the port to listen on, such as --port ${port} (on a command line, put the whole engine in single quotes)',
       name,
     );
   if (engine.model === undefined && texts.some((one) => one.includes('${model}')))
-    return refused('with model, because its command contains ${model}', name);
+    return refused('its command has ${model}, and model is missing: the file or name that replaces it', name);
   return { ok: true, engine };
 }
 
-const refused = (expected: string, name?: string): { readonly ok: false; readonly expected: string } => ({
+const refused = (problem: string, name?: string): EngineReading => ({
   ok: false,
-  expected: `${name === undefined ? '' : `(${name}) `}${expected}`,
+  problem: `${name === undefined ? '' : ` ${name}`}: ${problem}`,
 });
 
 /** The valid programs; invalid ones were rejected at startup. */
@@ -162,7 +168,7 @@ export function engineProblems(texts: readonly string[] | null): readonly Proble
   const names = new Set<string>();
   return (texts ?? []).flatMap((text) => {
     const reading = readEngine(text);
-    if (!reading.ok) return [badFlags(`--engine must be ${reading.expected}.`)];
+    if (!reading.ok) return [badFlags(`--engine${reading.problem}.`)];
     const name = reading.engine.name?.toLowerCase() ?? '';
     if (names.has(name)) {
       const sentence = name === '' ? 'a config has one engine without a name' : `two engines are called ${name}`;

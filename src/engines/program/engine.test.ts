@@ -18,7 +18,7 @@ const fake = fileURLToPath(new URL('./testing/fake-engine.mjs', import.meta.url)
 function programOf(args: readonly string[], more: object = {}) {
   const command = [process.execPath, fake, '--port', '${port}', ...args];
   const reading = readEngine(JSON.stringify({ name: 'fake', command, kind: 'text', ...more }));
-  if (!reading.ok) throw new Error(reading.expected);
+  if (!reading.ok) throw new Error(reading.problem);
   return reading.engine;
 }
 
