@@ -168,8 +168,12 @@ test('batch: good and failed replies are in two files, and a batch with failed o
 });
 
 test.each([
-  ['no JSON', [line('a'), '{'], [{ code: 'invalid_json_line', line: 2 }]],
-  ['a list', ['[1]'], [{ code: 'invalid_json_line', line: 1 }]],
+  [
+    'no JSON',
+    [line('a'), '{'],
+    [{ code: 'invalid_json_line', line: 2, message: expect.stringMatching(/^Line 2 is not valid JSON: /) }],
+  ],
+  ['a list', ['[1]'], [{ code: 'invalid_json_line', line: 1, message: 'Line 1 must be a JSON object.' }]],
   ['no custom_id', [line('a', { custom_id: undefined })], [{ code: 'missing_required_parameter', line: 1 }]],
   ['a custom_id twice', [line('a'), '', line('a')], [{ code: 'duplicate_custom_id', line: 3, param: 'custom_id' }]],
   ['another endpoint', [line('a', { url: '/v1/completions' })], [{ code: 'invalid_url', line: 1, param: 'url' }]],

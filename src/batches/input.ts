@@ -73,7 +73,7 @@ async function requestIn(line: Line, { endpoint, maxLineBytes, modelProblem }: I
   try {
     request = await jsonObject(line.bytes, { empty: 'refuse' });
   } catch (error) {
-    return at('invalid_json_line', error instanceof AppError ? error.message : String(error));
+    return at('invalid_json_line', jsonProblem(line.number, error));
   }
   const { custom_id: customId, method, url, body } = request;
   if (typeof customId !== 'string' || customId === '')
@@ -84,6 +84,14 @@ async function requestIn(line: Line, { endpoint, maxLineBytes, modelProblem }: I
   const unknown = await modelProblem(typeof body.model === 'string' ? body.model : undefined);
   if (unknown !== undefined) return at('model_not_found', unknown, 'body.model');
   return { customId, body } satisfies BatchRequest;
+}
+
+/** Parts of the file are read as bodies of requests, and are lines to whoever wrote it. */
+function jsonProblem(line: number, error: unknown): string {
+  if (!(error instanceof AppError)) return `Line ${line} cannot be read: ${String(error)}.`;
+  if (error.code !== 'invalid-json') return `Line ${line} must be a JSON object.`;
+  const { reason } = (error as AppError<'invalid-json'>).details;
+  return `Line ${line} is not valid JSON: ${reason}. Each line must be one JSON object.`;
 }
 
 function inputsIn({ input }: BatchRequest['body']): number {
