@@ -51,7 +51,12 @@ const asWindows = { type: 'static', maxTokens: 200, overlapTokens: 50 };
 const names = (write: 'create' | 'update'): Readonly<Record<string, Proof>> => {
   const asks = (fields: object): object => ({ [write]: write === 'create' ? [fields] : [expect.any(String), fields] });
   return {
-    name: { send: { name: 'Docs' }, asks: asks({ name: 'Docs' }), tells: /"name":"Docs"/ },
+    name: {
+      send: { name: 'Docs' },
+      asks: asks({ name: 'Docs' }),
+      tells: /"name":"Docs"/,
+      refuses: [{ name: 'a'.repeat(257) }],
+    },
     description: {
       send: { description: 'Of us' },
       asks: asks({ description: 'Of us' }),

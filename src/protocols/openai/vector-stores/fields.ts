@@ -6,6 +6,8 @@ import * as f from '../../fields.ts';
 const maxFiles = 2000;
 const maxQueries = 8;
 const maxQuery = 4000;
+/** As in the native API. */
+const maxName = 256;
 const [leastTokens, mostTokens] = [100, 4096];
 
 const readChunking: f.Read<Chunking> = f.described({ type: 'object' }, (value, path) => {
@@ -43,8 +45,17 @@ const readIds = f.optional(
   }),
 );
 
+const readTitle = f.optional(
+  f.described({ type: 'string', maxLength: maxName }, (value, path) => {
+    const name = f.readText(value, path);
+    if (name.length > maxName)
+      throw f.wrong(path, `a name of at most ${maxName} characters, and this one has ${name.length}`);
+    return name;
+  }),
+);
+
 const common = {
-  name: f.honoured(f.optionalText),
+  name: f.honoured(readTitle, `Up to ${maxName} characters.`),
   description: f.honoured(f.optionalText, 'Not in the original for a change.'),
   expires_after: f.honoured(readExpiry, 'Days (1 to 365) after the last search or change.'),
   metadata: f.honoured(f.optional(readMetadata), 'Up to 16 pairs.'),

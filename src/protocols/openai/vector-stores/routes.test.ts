@@ -65,6 +65,17 @@ test('vector stores: the official client creates, changes, lists and deletes one
   await expect(client.vectorStores.retrieve(store.id)).rejects.toThrow(NotFoundError);
 });
 
+test('vector stores: a name that is too long is refused with the limit', async () => {
+  const { client } = await world();
+  const { id } = await client.vectorStores.create({ name: 'a'.repeat(256) });
+  const sentence = 'name must be a name of at most 256 characters, and this one has 257.';
+  for (const asking of [
+    client.vectorStores.create({ name: 'a'.repeat(257) }),
+    client.vectorStores.update(id, { name: 'a'.repeat(257) }),
+  ])
+    await expect(asking).rejects.toMatchObject({ status: 400, param: 'name', error: { message: sentence } });
+});
+
 test('vector stores: pages follow one another in both orders', async () => {
   const { client } = await world();
   const made: string[] = [];
