@@ -44,3 +44,21 @@ test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
     for (const name of ['closed', 'unlisted']) chmodSync(join(path, name), 0o700);
   },
 );
+
+test.skipIf(process.platform !== 'linux')('scanFolder: names that are not UTF-8 are counted and said', async () => {
+  const path = freshFolder();
+  const named = (name: string): Buffer => Buffer.concat([Buffer.from(`${path}/`), Buffer.from(name, 'latin1')]);
+  for (const name of ['caf\u00e9.md', 'na\u00efve.md']) writeFileSync(named(name), name);
+  mkdirSync(named('\u00fcber'));
+  // These are UTF-8, with the character that others are replaced with.
+  writeFileSync(join(path, 'a\ufffd.md'), 'a');
+  const found: string[] = [];
+  const scan = scanFolder(
+    { path, include: [], exclude: [], maxFileBytes: 1000 },
+    { signal: new AbortController().signal },
+  );
+  let next = await scan.next();
+  for (; !next.done; next = await scan.next()) found.push(next.value.path);
+  expect(found).toEqual(['a\ufffd.md']);
+  expect(next.value.notes).toEqual(['3 names are not UTF-8 and left out: rename them.']);
+});

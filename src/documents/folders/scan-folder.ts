@@ -91,7 +91,7 @@ export async function* scanFolder(
   const notes: string[] = [];
   const unread = new Set<string>();
   const mounts: Record<string, string> = {};
-  let [files, entries, large] = [0, 0, 0];
+  let [files, entries, large, garbled] = [0, 0, 0, 0];
   const open: (readonly [path: string, device: bigint | undefined])[] = [['', undefined]];
   let isCut = false;
   scan: for (let next = open.pop(); next; next = open.pop()) {
@@ -112,6 +112,7 @@ export async function* scanFolder(
         } else if (isPlainFile(entry) && takesFile(folder, path)) {
           const state = await lstat(join(folder.path, path)).catch((error: unknown) => {
             if (!isGone(error)) unread.add(at);
+            else if (isGarbled(path)) garbled += 1;
           });
           if (!state?.isFile()) continue;
           if (state.size > folder.maxFileBytes) large += 1;
@@ -125,12 +126,15 @@ export async function* scanFolder(
       // The folder itself must be there: otherwise nothing is known about its files.
       if (at === '' || signal.aborted) throw error;
       if (await isThere(whole)) unread.add(at);
+      else if (isGarbled(at)) garbled += 1;
     }
   }
   if (isCut && files >= limits.files) notes.push(`Only the first ${limits.files} files are indexed.`);
   else if (isCut) notes.push(`Only the first ${limits.entries} entries were looked at.`);
   if (large > 0) notes.push(`${large} ${large === 1 ? 'file is' : 'files are'} too large.`);
   if (unread.size > 0) notes.push(unreadNote(unread));
+  if (garbled > 0)
+    notes.push(`${garbled} ${garbled === 1 ? 'name is' : 'names are'} not UTF-8 and left out: rename them.`);
   return { notes, unread, ...(!isCut && { mounts }) };
 }
 
@@ -148,5 +152,8 @@ const isThere = (path: string): Promise<boolean> =>
     () => true,
     (error: unknown) => !isGone(error),
   );
+
+/** Linux allows any bytes in a name; those that are not UTF-8 are replaced as it is read, and nothing has the name that remains. */
+const isGarbled = (path: string): boolean => path.includes('\ufffd');
 
 const isPlainFile = (entry: Dirent): boolean => entry.isFile();
