@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { suggest } from '../config/suggest.ts';
 import { attempt } from '../core/attempt.ts';
 import { isPublicAddress } from '../http/address.ts';
 import type { Hub } from '../library/hub/access.ts';
@@ -25,13 +26,43 @@ export function hubParts({ hub, fetch, signal }: Pick<Command, 'hub' | 'fetch' |
   return { hub, fetch, allowsAddress: isPublicAddress, ...(signal && { signal }) };
 }
 
-/** For words that are not understood. Returns the exit code. */
-export function showUsage(terminal: Pick<Terminal, 'line'>, usage: string): number {
-  terminal.line(usage);
-  return 2;
+type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
+
+/** What a command was run with, and the options that it knows. */
+interface Asked {
+  readonly words: readonly string[];
+  readonly options?: Options;
 }
 
-type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
+/** For words that are not understood, or ask for help. Returns the exit code. */
+export function showUsage(terminal: Pick<Terminal, 'line'>, usage: string, { words, options = {} }: Asked): number {
+  const isHelp = asksHelp(words);
+  const problem = isHelp ? undefined : optionProblem(words, options);
+  terminal.line(problem === undefined ? usage : `${problem}\n\n${usage}`);
+  return isHelp ? 0 : 2;
+}
+
+/** Of words before `--`, which ends the options. */
+function asksHelp(words: readonly string[]): boolean {
+  const end = words.indexOf('--');
+  return words.slice(0, end < 0 ? words.length : end).some((word) => word === '--help' || word === '-h');
+}
+
+/** A sentence about an option that is unknown, or has the wrong number of values. */
+function optionProblem(words: readonly string[], options: Options): string | undefined {
+  try {
+    parseArgs({ args: [...words], options, allowPositionals: true });
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const name = /'[^']*?(--?[\w-]+)/.exec(message)?.[1] ?? '';
+    if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE')
+      return `${name} ${message.includes('does not take') ? 'takes no value' : 'needs a value'}.`;
+    const meant = suggest(name.replace(/^-+/, ''), Object.keys(options));
+    return `${name} is not an option here.${meant === undefined ? '' : ` Did you mean --${meant}?`}`;
+  }
+}
+
 export const text = { type: 'string' } as const;
 export const flag = { type: 'boolean' } as const;
 

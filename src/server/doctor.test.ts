@@ -328,6 +328,12 @@ describe('parley doctor', () => {
     expect(report.findings).toEqual((await examine(machine())).findings);
   });
 
+  test('--help shows the usage, and an unknown option is named', async () => {
+    expect(await run(['--help'])).toMatchObject({ code: 0, output: expect.stringMatching(/^parley doctor {2}/) });
+    const unknown = expect.stringMatching(/^--nonsense is not an option here\.\n\nparley doctor {2}/);
+    expect(await run(['--nonsense'])).toMatchObject({ code: 2, output: unknown });
+  });
+
   test.each([['help'], ['--json', 'x']])('%j %j fails with the usage', async (...words) => {
     expect(await run(words)).toMatchObject({ code: 2, output: expect.stringContaining('parley doctor --json') });
   });

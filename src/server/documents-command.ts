@@ -43,7 +43,7 @@ export async function documentsCommand(command: DocumentsCommand): Promise<numbe
   const argument = names.join(' ');
   const isKnown =
     what === 'list' ? names.length === 0 : ['add', 'search', 'rm'].includes(what ?? '') && argument !== '';
-  if (!values || !isKnown) return showUsage(terminal, usage);
+  if (!values || !isKnown) return showUsage(terminal, usage, { words: command.words, options });
   const { collection } = values;
   let access: Access | undefined;
   try {

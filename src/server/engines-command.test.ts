@@ -39,6 +39,7 @@ test('parley engines NAME: prints a config that is valid', () => {
     const reading = readEngine(JSON.stringify(JSON.parse(run(title).text).engine));
     expect(reading.ok && commandKind(reading.engine)).toBeTruthy();
   }
+  expect(run('--help')).toMatchObject({ code: 0, text: expect.stringContaining('parley engines NAME') });
   expect(run('nothing')).toMatchObject({ code: 2, text: expect.stringContaining('parley engines NAME') });
 });
 

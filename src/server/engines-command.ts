@@ -5,6 +5,7 @@ import { findProgram } from '../agents/find-program.ts';
 import { attempt } from '../core/attempt.ts';
 import { thisSystem } from '../core/data-folder.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import { showUsage } from './command.ts';
 
 /** A program that is known to work as an engine: where to get it, and its config. */
 export interface EngineRecipe {
@@ -103,8 +104,7 @@ export function enginesCommand(
   }
   const recipe = engineRecipes.find(({ title }) => title.toLowerCase() === name.toLowerCase());
   if (!recipe || more.length > 0) {
-    terminal.line(usage);
-    return 2;
+    return showUsage(terminal, usage, { words });
   }
   terminal.line(JSON.stringify({ engine: recipe.engine }, undefined, 2));
   return 0;

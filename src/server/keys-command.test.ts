@@ -56,6 +56,18 @@ test.each([
   expect(lines[0]).toContain(`${expected} tokens/day`);
 });
 
+test('keys --help: shows the usage; an unknown option is named', async () => {
+  const { run, lines } = commands();
+  expect(await run('--help')).toBe(0);
+  expect(lines[0]).toMatch(/^parley keys list/);
+  expect(await run('add', 'phone', '--scope', 'chat')).toBe(2);
+  expect(lines[0]).toMatch(/^--scope is not an option here\. Did you mean --scopes\?\n\nparley keys list/);
+  for (const words of [['add'], ['revoke'], ['forget', 'phone'], ['add', 'a', 'b']]) {
+    expect(await run(...words)).toBe(2);
+    expect(lines[0]).toMatch(/^parley keys list/);
+  }
+});
+
 test('keys revoke: deletes a key', async () => {
   const { run, lines, stored } = commands();
   await run('add', 'phone');

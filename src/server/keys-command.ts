@@ -1,9 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { keyScopes } from '../core/key-scopes.ts';
 import { isKeyName, isScope, KeyExists, KeyFile, type KeyRules, type StoredKey } from '../keys/key-file.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import { flag, readWords, showUsage, text } from './command.ts';
 
 interface KeysCommand {
   readonly words: readonly string[];
@@ -27,28 +27,25 @@ parley keys revoke NAME      delete one
   --keyfile FILE             the file; start the server with the same flag`;
 
 const options = {
-  scopes: { type: 'string' },
-  rate: { type: 'string' },
-  tokens: { type: 'string' },
-  weight: { type: 'string' },
-  shared: { type: 'boolean' },
-  expires: { type: 'string' },
-  keyfile: { type: 'string' },
-} as const;
+  ...{ scopes: text, rate: text, tokens: text, weight: text },
+  ...{ shared: flag, expires: text, keyfile: text },
+};
 
 class BadWord extends Error {}
 
 /** `parley keys`: resolves to the exit code. */
 export async function keysCommand({ words, defaultFile, terminal, now }: KeysCommand): Promise<number> {
   try {
-    const { values, positionals } = parsed(words);
-    const [action = 'list', name, ...rest] = positionals;
+    const read = readWords(words, options);
+    if (!read) return showUsage(terminal, usage, { words, options });
+    const { values, others } = read;
+    const [action = 'list', name, ...rest] = others;
     const path = values.keyfile === undefined ? defaultFile : resolve(values.keyfile);
     const file = new KeyFile({ path, warn: (sentence) => terminal.line(sentence), now: () => new Date(now()) });
-    if (rest.length > 0 || (action !== 'list' && name === undefined)) throw new BadWord('');
+    const isKnown = action === 'list' || (['add', 'revoke'].includes(action) && name !== undefined);
+    if (!isKnown || rest.length > 0) return showUsage(terminal, usage, { words, options });
     if (action === 'list') return await list(file, path, terminal, now());
     if (action === 'revoke') return await revoke(file, name ?? '', terminal);
-    if (action !== 'add') throw new BadWord('');
     const rules = rulesOf(name ?? '', values, now());
     await mkdir(dirname(path), { recursive: true });
     const key = await file.add(rules, now());
@@ -59,21 +56,15 @@ export async function keysCommand({ words, defaultFile, terminal, now }: KeysCom
   } catch (error) {
     if (error instanceof KeyExists)
       terminal.line('There is a key of this name already. Revoke it first, or use another name.');
-    else if (error instanceof BadWord) terminal.line(error.message || usage);
+    else if (error instanceof BadWord) terminal.line(error.message);
     else throw error;
     return 2;
   }
 }
 
-function parsed(words: readonly string[]) {
-  try {
-    return parseArgs({ args: [...words], options, allowPositionals: true });
-  } catch (error) {
-    throw new BadWord(`${(error as Error).message}\n\n${usage}`);
-  }
-}
+type Values = NonNullable<ReturnType<typeof readWords<typeof options>>>['values'];
 
-function rulesOf(name: string, values: ReturnType<typeof parsed>['values'], now: number): KeyRules {
+function rulesOf(name: string, values: Values, now: number): KeyRules {
   if (!isKeyName(name))
     throw new BadWord('A name has up to 64 letters, digits and . _ @ -, and begins with a letter or digit.');
   const scopes = values.scopes?.split(',').map((scope) => scope.trim());

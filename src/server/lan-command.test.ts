@@ -95,7 +95,7 @@ describe('parley lan', () => {
     async (words) => {
       const { status, text } = await run(words);
       expect(status).toBe(2);
-      expect(text).toMatch(/^Usage: parley lan/);
+      expect(text).toMatch(/^Usage: parley lan/m);
     },
   );
 });

@@ -42,9 +42,9 @@ export async function lanCommand(command: LanCommand): Promise<number> {
   const { words, terminal, lan, now, color } = command;
   const read = readWords(words, options);
   const port = readPort(read?.values.port);
-  if (!read || read.others.length > 0 || port === undefined) return showUsage(terminal as Terminal, usage);
+  if (!read || read.others.length > 0 || port === undefined) return showUsage(terminal, usage, { words, options });
   const { values } = read;
-  if (values.name !== undefined && !isKeyName(values.name)) return showUsage(terminal as Terminal, usage);
+  if (values.name !== undefined && !isKeyName(values.name)) return showUsage(terminal, usage, { words, options });
   if (values.renew) {
     await lan.renew(true);
     terminal.line('There is another authority now, which devices have to trust anew: parley lan says how.');

@@ -148,6 +148,7 @@ describe('parley launch', () => {
 
   test.each([
     ['emacs', 'emacs is not an agent that can be launched: claude, codex'],
+    ['--nonsense', 'Name the agent first: parley launch AGENT --nonsense'],
     ['goose', 'Goose is not installed. Install it: '],
     ['claude --model nothing', 'There is no model nothing here'],
     ['claude --model', '--model needs a value.'],

@@ -54,6 +54,8 @@ export async function launchCommand(command: LaunchCommand): Promise<number> {
   try {
     const options = readLaunchOptions(words, defaultSettings.port);
     if (options.action === 'help') return printed(terminal, launchUsage.split('\n'), 0);
+    if (options.agent === undefined && options.serverFlags.length > 0)
+      throw new Error(`Name the agent first: parley launch AGENT ${options.serverFlags.join(' ')}`);
     if (options.agent === undefined) return printed(terminal, agentLines(command), 0);
     const agent = Object.hasOwn(agents, options.agent) ? agents[options.agent] : undefined;
     if (!agent)

@@ -23,13 +23,15 @@ parley mcp logout NAME       forget its tokens
   --mcpfile FILE             the file with the servers; mcp.json in the config folder without
   --nobrowser                only show the address of the login page`;
 
+const options = { mcpfile: text, nobrowser: flag };
+
 /** `parley mcp`. Resolves to the exit code. */
 export async function mcpCommand(parts: McpCommand): Promise<number> {
   const { words, terminal, defaultFile, environment, product, open, signal, logins = loginFile() } = parts;
-  const read = readWords(words, { mcpfile: text, nobrowser: flag });
+  const read = readWords(words, options);
   const [action = '', name, ...more] = read?.others ?? [];
   const isKnown = action === 'list' ? name === undefined : ['login', 'logout'].includes(action) && name !== undefined;
-  if (!read || !isKnown || more.length > 0) return showUsage(terminal, usage);
+  if (!read || !isKnown || more.length > 0) return showUsage(terminal, usage, { words, options });
   const mcpfile = read.values.mcpfile ?? defaultFile;
   const fail = (sentence: string): number => {
     terminal.line(sentence);

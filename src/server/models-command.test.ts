@@ -81,14 +81,28 @@ describe('parley models', () => {
     expect(text).toContain('broken.gguf: ');
   });
 
-  test.each([[['show', 'nothing']], [['show']], [['dance']], [['list', 'x']], [['path', 'a', 'b']]])(
-    '%j fails with the usage',
+  test.each([[['--help']], [['list', '--help']], [['verify', '-h']], [['path', 'a', '--help']]])(
+    '%j shows the usage, and is no error',
     async (words) => {
       const { code, text } = await run(...words);
-      expect(code).toBe(2);
-      expect(text).toMatch(/parley (models|list)/);
+      expect(code).toBe(0);
+      expect(text).toMatch(/^parley list/);
     },
   );
+
+  test.each([
+    [['show', 'nothing']],
+    [['show']],
+    [['dance']],
+    [['list', 'x']],
+    [['path', 'a', 'b']],
+    [['path', '--x']],
+    [['list', '--x']],
+  ])('%j fails with the usage', async (words) => {
+    const { code, text } = await run(...words);
+    expect(code).toBe(2);
+    expect(text).toMatch(/parley (models|list)/);
+  });
 });
 
 describe('parley pull', () => {

@@ -7,7 +7,7 @@ import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type ModelFacts, meantModel, modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';
 import { progressBar, type Terminal } from '../observe/terminal.ts';
-import { type Command, showUsage } from './command.ts';
+import { type Command, flag, showUsage } from './command.ts';
 
 const usage = `parley list                   the models on this machine, also those that other programs fetched (also: parley models)
 parley list --json            the same for scripts
@@ -16,6 +16,8 @@ parley rm NAME                deletes one
 parley models verify NAME     whether it is whole, and its SHA-256
 parley models path NAME       where it lies: parley --model "$(parley models path NAME)"
 NAME is a name of the list, or the path of a file.`;
+
+const options = { json: flag };
 
 /** `parley models` and `parley list`: resolves to the exit code. */
 export async function modelsCommand({
@@ -26,15 +28,16 @@ export async function modelsCommand({
   const [action = 'list', name, ...rest] = words;
   const known = { show, verify, path: showPath } as const;
   if (action === 'list' || action === '--json') {
-    const options = words.filter((word) => word !== 'list');
-    const isJson = options[0] === '--json';
-    if (options.length > (isJson ? 1 : 0)) return showUsage(terminal, usage);
+    const others = words.filter((word) => word !== 'list');
+    const isJson = others[0] === '--json';
+    if (others.length > (isJson ? 1 : 0)) return showUsage(terminal, usage, { words, options });
     const facts = await Promise.all((await findModels(places)).map(modelFacts));
     if (isJson) terminal.line(JSON.stringify(facts, undefined, 2));
     else for (const line of listLines(facts, places)) terminal.line(line);
     return 0;
   }
-  if (!Object.hasOwn(known, action) || name === undefined || rest.length > 0) return showUsage(terminal, usage);
+  if (!Object.hasOwn(known, action) || name === undefined || name.startsWith('-') || rest.length > 0)
+    return showUsage(terminal, usage, { words, options });
   const file = await findFile(name, places, terminal);
   return file ? known[action as keyof typeof known](file, terminal) : 2;
 }

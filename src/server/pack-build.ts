@@ -20,7 +20,7 @@ export interface BuildCommand
 export async function buildCommand(words: readonly string[], command: BuildCommand, usage: string): Promise<number> {
   const { terminal, folder, signal, fetch, findPackage = askNpm, system = process } = command;
   const asked = buildOptions(words);
-  if (!asked) return showUsage(terminal, usage);
+  if (!asked) return showUsage(terminal, usage, { words, options: wordOptions });
   const name = systemOf(system);
   if (!Object.hasOwn(cudaBuilt.packages, name)) {
     terminal.line(`The CUDA engine can be compiled on Linux only, not on this system (${name}).`);
@@ -55,9 +55,11 @@ export async function buildCommand(words: readonly string[], command: BuildComma
   return 0;
 }
 
+const wordOptions = { source: text, arch: text, jobs: text };
+
 /** Undefined if they are not understood. */
 export function buildOptions([what, ...words]: readonly string[]) {
-  const { values, others = [] } = readWords(words, { source: text, arch: text, jobs: text }) ?? {};
+  const { values, others = [] } = readWords(words, wordOptions) ?? {};
   if (!values || what !== 'cuda' || others.length > 0) return undefined;
   const { source, arch = '', jobs = '' } = values;
   if (!/^(\d+[af]?(-real|-virtual)?([,;](?=\d)|$))*$/.test(arch) || !/^([1-9]\d{0,3})?$/.test(jobs)) return undefined;

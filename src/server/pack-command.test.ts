@@ -77,10 +77,21 @@ test('pack add: lists the known packs for an unknown name', async () => {
   expect(await run('add nonsense')).toMatchObject({ code: 2, output: expect.stringContaining('fast, elsewhere') });
 });
 
-test.each(['add', 'fetch fast', 'add fast elsewhere', 'list fast'])('%j fails with the usage', async (words) => {
-  const { run } = world();
-  expect(await run(words)).toMatchObject({ code: 2, output: expect.stringContaining('parley pack add NAME') });
-});
+test.each(['--help', 'list --help', 'remove --help', 'build cuda --help'])(
+  '%j shows the usage, and is no error',
+  async (words) => {
+    const { run } = world();
+    expect(await run(words)).toMatchObject({ code: 0, output: expect.stringMatching(/^parley pack list/) });
+  },
+);
+
+test.each(['add', 'fetch fast', 'add --fast', 'add fast elsewhere', 'list fast'])(
+  '%j fails with the usage',
+  async (words) => {
+    const { run } = world();
+    expect(await run(words)).toMatchObject({ code: 2, output: expect.stringContaining('parley pack add NAME') });
+  },
+);
 
 test('pack add: a failure names the package and the reason', async () => {
   const { run } = world();

@@ -39,7 +39,8 @@ export async function packCommand(command: PackCommand): Promise<number> {
     return 0;
   }
   const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
-  if (!action || rest.length > 0 || (name === undefined && !forAll.includes(word))) return showUsage(terminal, usage);
+  const isUnknown = !action || rest.length > 0 || (name === undefined && !forAll.includes(word));
+  if (isUnknown || words.some((one) => one.startsWith('-'))) return showUsage(terminal, usage, { words });
   if (name === undefined) return eachInstalled(action, command);
   const pack = catalogue.find((one) => one.name === name);
   if (!pack) {

@@ -8,6 +8,8 @@ const usage = `parley presets                  the presets in the models folder:
 parley presets --admindir DIR   those of another folder
 parley presets --json           the same for scripts`;
 
+const options = { admindir: text, json: flag };
+
 /** `parley presets`: resolves to the exit code. */
 export async function presetsCommand({
   words,
@@ -15,8 +17,8 @@ export async function presetsCommand({
   places,
   terminal,
 }: Pick<Command, 'words' | 'folder' | 'places' | 'terminal'>): Promise<number> {
-  const read = readWords(words, { admindir: text, json: flag });
-  if (!read || read.others.length > 0) return showUsage(terminal, usage);
+  const read = readWords(words, options);
+  if (!read || read.others.length > 0) return showUsage(terminal, usage, { words, options });
   const folder = read.values.admindir ?? own;
   const files = await adminFiles(folder);
   const presets = await new PresetFiles(folder).among(files);

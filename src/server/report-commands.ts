@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { flag, readPort, readWords, text } from './command.ts';
+import { flag, readPort, readWords, showUsage, text } from './command.ts';
 import { examine, type Machine, reportLines } from './doctor.ts';
 import { thisMachine } from './doctor-machine.ts';
 import { type Licenses, licensesText, readLicenses } from './licenses.ts';
@@ -7,19 +7,23 @@ import type { ReachedOutput } from './reached-output.ts';
 
 type Written = Pick<ReachedOutput, 'write'>;
 
+const doctorUsage = `parley doctor           what works here, what is missing, and what to do
+parley doctor --json    the same for scripts
+parley doctor --port N  for a server on another port than 5001`;
+const licensesUsage = `parley licenses         the licences of everything that comes with Parley
+parley licenses --json  the same for scripts`;
+
 /** `parley doctor`: resolves to the exit code, 0 if Parley can serve. */
 export async function doctorCommand(
   words: readonly string[],
   output: Written,
   machine: (port?: number) => Machine = thisMachine,
 ): Promise<number> {
-  const read = readWords(words, { json: flag, port: text });
+  const options = { json: flag, port: text };
+  const read = readWords(words, options);
   const port = readPort(read?.values.port);
-  if (!read || read.others.length > 0 || port === undefined) {
-    wrong('doctor', 'what works here, what is missing, and what to do', output);
-    output.write(`${'parley doctor --port N'.padEnd(24)}for a server on another port than 5001\n`);
-    return 2;
-  }
+  if (!read || read.others.length > 0 || port === undefined)
+    return showUsage(linesOf(output), doctorUsage, { words, options });
   const report = await examine(machine(port));
   const { product, canServe, findings } = report;
   const { name, version, commit } = product;
@@ -35,7 +39,7 @@ export async function licensesCommand(
   read: () => Licenses = () => readLicenses(fileURLToPath(new URL('../..', import.meta.url))),
 ): Promise<number> {
   const form = formOf(words);
-  if (form === undefined) return wrong('licenses', 'the licences of everything that comes with Parley', output);
+  if (form === undefined) return showUsage(linesOf(output), licensesUsage, { words, options: { json: flag } });
   const licenses = read();
   if (form === 'json') writeJson(licenses, output);
   else output.write(licensesText(licenses));
@@ -51,8 +55,4 @@ function writeJson(value: object, output: Written): void {
   output.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-function wrong(command: string, prints: string, output: Written): number {
-  const name = `parley ${command}`;
-  output.write(`${name.padEnd(24)}${prints}\n${`${name} --json`.padEnd(24)}the same for scripts\n`);
-  return 2;
-}
+const linesOf = (output: Written) => ({ line: (text = '') => output.write(`${text}\n`) });

@@ -15,10 +15,12 @@ const usage = `parley rm NAME [--yes] [--admindir FOLDER]
 Deletes a model of the models folder with all that belongs to it: its parts, its projector and draft models that no other model there needs.
 Models of other programs are not deleted. --yes deletes without a question.`;
 
+const wordOptions = { admindir: text, yes: { ...flag, short: 'y' } } as const;
+
 /** `parley rm`: resolves to the exit code. */
 export async function rmCommand({ words, places, folder, terminal, ask }: RmCommand): Promise<number> {
   const options = readOptions(words, folder);
-  if (!options) return showUsage(terminal, usage);
+  if (!options) return showUsage(terminal, usage, { words, options: wordOptions });
   const own: Place = { program: 'Parley', folder: options.folder, layout: 'files' };
   const file = await findFile(options.name, [own, ...places], terminal);
   if (!file) return 2;
@@ -51,7 +53,7 @@ async function agrees({ bytes, files }: Deletion, ask: RmCommand['ask'], termina
 
 /** Undefined if the words are not understood. */
 function readOptions(words: readonly string[], usual: string) {
-  const { values, others = [] } = readWords(words, { admindir: text, yes: { ...flag, short: 'y' } }) ?? {};
+  const { values, others = [] } = readWords(words, wordOptions) ?? {};
   const [name, ...rest] = others;
   if (!values || name === undefined || rest.length > 0) return undefined;
   return { name, folder: values.admindir || usual, yes: values.yes ?? false };

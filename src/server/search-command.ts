@@ -11,6 +11,7 @@ interface SearchCommand extends Pick<Command, 'words' | 'hub' | 'terminal' | 'fe
 const usage = `parley search [WORDS] [--sort downloads|likes|date] [--count N] [--json]
 Lists models on the hub with GGUF files; without words, those that are recommended for this computer.
 Download one of them with: parley pull OWNER/NAME`;
+const wordOptions = { sort: text, count: text, json: flag };
 const defaultCount = 20;
 const maxCount = 100;
 
@@ -18,7 +19,7 @@ const maxCount = 100;
 export async function searchCommand(command: SearchCommand): Promise<number> {
   const { terminal } = command;
   const options = readOptions(command.words);
-  if (!options) return showUsage(terminal, usage);
+  if (!options) return showUsage(terminal, usage, { words: command.words, options: wordOptions });
   const { count, order, json } = options;
   if (options.words === '') {
     const recommended = await command.recommended();
@@ -48,7 +49,7 @@ export async function searchCommand(command: SearchCommand): Promise<number> {
 
 /** Undefined if the words are not understood. */
 function readOptions(words: readonly string[]) {
-  const { values, others = [] } = readWords(words, { sort: text, count: text, json: flag }) ?? {};
+  const { values, others = [] } = readWords(words, wordOptions) ?? {};
   if (!values) return undefined;
   const { sort = 'downloads', count = String(defaultCount), json = false } = values;
   const order = hubOrders.find((one) => one === sort);

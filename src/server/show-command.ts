@@ -31,7 +31,7 @@ const fitWords = {
 export async function showCommand(command: ShowCommand): Promise<number> {
   const { words, places, terminal } = command;
   const [name, ...rest] = words;
-  if (name === undefined || name.startsWith('-') || rest.length > 0) return showUsage(terminal, usage);
+  if (name === undefined || name.startsWith('-') || rest.length > 0) return showUsage(terminal, usage, { words });
   const source = readSource(name);
   const isHere = /\.gguf$/i.test(name) || meantModel(await findModels(places), name).length > 0;
   try {
