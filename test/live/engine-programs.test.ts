@@ -108,7 +108,7 @@ describe('engine programs', () => {
     const server = await startServer(['--routermode', '--admindir', folder, '--nomodel']);
     expect((await chat(server, 'good')).status).toBe(200);
     expect((await chat(server, 'bad')).text).toContain('it wrote: error: the model file is damaged');
-    expect((await chat(server, 'wrong')).text).toContain('with ${port} where its command takes the port');
+    expect((await chat(server, 'wrong')).text).toContain('its command has no ${port}');
   });
 
   test.skipIf(!linux)(

@@ -137,7 +137,7 @@ describe.skipIf(withoutBrowser)('launcher page', () => {
     await programs.getByRole('button', { name: 'Remove comfyui' }).click();
 
     await qwen.getByLabel('Command').fill('llama-server');
-    await page.getByText('with ${port} where its command takes the port').waitFor();
+    await page.getByText('its command has no ${port}').waitFor();
     await expect.poll(() => page.getByRole('button', { name: 'Launch', exact: true }).isDisabled()).toBe(true);
     await qwen.getByLabel('Command').fill(`'${process.execPath}' '${fake}' --port ${'${port}'}`);
     await qwen.getByRole('textbox', { name: 'Model for' }).fill('');
