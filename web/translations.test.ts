@@ -79,6 +79,14 @@ describe('translations', () => {
     expect(problems({ ...whole, of: 'Von' })).toEqual(['unused of']);
   });
 
+  test('problemsOf: code needs no translation, but a sentence that begins with code does', () => {
+    const missing = (text: string) => problemsOf(leavesOf({ text }), leavesOf({})).map(({ what }) => what);
+    for (const text of ['/home/me/notes', '*.pdf, notes/**', 'https://…/mcp', '--sdmodel', 'parley --inspect 100'])
+      expect(missing(text), text).toEqual([]);
+    for (const text of ['/pattern/flags. Flags: g all matches.', '--model is missing', '* required', 'parley is off'])
+      expect(missing(text), text).toEqual(['missing']);
+  });
+
   test('problemsOf: finds arguments that are lost or changed, and numbers that are left out of a plural', () => {
     const { plural } = formatsOf('pl');
     const files = { files: (count: number, name: string) => `${count} files in ${name}` };

@@ -57,9 +57,12 @@ function* leaves(texts: unknown, path: string): Generator<[string, Text]> {
 const names =
   /\b(Parley|parley-mini|OpenAI( Responses)?|Anthropic( Messages)?|Ollama|Kobold(AI|Cpp)?( Lite)?|llama\.cpp|Stable Diffusion web UI|ComfyUI|XTTS|VITS|SillyTavern|Hugging Face|ShareGPT|Markdown|JSON|MCP|GBNF|GGUF|URL|API|OpenAPI|PNG|SVG|CFG|LoRA|DRY|XTC|Mirostat|Adaptive-P|Min-P|Top-[AKP]|Top n-sigma|curl|Enter|Ctrl|Esc|Del|px|srt|qwen3 8b|OK|Q4_K_M|GB|MB|kB)\b/g;
 
-/** Whether a text has no words of a language: flags, commands, addresses, patterns, names. */
+/** What is code as a whole: commands, flags, addresses, paths, file patterns, a grammar, a schema. A sentence that begins with it is none. */
+const codeOnly = /^(parley( --\w+( \d+)?)+|--\w+|https?:\/\/\S*|[/*]\S+(, \S*[/*]\S*)*|root ::= .+|\{".+\})$/;
+
+/** Whether a text has no words of a language: code, names. */
 function isNeutral(text: string): boolean {
-  if (/^(parley |--|https?:\/\/|[/*]|root ::=|\{")/.test(text)) return true;
+  if (codeOnly.test(text)) return true;
   return !/\p{L}{2,}/u.test(text.replace(/--\w+|\{\{\w+\}\}|\$\{\w+\}/g, '').replace(names, ''));
 }
 

@@ -2555,6 +2555,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: 'سكربت Regex',
         name: 'الاسم',
         find: 'بحث',
+        findHelp:
+          '‎/pattern/flags‎. العلامات: ‏g كل المطابقات، ‏i دون تمييز حالة الأحرف، ‏m الأسطر، ‏s تطابق النقطة فواصل الأسطر أيضًا.',
         replace: 'استبدال بـ',
         replaceHelp: '{{match}} هي المطابقة، و‎$1 أو ‎$<name>‎ مجموعة. {{user}} و{{char}} هما الاسمان.',
         trim: 'الحذف من المطابقات',

@@ -2358,6 +2358,8 @@ export default ({ plural, number, compact, list, date, byteSize, percent }: Form
         title: 'Regex-Skript',
         name: 'Name',
         find: 'Suchen',
+        findHelp:
+          '/Muster/Flags. Flags: g alle Treffer, i Groß- und Kleinschreibung egal, m Zeilen, s der Punkt trifft auch Zeilenumbrüche.',
         replace: 'Ersetzen durch',
         replaceHelp: '{{match}} ist der Treffer, $1 oder $<name> eine Gruppe. {{user}} und {{char}} sind die Namen.',
         trim: 'Aus Treffern entfernen',

@@ -2413,6 +2413,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: 'Script de regex',
         name: 'Nombre',
         find: 'Buscar',
+        findHelp:
+          '/patrón/opciones. Opciones: g todas las coincidencias, i sin distinguir mayúsculas, m líneas, s el punto incluye los saltos de línea.',
         replace: 'Sustituir por',
         replaceHelp: '{{match}} es la coincidencia, $1 o $<nombre> un grupo. {{user}} y {{char}} son los nombres.',
         trim: 'Quitar de las coincidencias',

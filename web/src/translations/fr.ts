@@ -2448,6 +2448,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: 'Script regex',
         name: 'Nom',
         find: 'Chercher',
+        findHelp:
+          '/motif/options. Options : g toutes les correspondances, i sans tenir compte de la casse, m lignes, s le point correspond aussi aux sauts de ligne.',
         replace: 'Remplacer par',
         replaceHelp: '{{match}} est la correspondance, $1 ou $<nom> un groupe. {{user}} et {{char}} sont les noms.',
         trim: 'Retirer des correspondances',

@@ -2262,6 +2262,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: 'रेगेक्स स्क्रिप्ट',
         name: 'नाम',
         find: 'खोजें',
+        findHelp: '/pattern/flags. फ़्लैग: g सभी मिलान, i छोटे-बड़े अक्षर एक समान, m पंक्तियाँ, s बिंदु पंक्ति के अंत से भी मेल खाता है।',
         replace: 'इससे बदलें',
         replaceHelp: '{{match}} मिला हुआ भाग है, $1 या $<name> समूह। {{user}} और {{char}} नाम हैं।',
         trim: 'मिले हुए भाग से हटाएँ',

@@ -2408,6 +2408,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: 'Script regex',
         name: 'Nome',
         find: 'Trova',
+        findHelp:
+          '/espressione/flag. Flag: g tutte le corrispondenze, i maiuscole e minuscole indifferenti, m righe, s il punto comprende gli a capo.',
         replace: 'Sostituisci con',
         replaceHelp: '{{match}} è il testo trovato, $1 o $<name> un gruppo. {{user}} e {{char}} sono i nomi.',
         trim: 'Togli dal testo trovato',

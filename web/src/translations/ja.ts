@@ -2286,6 +2286,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: '正規表現スクリプト',
         name: '名前',
         find: '検索',
+        findHelp:
+          '/パターン/フラグ。フラグ: g はすべての一致、i は大文字と小文字を区別しない、m は行ごと、s はドットが改行にも一致。',
         replace: '置換後',
         replaceHelp: '{{match}} は一致した部分、$1 や $<name> はグループです。{{user}} と {{char}} は名前です。',
         trim: '一致から取り除く',

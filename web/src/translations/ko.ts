@@ -2270,6 +2270,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: '정규식 스크립트',
         name: '이름',
         find: '찾기',
+        findHelp: '/패턴/플래그. 플래그: g 모든 일치, i 대소문자 구분 안 함, m 줄 단위, s 점이 줄바꿈에도 일치.',
         replace: '바꿀 내용',
         replaceHelp: '{{match}}는 찾은 부분, $1이나 $<name>은 그룹입니다. {{user}}와 {{char}}는 이름입니다.',
         trim: '찾은 부분에서 지우기',

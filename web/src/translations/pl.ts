@@ -2456,6 +2456,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: 'Skrypt regex',
         name: 'Nazwa',
         find: 'Znajdź',
+        findHelp:
+          '/wzorzec/flagi. Flagi: g wszystkie dopasowania, i bez rozróżniania wielkości liter, m wiersze, s kropka obejmuje końce wierszy.',
         replace: 'Zamień na',
         replaceHelp: '{{match}} to dopasowanie, $1 lub $<name> to grupa. {{user}} i {{char}} to imiona.',
         trim: 'Usuń z dopasowań',

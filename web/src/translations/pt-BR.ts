@@ -2414,6 +2414,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: 'Script de regex',
         name: 'Nome',
         find: 'Localizar',
+        findHelp:
+          '/padrão/opções. Opções: g todas as ocorrências, i sem diferenciar maiúsculas, m linhas, s o ponto inclui quebras de linha.',
         replace: 'Substituir por',
         replaceHelp: '{{match}} é a ocorrência, $1 ou $<nome> um grupo. {{user}} e {{char}} são os nomes.',
         trim: 'Remover das ocorrências',

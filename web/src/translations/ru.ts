@@ -2434,6 +2434,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: 'Regex-скрипт',
         name: 'Имя',
         find: 'Найти',
+        findHelp:
+          '/шаблон/флаги. Флаги: g — все совпадения, i — без учёта регистра, m — построчно, s — точка совпадает и с переводом строки.',
         replace: 'Заменить на',
         replaceHelp: '{{match}} — совпадение, $1 или $<name> — группа. {{user}} и {{char}} — имена.',
         trim: 'Вырезать из совпадений',

@@ -2307,6 +2307,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: 'Regex betiği',
         name: 'Ad',
         find: 'Bul',
+        findHelp:
+          '/kalıp/bayraklar. Bayraklar: g tüm eşleşmeler, i büyük/küçük harf ayrımı yok, m satırlar, s nokta satır sonlarıyla da eşleşir.',
         replace: 'Şununla değiştir',
         replaceHelp: '{{match}} eşleşmedir, $1 veya $<name> bir gruptur. {{user}} ve {{char}} adlardır.',
         trim: 'Eşleşmelerden çıkar',

@@ -2433,6 +2433,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: 'Regex-скрипт',
         name: 'Ім’я',
         find: 'Знайти',
+        findHelp:
+          '/шаблон/прапорці. Прапорці: g — усі збіги, i — без урахування регістру, m — порядково, s — крапка збігається і з переведенням рядка.',
         replace: 'Замінити на',
         replaceHelp: '{{match}} — збіг, $1 або $<name> — група. {{user}} і {{char}} — імена.',
         trim: 'Вирізати зі збігів',

@@ -2248,6 +2248,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: '正则脚本',
         name: '名称',
         find: '查找',
+        findHelp: '/模式/标志。标志：g 全部匹配，i 不区分大小写，m 按行，s 点号也匹配换行符。',
         replace: '替换为',
         replaceHelp: '{{match}} 是匹配内容，$1 或 $<name> 是分组。{{user}} 和 {{char}} 是名称。',
         trim: '从匹配中去除',

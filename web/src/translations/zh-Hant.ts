@@ -2252,6 +2252,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         title: '規則運算式指令碼',
         name: '名稱',
         find: '查詢',
+        findHelp: '/模式/標誌。標誌：g 全部符合，i 不分大小寫，m 逐行，s 點號也符合換行字元。',
         replace: '替換為',
         replaceHelp: '{{match}} 是符合內容，$1 或 $<name> 是分組。{{user}} 和 {{char}} 是名稱。',
         trim: '從符合處移除',
