@@ -1,8 +1,12 @@
 import { type Characters, complement, includes, onlyOne, single, union, without } from '../patterns/characters.ts';
-import { type PatternNode as Pattern, PatternError, parsePattern as parseExpression } from '../patterns/parse.ts';
+import { PatternError } from '../patterns/errors.ts';
+import { type PatternNode as Pattern, parsePattern as parseExpression } from '../patterns/parse.ts';
 import { choice, type JsonRules, jsonLiteral, type Rules } from './gbnf.ts';
 import { GrammarError, limits } from './schema.ts';
 import type { Shape } from './shape.ts';
+
+/** A pattern that can be searched, but not written as a grammar. */
+class UnwritableError extends Error {}
 
 /** A string with the length and the pattern that the schema asks for. */
 export function stringBody({ length, pattern }: Pick<Shape, 'length' | 'pattern'>, json: JsonRules): string {
@@ -16,11 +20,12 @@ export function stringBody({ length, pattern }: Pick<Shape, 'length' | 'pattern'
     return json.rules.cached(`pattern ${minimum} ${maximum} ${source}`, () => {
       json.rules.spend(source.length * patternWork);
       const narrowed = withLength(parsePattern(source), minimum, maximum ?? Number.POSITIVE_INFINITY);
-      if (!narrowed) throw new PatternError('the lengths cannot be joined with this pattern');
+      if (!narrowed) throw new UnwritableError('the lengths cannot be joined with this pattern');
       return `"\\"" ${write(narrowed, json.rules, 1)} "\\""`;
     });
   } catch (error) {
-    if (error instanceof PatternError) throw new GrammarError(error.message, part.pointer, keyword);
+    if (error instanceof PatternError || error instanceof UnwritableError)
+      throw new GrammarError(error.message, part.pointer, keyword);
     throw error;
   }
 }
@@ -33,7 +38,7 @@ function write(pattern: Pattern, rules: Rules, counted: number): string {
   switch (pattern.type) {
     case 'set': {
       const body = rules.cached(`class ${pattern.set.join(' ')}`, () => insideString(pattern.set) ?? '');
-      if (body === '') throw new PatternError('the pattern has a class without characters');
+      if (body === '') throw new UnwritableError('the pattern has a class without characters');
       return body.length > 60 ? rules.shared('class', body) : body;
     }
     case 'sequence':
@@ -79,16 +84,16 @@ function repeat(pattern: Pattern & { type: 'repeat' }, rules: Rules, counted: nu
     if (inside?.type === 'repeat' && inside.maximum === undefined && inside.minimum <= 1) {
       return write({ ...inside, minimum: 0 }, rules, counted);
     }
-    throw new PatternError('the pattern repeats something that may be empty');
+    throw new UnwritableError('the pattern repeats something that may be empty');
   }
   const positions = counted * Math.max(1, maximum ?? minimum);
-  if (positions > limits.positions) throw new PatternError(`the pattern counts further than ${limits.positions}`);
+  if (positions > limits.positions) throw new UnwritableError(`the pattern counts further than ${limits.positions}`);
   return rules.repeat(write(item, rules, positions), minimum, maximum);
 }
 
-function unsupported({ type }: Pattern): PatternError {
+function unsupported({ type }: Pattern): UnwritableError {
   const what = type === 'boundary' ? 'a word boundary' : 'an anchor in the middle';
-  return new PatternError(`the pattern uses ${what}, which is not supported here`);
+  return new UnwritableError(`the pattern uses ${what}, which is not supported here`);
 }
 
 /** How many characters the texts of a pattern have; `longest` may be infinite. */

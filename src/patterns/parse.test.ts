@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { PatternError, parsePattern, patternLimits } from './parse.ts';
+import { PatternError } from './errors.ts';
+import { parsePattern, patternLimits } from './parse.ts';
 
 function trouble(pattern: string): string {
   try {

@@ -1,4 +1,5 @@
 import { type Characters, complement, inBothCases, onlyOne, single, union } from './characters.ts';
+import { PatternError, type PatternReason } from './errors.ts';
 
 /** The syntax tree of a regular expression. */
 export type PatternNode =
@@ -19,16 +20,6 @@ export type PatternNode =
 
 /** Limits of untrusted patterns. */
 export const patternLimits = { length: 2000, depth: 64 } as const;
-
-export class PatternError extends Error {
-  constructor(
-    message: string,
-    /** The character of the error, counted from 1. */
-    readonly place?: number,
-  ) {
-    super(message);
-  }
-}
 
 const digit: Characters = [[48, 57]];
 export const wordCharacters: Characters = union(digit, [[65, 90]], [[95, 95]], [[97, 122]]);
@@ -72,19 +63,19 @@ class PatternParser {
     private readonly flags: PatternFlags,
   ) {
     if (source.length > patternLimits.length) {
-      throw new PatternError(`the pattern is longer than ${patternLimits.length} characters`);
+      throw new PatternError('length', { detail: patternLimits.length });
     }
     this.#characters = [...source];
   }
 
   whole(): PatternNode {
     const pattern = this.#choices(0);
-    if (this.#at < this.#characters.length) throw this.#error('closes a group that it did not open', 1);
+    if (this.#at < this.#characters.length) throw this.#error('closedGroup', { ahead: 1 });
     return pattern;
   }
 
   #choices(depth: number): PatternNode {
-    if (depth > patternLimits.depth) throw this.#error(`is nested deeper than ${patternLimits.depth} groups`);
+    if (depth > patternLimits.depth) throw this.#error('depth', { detail: patternLimits.depth });
     const options = [this.#sequence(depth)];
     while (this.#take('|')) options.push(this.#sequence(depth));
     return options.length === 1 ? (options[0] as PatternNode) : { type: 'choice', options };
@@ -101,10 +92,10 @@ class PatternParser {
     const counts = this.#quantifier();
     if (!counts) return item;
     if (item.type === 'start' || item.type === 'end' || item.type === 'boundary') {
-      throw this.#error('has a quantifier after an anchor');
+      throw this.#error('anchorRepeated');
     }
     const greedy = !this.#take('?');
-    if (this.#quantifier()) throw this.#error('has two quantifiers in a row');
+    if (this.#quantifier()) throw this.#error('twoQuantifiers');
     return { type: 'repeat', item, ...counts, greedy };
   }
 
@@ -115,10 +106,10 @@ class PatternParser {
     if (this.#peek() !== '{') return undefined;
     const counts = this.#match(/^\{(\d{1,9})(,(\d{1,9})?)?\}/, 24);
     if (!counts && this.flags.lenient) return undefined;
-    if (!counts) throw this.#error('has a brace that is no quantifier; write \\{ for the character', 1);
+    if (!counts) throw this.#error('brace', { ahead: 1 });
     const minimum = Number(counts[1]);
     const maximum = counts[2] === undefined ? minimum : counts[3] === undefined ? undefined : Number(counts[3]);
-    if (maximum !== undefined && maximum < minimum) throw this.#error('has a quantifier out of order');
+    if (maximum !== undefined && maximum < minimum) throw this.#error('counts');
     return { minimum, maximum };
   }
 
@@ -142,10 +133,10 @@ class PatternParser {
       case '*':
       case '+':
       case '?':
-        throw this.#error('has a quantifier with nothing before it');
+        throw this.#error('nothingRepeated');
       case '{':
         if (this.flags.lenient) return { type: 'set', set: single('{') };
-        throw this.#error('has a brace that is no quantifier; write \\{ for the character');
+        throw this.#error('brace');
       default:
         return { type: 'set', set: this.#cased(single(character)) };
     }
@@ -157,7 +148,7 @@ class PatternParser {
     const name = special && !silent ? this.#groupName() : undefined;
     const number = silent ? 0 : ++this.#groups;
     const item = this.#choices(depth + 1);
-    if (!this.#take(')')) throw this.#error('has a group without an end');
+    if (!this.#take(')')) throw this.#error('openGroup');
     return silent ? item : { type: 'group', item, number, ...(name !== undefined && { name }) };
   }
 
@@ -165,8 +156,8 @@ class PatternParser {
     const name = this.#match(/^<([A-Za-z_$][\w$]*)>/, 80)?.[1];
     if (name !== undefined) return name;
     if (/^<?[=!]/.test(`${this.#peek()}${this.#characters[this.#at + 1]}`))
-      throw this.#refusal(this.#peek() === '<' ? 'a look-behind' : 'a look-ahead');
-    throw this.#refusal('a look-around or a modifier');
+      throw this.#error(this.#peek() === '<' ? 'lookBehind' : 'lookAhead');
+    throw this.#error('modifier');
   }
 
   #bracketed(): Characters {
@@ -196,7 +187,7 @@ class PatternParser {
   #range(from: Characters, to: Characters): Characters {
     const [low, high] = [from[0]?.[0] as number, to[0]?.[0] as number];
     if (from.length !== 1 || to.length !== 1 || from[0]?.[1] !== low || to[0]?.[1] !== high || low > high) {
-      throw this.#error('has a range of characters that is out of order');
+      throw this.#error('range');
     }
     return [[low, high]];
   }
@@ -210,21 +201,21 @@ class PatternParser {
     const character = this.#next();
     const named = classes[character];
     if (named) return named;
-    if (character === '0' && /\d/.test(this.#peek() ?? '')) throw this.#refusal('an octal escape');
+    if (character === '0' && /\d/.test(this.#peek() ?? '')) throw this.#error('octal');
     const control = inClass && character === 'b' ? '\b' : controls[character];
     if (control !== undefined) return single(control);
     if (character === 'x') return this.#hexadecimal(/^[0-9a-fA-F]{2}/);
     if (character === 'u') return this.#hexadecimal(this.#take('{') ? /^[0-9a-fA-F]{1,6}\}/ : /^[0-9a-fA-F]{4}/);
-    if (/[1-9k]/.test(character)) throw this.#refusal('a back-reference');
-    if (/[a-zA-Z]/.test(character)) throw this.#refusal(`\\${character}`);
+    if (/[1-9k]/.test(character)) throw this.#error('backReference');
+    if (/[a-zA-Z]/.test(character)) throw this.#error('unknownEscape', { detail: `\\${character}` });
     return single(character);
   }
 
   #hexadecimal(spelling: RegExp): Characters {
     const written = this.#match(spelling, 8);
     const code = Number.parseInt(written?.[0] ?? '', 16);
-    if (!written || code > 0x10ffff) throw this.#error('has a broken escape');
-    if (code >= 0xd800 && code < 0xe000) throw this.#refusal('half of a surrogate pair');
+    if (!written || code > 0x10ffff) throw this.#error('escape');
+    if (code >= 0xd800 && code < 0xe000) throw this.#error('surrogate');
     return [[code, code]];
   }
 
@@ -234,7 +225,7 @@ class PatternParser {
 
   #next(): string {
     const character = this.#characters[this.#at];
-    if (character === undefined) throw this.#error('ends in the middle of something');
+    if (character === undefined) throw this.#error('end');
     this.#at += 1;
     return character;
   }
@@ -251,12 +242,11 @@ class PatternParser {
     return found ?? undefined;
   }
 
-  #refusal(what: string): PatternError {
-    return this.#error(`uses ${what}, which is not supported here`);
-  }
-
   /** `ahead` is 1 if the next character is wrong, and not the last one. */
-  #error(reason: string, ahead = 0): PatternError {
-    return new PatternError(`the pattern ${reason}`, Math.max(1, this.#at + ahead));
+  #error(
+    reason: PatternReason,
+    { ahead = 0, detail }: { readonly ahead?: number; readonly detail?: string | number } = {},
+  ): PatternError {
+    return new PatternError(reason, { place: Math.max(1, this.#at + ahead), detail });
   }
 }

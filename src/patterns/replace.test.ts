@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PatternError } from './parse.ts';
+import { PatternError } from './errors.ts';
 import { replaceMatches } from './replace.ts';
 import { compilePattern } from './search.ts';
 

@@ -1,4 +1,4 @@
-import { PatternError } from './parse.ts';
+import { PatternError } from './errors.ts';
 import { type PatternProgram, PatternSearch } from './search.ts';
 
 /** A match in a text, as `String.replace` of JavaScript gives it to a function. */
@@ -22,8 +22,6 @@ const defaultMaxWork = 3_000_000;
 /** Of a result that is longer than the text. */
 export const maxResultLength = 1_000_000;
 
-export const tooLong = 'the pattern makes the text too long';
-
 /** Replaces matches as `String.replace` of JavaScript does, in bounded time and memory. Throws a PatternError if that is too much. */
 export function replaceMatches(
   program: PatternProgram,
@@ -44,7 +42,7 @@ export function replaceMatches(
     const [start, end] = [marks[0] as number, marks[1] as number];
     const replaced = replacement(matchOf(program, text, marks));
     left -= replaced.length - (end - start);
-    if (left < 0) throw new PatternError(tooLong);
+    if (left < 0) throw new PatternError('result');
     parts.push(text.slice(copied, start), replaced);
     copied = end;
     if (!global) break;
@@ -72,7 +70,7 @@ function matchFrom(
     search.push(text.codePointAt(at) as number, at);
     const match = search.final();
     if (match) return match;
-    if (search.work > maxWork) throw new PatternError('the pattern takes too long on this text');
+    if (search.work > maxWork) throw new PatternError('time');
     at += sizeAt(text, at);
   }
   return search.final(text.length);

@@ -1,5 +1,6 @@
 import { type Characters, includes } from './characters.ts';
-import { lineEnd, PatternError, type PatternFlags, type PatternNode, parsePattern, wordCharacters } from './parse.ts';
+import { PatternError } from './errors.ts';
+import { lineEnd, type PatternFlags, type PatternNode, parsePattern, wordCharacters } from './parse.ts';
 
 /** A thread of the search: its next step, and the positions of its groups (-1: not set). */
 interface Thread {
@@ -187,8 +188,7 @@ class PatternCompiler {
 
   #group({ item, number, name }: PatternNode & { type: 'group' }, next: number): number {
     if (name !== undefined) this.#names[name] = number;
-    if (number > programLimits.groups)
-      throw new PatternError(`the pattern has more than ${programLimits.groups} groups`);
+    if (number > programLimits.groups) throw new PatternError('groups', { detail: programLimits.groups });
     this.#groups = Math.max(this.#groups, number);
     const end = this.#add({ type: 'mark', slot: 2 * number + 1, next });
     return this.#add({ type: 'mark', slot: 2 * number, next: this.#compile(item, end) });
@@ -211,9 +211,7 @@ class PatternCompiler {
 
   #add(step: Step): number {
     if (this.#steps.length >= programLimits.steps) {
-      throw new PatternError(
-        `the pattern needs more than ${programLimits.steps} steps; counts like {1,500} are written out`,
-      );
+      throw new PatternError('steps', { detail: programLimits.steps });
     }
     return this.#steps.push(step) - 1;
   }

@@ -2,7 +2,7 @@ import type { AppError } from '../../core/errors.ts';
 import type { GenerationControls, Grammar, GrammarTrigger } from '../../core/request.ts';
 import type { Sampling } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { PatternError } from '../../patterns/parse.ts';
+import { PatternError } from '../../patterns/errors.ts';
 import { compilePattern } from '../../patterns/search.ts';
 import { type ControlParts, limitTokens, penaltyRange } from '../controls/decode.ts';
 import type { Controls } from '../controls/table.ts';

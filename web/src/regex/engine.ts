@@ -1,8 +1,8 @@
-import { PatternError } from '../../../src/patterns/parse.ts';
-import { maxResultLength, replaceMatches, tooLong } from '../../../src/patterns/replace.ts';
+import { PatternError } from '../../../src/patterns/errors.ts';
+import { maxResultLength, replaceMatches } from '../../../src/patterns/replace.ts';
 import { compilePattern, type PatternProgram } from '../../../src/patterns/search.ts';
 import type { RegexScript } from '../conversations/regex-script.ts';
-import { texts } from './texts.ts';
+import { patternProblem } from '../story/pattern-texts.ts';
 
 /**
  * Runs regex scripts, which others may have written: they are never run by the engine of the browser, which some expressions
@@ -21,7 +21,7 @@ const compiled = new Map<string, Compiled | PatternError>();
 const maxCompiled = 300;
 const knownFlags = 'gimsu';
 
-/** Throws a PatternError if the script cannot be run. Its reason begins with “the pattern”. */
+/** Throws a PatternError if the script cannot be run. */
 export function runScript(script: RegexScript, text: string, resolve: Resolve): string {
   const { program, global } = compiledPattern(patternOf(script, resolve));
   const { trim } = script;
@@ -36,7 +36,7 @@ export function runScript(script: RegexScript, text: string, resolve: Resolve): 
         const group = number === undefined ? Object.hasOwn(named, name) && named[name] : groups[Number(number)];
         const value = trimmed(group || '');
         length += value.length;
-        if (length > maxResultLength) throw new PatternError(tooLong);
+        if (length > maxResultLength) throw new PatternError('result');
         return value;
       };
       return resolve(template.replaceAll(/\$(\d{1,2})|\$<([^>]+)>/g, (_, number, name) => inserted(number, name)));
@@ -52,7 +52,7 @@ export function problemOf(script: RegexScript): string | undefined {
     compiledPattern(script.find);
     return undefined;
   } catch (thrown) {
-    if (thrown instanceof PatternError) return thrown.message;
+    if (thrown instanceof PatternError) return patternProblem(thrown);
     throw thrown;
   }
 }
@@ -76,8 +76,8 @@ function compiledPattern(find: string): Compiled {
 function compile(find: string): Compiled | PatternError {
   const [, source = find, flags = ''] = /^\/([\s\S]+)\/([a-zA-Z]*)$/.exec(find) ?? [];
   const unknown = [...flags].find((flag) => !knownFlags.includes(flag));
-  if (unknown !== undefined) return new PatternError(texts.unknownFlag(unknown));
-  if (source === '') return new PatternError(texts.empty);
+  if (unknown !== undefined) return new PatternError('flag', { detail: unknown });
+  if (source === '') return new PatternError('empty');
   try {
     const program = compilePattern(source, {
       ignoreCase: flags.includes('i'),

@@ -77,6 +77,4 @@ export const texts = translatable('regex', {
   /** `reason` begins with “the pattern”. */
   refused: (reason: string) => `This script is not used: ${reason}.`,
   notRun: (name: string, reason: string) => `The regex script ${name} was not used: ${reason}.`,
-  unknownFlag: (flag: string) => `the pattern has the flag ${flag}, which is not supported here`,
-  empty: 'the pattern is empty',
 });

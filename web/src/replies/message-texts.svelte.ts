@@ -10,6 +10,7 @@ import type { Resolve } from '../regex/engine.ts';
 import { areScriptsLoaded, generalScripts, loadGeneralScripts } from '../regex/general.svelte.ts';
 import { texts } from '../regex/texts.ts';
 import { settings } from '../settings/settings.svelte.ts';
+import { patternProblem } from '../story/pattern-texts.ts';
 import { notify } from '../ui/notices.svelte.ts';
 
 /** The texts of messages as they are stored, shown and sent: with names for macros, and changed by regex scripts. */
@@ -134,8 +135,7 @@ function ran(script: RegexScript, text: string, resolve: Resolve): string {
   try {
     return engine?.runScript(script, text, resolve) ?? text;
   } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    const sentence = texts.notRun(script.name || texts.unnamed, reason);
+    const sentence = texts.notRun(script.name || texts.unnamed, patternProblem(thrown));
     if (!told.has(sentence)) queueMicrotask(() => notify(sentence, { kind: 'bad' }));
     told.add(sentence);
     return text;

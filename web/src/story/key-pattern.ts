@@ -1,5 +1,6 @@
-import { PatternError } from '../../../src/patterns/parse.ts';
+import { PatternError } from '../../../src/patterns/errors.ts';
 import { compilePattern, PatternSearch } from '../../../src/patterns/search.ts';
+import { patternProblem } from './pattern-texts.ts';
 
 /** A regular expression of a lorebook. */
 export interface KeyPattern {
@@ -20,8 +21,8 @@ const mostWork = 4_000_000;
  */
 export function keyPattern(source: string, flags: string): KeyPattern | RefusedPattern {
   const unknown = [...flags].find((flag) => !'dgimsuvy'.includes(flag));
-  if (unknown !== undefined) return { reason: `the pattern has the unknown flag ${unknown}` };
   try {
+    if (unknown !== undefined) throw new PatternError('flag', { detail: unknown });
     const program = compilePattern(source, {
       ignoreCase: flags.includes('i'),
       multiline: flags.includes('m'),
@@ -37,7 +38,7 @@ export function keyPattern(source: string, flags: string): KeyPattern | RefusedP
       },
     };
   } catch (thrown) {
-    if (thrown instanceof PatternError) return { reason: thrown.message };
+    if (thrown instanceof PatternError) return { reason: patternProblem(thrown) };
     throw thrown;
   }
 }

@@ -35,6 +35,7 @@ export interface Translation {
   readonly modelPanel?: Translated<typeof import('../models/panel-texts.ts').texts>;
   readonly models?: Translated<typeof import('../models/texts.ts').texts>;
   readonly notifications?: Translated<typeof import('../notifications/texts.ts').texts>;
+  readonly patterns?: Translated<typeof import('../story/pattern-texts.ts').texts>;
   readonly people?: Translated<typeof import('../people/texts.ts').texts>;
   readonly queue?: Translated<typeof import('../chat/queue/texts.ts').texts>;
   readonly quickReplies?: Translated<typeof import('../quick-replies/texts.ts').texts>;
