@@ -39,6 +39,8 @@ describe.skipIf(withoutBrowser)('languages', () => {
     await german.goto(base);
     await entry(german, 'Schreiben').waitFor();
     expect(await htmlOf(german)).toBe('de ltr');
+    await german.getByRole('button', { name: 'Design: System', exact: true }).click();
+    await german.getByRole('button', { name: 'Design: Dunkel', exact: true }).waitFor();
     expect(files).toEqual([expect.stringMatching(/\/de-/)]);
     const english = await open('about:blank', { locale: 'en-GB' });
     const none = languageFilesOf(english);
