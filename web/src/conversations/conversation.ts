@@ -82,8 +82,10 @@ export interface Turn {
 
 /** A passage that the model was given. */
 export interface Source {
-  /** Name of the document, or title of the page. */
+  /** Name of the document with the place of the passage, or title of the page, as the model reads it. */
   readonly title: string;
+  /** Of a passage of a collection, to write its title in the language of the page. */
+  readonly location?: PassageLocation;
   readonly url?: string;
   readonly text: string;
   /** Of a passage of a collection: its id on the server. */
@@ -91,6 +93,15 @@ export interface Source {
   /** Where its text stands in the document, in UTF-16 units: neighbours of the passage may be joined to it. */
   readonly span?: { readonly start: number; readonly end: number };
   readonly found?: FoundBy;
+}
+
+/** Where a passage of a collection stands. */
+export interface PassageLocation {
+  /** Of its document. */
+  readonly name: string;
+  readonly page?: number | null;
+  readonly headings?: readonly string[];
+  readonly line?: number | null;
 }
 
 /** How a passage was found: its rank, from 1, by meaning and by words, and the score of the reranker, 0 to 1. */

@@ -2,8 +2,15 @@ import { list, number, ordinal, plural, translatable } from '../languages/index.
 
 const nth = (rank: number): string => ordinal(rank, { one: '#st', two: '#nd', few: '#rd', other: '#th' });
 
+/** Where a passage stands in its document. */
+export const englishLocation = {
+  page: (page: number) => `page ${page}`,
+  line: (line: number) => `line ${line}`,
+};
+
 /** Sentences about collections of the server in chats. */
 export const texts = translatable('collections', {
+  location: englishLocation,
   /** How a passage was found. */
   found: {
     vector: (rank: number) => `${nth(rank)} by meaning`,

@@ -1,16 +1,6 @@
 import { expect, test } from 'vitest';
 import { fakePage } from '../testing/page.ts';
 
-test('titleOf: a passage is named by its document, with page, headings or line', async () => {
-  fakePage();
-  const { titleOf } = await import('./collections.ts');
-  expect(titleOf({ name: 'a.pdf', page: 3, headings: [] })).toBe('a.pdf, page 3');
-  expect(titleOf({ name: 'a.pdf', page: 3, headings: ['Lamp', 'Evening'] })).toBe('a.pdf, page 3, Lamp › Evening');
-  expect(titleOf({ name: 'a.md', headings: ['Lamp'], line: 7 })).toBe('a.md, Lamp');
-  expect(titleOf({ name: 'a.ts', line: 7 })).toBe('a.ts, line 7');
-  expect(titleOf({ name: 'a.txt' })).toBe('a.txt');
-});
-
 test('addContent: files are sent as a form, pages and texts as JSON, with ids encoded', async () => {
   const page = fakePage({ 'api/extra/documents/vs%2F1/files': () => ({ files: [] }) });
   const { addContent } = await import('./collections.ts');

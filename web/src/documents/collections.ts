@@ -146,14 +146,3 @@ export async function fetchText(id: string, file: string): Promise<string> {
 export async function fetchContent(id: string, file: string): Promise<Blob> {
   return (await call(ofFile(id, file, '/content'))).blob();
 }
-
-/** Where a passage stands: `page 3`, its headings, or its line. */
-export function placeOf({ page, headings = [], line }: Pick<FoundPassage, 'page' | 'headings' | 'line'>): string {
-  const place = page ? `page ${page}` : headings.length === 0 && line ? `line ${line}` : '';
-  return [place, headings.join(' › ')].filter(Boolean).join(', ');
-}
-
-export function titleOf(passage: Pick<FoundPassage, 'name' | 'page' | 'headings' | 'line'>): string {
-  const place = placeOf(passage);
-  return place === '' ? passage.name : `${passage.name}, ${place}`;
-}

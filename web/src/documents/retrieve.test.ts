@@ -277,6 +277,7 @@ test('retrieve: passages of collections are sources, with how they were found', 
   expect(turn(question.id).sources).toEqual([
     {
       title: 'manual.pdf, page 3, Lamp',
+      location: { name: 'manual.pdf', page: 3, headings: ['Lamp'] },
       ...{ text: 'At dusk.', passage: 'vs_1.1', span: { start: 0, end: 8 }, found: { vector: 1, keywords: 2 } },
     },
     expect.objectContaining({ url: 'https://a.example/', passage: 'vs_1.2' }),

@@ -6,7 +6,7 @@ import { pathTo, withChange } from '../conversations/tree.ts';
 import { server } from '../models/server.svelte.ts';
 import { notify } from '../ui/notices.svelte.ts';
 import { texts as collectionTexts } from './collection-texts.ts';
-import { type FoundPassage, fetchCollections, type SearchAnswer, searchPassages, titleOf } from './collections.ts';
+import { type FoundPassage, fetchCollections, type SearchAnswer, searchPassages } from './collections.ts';
 import {
   type DocumentIndex,
   deleteUnused,
@@ -17,6 +17,7 @@ import {
 } from './document-index.svelte.ts';
 import { embed } from './embed.ts';
 import { mentioned } from './mention.ts';
+import { englishTitleOf } from './passage-title.ts';
 import { mergedPassages, type Passage } from './passages.ts';
 import { bestWithin, cosineScores, fusedScores, keywordScores, ranksOf } from './ranking.ts';
 import { takeSearchOfNewChat } from './search.svelte.ts';
@@ -183,9 +184,12 @@ function cutTo(budget: number, found: FoundPassage): FoundPassage {
 }
 
 function sourceOfPassage(found: FoundPassage): Source {
+  const { name, page, headings, line } = found;
   const { url } = found.attributes ?? {};
+  const location = { name, ...(page && { page }), ...(headings?.length && { headings }), ...(line && { line }) };
   return {
-    title: titleOf(found),
+    title: englishTitleOf(found),
+    location,
     ...(typeof url === 'string' && URL.canParse(url) ? { url } : {}),
     text: found.text,
     passage: found.passage,

@@ -537,6 +537,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `صفحة ${page}`,
+        line: (line) => `سطر ${line}`,
+      },
       found: {
         vector: (rank) => `${nth(rank)} حسب المعنى`,
         keywords: (rank) => `${nth(rank)} حسب الكلمات`,

@@ -499,6 +499,10 @@ export default ({ plural, number, compact, list, date, byteSize, percent }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `Seite ${page}`,
+        line: (line) => `Zeile ${line}`,
+      },
       found: {
         vector: (rank) => `${number(rank)}. nach Bedeutung`,
         keywords: (rank) => `${number(rank)}. nach Wörtern`,

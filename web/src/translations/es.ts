@@ -504,6 +504,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `página ${page}`,
+        line: (line) => `línea ${line}`,
+      },
       found: {
         vector: (rank) => `${nth(rank)} por significado`,
         keywords: (rank) => `${nth(rank)} por palabras`,

@@ -545,6 +545,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `page ${page}`,
+        line: (line) => `ligne ${line}`,
+      },
       found: {
         vector: (rank) => `${nth(rank)} par le sens`,
         keywords: (rank) => `${nth(rank)} par les mots`,

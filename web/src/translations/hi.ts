@@ -454,6 +454,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `पेज ${page}`,
+        line: (line) => `पंक्ति ${line}`,
+      },
       found: {
         vector: (rank) => `अर्थ से ${nth(rank)}`,
         keywords: (rank) => `शब्दों से ${nth(rank)}`,

@@ -508,6 +508,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `pagina ${page}`,
+        line: (line) => `riga ${line}`,
+      },
       found: {
         vector: (rank) => `${nth(rank)} per significato`,
         keywords: (rank) => `${nth(rank)} per parole`,

@@ -454,6 +454,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `${page} ページ`,
+        line: (line) => `${line} 行目`,
+      },
       found: {
         vector: (rank) => `意味で ${nth(rank)}`,
         keywords: (rank) => `単語で ${nth(rank)}`,

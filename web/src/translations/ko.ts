@@ -453,6 +453,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `${page}쪽`,
+        line: (line) => `${line}번째 줄`,
+      },
       found: {
         vector: (rank) => `의미로 ${nth(rank)}`,
         keywords: (rank) => `단어로 ${nth(rank)}`,

@@ -517,6 +517,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `strona ${page}`,
+        line: (line) => `wiersz ${line}`,
+      },
       found: {
         vector: (rank) => `${nth(rank)} według znaczenia`,
         keywords: (rank) => `${nth(rank)} według słów`,

@@ -516,6 +516,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `página ${page}`,
+        line: (line) => `linha ${line}`,
+      },
       found: {
         vector: (rank) => `${nth(rank)} por significado`,
         keywords: (rank) => `${nth(rank)} por palavras`,

@@ -499,6 +499,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `страница ${page}`,
+        line: (line) => `строка ${line}`,
+      },
       found: {
         vector: (rank) => `${nth(rank)} по смыслу`,
         keywords: (rank) => `${nth(rank)} по словам`,

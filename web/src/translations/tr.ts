@@ -473,6 +473,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `sayfa ${page}`,
+        line: (line) => `satır ${line}`,
+      },
       found: {
         vector: (rank) => `anlama göre ${nth(rank)}`,
         keywords: (rank) => `sözcüklere göre ${nth(rank)}`,

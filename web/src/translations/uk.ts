@@ -499,6 +499,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `сторінка ${page}`,
+        line: (line) => `рядок ${line}`,
+      },
       found: {
         vector: (rank) => `${nth(rank)} за змістом`,
         keywords: (rank) => `${nth(rank)} за словами`,

@@ -455,6 +455,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `第 ${page} 页`,
+        line: (line) => `第 ${line} 行`,
+      },
       found: {
         vector: (rank) => `按含义${nth(rank)}`,
         keywords: (rank) => `按词语${nth(rank)}`,

@@ -455,6 +455,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     collections: {
+      location: {
+        page: (page) => `第 ${page} 頁`,
+        line: (line) => `第 ${line} 行`,
+      },
       found: {
         vector: (rank) => `依意義 ${nth(rank)}`,
         keywords: (rank) => `依詞語 ${nth(rank)}`,

@@ -1,4 +1,5 @@
 import type { Source, Turn } from '../../conversations/conversation.ts';
+import { sourceTitle } from '../../documents/passage-title.ts';
 
 /** What a turn may cite, and whether its sources are listed below it. */
 export interface TurnSources {
@@ -13,9 +14,9 @@ export const noSources: TurnSources = { sources: [], labels: [], listed: false }
 const maxLength = 240;
 
 /** The title of a source, and below it how its text begins. */
-function titleAndText({ title, text }: Source): string {
-  const plain = text.replace(/\s+/g, ' ').trim();
-  return `${title}\n${plain.length > maxLength ? `${plain.slice(0, maxLength).trimEnd()} …` : plain}`;
+function titleAndText(source: Source): string {
+  const plain = source.text.replace(/\s+/g, ' ').trim();
+  return `${sourceTitle(source)}\n${plain.length > maxLength ? `${plain.slice(0, maxLength).trimEnd()} …` : plain}`;
 }
 
 const made = new WeakMap<readonly Source[], readonly string[]>();
