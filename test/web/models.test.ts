@@ -48,7 +48,7 @@ describe.skipIf(withoutBrowser)('models', () => {
     const page = await open(`${server.base}/#/chat`);
     await model(page, /^Model: parley-mini \(loaded\)/).click();
     await row(page, 'parley-mini')
-      .getByText(/46 million parameters · Q6_K · context 2,048 · \d+ MB in memory/)
+      .getByText(/46M parameters · Q6_K · context 2,048 · \d+ MB in memory/)
       .waitFor();
     for (const kind of ['Image', 'Speech', 'Transcription', 'Embedding'])
       await panel(page).getByText(`${kind} · loads on first use`).waitFor();

@@ -51,7 +51,7 @@ test('hubFacts: shows only what is known, and warns of consent and of architectu
   expect(hubFacts(entry)).toEqual({ facts: [], warnings: [] });
   const full = { ...entry, parameters: 8e9, architecture: 'qwen3', context: 40_960, licence: 'mit', tools: true };
   expect(hubFacts({ ...full, downloads: 12_345, changed: '2026-10-01T12:00:00.000Z' }).facts).toEqual([
-    '8 billion parameters',
+    '8B parameters',
     'qwen3',
     'context 40,960',
     'tools',

@@ -11,9 +11,9 @@ describe('introduction', () => {
     ['secret', undefined, /chatting with secret\.$/],
     ['remote', 0, /chatting with remote\.$/],
     ['remote', null, /chatting with remote\.$/],
-    ['small', 500e6, /500 million parameters: small and fast/],
-    ['three', 3.2e9, /3.2 billion parameters: good for short tasks/],
-    ['big', 70e9, /70 billion parameters: good for most tasks/],
+    ['small', 500e6, /500M parameters: small and fast/],
+    ['three', 3.2e9, /3.2B parameters: good for short tasks/],
+    ['big', 70e9, /70B parameters: good for most tasks/],
   ])('of %j with %j parameters is %s', (model, parameters, said) => {
     expect(introduction(model, parameters)).toMatch(said);
   });

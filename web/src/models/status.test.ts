@@ -82,9 +82,14 @@ test.each([
 });
 
 test.each([
-  [46_150_144, '46 million'],
-  [3.2e9, '3.2 billion'],
-  [70e9, '70 billion'],
+  [400, '1M'],
+  [46_150_144, '46M'],
+  [999_600_000, '1B'],
+  [4.2e9, '4.2B'],
+  [9.97e9, '10B'],
+  [70.6e9, '71B'],
+  [999.7e9, '1T'],
+  [1.04e12, '1T'],
 ])('parametersText: %i is %s', (count, expected) => {
   expect(parametersText(count)).toBe(expected);
 });
@@ -97,7 +102,7 @@ test('factsLine: memory in use or needed, and only what is known', () => {
     memory_bytes: 5e9,
     active_requests: 1,
   });
-  expect(factsLine(known)).toBe('8 billion parameters · Q4_K_M · context 4,096 · 5.0 GB in memory · 1 request running');
+  expect(factsLine(known)).toBe('8B parameters · Q4_K_M · context 4,096 · 5.0 GB in memory · 1 request running');
   expect(factsLine(model({ state: 'unloaded', memory_bytes: 5e9 }))).toBe('needs 5.0 GB');
   expect(factsLine(model({ trained_context: 2048, file_bytes: 40e6 }))).toBe('trained for 2,048 tokens · 40 MB');
   expect(factsLine(model())).toBe('');
@@ -130,7 +135,7 @@ test('searchLibrary: finds every word in name, program or quantization', () => {
 test('libraryLine: names the program, or the models folder', () => {
   expect(libraryLine(entry({ type: 'config' }))).toBe('config · models folder');
   expect(libraryLine(entry({ parameters: 1e9, file_bytes: 1e9, program: 'Ollama' }))).toBe(
-    '1 billion parameters · 1.0 GB · Ollama',
+    '1B parameters · 1.0 GB · Ollama',
   );
 });
 

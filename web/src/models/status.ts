@@ -1,5 +1,3 @@
-import { number } from '../languages/index.ts';
-
 /** The reply of `GET /api/extra/models`; unknown values are null. */
 export interface ModelsAnswer {
   readonly models: readonly ModelStatus[];
@@ -107,14 +105,17 @@ export function jointState(models: readonly Pick<ModelStatus, 'state'>[]): Model
   return order.find((state) => models.some((one) => one.state === state)) ?? 'unloaded';
 }
 
-/** `46 million`, `3.2 billion` */
+const sizeUnits: readonly (readonly [number, string])[] = [
+  [1e12, 'T'],
+  [1e9, 'B'],
+  [1e6, 'M'],
+];
+
+/** `46M`, `3.2B`: as in the names of models, in every language. Units of languages, such as 10⁴ and 10⁷, would round them. */
 export function parametersText(count: number): string {
-  const digits = count >= 1e9 && count < 1e10 ? 1 : 0;
-  return number(Math.max(1e6, count), {
-    notation: 'compact',
-    compactDisplay: 'long',
-    maximumFractionDigits: digits,
-  });
+  const [unit, letter] = sizeUnits.find(([one]) => count >= 0.9995 * one) ?? [1e6, 'M'];
+  const size = Math.max(1, count / unit);
+  return `${unit > 1e6 && size < 9.95 ? Number(size.toFixed(1)) : Math.round(size)}${letter}`;
 }
 
 /** Models on this machine that match every word of the search, those of the admin folder first. */

@@ -1701,7 +1701,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       model: {
         label: 'Modèle choisi',
         builtIn: 'Modèle intégré',
-        parameters: (count) => `${count} de paramètres`,
+        parameters: (count) => `${count} paramètres`,
         layers: (count) => plural(count, { one: '# couche', many: '# de couches', other: '# couches' }),
         context: (count) => `${number(count)} tokens de contexte`,
         memory: 'Mémoire utilisée',
@@ -1996,7 +1996,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         embedding: 'Embedding',
       },
       facts: {
-        parameters: (count) => `${count} de paramètres`,
+        parameters: (count) => `${count} paramètres`,
         context: (tokens) => `contexte ${number(tokens)}`,
         trained: (tokens) => `entraîné pour ${number(tokens)} tokens`,
         memory: (bytes) => `${byteSize(bytes)} en mémoire`,
@@ -2134,7 +2134,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           'parley-mini est un tout petit modèle intégré de 46 millions de paramètres. Il tourne partout et tient une conversation simple, mais il sait peu de choses et en invente.',
         plain: (model) => `Vous discutez avec ${model}.`,
         sized: (model, size, expectation) =>
-          `Vous discutez avec ${model}, un modèle de ${size} de paramètres : ${expectation}`,
+          `Vous discutez avec ${model}, un modèle de ${size} paramètres : ${expectation}`,
         small: 'petit et rapide, pour des questions simples.',
         medium: 'bon pour de courtes tâches et le chat. Vérifiez ce qu’il affirme.',
         large: 'bon pour la plupart des tâches. Vérifiez les faits importants.',

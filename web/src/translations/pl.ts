@@ -2137,7 +2137,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         embedded:
           'parley-mini to malutki wbudowany model z 46 milionami parametrów. Działa wszędzie, radzi sobie z prostą rozmową, zna mało faktów i zmyśla.',
         plain: (model) => `Rozmawiasz z ${model}.`,
-        sized: (model, size, expectation) => `Rozmawiasz z ${model}, modelem o ${size} parametrów: ${expectation}`,
+        sized: (model, size, expectation) => `Rozmawiasz z ${model}, modelem o ${size} parametrach: ${expectation}`,
         small: 'mały i szybki, do prostych pytań.',
         medium: 'dobry do krótkich zadań i rozmów. Sprawdzaj fakty, które podaje.',
         large: 'dobry do większości zadań. Sprawdzaj ważne fakty.',

@@ -1670,7 +1670,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       model: {
         label: 'Modelo selecionado',
         builtIn: 'Modelo embutido',
-        parameters: (count) => `${count} de parâmetros`,
+        parameters: (count) => `${count} parâmetros`,
         layers: (count) => plural(count, { one: '# camada', many: '# de camadas', other: '# camadas' }),
         context: (count) => `${number(count)} tokens de contexto`,
         memory: 'Uso de memória',
@@ -1964,7 +1964,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         embedding: 'Embedding',
       },
       facts: {
-        parameters: (count) => `${count} de parâmetros`,
+        parameters: (count) => `${count} parâmetros`,
         context: (tokens) => `contexto ${number(tokens)}`,
         trained: (tokens) => `treinado para ${number(tokens)} tokens`,
         memory: (bytes) => `${byteSize(bytes)} na memória`,
@@ -2101,7 +2101,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           'parley-mini é um modelo embutido minúsculo, com 46 milhões de parâmetros. Roda em qualquer lugar e dá conta de um chat simples, mas sabe poucos fatos e inventa coisas.',
         plain: (model) => `Você está conversando com ${model}.`,
         sized: (model, size, expectation) =>
-          `Você está conversando com ${model}, um modelo com ${size} de parâmetros: ${expectation}`,
+          `Você está conversando com ${model}, um modelo com ${size} parâmetros: ${expectation}`,
         small: 'pequeno e rápido, para perguntas simples.',
         medium: 'bom para tarefas curtas e chat. Confira os fatos.',
         large: 'bom para a maioria das tarefas. Confira fatos importantes.',

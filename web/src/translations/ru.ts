@@ -2115,7 +2115,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         embedded:
           'parley-mini — крошечная встроенная модель с 46 миллионами параметров. Она работает где угодно, справляется с простым общением, знает мало фактов и выдумывает.',
         plain: (model) => `Вы общаетесь с ${model}.`,
-        sized: (model, size, expectation) => `Вы общаетесь с ${model}, моделью с ${size} параметров: ${expectation}`,
+        sized: (model, size, expectation) => `Вы общаетесь с ${model}, моделью на ${size} параметров: ${expectation}`,
         small: 'маленькая и быстрая, для простых вопросов.',
         medium: 'хороша для коротких задач и общения. Проверяйте её факты.',
         large: 'хороша для большинства задач. Проверяйте важные факты.',

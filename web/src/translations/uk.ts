@@ -2115,7 +2115,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         embedded:
           'parley-mini — крихітна вбудована модель із 46 мільйонами параметрів. Вона працює будь-де, дає раду простій розмові, знає мало фактів і вигадує.',
         plain: (model) => `Ви спілкуєтеся з ${model}.`,
-        sized: (model, size, expectation) => `Ви спілкуєтеся з ${model}, моделлю з ${size} параметрів: ${expectation}`,
+        sized: (model, size, expectation) => `Ви спілкуєтеся з ${model}, моделлю на ${size} параметрів: ${expectation}`,
         small: 'мала й швидка, для простих запитань.',
         medium: 'добра для коротких завдань і розмов. Перевіряйте її факти.',
         large: 'добра для більшості завдань. Перевіряйте важливі факти.',
