@@ -2982,14 +2982,14 @@ export default ({ plural, number, compact, list, date, byteSize, percent }: Form
     sync: {
       title: 'Auf diesem Server',
       keep: 'Chats, Geschichten und Charaktere auf diesem Server behalten',
-      help: 'Jeder Browser mit dieser Einstellung zeigt dieselben Chats, Geschichten und Charaktere. Wer das Passwort dieses Servers hat, kann sie lesen.',
+      help: 'Jeder Browser mit dieser Einstellung zeigt dieselben Chats, Geschichten und Charaktere. Mit einem eigenen Schlüssel gehören sie dir; mit dem Passwort oder ohne Schlüssel können alle sie lesen, die die gemeinsame Bibliothek benutzen.',
       off: 'Dafür muss der Server mit --savedatafile DATEI gestartet werden.',
       otherTab: 'Ein anderer Tab dieses Browsers hält sie synchron.',
       working: 'Wird synchronisiert …',
       done: (time) => `Synchronisiert um ${time}.`,
       failed: (reason) =>
         `Nicht synchronisiert: ${reason.replace(/\.?$/, '.')} Änderungen bleiben hier und werden später gesendet.`,
-      locked: 'Gib zuerst das Passwort dieses Servers ein.',
+      locked: 'Melde dich zuerst bei diesem Server an.',
       tooLarge: (name) => `${name} bleibt in diesem Browser: Es ist größer als 32 Millionen Zeichen.`,
       refused: (name, reason) => `${name} bleibt in diesem Browser: ${reason}`,
       unnamed: 'Ein Eintrag ohne Namen',

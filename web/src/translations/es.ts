@@ -3048,14 +3048,14 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
     sync: {
       title: 'En este servidor',
       keep: 'Guardar chats, historias y personajes en este servidor',
-      help: 'Todos los navegadores con este ajuste muestran los mismos chats, historias y personajes. Quien tenga la contraseña de este servidor puede leerlos.',
+      help: 'Todos los navegadores con este ajuste muestran los mismos chats, historias y personajes. Con una clave propia son solo tuyos; con la contraseña o sin clave, puede leerlos cualquiera que use la biblioteca común.',
       off: 'Para esto hay que iniciar el servidor con --savedatafile ARCHIVO.',
       otherTab: 'Otra pestaña de este navegador los mantiene sincronizados.',
       working: 'Sincronizando…',
       done: (time) => `Sincronizado a las ${time}.`,
       failed: (reason) =>
         `Sin sincronizar: ${reason.replace(/\.?$/, '.')} Los cambios se conservan aquí y se envían más tarde.`,
-      locked: 'Introduce antes la contraseña de este servidor.',
+      locked: 'Inicia sesión antes en este servidor.',
       tooLarge: (name) => `${name} se queda en este navegador: tiene más de 32 millones de caracteres.`,
       refused: (name, reason) => `${name} se queda en este navegador: ${reason}`,
       unnamed: 'Un registro sin nombre',

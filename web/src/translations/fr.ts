@@ -3075,14 +3075,14 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
     sync: {
       title: 'Sur ce serveur',
       keep: 'Garder chats, histoires et personnages sur ce serveur',
-      help: 'Tout navigateur avec ce réglage montre les mêmes chats, histoires et personnages. Quiconque a le mot de passe de ce serveur peut les lire.',
+      help: 'Tout navigateur avec ce réglage montre les mêmes chats, histoires et personnages. Avec votre propre clé, ils sont à vous ; avec le mot de passe ou sans clé, tous ceux qui utilisent la bibliothèque commune peuvent les lire.',
       off: 'Pour cela, le serveur doit être démarré avec --savedatafile FICHIER.',
       otherTab: 'Un autre onglet de ce navigateur les garde synchronisés.',
       working: 'Synchronisation…',
       done: (time) => `Synchronisé à ${time}.`,
       failed: (reason) =>
         `Non synchronisé : ${reason.replace(/\.?$/, '.')} Les modifications sont gardées ici et envoyées plus tard.`,
-      locked: 'Saisissez d’abord le mot de passe de ce serveur.',
+      locked: 'Connectez-vous d’abord à ce serveur.',
       tooLarge: (name) => `${name} reste dans ce navigateur : plus de 32 millions de caractères.`,
       refused: (name, reason) => `${name} reste dans ce navigateur : ${reason}`,
       unnamed: 'Un enregistrement sans nom',

@@ -3037,14 +3037,14 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
     sync: {
       title: 'Su questo server',
       keep: 'Conserva chat, storie e personaggi su questo server',
-      help: 'Ogni browser con questa impostazione attiva mostra le stesse chat, storie e gli stessi personaggi. Chiunque abbia la password di questo server può leggerli.',
+      help: 'Ogni browser con questa impostazione attiva mostra le stesse chat, storie e gli stessi personaggi. Con una chiave tua sono solo tuoi; con la password o senza chiave può leggerli chiunque usi la libreria comune.',
       off: 'Per questo il server dev’essere avviato con --savedatafile FILE.',
       otherTab: 'Un’altra scheda di questo browser li tiene sincronizzati.',
       working: 'Sincronizzazione…',
       done: (time) => `Sincronizzato alle ${time}.`,
       failed: (reason) =>
         `Non sincronizzato: ${reason.replace(/\.?$/, '.')} Le modifiche restano qui e verranno inviate più tardi.`,
-      locked: 'Prima inserisci la password di questo server.',
+      locked: 'Prima accedi a questo server.',
       tooLarge: (name) => `${name} resta in questo browser: supera i 32 milioni di caratteri.`,
       refused: (name, reason) => `${name} resta in questo browser: ${reason}`,
       unnamed: 'Un elemento senza nome',

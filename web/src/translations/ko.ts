@@ -2883,14 +2883,14 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
     sync: {
       title: '이 서버에 있음',
       keep: '채팅, 이야기, 캐릭터를 이 서버에 보관',
-      help: '이 설정을 켠 모든 브라우저가 같은 채팅, 이야기, 캐릭터를 보여 줍니다. 이 서버의 비밀번호를 가진 사람은 누구나 읽을 수 있습니다.',
+      help: '이 설정을 켠 모든 브라우저가 같은 채팅, 이야기, 캐릭터를 보여 줍니다. 자신의 키를 쓰면 자신만의 것입니다. 비밀번호를 쓰거나 키가 없으면 공용 라이브러리를 쓰는 누구나 읽을 수 있습니다.',
       off: '그러려면 --savedatafile FILE로 서버를 시작해야 합니다.',
       otherTab: '이 브라우저의 다른 탭이 동기화하고 있습니다.',
       working: '동기화 중 …',
       done: (time) => `${time}에 동기화됨.`,
       failed: (reason) =>
         `동기화되지 않음: ${reason.replace(/\.?$/, '.')} 변경 사항은 여기에 보관되고 나중에 보냅니다.`,
-      locked: '먼저 이 서버의 비밀번호를 입력하세요.',
+      locked: '먼저 이 서버에 로그인하세요.',
       tooLarge: (name) => `${name}은(는) 이 브라우저에 남습니다: 3,200만 자보다 큽니다.`,
       refused: (name, reason) => `${name}은(는) 이 브라우저에 남습니다: ${reason}`,
       unnamed: '이름 없는 기록',

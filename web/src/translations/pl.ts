@@ -3087,14 +3087,14 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
     sync: {
       title: 'Na tym serwerze',
       keep: 'Przechowuj czaty, opowieści i postacie na tym serwerze',
-      help: 'Każda przeglądarka z włączonym tym ustawieniem pokazuje te same czaty, opowieści i postacie. Może je czytać każdy, kto zna hasło tego serwera.',
+      help: 'Każda przeglądarka z włączonym tym ustawieniem pokazuje te same czaty, opowieści i postacie. Z własnym kluczem są tylko Twoje; z hasłem lub bez klucza może je czytać każdy, kto używa wspólnej biblioteki.',
       off: 'W tym celu serwer musi być uruchomiony z --savedatafile FILE.',
       otherTab: 'Synchronizuje je inna karta tej przeglądarki.',
       working: 'Synchronizowanie…',
       done: (time) => `Zsynchronizowano o ${time}.`,
       failed: (reason) =>
         `Nie zsynchronizowano: ${reason.replace(/\.?$/, '.')} Zmiany są zachowane tutaj i zostaną wysłane później.`,
-      locked: 'Najpierw podaj hasło tego serwera.',
+      locked: 'Najpierw zaloguj się na tym serwerze.',
       tooLarge: (name) => `${name} pozostaje w tej przeglądarce: przekracza 32 miliony znaków.`,
       refused: (name, reason) => `${name} pozostaje w tej przeglądarce: ${reason}`,
       unnamed: 'Wpis bez nazwy',

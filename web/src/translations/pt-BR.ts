@@ -3041,14 +3041,14 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
     sync: {
       title: 'Neste servidor',
       keep: 'Guardar chats, histórias e personagens neste servidor',
-      help: 'Todo navegador com esta opção ligada mostra os mesmos chats, histórias e personagens. Quem tiver a senha deste servidor pode lê-los.',
+      help: 'Todo navegador com esta opção ligada mostra os mesmos chats, histórias e personagens. Com uma chave própria, eles são só seus; com a senha ou sem chave, quem usar a biblioteca comum pode lê-los.',
       off: 'Para isso, o servidor precisa ser iniciado com --savedatafile ARQUIVO.',
       otherTab: 'Outra aba deste navegador os mantém sincronizados.',
       working: 'Sincronizando…',
       done: (time) => `Sincronizado às ${time}.`,
       failed: (reason) =>
         `Não sincronizado: ${reason.replace(/\.?$/, '.')} As mudanças ficam aqui e são enviadas depois.`,
-      locked: 'Digite antes a senha deste servidor.',
+      locked: 'Entre antes neste servidor.',
       tooLarge: (name) => `${name} fica neste navegador: tem mais de 32 milhões de caracteres.`,
       refused: (name, reason) => `${name} fica neste navegador: ${reason}`,
       unnamed: 'Um registro sem nome',

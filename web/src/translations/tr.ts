@@ -2928,14 +2928,14 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
     sync: {
       title: 'Bu sunucuda',
       keep: 'Sohbetleri, hikâyeleri ve karakterleri bu sunucuda sakla',
-      help: 'Bu ayarı açık olan her tarayıcı aynı sohbetleri, hikâyeleri ve karakterleri gösterir. Bu sunucunun parolasını bilen herkes onları okuyabilir.',
+      help: 'Bu ayarı açık olan her tarayıcı aynı sohbetleri, hikâyeleri ve karakterleri gösterir. Kendi anahtarınızla yalnızca sizindir; parolayla veya anahtarsız, ortak kitaplığı kullanan herkes onları okuyabilir.',
       off: 'Bunun için sunucu --savedatafile FILE ile başlatılmalıdır.',
       otherTab: 'Eşitlemeyi bu tarayıcının başka bir sekmesi yapıyor.',
       working: 'Eşitleniyor…',
       done: (time) => `Saat ${time} itibarıyla eşitlendi.`,
       failed: (reason) =>
         `Eşitlenmedi: ${reason.replace(/\.?$/, '.')} Değişiklikler burada tutulur ve sonra gönderilir.`,
-      locked: 'Önce bu sunucunun parolasını girin.',
+      locked: 'Önce bu sunucuda oturum açın.',
       tooLarge: (name) => `${name} bu tarayıcıda kalıyor: 32 milyon karakterden büyük.`,
       refused: (name, reason) => `${name} bu tarayıcıda kalıyor: ${reason}`,
       unnamed: 'Adsız bir kayıt',
