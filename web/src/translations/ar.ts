@@ -231,6 +231,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: 'هذا النموذج لا يسمع الصوت، وليس لدى الخادم تعرّف على الكلام.',
       noText: 'لا يحتوي على نص.',
       onlyScans: 'لا يحتوي على نص، بل على صفحات ممسوحة ضوئيًا على الأرجح.',
+      damaged: 'الملف تالف.',
+      encrypted: 'يحتاج الملف إلى كلمة مرور. احفظه من دونها.',
       binary: 'ليس ملفًا نصيًا.',
       tooLarge: (megabytes) => `حجمه كبير جدًا. الحد الأقصى ${megabytes} ميغابايت.`,
       transcript: (name) => `${name} (تفريغ نصي)`,

@@ -212,6 +212,8 @@ export default ({ plural, number, compact, list, date, byteSize, percent }: Form
       noAudio: 'Dieses Modell hört kein Audio, und der Server hat keine Spracherkennung.',
       noText: 'Es ist kein Text darin.',
       onlyScans: 'Es ist kein Text darin, wahrscheinlich nur gescannte Seiten.',
+      damaged: 'Die Datei ist beschädigt.',
+      encrypted: 'Die Datei verlangt ein Passwort. Speichere sie ohne.',
       binary: 'Das ist keine Textdatei.',
       tooLarge: (megabytes) => `Die Datei ist zu groß. Die Grenze ist ${number(megabytes)} MB.`,
       transcript: (name) => `${name} (Transkript)`,

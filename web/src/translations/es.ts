@@ -212,6 +212,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: 'este modelo no oye audio y el servidor no tiene reconocimiento de voz.',
       noText: 'no contiene texto.',
       onlyScans: 'no contiene texto; probablemente solo páginas escaneadas.',
+      damaged: 'está dañado.',
+      encrypted: 'necesita una contraseña. Guárdalo sin ella.',
       binary: 'no es un archivo de texto.',
       tooLarge: (megabytes) => `es demasiado grande. El límite es de ${megabytes} MB.`,
       transcript: (name) => `${name} (transcripción)`,

@@ -253,6 +253,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: 'ce modèle n’entend pas le son, et le serveur n’a pas de reconnaissance vocale.',
       noText: 'il ne contient pas de texte.',
       onlyScans: 'il ne contient pas de texte, sans doute seulement des pages numérisées.',
+      damaged: 'il est endommagé.',
+      encrypted: 'il demande un mot de passe. Enregistrez-le sans.',
       binary: 'ce n’est pas un fichier texte.',
       tooLarge: (megabytes) => `il est trop grand. La limite est de ${megabytes} Mo.`,
       transcript: (name) => `${name} (transcription)`,

@@ -172,6 +172,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: 'यह मॉडल आवाज़ नहीं सुन सकता और सर्वर में वाक् पहचान नहीं है।',
       noText: 'इसमें कोई टेक्स्ट नहीं है।',
       onlyScans: 'इसमें कोई टेक्स्ट नहीं है, शायद केवल स्कैन किए पेज हैं।',
+      damaged: 'यह ख़राब है।',
+      encrypted: 'इसे पासवर्ड चाहिए। इसे बिना पासवर्ड सहेजें।',
       binary: 'यह टेक्स्ट फ़ाइल नहीं है।',
       tooLarge: (megabytes) => `यह बहुत बड़ी है। सीमा ${megabytes} MB है।`,
       transcript: (name) => `${name} (प्रतिलेख)`,

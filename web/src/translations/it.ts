@@ -216,6 +216,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: 'questo modello non sente l’audio e il server non ha il riconoscimento vocale.',
       noText: 'non contiene testo.',
       onlyScans: 'non contiene testo, probabilmente solo pagine scansionate.',
+      damaged: 'è danneggiato.',
+      encrypted: 'richiede una password. Salvalo senza.',
       binary: 'non è un file di testo.',
       tooLarge: (megabytes) => `è troppo grande. Il limite è ${megabytes} MB.`,
       transcript: (name) => `${name} (trascrizione)`,

@@ -171,6 +171,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: 'このモデルは音声を聞けず、サーバーに音声認識がありません。',
       noText: 'テキストが含まれていません。',
       onlyScans: 'テキストが含まれていません。スキャンしたページだけのようです。',
+      damaged: 'ファイルが壊れています。',
+      encrypted: 'パスワードが必要です。パスワードなしで保存してください。',
       binary: 'テキストファイルではありません。',
       tooLarge: (megabytes) => `大きすぎます。上限は ${megabytes} MB です。`,
       transcript: (name) => `${name} (文字起こし)`,

@@ -171,6 +171,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: '이 모델은 소리를 들을 수 없고, 서버에 음성 인식이 없습니다.',
       noText: '텍스트가 없습니다.',
       onlyScans: '텍스트가 없습니다. 스캔한 페이지만 있는 것 같습니다.',
+      damaged: '파일이 손상되었습니다.',
+      encrypted: '비밀번호가 필요합니다. 비밀번호 없이 저장하세요.',
       binary: '텍스트 파일이 아닙니다.',
       tooLarge: (megabytes) => `너무 큽니다. 한도는 ${megabytes} MB입니다.`,
       transcript: (name) => `${name} (받아쓴 글)`,

@@ -223,6 +223,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: 'ten model nie słyszy dźwięku, a serwer nie ma rozpoznawania mowy.',
       noText: 'nie zawiera tekstu.',
       onlyScans: 'nie zawiera tekstu, prawdopodobnie same zeskanowane strony.',
+      damaged: 'plik jest uszkodzony.',
+      encrypted: 'plik wymaga hasła. Zapisz go bez hasła.',
       binary: 'to nie jest plik tekstowy.',
       tooLarge: (megabytes) => `jest za duży. Limit to ${megabytes} MB.`,
       transcript: (name) => `${name} (transkrypcja)`,

@@ -224,6 +224,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: 'este modelo não ouve áudio, e o servidor não tem reconhecimento de fala.',
       noText: 'não contém texto.',
       onlyScans: 'não contém texto, provavelmente só páginas digitalizadas.',
+      damaged: 'está danificado.',
+      encrypted: 'precisa de uma senha. Salve-o sem ela.',
       binary: 'não é um arquivo de texto.',
       tooLarge: (megabytes) => `é grande demais. O limite é ${megabytes} MB.`,
       transcript: (name) => `${name} (transcrição)`,

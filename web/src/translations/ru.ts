@@ -205,6 +205,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: 'эта модель не слышит звука, а на сервере нет распознавания речи.',
       noText: 'в нём нет текста.',
       onlyScans: 'в нём нет текста — вероятно, только отсканированные страницы.',
+      damaged: 'файл повреждён.',
+      encrypted: 'для файла нужен пароль. Сохраните его без пароля.',
       binary: 'это не текстовый файл.',
       tooLarge: (megabytes) => `он слишком велик. Предел — ${megabytes} МБ.`,
       transcript: (name) => `${name} (расшифровка)`,

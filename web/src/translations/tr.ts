@@ -190,6 +190,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: 'bu model ses duyamıyor ve sunucuda konuşma tanıma yok.',
       noText: 'metin içermiyor.',
       onlyScans: 'metin içermiyor, büyük olasılıkla yalnızca taranmış sayfalar var.',
+      damaged: 'dosya hasarlı.',
+      encrypted: 'dosya parola istiyor. Parolasız kaydedin.',
       binary: 'metin dosyası değil.',
       tooLarge: (megabytes) => `çok büyük. Sınır ${megabytes} MB.`,
       transcript: (name) => `${name} (döküm)`,

@@ -205,6 +205,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: 'ця модель не чує звуку, а на сервері немає розпізнавання мовлення.',
       noText: 'у ньому немає тексту.',
       onlyScans: 'у ньому немає тексту — імовірно, лише відскановані сторінки.',
+      damaged: 'файл пошкоджено.',
+      encrypted: 'для файлу потрібен пароль. Збережіть його без пароля.',
       binary: 'це не текстовий файл.',
       tooLarge: (megabytes) => `він завеликий. Обмеження — ${megabytes} МБ.`,
       transcript: (name) => `${name} (розшифровка)`,

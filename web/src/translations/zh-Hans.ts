@@ -173,6 +173,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: '此模型听不到音频，服务器也没有语音识别。',
       noText: '其中没有文字。',
       onlyScans: '其中没有文字，可能只有扫描的页面。',
+      damaged: '文件已损坏。',
+      encrypted: '文件需要密码。请保存不带密码的文件。',
       binary: '它不是文本文件。',
       tooLarge: (megabytes) => `它太大了。上限为 ${megabytes} MB。`,
       transcript: (name) => `${name}（转写）`,

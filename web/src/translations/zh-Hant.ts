@@ -173,6 +173,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       noAudio: '此模型聽不到音訊，伺服器也沒有語音辨識。',
       noText: '其中沒有文字。',
       onlyScans: '其中沒有文字，可能只有掃描的頁面。',
+      damaged: '檔案已損壞。',
+      encrypted: '檔案需要密碼。請儲存不帶密碼的檔案。',
       binary: '它不是文字檔案。',
       tooLarge: (megabytes) => `它太大了。上限為 ${megabytes} MB。`,
       transcript: (name) => `${name}（轉錄）`,

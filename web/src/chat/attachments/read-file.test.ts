@@ -10,7 +10,14 @@ vi.mock('../../api/call.ts', () => ({
     return { text: '  Good morning. ' };
   },
 }));
-vi.mock('./pdf.ts', () => ({ textOfPdf: async (file: Blob) => (await file.text()).replace('%PDF', '') }));
+vi.mock('./pdf.ts', () => ({
+  textOfPdf: async (file: Blob) => {
+    const text = await file.text();
+    // As PDF.js names them.
+    if (text.endsWith('Exception')) throw Object.assign(new Error('of PDF.js'), { name: text });
+    return text.replace('%PDF', '');
+  },
+}));
 afterEach(() => sent.splice(0));
 
 const none: Capabilities = { vision: false, audio: false, transcribe: false };
@@ -96,9 +103,19 @@ describe('attachmentOf: documents', () => {
 
   test('are rejected if they are damaged or empty, with the reason', async () => {
     await expect(attachmentOf(file('paper.docx', '', 'no zip'), none)).rejects.toThrow(/^Can't attach paper\.docx: ./);
+    const other = new File([(await zipOf({ 'a.xml': '<a/>' })).slice()], 'other.docx');
+    await expect(attachmentOf(other, none)).rejects.toThrow("Can't attach other.docx: it is damaged.");
     const empty = new File([(await zipOf({ 'content.xml': '<office:body/>' })).slice()], 'empty.odt');
     await expect(attachmentOf(empty, none)).rejects.toThrow("Can't attach empty.odt: it contains no text.");
   });
+});
+
+test.each([
+  ['InvalidPDFException', "Can't attach a.pdf: it is damaged."],
+  ['PasswordException', "Can't attach a.pdf: it needs a password. Save it without one."],
+  ['OtherException', "Can't attach a.pdf: of PDF.js"],
+])('attachmentOf: a PDF that fails with %s is refused with the reason', async (name, sentence) => {
+  await expect(attachmentOf(file('a.pdf', 'application/pdf', name), none)).rejects.toThrow(sentence);
 });
 
 test.each([

@@ -1,3 +1,4 @@
+import { FormatError } from '../../../../src/documents/formats/format-error.ts';
 import type { Attachment } from '../../conversations/conversation.ts';
 import { imageSize } from '../../conversations/image-size.ts';
 import { documentFormat, documentText } from '../../documents/formats/read-document.ts';
@@ -30,7 +31,7 @@ async function read(file: File, capabilities: Capabilities): Promise<Attachment>
   if (format) {
     if (file.size > mostDocumentMegabytes * 1024 * 1024) throw refuse(texts.tooLarge(mostDocumentMegabytes));
     const text = await documentText(file, format).catch((thrown) => {
-      throw refuse(thrown instanceof Error ? thrown.message : String(thrown));
+      throw refuse(reasonOf(thrown));
     });
     if (text === '') throw refuse(texts.noText);
     return { id: newId(), kind: 'text', name, text };
@@ -52,7 +53,7 @@ async function read(file: File, capabilities: Capabilities): Promise<Attachment>
   if (kind === 'pdf') {
     const { textOfPdf } = await import('./pdf.ts');
     const text = await textOfPdf(file).catch((thrown) => {
-      throw refuse(thrown instanceof Error ? thrown.message : String(thrown));
+      throw refuse(reasonOf(thrown));
     });
     if (text.trim() === '') throw refuse(texts.onlyScans);
     return { id, kind: 'text', name, text };
@@ -60,4 +61,11 @@ async function read(file: File, capabilities: Capabilities): Promise<Attachment>
   const text = await file.text();
   if (text.includes('\0')) throw refuse(texts.binary);
   return { id, kind: 'text', name, text };
+}
+
+/** Formats say in English what is wrong. Archives are the exception: their sentences are in the language of the page. */
+function reasonOf(thrown: unknown): string {
+  const { name, message } = thrown instanceof Error ? thrown : new Error(String(thrown));
+  if (name === 'PasswordException') return texts.encrypted;
+  return thrown instanceof FormatError || name === 'InvalidPDFException' ? texts.damaged : message;
 }

@@ -7,6 +7,8 @@ export const texts = translatable('attachments', {
   noAudio: 'this model cannot hear audio, and the server has no speech recognition.',
   noText: 'it contains no text.',
   onlyScans: 'it contains no text, probably only scanned pages.',
+  damaged: 'it is damaged.',
+  encrypted: 'it needs a password. Save it without one.',
   binary: 'it is not a text file.',
   tooLarge: (megabytes: number) => `it is too large. The limit is ${megabytes} MB.`,
   transcript: (name: string) => `${name} (transcript)`,

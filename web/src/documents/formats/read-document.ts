@@ -1,4 +1,3 @@
-import { FormatError } from '../../../../src/documents/formats/format-error.ts';
 import { readZip } from '../../files/zip.ts';
 import { inSlices } from '../yielding.ts';
 
@@ -27,8 +26,6 @@ export async function documentText(file: Blob, format: DocumentFormat): Promise<
   const office = await import('../../../../src/documents/formats/office.ts');
   const entries = await readZip(new Uint8Array(await file.arrayBuffer()));
   const read = { docx: office.docxText, odt: office.odtText, epub: office.epubText }[format];
-  const { text } = await read(entries, inSlices).catch((thrown: unknown) => {
-    throw thrown instanceof FormatError ? new Error(`${thrown.message}.`) : thrown;
-  });
+  const { text } = await read(entries, inSlices);
   return text;
 }
