@@ -88,9 +88,12 @@ export function chatsOf(value: unknown, parts: SharingParts): Chat[] {
   return isObject(value) && value.format === format ? ownChats(value, parts) : foreignChats(value, parts);
 }
 
-function ownChats({ chats, version: found }: Record<string, unknown>, parts: SharingParts): Chat[] {
-  if (numberIn(found, 1) > version)
-    throw new Error('This file is of a newer version of Parley. Update Parley to read it.');
+/** Whether a newer version of Parley has written a file, whose chats may have another form. */
+export function isNewer(value: unknown): boolean {
+  return isObject(value) && value.format === format && numberIn(value.version, 1) > version;
+}
+
+function ownChats({ chats }: Record<string, unknown>, parts: SharingParts): Chat[] {
   return listIn(chats).flatMap((chat) => {
     if (!isObject(chat) || !isObject(chat.turns)) return [];
     const turns = Object.values(chat.turns).flatMap((turn) => ownTurn(turn, parts));

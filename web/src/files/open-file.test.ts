@@ -81,6 +81,10 @@ describe('contentOf', () => {
   test('rejects damaged JSON by its name', async () => {
     await expect(found('a.json', '')).rejects.toThrow('the JSON is not valid');
     await expect(found('a.json', '{"name": ')).rejects.toThrow('the JSON is not valid');
+    const newer = JSON.stringify({ format: 'parley.chats', version: 99, chats: [] });
+    await expect(found('c.json', newer)).rejects.toThrow(
+      new Unreadable('it is of a newer version of Parley. Update Parley to read it.'),
+    );
     expect(await found('a.txt', '{"name": ')).toMatchObject({ kind: 'text' });
   });
 

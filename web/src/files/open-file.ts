@@ -1,7 +1,7 @@
 import { fieldsOf, jsonIn } from '../api/loose.ts';
 import type { Character } from '../conversations/character.ts';
 import type { Chat } from '../conversations/conversation.ts';
-import { chatsOf, hasChats } from '../conversations/sharing.ts';
+import { chatsOf, hasChats, isNewer } from '../conversations/sharing.ts';
 import { split } from '../story/passages.ts';
 import { newStory, type Story } from '../story/story.ts';
 import { cardOfPng, characterOfCard, isCard, pictureOfPng } from './character-card.ts';
@@ -72,6 +72,7 @@ function isCharx(bytes: Uint8Array): boolean {
 function ofJson(value: unknown, title: string, { newId, now }: OpenParts): Found | undefined {
   if (Array.isArray(value) && isSillyTavernChat(value))
     return { kind: 'named-chat', named: chatOfSillyTavern(value, newId, now) };
+  if (isNewer(value)) throw new Unreadable(texts.open.newer);
   if (hasChats(value)) {
     const sharing = { newId, now, toBlob: blobOf, toDataUrl: dataUrlOf };
     return { kind: 'chats', chats: chatsOf(value, sharing), cast: castOfFile(value, sharing) };

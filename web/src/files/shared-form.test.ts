@@ -3,6 +3,7 @@ import { textOf } from '../story/story.ts';
 import { counting, storyOfTexts } from '../story/testing/stories.ts';
 import { saveOfStory } from './lite-save.ts';
 import { sharedForm, storyOfShared } from './shared-form.ts';
+import { texts } from './texts.ts';
 
 const story = storyOfTexts(['One.', 'me:Two.'], { mode: 'chat', title: 'T' });
 const read = (data: string) => storyOfShared({ data }, counting(), 4);
@@ -26,11 +27,11 @@ test('storyOfShared: reads a compressed save in URL-safe base64', () => {
 });
 
 test.each([
-  ['XQAAgAD', 'This story was put there by another program, in a form that is not known here.'],
-  ['{"a":1}', 'What is kept there is no story.'],
-  ['XQAAgAD//w==', 'This story was put there by another program, in a form that is not known here.'],
-  ['null', 'This story was put there by another program, in a form that is not known here.'],
-  ['', 'This story was put there by another program, in a form that is not known here.'],
+  ['XQAAgAD', texts.shared.unknown],
+  ['{"a":1}', texts.shared.noStory],
+  ['XQAAgAD//w==', texts.shared.unknown],
+  ['null', texts.shared.unknown],
+  ['', texts.shared.unknown],
 ])('what is no story (%j) is told', (data, sentence) => {
   expect(() => read(data)).toThrow(sentence);
 });

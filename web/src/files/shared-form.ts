@@ -3,6 +3,7 @@ import type { Story } from '../story/story.ts';
 import { isSave, storyOfSave } from './lite-save.ts';
 import { unpackLzma } from './lzma.ts';
 import { fileOfStory, isOwn, storyOfFile } from './own-story.ts';
+import { texts } from './texts.ts';
 import { Unreadable } from './unreadable.ts';
 
 /** A story as the server stores it: the data is opaque to the server. */
@@ -20,11 +21,10 @@ export function sharedForm(story: Story): SharedForm {
 /** Other clients use the same slots: as JSON, or compressed as KoboldAI Lite does. */
 export function storyOfShared({ data }: Pick<SharedForm, 'data'>, id: () => string, changed: number): Story {
   const value = jsonIn(data) ?? jsonIn(unpacked(data)) ?? undefined;
-  if (value === undefined)
-    throw new Unreadable('This story was put there by another program, in a form that is not known here.');
+  if (value === undefined) throw new Unreadable(texts.shared.unknown);
   if (isOwn(value)) return storyOfFile(value, id, changed);
   if (isSave(value)) return storyOfSave(value, id, changed);
-  throw new Unreadable('What is kept there is no story.');
+  throw new Unreadable(texts.shared.noStory);
 }
 
 const largest = 32 * 1_048_576;

@@ -18,6 +18,10 @@ export const texts = translatable('files', {
     damaged: 'The compressed data is damaged.',
     tooLarge: 'The compressed data is too large.',
   },
+  shared: {
+    unknown: 'Another program has saved this story, in a format that is not known here.',
+    noStory: 'What is saved here is not a story.',
+  },
   card: {
     unnamed: 'Character',
     damaged: 'The character card in this image is damaged. Download the original file again.',
@@ -30,6 +34,7 @@ export const texts = translatable('files', {
       `Can't open ${name}: unknown format. Use a chat, a story, a character card, a lorebook, a preset or a text file.`,
     unreadable: (name: string, reason: string) => `Can't open ${name}: ${reason}`,
     damagedJson: 'the JSON is not valid. Export the file again.',
+    newer: 'it is of a newer version of Parley. Update Parley to read it.',
     characterAdded: (name: string) => `${name} added to your characters.`,
     chatsAdded: (count: number) => plural(count, { one: '# chat imported.', other: '# chats imported.' }),
     newCharacters: (names: readonly string[]) => `New characters: ${names.join(', ')}.`,

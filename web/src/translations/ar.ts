@@ -1127,6 +1127,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: 'البيانات المضغوطة تالفة.',
         tooLarge: 'البيانات المضغوطة كبيرة جدًا.',
       },
+      shared: {
+        unknown: 'حفظ برنامج آخر هذه القصة بصيغة غير معروفة هنا.',
+        noStory: 'المحفوظ هنا ليس قصة.',
+      },
       card: {
         unnamed: 'شخصية',
         damaged: 'بطاقة الشخصية في هذه الصورة تالفة. نزّل الملف الأصلي مجددًا.',
@@ -1139,6 +1143,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           `يتعذر فتح ${name}: صيغة غير معروفة. استخدم دردشة أو قصة أو بطاقة شخصية أو كتاب عالم أو إعدادًا مسبقًا أو ملفًا نصيًا.`,
         unreadable: (name, reason) => `يتعذر فتح ${name}: ${reason}`,
         damagedJson: 'ملف JSON غير صالح. صدّر الملف مجددًا.',
+        newer: 'إنه من إصدار أحدث من Parley. حدّث Parley لقراءته.',
         characterAdded: (name) => `أُضيف ${name} إلى شخصياتك.`,
         chatsAdded: (count) =>
           plural(count, {

@@ -1061,6 +1061,10 @@ export default ({ plural, number, compact, list, date, byteSize, percent }: Form
         damaged: 'Die komprimierten Daten sind beschädigt.',
         tooLarge: 'Die komprimierten Daten sind zu groß.',
       },
+      shared: {
+        unknown: 'Ein anderes Programm hat diese Geschichte in einem Format gespeichert, das hier nicht bekannt ist.',
+        noStory: 'Was hier gespeichert ist, ist keine Geschichte.',
+      },
       card: {
         unnamed: 'Charakter',
         damaged: 'Die Charakterkarte in diesem Bild ist beschädigt. Lade die Originaldatei noch einmal herunter.',
@@ -1073,6 +1077,7 @@ export default ({ plural, number, compact, list, date, byteSize, percent }: Form
           `${name} kann nicht geöffnet werden: unbekanntes Format. Verwende einen Chat, eine Geschichte, eine Charakterkarte, ein Lorebook, ein Preset oder eine Textdatei.`,
         unreadable: (name, reason) => `${name} kann nicht geöffnet werden: ${reason}`,
         damagedJson: 'Das JSON ist ungültig. Exportiere die Datei noch einmal.',
+        newer: 'Die Datei ist von einer neueren Version von Parley. Aktualisiere Parley, um sie zu lesen.',
         characterAdded: (name) => `${name} zu deinen Charakteren hinzugefügt.`,
         chatsAdded: (count) => plural(count, { one: '# Chat importiert.', other: '# Chats importiert.' }),
         newCharacters: (names) => `Neue Charaktere: ${names.join(', ')}.`,

@@ -1073,6 +1073,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: 'Los datos comprimidos están dañados.',
         tooLarge: 'Los datos comprimidos son demasiado grandes.',
       },
+      shared: {
+        unknown: 'Otro programa guardó esta historia en un formato que aquí no se conoce.',
+        noStory: 'Lo guardado aquí no es una historia.',
+      },
       card: {
         unnamed: 'Personaje',
         damaged: 'La tarjeta de personaje de esta imagen está dañada. Descarga de nuevo el archivo original.',
@@ -1085,6 +1089,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           `No se puede abrir ${name}: formato desconocido. Usa un chat, una historia, una tarjeta de personaje, un lorebook, un preajuste o un archivo de texto.`,
         unreadable: (name, reason) => `No se puede abrir ${name}: ${reason}`,
         damagedJson: 'el JSON no es válido. Exporta el archivo de nuevo.',
+        newer: 'es de una versión más nueva de Parley. Actualiza Parley para leerlo.',
         characterAdded: (name) => `${name} se ha añadido a tus personajes.`,
         chatsAdded: (count) =>
           plural(count, { one: '# chat importado.', many: '# de chats importados.', other: '# chats importados.' }),

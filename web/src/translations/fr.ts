@@ -1110,6 +1110,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: 'Les données compressées sont endommagées.',
         tooLarge: 'Les données compressées sont trop volumineuses.',
       },
+      shared: {
+        unknown: 'Un autre programme a enregistré cette histoire dans un format inconnu ici.',
+        noStory: 'Ce qui est enregistré ici n’est pas une histoire.',
+      },
       card: {
         unnamed: 'Personnage',
         damaged: 'La carte de personnage de cette image est endommagée. Téléchargez de nouveau le fichier d’origine.',
@@ -1122,6 +1126,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           `Impossible d’ouvrir ${name} : format inconnu. Utilisez un chat, une histoire, une carte de personnage, un lorebook, un préréglage ou un fichier texte.`,
         unreadable: (name, reason) => `Impossible d’ouvrir ${name} : ${reason}`,
         damagedJson: 'le JSON n’est pas valide. Exportez de nouveau le fichier.',
+        newer: 'il vient d’une version plus récente de Parley. Mettez Parley à jour pour le lire.',
         characterAdded: (name) => `${name} a rejoint vos personnages.`,
         chatsAdded: (count) =>
           plural(count, { one: '# chat importé.', many: '# de chats importés.', other: '# chats importés.' }),

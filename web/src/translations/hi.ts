@@ -1002,6 +1002,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: 'कंप्रेस किया हुआ डेटा ख़राब है।',
         tooLarge: 'कंप्रेस किया हुआ डेटा बहुत बड़ा है।',
       },
+      shared: {
+        unknown: 'किसी दूसरे प्रोग्राम ने यह कहानी ऐसे फ़ॉर्मैट में सहेजी है जो यहाँ ज्ञात नहीं है।',
+        noStory: 'यहाँ जो सहेजा है वह कहानी नहीं है।',
+      },
       card: {
         unnamed: 'किरदार',
         damaged: 'इस चित्र का किरदार कार्ड ख़राब है। मूल फ़ाइल फिर डाउनलोड करें।',
@@ -1014,6 +1018,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           `${name} नहीं खुल सका: अनजान प्रारूप। चैट, कहानी, किरदार कार्ड, लोरबुक, प्रीसेट या टेक्स्ट फ़ाइल इस्तेमाल करें।`,
         unreadable: (name, reason) => `${name} नहीं खुल सका: ${reason}`,
         damagedJson: 'JSON मान्य नहीं है। फ़ाइल फिर निर्यात करें।',
+        newer: 'यह Parley के नए संस्करण की है। पढ़ने के लिए Parley अपडेट करें।',
         characterAdded: (name) => `${name} आपके किरदारों में जोड़ा गया।`,
         chatsAdded: (count) => plural(count, { one: '# चैट आयात हुई।', other: '# चैट आयात हुईं।' }),
         newCharacters: (names) => `नए किरदार: ${names.join(', ')}।`,

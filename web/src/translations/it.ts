@@ -1075,6 +1075,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: 'I dati compressi sono danneggiati.',
         tooLarge: 'I dati compressi sono troppo grandi.',
       },
+      shared: {
+        unknown: 'Un altro programma ha salvato questa storia in un formato qui sconosciuto.',
+        noStory: 'Ciò che è salvato qui non è una storia.',
+      },
       card: {
         unnamed: 'Personaggio',
         damaged: 'La scheda personaggio in questa immagine è danneggiata. Scarica di nuovo il file originale.',
@@ -1087,6 +1091,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           `Impossibile aprire ${name}: formato sconosciuto. Usa una chat, una storia, una scheda personaggio, un lorebook, un preset o un file di testo.`,
         unreadable: (name, reason) => `Impossibile aprire ${name}: ${reason}`,
         damagedJson: 'il JSON non è valido. Esporta di nuovo il file.',
+        newer: 'è di una versione più recente di Parley. Aggiorna Parley per leggerlo.',
         characterAdded: (name) => `${name} aggiunto ai tuoi personaggi.`,
         chatsAdded: (count) =>
           plural(count, { one: '# chat importata.', many: '# chat importate.', other: '# chat importate.' }),

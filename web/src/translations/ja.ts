@@ -1012,6 +1012,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: '圧縮データが壊れています。',
         tooLarge: '圧縮データが大きすぎます。',
       },
+      shared: {
+        unknown: 'この物語は別のプログラムが、ここでは読めない形式で保存したものです。',
+        noStory: 'ここに保存されているのは物語ではありません。',
+      },
       card: {
         unnamed: 'キャラクター',
         damaged: 'この画像のキャラクターカードは壊れています。元のファイルをもう一度ダウンロードしてください。',
@@ -1024,6 +1028,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           `${name} を開けません: 不明な形式です。チャット、物語、キャラクターカード、ロアブック、プリセット、テキストファイルを使ってください。`,
         unreadable: (name, reason) => `${name} を開けません: ${reason}`,
         damagedJson: 'JSON が正しくありません。もう一度書き出してください。',
+        newer: '新しいバージョンの Parley のファイルです。読み込むには Parley を更新してください。',
         characterAdded: (name) => `${name} をキャラクターに追加しました。`,
         chatsAdded: (count) => plural(count, { other: '# 件のチャットをインポートしました。' }),
         newCharacters: (names) => `新しいキャラクター: ${names.join('、')}。`,

@@ -1005,6 +1005,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: '압축된 데이터가 손상되었습니다.',
         tooLarge: '압축된 데이터가 너무 큽니다.',
       },
+      shared: {
+        unknown: '다른 프로그램이 여기서 알 수 없는 형식으로 저장한 이야기입니다.',
+        noStory: '여기에 저장된 것은 이야기가 아닙니다.',
+      },
       card: {
         unnamed: '캐릭터',
         damaged: '이 이미지의 캐릭터 카드가 손상되었습니다. 원본 파일을 다시 다운로드하세요.',
@@ -1017,6 +1021,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           `${name}을(를) 열 수 없습니다: 알 수 없는 형식입니다. 채팅, 이야기, 캐릭터 카드, 로어북, 프리셋, 텍스트 파일을 사용하세요.`,
         unreadable: (name, reason) => `${name}을(를) 열 수 없습니다: ${reason}`,
         damagedJson: 'JSON이 올바르지 않습니다. 파일을 다시 내보내세요.',
+        newer: '더 새로운 버전의 Parley 파일입니다. 읽으려면 Parley를 업데이트하세요.',
         characterAdded: (name) => `${name}을(를) 캐릭터에 추가했습니다.`,
         chatsAdded: (count) => plural(count, { other: '채팅 #개를 가져왔습니다.' }),
         newCharacters: (names) => `새 캐릭터: ${names.join(', ')}.`,

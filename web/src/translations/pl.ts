@@ -1086,6 +1086,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: 'Skompresowane dane są uszkodzone.',
         tooLarge: 'Skompresowane dane są za duże.',
       },
+      shared: {
+        unknown: 'Tę opowieść zapisał inny program, w formacie, który nie jest tu znany.',
+        noStory: 'To, co jest tu zapisane, nie jest opowieścią.',
+      },
       card: {
         unnamed: 'Postać',
         damaged: 'Karta postaci w tym obrazie jest uszkodzona. Pobierz ponownie oryginalny plik.',
@@ -1098,6 +1102,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           `Nie można otworzyć ${name}: nieznany format. Użyj czatu, opowieści, karty postaci, lorebooka, presetu lub pliku tekstowego.`,
         unreadable: (name, reason) => `Nie można otworzyć ${name}: ${reason}`,
         damagedJson: 'JSON jest nieprawidłowy. Wyeksportuj plik ponownie.',
+        newer: 'plik pochodzi z nowszej wersji Parley. Zaktualizuj Parley, aby go odczytać.',
         characterAdded: (name) => `Dodano do twoich postaci: ${name}.`,
         chatsAdded: (count) =>
           plural(count, {

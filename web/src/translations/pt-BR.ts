@@ -1080,6 +1080,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: 'Os dados comprimidos estão danificados.',
         tooLarge: 'Os dados comprimidos são grandes demais.',
       },
+      shared: {
+        unknown: 'Outro programa salvou esta história em um formato que aqui não é conhecido.',
+        noStory: 'O que está salvo aqui não é uma história.',
+      },
       card: {
         unnamed: 'Personagem',
         damaged: 'O card de personagem desta imagem está danificado. Baixe o arquivo original de novo.',
@@ -1092,6 +1096,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           `Não foi possível abrir ${name}: formato desconhecido. Use um chat, uma história, um card de personagem, um lorebook, uma predefinição ou um arquivo de texto.`,
         unreadable: (name, reason) => `Não foi possível abrir ${name}: ${reason}`,
         damagedJson: 'o JSON não é válido. Exporte o arquivo de novo.',
+        newer: 'é de uma versão mais nova do Parley. Atualize o Parley para lê-lo.',
         characterAdded: (name) => `${name} foi adicionado aos seus personagens.`,
         chatsAdded: (count) =>
           plural(count, { one: '# chat importado.', many: '# de chats importados.', other: '# chats importados.' }),

@@ -1070,6 +1070,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: 'Сжатые данные повреждены.',
         tooLarge: 'Сжатые данные слишком велики.',
       },
+      shared: {
+        unknown: 'Эту историю сохранила другая программа в формате, который здесь неизвестен.',
+        noStory: 'То, что здесь сохранено, — не история.',
+      },
       card: {
         unnamed: 'Персонаж',
         damaged: 'Карточка персонажа в этом изображении повреждена. Скачайте исходный файл снова.',
@@ -1082,6 +1086,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           `Не удалось открыть ${name}: неизвестный формат. Подходят чат, история, карточка персонажа, лорбук, пресет или текстовый файл.`,
         unreadable: (name, reason) => `Не удалось открыть ${name}: ${reason}`,
         damagedJson: 'некорректный JSON. Экспортируйте файл снова.',
+        newer: 'он создан более новой версией Parley. Обновите Parley, чтобы его прочитать.',
         characterAdded: (name) => `${name} теперь среди ваших персонажей.`,
         chatsAdded: (count) =>
           plural(count, {

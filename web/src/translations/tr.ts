@@ -1027,6 +1027,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: 'Sıkıştırılmış veriler bozuk.',
         tooLarge: 'Sıkıştırılmış veriler çok büyük.',
       },
+      shared: {
+        unknown: 'Bu hikâyeyi başka bir program, burada bilinmeyen bir biçimde kaydetmiş.',
+        noStory: 'Burada kayıtlı olan bir hikâye değil.',
+      },
       card: {
         unnamed: 'Karakter',
         damaged: 'Bu görseldeki karakter kartı hasarlı. Özgün dosyayı yeniden indirin.',
@@ -1039,6 +1043,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           `${name} açılamıyor: bilinmeyen biçim. Sohbet, hikâye, karakter kartı, lorebook, ön ayar veya metin dosyası kullanın.`,
         unreadable: (name, reason) => `${name} açılamıyor: ${reason}`,
         damagedJson: 'JSON geçerli değil. Dosyayı yeniden dışa aktarın.',
+        newer: 'daha yeni bir Parley sürümünün dosyası. Okumak için Parley’i güncelleyin.',
         characterAdded: (name) => `${name} karakterlerinize eklendi.`,
         chatsAdded: (count) => plural(count, { one: '# sohbet içe aktarıldı.', other: '# sohbet içe aktarıldı.' }),
         newCharacters: (names) => `Yeni karakterler: ${names.join(', ')}.`,

@@ -1071,6 +1071,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: 'Стиснені дані пошкоджено.',
         tooLarge: 'Стиснені дані завеликі.',
       },
+      shared: {
+        unknown: 'Цю історію зберегла інша програма у форматі, який тут невідомий.',
+        noStory: 'Те, що тут збережено, не є історією.',
+      },
       card: {
         unnamed: 'Персонаж',
         damaged: 'Картку персонажа в цьому зображенні пошкоджено. Викачайте вихідний файл знову.',
@@ -1083,6 +1087,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           `Не вдалося відкрити ${name}: невідомий формат. Підходять чат, історія, картка персонажа, лорбук, пресет або текстовий файл.`,
         unreadable: (name, reason) => `Не вдалося відкрити ${name}: ${reason}`,
         damagedJson: 'некоректний JSON. Експортуйте файл знову.',
+        newer: 'його створено новішою версією Parley. Оновіть Parley, щоб його прочитати.',
         characterAdded: (name) => `${name} тепер серед ваших персонажів.`,
         chatsAdded: (count) =>
           plural(count, {

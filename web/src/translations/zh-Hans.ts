@@ -996,6 +996,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: '压缩数据已损坏。',
         tooLarge: '压缩数据太大。',
       },
+      shared: {
+        unknown: '此故事由其他程序保存，其格式在此处无法识别。',
+        noStory: '此处保存的内容不是故事。',
+      },
       card: {
         unnamed: '角色',
         damaged: '此图片中的角色卡已损坏。请重新下载原文件。',
@@ -1007,6 +1011,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         unknown: (name) => `无法打开 ${name}：未知格式。请使用聊天、故事、角色卡、世界书、预设或文本文件。`,
         unreadable: (name, reason) => `无法打开 ${name}：${reason}`,
         damagedJson: 'JSON 无效。请重新导出文件。',
+        newer: '它来自更新版本的 Parley。请更新 Parley 后再读取。',
         characterAdded: (name) => `已将 ${name} 添加到你的角色。`,
         chatsAdded: (count) => plural(count, { other: '已导入 # 个聊天。' }),
         newCharacters: (names) => `新角色：${names.join('、')}。`,

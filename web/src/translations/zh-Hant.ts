@@ -1000,6 +1000,10 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         damaged: '壓縮資料已損壞。',
         tooLarge: '壓縮資料太大。',
       },
+      shared: {
+        unknown: '此故事由其他程式儲存，其格式在此處無法識別。',
+        noStory: '此處儲存的內容不是故事。',
+      },
       card: {
         unnamed: '角色',
         damaged: '此圖片中的角色卡已損壞。請重新下載原始檔案。',
@@ -1011,6 +1015,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         unknown: (name) => `無法開啟 ${name}：未知格式。請使用聊天、故事、角色卡、世界書、預設或文字檔案。`,
         unreadable: (name, reason) => `無法開啟 ${name}：${reason}`,
         damagedJson: 'JSON 無效。請重新匯出檔案。',
+        newer: '它來自較新版本的 Parley。請更新 Parley 後再讀取。',
         characterAdded: (name) => `已將 ${name} 新增到你的角色。`,
         chatsAdded: (count) => plural(count, { other: '已匯入 # 個聊天。' }),
         newCharacters: (names) => `新角色：${names.join('、')}。`,
