@@ -41,6 +41,21 @@ describe.skipIf(withoutBrowser)('launcher page', () => {
     await launcher.stop();
   });
 
+  test('in another language: opens with the tab that has the model', async () => {
+    const launcher = await start(['--showgui'], {
+      until: 'The address works once',
+      listening: 'The launcher is at ',
+    });
+    const page = await open(/The launcher is at (\S+)/.exec(launcher.output())?.[1] ?? '', { locale: 'de-DE' });
+    await page.getByRole('tab', { name: 'Schnellstart', selected: true }).waitFor();
+    await page.getByRole('heading', { name: 'Schnellstart' }).waitFor();
+    await page.getByLabel('Context size').waitFor();
+    await page.getByRole('tab', { name: 'Konsole' }).click();
+    await page.getByRole('log').waitFor();
+    expect(faults.get(page)).toEqual([]);
+    await launcher.stop();
+  });
+
   test('starts a server from a config and stops it', async () => {
     const first = join(folder, 'start.kcpps');
     writeFileSync(first, JSON.stringify({ contextsize: 512, multiuser: 0, threads: 1 }));
