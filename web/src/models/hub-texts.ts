@@ -46,6 +46,18 @@ export const texts = translatable('hub', {
     } satisfies Record<NonNullable<HubFile['speed']>, string>,
     memory: (bytes: number) => `${byteSize(bytes)} of memory`,
     context: (tokens: number) => `Memory is estimated for a context of ${number(tokens)} tokens.`,
+    /** Of the file that is chosen. */
+    why: {
+      unknown: 'It is small and nearly as good as the original. Whether it fits is not known before the download.',
+      card: (context: number) =>
+        `The largest useful file that fits wholly on the graphics card with a context of ${number(context)}.`,
+      memory: (context: number) =>
+        `The largest useful file that fits in memory at a good speed with a context of ${number(context)}.`,
+      slow: (context: number) =>
+        `It fits in memory with a context of ${number(context)}, but its replies are slow on this computer; a smaller model is faster.`,
+      no: (context: number) =>
+        `It is the smallest, but it does not fit in the memory that is free now with a context of ${number(context)}.`,
+    },
     withProjector: (bytes: number) => `Includes ${byteSize(bytes)} for pictures or sound.`,
     download: (name: string, bytes: number) => `Download ${name} (${byteSize(bytes)})`,
   },
@@ -136,6 +148,14 @@ export function downloadLine(download: Download): string {
     isMoving && texts.speed(speed),
     isMoving && total !== null && texts.left(durationText((total - done) / speed)),
   ]).join(' · ');
+}
+
+/** Why a file is the one that is chosen, in the language of the page: the server says it in English. */
+export function whyChosen({ fit, speed }: HubFile, context: number | null): string {
+  const { why } = texts.files;
+  if (fit === null || context === null) return why.unknown;
+  if (fit === 'no' || fit === 'card') return why[fit](context);
+  return speed === 'fast' || speed === 'good' ? why.memory(context) : why.slow(context);
 }
 
 /** Size, place and speed of a file. */

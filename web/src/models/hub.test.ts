@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { downloadBytes, type HubFile, type HubModel, modelAddress, repositoryOf } from './hub.ts';
-import { fileLine, hubFacts } from './hub-texts.ts';
+import { fileLine, hubFacts, whyChosen } from './hub-texts.ts';
 
 test.each([
   ['owner/name/file.gguf', 'hf.co/owner/name/file.gguf'],
@@ -86,6 +86,16 @@ test('fileLine: says where the file would run, how fast, and what it needs', () 
 });
 
 test('downloadBytes: counts what is downloaded with the file', () => {
-  const answer = { model: 'a/b', supported: true, context: 1, files: [file], reason: '', draft: null };
+  const answer = { model: 'a/b', supported: true, context: 1, files: [file], draft: null };
   expect(downloadBytes(file, { ...answer, projector: { bytes: 5 } })).toBe(1e9 + 5);
+});
+
+test.each([
+  [{}, null, 'Whether it fits is not known before the download.'],
+  [{ fit: 'card', speed: 'fast' }, 8192, 'fits wholly on the graphics card with a context of 8,192.'],
+  [{ fit: 'part', speed: 'good' }, 8192, 'fits in memory at a good speed with a context of 8,192.'],
+  [{ fit: 'processor', speed: 'slow' }, 8192, 'a smaller model is faster.'],
+  [{ fit: 'no' }, 8192, 'does not fit in the memory that is free now with a context of 8,192.'],
+] as const)('whyChosen: %j with a context of %j', (fields, context, end) => {
+  expect(whyChosen({ ...file, ...fields }, context)).toMatch(new RegExp(`${end}$`));
 });

@@ -23,8 +23,6 @@ export interface HubFiles {
   readonly supported: boolean | null;
   readonly context: number | null;
   readonly files: readonly HubFile[];
-  /** Why one is chosen, in a sentence. */
-  readonly reason: string;
   readonly projector: { readonly bytes: number } | null;
   readonly draft: { readonly bytes: number } | null;
 }

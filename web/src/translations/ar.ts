@@ -1217,6 +1217,14 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `${byteSize(bytes)} من الذاكرة`,
         context: (tokens) => `الذاكرة مقدَّرة لسياق طوله ${tokensText(tokens)}.`,
+        why: {
+          unknown: 'صغير ويكاد يضاهي الأصل. لا يُعرف قبل التنزيل هل تتسع له الذاكرة.',
+          card: (context) => `أكبر ملف مفيد تتسع له بطاقة الرسومات كاملًا مع سياق حجمه ${number(context)}.`,
+          memory: (context) => `أكبر ملف مفيد تتسع له الذاكرة بسرعة جيدة مع سياق حجمه ${number(context)}.`,
+          slow: (context) =>
+            `تتسع له الذاكرة مع سياق حجمه ${number(context)}، لكن ردوده بطيئة على هذا الحاسوب؛ النموذج الأصغر أسرع.`,
+          no: (context) => `هو الأصغر، لكن الذاكرة المتاحة الآن لا تتسع له مع سياق حجمه ${number(context)}.`,
+        },
         withProjector: (bytes) => `يشمل ${byteSize(bytes)} للصور أو الصوت.`,
         download: (name, bytes) => `تنزيل ${name} (${byteSize(bytes)})`,
       },

@@ -1136,6 +1136,17 @@ export default ({ plural, number, compact, list, date, byteSize, percent }: Form
         },
         memory: (bytes) => `${byteSize(bytes)} Speicher`,
         context: (tokens) => `Der Speicher ist für einen Kontext von ${number(tokens)} Token geschätzt.`,
+        why: {
+          unknown: 'Klein und fast so gut wie das Original. Ob die Datei passt, ist vor dem Download nicht bekannt.',
+          card: (context) =>
+            `Die größte sinnvolle Datei, die mit einem Kontext von ${number(context)} ganz auf die Grafikkarte passt.`,
+          memory: (context) =>
+            `Die größte sinnvolle Datei, die mit einem Kontext von ${number(context)} in den Arbeitsspeicher passt und schnell genug ist.`,
+          slow: (context) =>
+            `Passt mit einem Kontext von ${number(context)} in den Arbeitsspeicher, antwortet auf diesem Computer aber langsam; ein kleineres Modell ist schneller.`,
+          no: (context) =>
+            `Die kleinste Datei, die aber mit einem Kontext von ${number(context)} nicht in den gerade freien Speicher passt.`,
+        },
         withProjector: (bytes) => `Davon ${byteSize(bytes)} für Bilder oder Ton.`,
         download: (name, bytes) => `${name} herunterladen (${byteSize(bytes)})`,
       },

@@ -1153,6 +1153,17 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `${byteSize(bytes)} de memoria`,
         context: (tokens) => `La memoria se estima para un contexto de ${number(tokens)} tokens.`,
+        why: {
+          unknown: 'Es pequeño y casi tan bueno como el original. Antes de descargarlo no se sabe si cabe.',
+          card: (context) =>
+            `El archivo útil más grande que cabe entero en la tarjeta gráfica con un contexto de ${number(context)}.`,
+          memory: (context) =>
+            `El archivo útil más grande que cabe en la memoria a buena velocidad con un contexto de ${number(context)}.`,
+          slow: (context) =>
+            `Cabe en la memoria con un contexto de ${number(context)}, pero en este ordenador responde despacio; un modelo más pequeño es más rápido.`,
+          no: (context) =>
+            `Es el más pequeño, pero con un contexto de ${number(context)} no cabe en la memoria que ahora está libre.`,
+        },
         withProjector: (bytes) => `Incluye ${byteSize(bytes)} para imágenes o sonido.`,
         download: (name, bytes) => `Descargar ${name} (${byteSize(bytes)})`,
       },

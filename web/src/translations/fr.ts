@@ -1190,6 +1190,18 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `${byteSize(bytes)} de mémoire`,
         context: (tokens) => `La mémoire est estimée pour un contexte de ${number(tokens)} tokens.`,
+        why: {
+          unknown:
+            'Petit et presque aussi bon que l’original. Avant le téléchargement, on ne sait pas s’il tient en mémoire.',
+          card: (context) =>
+            `Le plus grand fichier utile qui tient entièrement sur la carte graphique avec un contexte de ${number(context)}.`,
+          memory: (context) =>
+            `Le plus grand fichier utile qui tient en mémoire à bonne vitesse avec un contexte de ${number(context)}.`,
+          slow: (context) =>
+            `Tient en mémoire avec un contexte de ${number(context)}, mais répond lentement sur cet ordinateur ; un modèle plus petit est plus rapide.`,
+          no: (context) =>
+            `C’est le plus petit, mais avec un contexte de ${number(context)} il ne tient pas dans la mémoire libre en ce moment.`,
+        },
         withProjector: (bytes) => `Comprend ${byteSize(bytes)} pour les images ou le son.`,
         download: (name, bytes) => `Télécharger ${name} (${byteSize(bytes)})`,
       },

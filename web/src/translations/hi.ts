@@ -1076,6 +1076,14 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `${byteSize(bytes)} मेमोरी`,
         context: (tokens) => `मेमोरी का अनुमान ${number(tokens)} टोकन के संदर्भ के लिए है।`,
+        why: {
+          unknown: 'छोटी है और मूल जितनी ही अच्छी। डाउनलोड से पहले पता नहीं कि समाएगी या नहीं।',
+          card: (context) => `सबसे बड़ी उपयोगी फ़ाइल जो ${number(context)} के संदर्भ के साथ पूरी ग्राफ़िक्स कार्ड में समाती है।`,
+          memory: (context) => `सबसे बड़ी उपयोगी फ़ाइल जो ${number(context)} के संदर्भ के साथ मेमोरी में अच्छी गति से चलती है।`,
+          slow: (context) =>
+            `${number(context)} के संदर्भ के साथ मेमोरी में समाती है, पर इस कंप्यूटर पर जवाब धीमे आते हैं; छोटा मॉडल तेज़ है।`,
+          no: (context) => `यह सबसे छोटी है, पर ${number(context)} के संदर्भ के साथ अभी खाली मेमोरी में नहीं समाती।`,
+        },
         withProjector: (bytes) => `चित्रों या ध्वनि के लिए ${byteSize(bytes)} शामिल हैं।`,
         download: (name, bytes) => `${name} डाउनलोड करें (${byteSize(bytes)})`,
       },

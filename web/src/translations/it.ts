@@ -1151,6 +1151,17 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `${byteSize(bytes)} di memoria`,
         context: (tokens) => `La memoria è stimata per un contesto di ${number(tokens)} token.`,
+        why: {
+          unknown: 'È piccolo e quasi buono quanto l’originale. Se ci sta non si sa prima del download.',
+          card: (context) =>
+            `Il file utile più grande che sta tutto nella scheda grafica con un contesto di ${number(context)}.`,
+          memory: (context) =>
+            `Il file utile più grande che sta in memoria a buona velocità con un contesto di ${number(context)}.`,
+          slow: (context) =>
+            `Sta in memoria con un contesto di ${number(context)}, ma su questo computer risponde lentamente; un modello più piccolo è più veloce.`,
+          no: (context) =>
+            `È il più piccolo, ma con un contesto di ${number(context)} non sta nella memoria libera in questo momento.`,
+        },
         withProjector: (bytes) => `Compresi ${byteSize(bytes)} per immagini o audio.`,
         download: (name, bytes) => `Scarica ${name} (${byteSize(bytes)})`,
       },

@@ -1086,6 +1086,17 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `メモリ ${byteSize(bytes)}`,
         context: (tokens) => `メモリは ${number(tokens)} トークンのコンテキストでの見積もりです。`,
+        why: {
+          unknown: '小さく、元とほぼ同じ品質です。収まるかどうかはダウンロードするまで分かりません。',
+          card: (context) =>
+            `コンテキスト ${number(context)} でグラフィックボードに全体が収まる、実用的な最大のファイルです。`,
+          memory: (context) =>
+            `コンテキスト ${number(context)} でメモリに収まり十分に速い、実用的な最大のファイルです。`,
+          slow: (context) =>
+            `コンテキスト ${number(context)} でメモリに収まりますが、このコンピューターでは返信が遅くなります。小さいモデルのほうが高速です。`,
+          no: (context) =>
+            `最小のファイルですが、コンテキスト ${number(context)} では今空いているメモリに収まりません。`,
+        },
         withProjector: (bytes) => `画像または音声用の ${byteSize(bytes)} を含みます。`,
         download: (name, bytes) => `${name} をダウンロード (${byteSize(bytes)})`,
       },

@@ -1079,6 +1079,16 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `메모리 ${byteSize(bytes)}`,
         context: (tokens) => `메모리는 토큰 ${number(tokens)}개 컨텍스트 기준 추정치입니다.`,
+        why: {
+          unknown: '작으면서 원본만큼 좋습니다. 맞는지는 다운로드하기 전에는 알 수 없습니다.',
+          card: (context) => `컨텍스트 ${number(context)}에서 그래픽 카드에 모두 들어가는 가장 큰 유용한 파일입니다.`,
+          memory: (context) =>
+            `컨텍스트 ${number(context)}에서 메모리에 들어가고 속도도 괜찮은 가장 큰 유용한 파일입니다.`,
+          slow: (context) =>
+            `컨텍스트 ${number(context)}에서 메모리에 들어가지만 이 컴퓨터에서는 답변이 느립니다. 더 작은 모델이 빠릅니다.`,
+          no: (context) =>
+            `가장 작은 파일이지만 컨텍스트 ${number(context)}에서는 지금 비어 있는 메모리에 들어가지 않습니다.`,
+        },
         withProjector: (bytes) => `그림 또는 소리용 ${byteSize(bytes)} 포함.`,
         download: (name, bytes) => `${name} 다운로드 (${byteSize(bytes)})`,
       },

@@ -1172,6 +1172,17 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `${byteSize(bytes)} pamięci`,
         context: (tokens) => `Pamięć oszacowano dla kontekstu o ${number(tokens)} tokenach.`,
+        why: {
+          unknown: 'Mały i prawie tak dobry jak oryginał. Czy się zmieści, nie wiadomo przed pobraniem.',
+          card: (context) =>
+            `Największy sensowny plik, który przy kontekście ${number(context)} mieści się w całości na karcie graficznej.`,
+          memory: (context) =>
+            `Największy sensowny plik, który przy kontekście ${number(context)} mieści się w pamięci i działa dość szybko.`,
+          slow: (context) =>
+            `Przy kontekście ${number(context)} mieści się w pamięci, ale na tym komputerze odpowiada powoli; mniejszy model jest szybszy.`,
+          no: (context) =>
+            `Najmniejszy, ale przy kontekście ${number(context)} nie mieści się w pamięci, która jest teraz wolna.`,
+        },
         withProjector: (bytes) => `W tym ${byteSize(bytes)} na obrazy lub dźwięk.`,
         download: (name, bytes) => `Pobierz ${name} (${byteSize(bytes)})`,
       },

@@ -1160,6 +1160,16 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `${byteSize(bytes)} de memória`,
         context: (tokens) => `A memória é estimada para um contexto de ${number(tokens)} tokens.`,
+        why: {
+          unknown: 'É pequeno e quase tão bom quanto o original. Antes do download não se sabe se cabe.',
+          card: (context) =>
+            `O maior arquivo útil que cabe inteiro na placa de vídeo com um contexto de ${number(context)}.`,
+          memory: (context) =>
+            `O maior arquivo útil que cabe na memória com boa velocidade e um contexto de ${number(context)}.`,
+          slow: (context) =>
+            `Cabe na memória com um contexto de ${number(context)}, mas responde devagar neste computador; um modelo menor é mais rápido.`,
+          no: (context) => `É o menor, mas com um contexto de ${number(context)} não cabe na memória livre agora.`,
+        },
         withProjector: (bytes) => `Inclui ${byteSize(bytes)} para imagens ou som.`,
         download: (name, bytes) => `Baixar ${name} (${byteSize(bytes)})`,
       },

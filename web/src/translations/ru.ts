@@ -1156,6 +1156,17 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `${byteSize(bytes)} памяти`,
         context: (tokens) => `Память оценена для контекста в ${tokensText(tokens)}.`,
+        why: {
+          unknown: 'Небольшой и почти не уступает оригиналу. Поместится ли он, до загрузки неизвестно.',
+          card: (context) =>
+            `Самый большой полезный файл, который с контекстом ${number(context)} целиком помещается на видеокарту.`,
+          memory: (context) =>
+            `Самый большой полезный файл, который с контекстом ${number(context)} помещается в память и работает достаточно быстро.`,
+          slow: (context) =>
+            `С контекстом ${number(context)} помещается в память, но на этом компьютере отвечает медленно; модель поменьше быстрее.`,
+          no: (context) =>
+            `Самый маленький, но с контекстом ${number(context)} не помещается в свободную сейчас память.`,
+        },
         withProjector: (bytes) => `Включая ${byteSize(bytes)} для изображений или звука.`,
         download: (name, bytes) => `Скачать ${name} (${byteSize(bytes)})`,
       },

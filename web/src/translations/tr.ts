@@ -1101,6 +1101,15 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `${byteSize(bytes)} bellek`,
         context: (tokens) => `Bellek, ${number(tokens)} tokenlık bir bağlam için tahmin edilmiştir.`,
+        why: {
+          unknown: 'Küçük ve neredeyse aslı kadar iyi. Sığıp sığmadığı indirmeden önce bilinmiyor.',
+          card: (context) => `${number(context)} bağlamla ekran kartına tümüyle sığan en büyük yararlı dosya.`,
+          memory: (context) =>
+            `${number(context)} bağlamla belleğe sığan ve yeterince hızlı olan en büyük yararlı dosya.`,
+          slow: (context) =>
+            `${number(context)} bağlamla belleğe sığıyor, ama bu bilgisayarda yavaş yanıt veriyor; daha küçük bir model daha hızlıdır.`,
+          no: (context) => `En küçüğü bu, ama ${number(context)} bağlamla şu anda boş olan belleğe sığmıyor.`,
+        },
         withProjector: (bytes) => `Resim veya ses için ${byteSize(bytes)} dahil.`,
         download: (name, bytes) => `${name} indir (${byteSize(bytes)})`,
       },

@@ -1157,6 +1157,16 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `${byteSize(bytes)} пам’яті`,
         context: (tokens) => `Пам’ять оцінено для контексту в ${tokensText(tokens)}.`,
+        why: {
+          unknown: 'Невеликий і майже не поступається оригіналу. Чи він уміститься, до завантаження невідомо.',
+          card: (context) =>
+            `Найбільший корисний файл, який із контекстом ${number(context)} повністю вміщується на відеокарту.`,
+          memory: (context) =>
+            `Найбільший корисний файл, який із контекстом ${number(context)} вміщується в пам’ять і працює досить швидко.`,
+          slow: (context) =>
+            `Із контекстом ${number(context)} вміщується в пам’ять, але на цьому комп’ютері відповідає повільно; менша модель швидша.`,
+          no: (context) => `Найменший, але з контекстом ${number(context)} не вміщується у вільну зараз пам’ять.`,
+        },
         withProjector: (bytes) => `Разом із ${byteSize(bytes)} для зображень або звуку.`,
         download: (name, bytes) => `Викачати ${name} (${byteSize(bytes)})`,
       },

@@ -1068,6 +1068,13 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `${byteSize(bytes)} 内存`,
         context: (tokens) => `内存按 ${number(tokens)} 个 token 的上下文估算。`,
+        why: {
+          unknown: '体积小，几乎与原版一样好。下载前无法得知是否放得下。',
+          card: (context) => `在上下文为 ${number(context)} 时，能完整放入显卡的最大实用文件。`,
+          memory: (context) => `在上下文为 ${number(context)} 时，能放入内存且速度不错的最大实用文件。`,
+          slow: (context) => `在上下文为 ${number(context)} 时放得进内存，但在这台电脑上回复较慢；较小的模型更快。`,
+          no: (context) => `它是最小的，但在上下文为 ${number(context)} 时放不进当前可用的内存。`,
+        },
         withProjector: (bytes) => `其中 ${byteSize(bytes)} 用于图片或声音。`,
         download: (name, bytes) => `下载 ${name}（${byteSize(bytes)}）`,
       },

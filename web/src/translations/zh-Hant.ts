@@ -1072,6 +1072,13 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         },
         memory: (bytes) => `${byteSize(bytes)} 記憶體`,
         context: (tokens) => `記憶體按 ${number(tokens)} 個 token 的上下文估算。`,
+        why: {
+          unknown: '體積小，幾乎與原版一樣好。下載前無法得知是否放得下。',
+          card: (context) => `在上下文為 ${number(context)} 時，能完整放入顯示卡的最大實用檔案。`,
+          memory: (context) => `在上下文為 ${number(context)} 時，能放入記憶體且速度不錯的最大實用檔案。`,
+          slow: (context) => `在上下文為 ${number(context)} 時放得進記憶體，但在這台電腦上回覆較慢；較小的模型更快。`,
+          no: (context) => `它是最小的，但在上下文為 ${number(context)} 時放不進目前可用的記憶體。`,
+        },
         withProjector: (bytes) => `其中 ${byteSize(bytes)} 用於圖片或聲音。`,
         download: (name, bytes) => `下載 ${name}（${byteSize(bytes)}）`,
       },
