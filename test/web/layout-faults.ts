@@ -67,6 +67,11 @@ const look = String.raw`function (width) {
     faults.add('the page is ' + Math.max(root.scrollWidth, document.body.scrollWidth) + ' wide in a window of ' + width);
   for (const side of [root, document.body])
     if (getComputedStyle(side).overscrollBehaviorY === 'auto') faults.add('pulling <' + side.localName + '> down reloads the page');
+  // What scrolls is inside of such a page, and inside of a dialog.
+  const whole = [...(document.querySelector('.window-height') ? [root] : []), ...document.querySelectorAll('dialog:modal')];
+  for (const element of whole)
+    if (element.scrollHeight > element.clientHeight)
+      faults.add(name(element) + ' scrolls: ' + element.scrollHeight + ' in ' + element.clientHeight);
 
   // A row or a table may scroll to the side; what scrolls down must not do both.
   for (const element of scope.querySelectorAll(':not(textarea, pre, code, input)')) {
