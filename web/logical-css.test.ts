@@ -56,6 +56,17 @@ test('styles: follow the direction of the language', () => {
   expect(files.flatMap((name) => physicalStyles(name).map((style) => `${name}: ${style}`))).toEqual([]);
 });
 
+test('fields of any text: have a placeholder, by which styles know that they are empty', () => {
+  const fields = /<(?:input|textarea)\b(?:[^>{]|\{(?:[^{}]|\{[^{}]*\})*\})*>/g;
+  const without = files.flatMap((name) => {
+    const tags = readFileSync(root + name, 'utf8').match(fields) ?? [];
+    return tags
+      .filter((tag) => tag.includes('dir="auto"') && !/\bplaceholder\b/.test(tag))
+      .map((tag) => `${name}: ${tag}`);
+  });
+  expect(without).toEqual([]);
+});
+
 test('exceptions: each of them is still there', () => {
   for (const [name, styles] of Object.entries(exceptions))
     for (const style of styles) expect(readFileSync(root + name, 'utf8')).toContain(style);

@@ -89,6 +89,11 @@ describe.skipIf(withoutBrowser)('languages', () => {
     const box = await list.boundingBox();
     expect((box?.x ?? 0) + (box?.width ?? 0)).toBeCloseTo(await sides(), 0);
     expect(await overflowing(page)).toEqual([]);
+    const message = page.locator('.composer textarea');
+    expect(await message.evaluate(directionOf)).toBe('rtl');
+    await message.fill('Hello');
+    expect(await message.evaluate(directionOf)).toBe('ltr');
+    await message.fill('');
     await page.goto(`${base}/#/settings/samplers`);
     const dialog = page.getByRole('dialog').first();
     await dialog.getByRole('tabpanel').waitFor();
