@@ -115,6 +115,23 @@ describe.skipIf(withoutBrowser)('join', () => {
     await page.getByText('In this browser First is signed in. That ends when you go on.').waitFor();
   });
 
+  test('join: with cookies blocked the page says so, and the link still works', async () => {
+    const { base } = await server();
+    const link = await invited('Careful');
+    const page = await open('about:blank');
+    const devtools = await page.context().newCDPSession(page);
+    const block = (disabled: boolean) => devtools.send('Emulation.setDocumentCookieDisabled', { disabled });
+    await block(true);
+    await page.goto(`${base}${link}`);
+    await button(page, 'Join').click();
+    await page.getByText('This browser does not send the cookie that signs you in.').waitFor();
+    await block(false);
+    await page.goto('about:blank');
+    await page.goto(`${base}${link}`);
+    await button(page, 'Join').click();
+    await page.waitForURL(`${base}/`);
+  });
+
   test('join: a server without keys says that nobody has to be invited', async () => {
     const open2 = await start(['--nomodel']);
     const page = await open(`${open2.base}/join#token`);

@@ -1,5 +1,6 @@
 import { call, read } from '../api/call.ts';
 import { Failure } from '../api/failure.ts';
+import { isSignedIn } from '../api/key.svelte.ts';
 
 /** What `POST /api/extra/join/preview` says of a link. */
 export interface Preview {
@@ -17,7 +18,15 @@ export interface Preview {
 }
 
 /** Why nobody can join with a link. */
-export type Obstacle = 'missing' | 'unknown' | 'used' | 'expired' | 'none-here' | 'too-many' | 'unreachable';
+export type Obstacle =
+  | 'missing'
+  | 'unknown'
+  | 'used'
+  | 'expired'
+  | 'none-here'
+  | 'too-many'
+  | 'unreachable'
+  | 'cookies';
 
 export async function preview(token: string): Promise<Preview | Obstacle> {
   if (token === '') return 'missing';
@@ -31,15 +40,19 @@ export async function preview(token: string): Promise<Preview | Obstacle> {
 
 /** Undefined if it worked: this browser is signed in. */
 export async function join(token: string): Promise<Obstacle | undefined> {
+  // Nobody would be signed in, and a link works once.
+  if (!navigator.cookieEnabled) return 'cookies';
   try {
     await call('api/extra/join', { body: { token }, background: true });
-    return undefined;
   } catch (thrown) {
     const obstacle = obstacleOf(thrown);
-    if (obstacle !== 'used') return obstacle;
+    if (obstacle !== 'used' && obstacle !== 'unknown') return obstacle;
     const again = await preview(token);
-    return typeof again === 'string' ? again : 'used';
+    if (typeof again === 'string') return again;
+    // The server knows the link, but takes the page for that of another server: a proxy replaces `Host`.
+    return obstacle === 'unknown' ? 'cookies' : 'used';
   }
+  return (await isSignedIn().catch(() => true)) ? undefined : 'cookies';
 }
 
 /** By the status: sentences of the server are English only. */

@@ -34,6 +34,8 @@ export const texts = translatable('join', {
     expired: 'This invitation is too old: each works for a short time only. Ask for a new one.',
     'none-here': 'This server has no keys, so nobody can be invited. Open it, or ask whoever runs it.',
     'too-many': 'Too many wrong links were opened from your network. Try again in a minute.',
+    cookies:
+      'This browser does not send the cookie that signs you in. Allow cookies for this address, or use one that leads to the server without a proxy, and open the link again.',
     unreachable: 'The server is not responding. Check that it is running and that you are in its network.',
   },
 });

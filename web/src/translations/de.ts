@@ -1419,6 +1419,8 @@ export default ({ plural, number, compact, list, date, byteSize, percent }: Form
         'none-here':
           'Dieser Server hat keine Schlüssel, also kann niemand eingeladen werden. Öffne ihn, oder frage die Person, die ihn betreibt.',
         'too-many': 'Aus deinem Netz wurden zu viele falsche Links geöffnet. Versuche es in einer Minute noch einmal.',
+        cookies:
+          'Dieser Browser sendet das Cookie nicht, mit dem du angemeldet wirst. Erlaube Cookies für diese Adresse, oder nimm eine, die ohne Proxy zum Server führt, und öffne den Link noch einmal.',
         unreachable: 'Der Server antwortet nicht. Prüfe, ob er läuft und ob du in seinem Netz bist.',
       },
     },

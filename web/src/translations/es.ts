@@ -1445,6 +1445,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           'Este servidor no tiene claves, así que no se puede invitar a nadie. Ábrelo o pregunta a quien lo administra.',
         'too-many':
           'Se han abierto demasiados enlaces incorrectos desde tu red. Inténtalo de nuevo dentro de un minuto.',
+        cookies:
+          'Este navegador no envía la cookie con la que inicias sesión. Permite las cookies para esta dirección, o usa una que lleve al servidor sin proxy, y vuelve a abrir el enlace.',
         unreachable: 'El servidor no responde. Comprueba que esté en marcha y que estés en su red.',
       },
     },

@@ -1483,6 +1483,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         'none-here':
           'Ce serveur n’a pas de clés, on ne peut donc inviter personne. Ouvrez-le, ou demandez à la personne qui le gère.',
         'too-many': 'Trop de liens incorrects ont été ouverts depuis votre réseau. Réessayez dans une minute.',
+        cookies:
+          'Ce navigateur n’envoie pas le cookie qui vous connecte. Autorisez les cookies pour cette adresse, ou utilisez-en une qui mène au serveur sans proxy, puis rouvrez le lien.',
         unreachable: 'Le serveur ne répond pas. Vérifiez qu’il est en marche et que vous êtes sur son réseau.',
       },
     },

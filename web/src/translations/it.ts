@@ -1442,6 +1442,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         'none-here':
           'Questo server non ha chiavi, quindi non si può invitare nessuno. Aprilo, o chiedi a chi lo gestisce.',
         'too-many': 'Dalla tua rete sono stati aperti troppi link errati. Riprova tra un minuto.',
+        cookies:
+          'Questo browser non invia il cookie con cui accedi. Consenti i cookie per questo indirizzo, o usane uno che porti al server senza proxy, e apri di nuovo il link.',
         unreachable: 'Il server non risponde. Controlla che sia in esecuzione e di essere nella sua rete.',
       },
     },

@@ -1461,6 +1461,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         'none-here':
           'Ten serwer nie ma kluczy, więc nikogo nie można zaprosić. Otwórz go albo zapytaj osobę, która go prowadzi.',
         'too-many': 'Z twojej sieci otwarto za dużo błędnych linków. Spróbuj ponownie za minutę.',
+        cookies:
+          'Ta przeglądarka nie wysyła pliku cookie, który loguje. Zezwól na pliki cookie dla tego adresu albo użyj adresu, który prowadzi do serwera bez proxy, i otwórz link ponownie.',
         unreachable: 'Serwer nie odpowiada. Sprawdź, czy działa i czy jesteś w jego sieci.',
       },
     },

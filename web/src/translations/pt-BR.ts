@@ -1449,6 +1449,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         'none-here':
           'Este servidor não tem chaves, então ninguém pode ser convidado. É só abri-lo, ou pergunte a quem o administra.',
         'too-many': 'Muitos links errados foram abertos a partir da sua rede. Tente de novo em um minuto.',
+        cookies:
+          'Este navegador não envia o cookie que conecta você. Permita cookies para este endereço, ou use um que leve ao servidor sem proxy, e abra o link de novo.',
         unreachable: 'O servidor não responde. Verifique se ele está em execução e se você está na rede dele.',
       },
     },

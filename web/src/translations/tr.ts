@@ -1376,6 +1376,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         'none-here':
           'Bu sunucunun anahtarı yok, bu yüzden kimse davet edilemez. Sunucuyu açın ya da işleten kişiye sorun.',
         'too-many': 'Ağınızdan çok fazla yanlış bağlantı açıldı. Bir dakika sonra yeniden deneyin.',
+        cookies:
+          'Bu tarayıcı oturumunuzu açan çerezi göndermiyor. Bu adres için çerezlere izin verin ya da sunucuya proxy olmadan giden bir adres kullanın ve bağlantıyı yeniden açın.',
         unreachable: 'Sunucu yanıt vermiyor. Çalıştığını ve aynı ağda olduğunuzu kontrol edin.',
       },
     },

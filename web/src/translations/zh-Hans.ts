@@ -1336,6 +1336,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         expired: '该邀请已过期：每个只在短时间内有效。请索取新的邀请。',
         'none-here': '此服务器没有密钥，因此无法邀请任何人。直接打开它，或询问它的管理者。',
         'too-many': '你的网络打开了太多错误的链接。请一分钟后再试。',
+        cookies:
+          '此浏览器不发送用于登录的 Cookie。请为该地址允许 Cookie，或使用不经过代理直达服务器的地址，然后重新打开链接。',
         unreachable: '服务器没有响应。请检查它是否在运行，以及你是否在它的网络中。',
       },
     },

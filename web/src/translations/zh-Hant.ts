@@ -1340,6 +1340,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         expired: '該邀請已過期：每個只在短時間內有效。請索取新的邀請。',
         'none-here': '此伺服器沒有金鑰，因此無法邀請任何人。直接開啟它，或詢問它的管理者。',
         'too-many': '你的網路打開了太多錯誤的連結。請一分鐘後再試。',
+        cookies:
+          '此瀏覽器不傳送用於登入的 Cookie。請為該位址允許 Cookie，或使用不經過代理直達伺服器的位址，然後重新開啟連結。',
         unreachable: '伺服器沒有回應。請確認它是否正在執行，以及你是否在它的網路中。',
       },
     },
