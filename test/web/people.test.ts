@@ -235,6 +235,20 @@ describe.skipIf(withoutBrowser)('people', () => {
     await other.getByText('This server does not know the invitation.').waitFor();
   });
 
+  test('people: a long name begins beside the sign that opens its details', async () => {
+    const name = 'Annemarie of the house beside the lighthouse on the long quay';
+    await asAdmin('POST', '/api/extra/join', { token: (await invited(name)).split('#')[1], key: true });
+    const page = await administrator('Neighbour', phone);
+    await personOf(page, name).waitFor();
+    const tops = await tab(page).evaluate(`
+      [...document.querySelectorAll('.people details')].map((details) => {
+        const name = document.createRange();
+        name.selectNodeContents(details.querySelector('[dir="auto"]'));
+        return name.getClientRects()[0].top - details.getBoundingClientRect().top;
+      })`);
+    expect(new Set(tops as number[]).size).toBe(1);
+  });
+
   test('people: an app gets a key, which is shown once and works', async () => {
     const page = await administrator('Maker');
     await button(page, 'Invite').click();
