@@ -235,6 +235,21 @@ describe.skipIf(withoutBrowser)('people', () => {
     await other.getByText('This server does not know the invitation.').waitFor();
   });
 
+  test('people: somebody whose key has expired is offered no device, and the list says why', async () => {
+    const ends = new Date(Date.now() + 24 * 3_600_000).toISOString();
+    const link = await invited('Guest of yesterday', { key_expires: ends });
+    await asAdmin('POST', '/api/extra/join', { token: link.split('#')[1], key: true });
+    const page = await administrator('Landlord');
+    const guest = personOf(page, 'Guest of yesterday');
+    await guest.locator('summary').click();
+    await guest.getByRole('button', { name: 'Connect a device' }).waitFor();
+    // Only the page sees the day after tomorrow.
+    await page.clock.setFixedTime(Date.now() + 2 * 24 * 3_600_000);
+    await button(page, 'Refresh').click();
+    await guest.getByText('The key no longer works').waitFor();
+    expect(await guest.getByRole('button', { name: 'Connect a device' }).count()).toBe(0);
+  });
+
   test('people: a long name begins beside the sign that opens its details', async () => {
     const name = 'Annemarie of the house beside the lighthouse on the long quay';
     await asAdmin('POST', '/api/extra/join', { token: (await invited(name)).split('#')[1], key: true });

@@ -62,6 +62,7 @@ export const texts = translatable('people', {
     exporting: 'Exporting …',
     remove: 'Remove',
     expired: 'Expired',
+    expiredHelp: 'The key no longer works, so no device can be connected. “Edit” gives it a later end.',
   },
   invitations: {
     title: 'Open invitations',

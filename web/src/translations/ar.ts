@@ -2356,6 +2356,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: 'جارٍ التصدير…',
         remove: 'إزالة',
         expired: 'منتهي الصلاحية',
+        expiredHelp: 'لم يعد المفتاح يعمل، فلا يمكن توصيل أي جهاز. «تحرير» يمنحه نهاية أبعد.',
       },
       invitations: {
         title: 'الدعوات المفتوحة',

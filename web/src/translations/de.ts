@@ -2184,6 +2184,8 @@ export default ({ plural, number, compact, list, date, byteSize, percent }: Form
         exporting: 'Wird exportiert …',
         remove: 'Entfernen',
         expired: 'Abgelaufen',
+        expiredHelp:
+          'Der Schlüssel gilt nicht mehr, also kann kein Gerät verbunden werden. „Bearbeiten“ gibt ihm ein späteres Ende.',
       },
       invitations: {
         title: 'Offene Einladungen',

@@ -2230,6 +2230,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: 'Exportando…',
         remove: 'Quitar',
         expired: 'Caducada',
+        expiredHelp:
+          'La clave ya no funciona, así que no se puede conectar ningún dispositivo. «Editar» le da un final posterior.',
       },
       invitations: {
         title: 'Invitaciones abiertas',

@@ -2264,6 +2264,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: 'Exportation…',
         remove: 'Retirer',
         expired: 'Expirée',
+        expiredHelp:
+          'La clé ne fonctionne plus, on ne peut donc connecter aucun appareil. « Modifier » lui donne une fin plus tardive.',
       },
       invitations: {
         title: 'Invitations ouvertes',

@@ -2093,6 +2093,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: 'निर्यात हो रहा है …',
         remove: 'हटाएँ',
         expired: 'समय समाप्त',
+        expiredHelp:
+          'कुंजी अब काम नहीं करती, इसलिए कोई डिवाइस नहीं जोड़ा जा सकता। “संपादित करें” से उसकी समाप्ति आगे बढ़ाई जा सकती है।',
       },
       invitations: {
         title: 'खुले न्योते',

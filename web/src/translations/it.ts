@@ -2224,6 +2224,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: 'Esportazione…',
         remove: 'Rimuovi',
         expired: 'Scaduta',
+        expiredHelp:
+          'La chiave non funziona più, quindi non si può collegare nessun dispositivo. «Modifica» le dà una fine successiva.',
       },
       invitations: {
         title: 'Inviti aperti',

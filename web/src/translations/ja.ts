@@ -2117,6 +2117,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: '書き出し中 …',
         remove: '削除',
         expired: '期限切れ',
+        expiredHelp: 'キーの期限が切れているため、デバイスを接続できません。「編集」で期限を延ばせます。',
       },
       invitations: {
         title: '有効な招待',

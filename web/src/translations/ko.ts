@@ -2103,6 +2103,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: '내보내는 중 …',
         remove: '제거',
         expired: '만료됨',
+        expiredHelp: '키가 더 이상 작동하지 않아 기기를 연결할 수 없습니다. ‘편집’에서 만료일을 늦출 수 있습니다.',
       },
       invitations: {
         title: '열린 초대',

@@ -2266,6 +2266,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: 'Eksportowanie…',
         remove: 'Usuń',
         expired: 'Wygasł',
+        expiredHelp:
+          'Klucz już nie działa, więc nie można połączyć żadnego urządzenia. „Edytuj” daje mu późniejszy koniec.',
       },
       invitations: {
         title: 'Otwarte zaproszenia',

@@ -2228,6 +2228,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: 'Exportando…',
         remove: 'Remover',
         expired: 'Expirado',
+        expiredHelp:
+          'A chave não funciona mais, então nenhum dispositivo pode ser conectado. “Editar” dá a ela um fim posterior.',
       },
       invitations: {
         title: 'Convites abertos',

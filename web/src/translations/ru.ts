@@ -2243,6 +2243,8 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: 'Экспорт…',
         remove: 'Удалить',
         expired: 'Истёк',
+        expiredHelp:
+          'Ключ больше не действует, поэтому подключить устройство нельзя. «Изменить» даёт ему более поздний срок.',
       },
       invitations: {
         title: 'Активные приглашения',

@@ -2133,6 +2133,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: 'Dışa aktarılıyor…',
         remove: 'Kaldır',
         expired: 'Süresi dolmuş',
+        expiredHelp: 'Anahtar artık çalışmıyor, bu yüzden hiçbir cihaz bağlanamaz. “Düzenle” ile bitişi ileri alınır.',
       },
       invitations: {
         title: 'Açık davetler',

@@ -2242,6 +2242,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: 'Експорт…',
         remove: 'Видалити',
         expired: 'Термін минув',
+        expiredHelp: 'Ключ більше не діє, тому підключити пристрій не можна. «Змінити» дає йому пізніший термін.',
       },
       invitations: {
         title: 'Активні запрошення',

@@ -2082,6 +2082,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: '正在导出…',
         remove: '移除',
         expired: '已过期',
+        expiredHelp: '密钥已失效，因此无法连接设备。可在“编辑”中延长期限。',
       },
       invitations: {
         title: '未使用的邀请',

@@ -2086,6 +2086,7 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         exporting: '正在匯出…',
         remove: '移除',
         expired: '已過期',
+        expiredHelp: '金鑰已失效，因此無法連接裝置。可在「編輯」中延長期限。',
       },
       invitations: {
         title: '未使用的邀請',
