@@ -38,6 +38,7 @@ export interface Collection {
   readonly metadata: Readonly<Record<string, string>>;
   /** Deleted after this many days without use. */
   readonly expiresAfterDays?: number;
+  /** Of its documents. */
   readonly bytes: number;
   readonly files: IndexCounts;
   readonly passages: number;

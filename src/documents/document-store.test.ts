@@ -110,6 +110,15 @@ describe('DocumentStore', () => {
     await store.close();
   });
 
+  test('the size of a collection is that of its documents', async () => {
+    const { store, create, put, row, index } = world();
+    expect(create().bytes).toBe(0);
+    store.addFiles('common', 'vs_notes', await Promise.all([put('a.txt', 'Fish.'), put('b.txt', 'Zebras.')].map(row)));
+    await index();
+    expect(await store.collections('common')).toMatchObject([{ bytes: 12, files: { completed: 2 } }]);
+    await store.close();
+  });
+
   test('is readable for the account only, one file for each collection in the folder of its owner', async () => {
     const { folder, store, create } = world();
     create('notes', 'phone-1');

@@ -430,7 +430,7 @@ function foldersIn(folder: string): readonly string[] {
 
 function collectionOf({ database }: OpenCollection): StoredCollection {
   const { dimensions: _, ...facts } = database.facts();
-  return { ...facts, bytes: database.size(), ...database.counts(), folders: database.folders() };
+  return { ...facts, ...database.counts(), folders: database.folders() };
 }
 
 function collectionFile(row: FileRow): CollectionFile {

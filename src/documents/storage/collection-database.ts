@@ -124,26 +124,23 @@ export class CollectionDatabase {
     return facts;
   }
 
-  /** Of the file, in bytes. */
-  size(): number {
-    const sql = 'select page_count * page_size as bytes from pragma_page_count, pragma_page_size';
-    return number(this.#sql(sql).get()?.bytes);
-  }
-
-  counts(): { readonly files: IndexCounts; readonly passages: number } {
+  /** `bytes`: of the documents, not of what was made of them. */
+  counts(): { readonly files: IndexCounts; readonly passages: number; readonly bytes: number } {
     const counts: Record<string, number> = {};
     let passages = 0;
+    let bytes = 0;
     for (const row of this.#sql(
-      'select state, count(*) as count, sum(passages) as passages from files group by state',
+      'select state, count(*) as count, sum(passages) as passages, sum(bytes) as bytes from files group by state',
     ).all()) {
       counts[text(row.state)] = number(row.count);
       passages += number(row.passages);
+      bytes += number(row.bytes);
     }
     const { new: isNew = 0, embedding = 0, completed = 0, failed = 0, cancelled = 0 } = counts;
     const inProgress = isNew + embedding;
     return {
       files: { inProgress, completed, failed, cancelled, total: inProgress + completed + failed + cancelled },
-      passages,
+      ...{ passages, bytes },
     };
   }
 
