@@ -2,13 +2,7 @@ import { translatable } from '../languages/index.ts';
 
 /** What requests need of the sentences about settings; the others are loaded with the dialog. */
 export const texts = translatable('requestSettings', {
-  reasoning: {
-    '': 'Reasoning effort: auto',
-    none: 'Reasoning effort: off',
-    low: 'Reasoning effort: low',
-    medium: 'Reasoning effort: medium',
-    high: 'Reasoning effort: high',
-  },
+  efforts: { '': 'Auto', none: 'Off', low: 'Low', medium: 'Medium', high: 'High' },
   schema: {
     noObject: 'A schema is a JSON object.',
     failed: (reason: string) =>

@@ -36,7 +36,7 @@ export interface Settings extends Mutable<Omit<SamplerValues, 'replyLength' | 's
 }
 
 /** Values of `reasoning_effort`; empty leaves it to the model. */
-export const reasoningEfforts = Object.entries(texts.reasoning);
+export const reasoningEfforts = Object.entries(texts.efforts);
 
 export const settings = persistedState<Settings>('parley.settings', {
   ...defaultSamplerValues,

@@ -59,7 +59,6 @@ export const texts = translatable('settings', {
       'Streaming shows each token as it is generated. Polling updates once per second; use it if a proxy buffers streams.',
     effort: 'Reasoning effort',
     effortHelp: 'How long a reasoning model thinks before it replies.',
-    efforts: { '': 'Auto', none: 'Off', low: 'Low', medium: 'Medium', high: 'High' },
     probabilities: 'Show token probabilities',
     probabilitiesHelp: 'Each reply shows how likely its tokens were, and the alternatives.',
     prompt: 'Prompt',

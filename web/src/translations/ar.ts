@@ -2775,12 +2775,12 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': 'جهد التفكير: تلقائي',
-        none: 'جهد التفكير: متوقف',
-        low: 'جهد التفكير: منخفض',
-        medium: 'جهد التفكير: متوسط',
-        high: 'جهد التفكير: عالٍ',
+      efforts: {
+        '': 'تلقائي',
+        none: 'متوقف',
+        low: 'منخفض',
+        medium: 'متوسط',
+        high: 'عالٍ',
       },
       schema: {
         noObject: 'المخطط كائن JSON.',
@@ -2882,13 +2882,6 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           'يُظهر البث كل توكن فور توليده. ويحدّث الاستعلام الدوري مرة كل ثانية؛ استخدمه إذا كان وكيل يخزّن البث مؤقتًا.',
         effort: 'جهد التفكير',
         effortHelp: 'كم يفكّر نموذج التفكير قبل أن يرد.',
-        efforts: {
-          '': 'تلقائي',
-          none: 'متوقف',
-          low: 'منخفض',
-          medium: 'متوسط',
-          high: 'عالٍ',
-        },
         probabilities: 'إظهار احتمالات التوكنات',
         probabilitiesHelp: 'يُظهر كل رد مدى احتمال توكناته والبدائل.',
         prompt: 'الموجّه',

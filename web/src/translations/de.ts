@@ -2583,12 +2583,12 @@ export default ({ plural, number, compact, list, date, byteSize, percent }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': 'Reasoning-Aufwand: automatisch',
-        none: 'Reasoning-Aufwand: aus',
-        low: 'Reasoning-Aufwand: niedrig',
-        medium: 'Reasoning-Aufwand: mittel',
-        high: 'Reasoning-Aufwand: hoch',
+      efforts: {
+        '': 'Auto',
+        none: 'Aus',
+        low: 'Niedrig',
+        medium: 'Mittel',
+        high: 'Hoch',
       },
       schema: {
         noObject: 'Ein Schema ist ein JSON-Objekt.',
@@ -2692,13 +2692,6 @@ export default ({ plural, number, compact, list, date, byteSize, percent }: Form
           'Streaming zeigt jedes Token, sobald es erzeugt ist. Polling aktualisiert einmal pro Sekunde; nimm es, wenn ein Proxy Streams zurückhält.',
         effort: 'Reasoning-Aufwand',
         effortHelp: 'Wie lange ein Reasoning-Modell nachdenkt, bevor es antwortet.',
-        efforts: {
-          '': 'Auto',
-          none: 'Aus',
-          low: 'Niedrig',
-          medium: 'Mittel',
-          high: 'Hoch',
-        },
         probabilities: 'Token-Wahrscheinlichkeiten zeigen',
         probabilitiesHelp: 'Jede Antwort zeigt, wie wahrscheinlich ihre Token waren, und die Alternativen.',
         prompt: 'Prompt',

@@ -2637,12 +2637,12 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': 'Esfuerzo de razonamiento: automático',
-        none: 'Esfuerzo de razonamiento: ninguno',
-        low: 'Esfuerzo de razonamiento: bajo',
-        medium: 'Esfuerzo de razonamiento: medio',
-        high: 'Esfuerzo de razonamiento: alto',
+      efforts: {
+        '': 'Automático',
+        none: 'Ninguno',
+        low: 'Bajo',
+        medium: 'Medio',
+        high: 'Alto',
       },
       schema: {
         noObject: 'Un esquema es un objeto JSON.',
@@ -2746,13 +2746,6 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           'Streaming muestra cada token en cuanto se genera. Consultas actualiza una vez por segundo; úsalo si un proxy retiene los flujos.',
         effort: 'Esfuerzo de razonamiento',
         effortHelp: 'Cuánto piensa un modelo de razonamiento antes de responder.',
-        efforts: {
-          '': 'Automático',
-          none: 'Ninguno',
-          low: 'Bajo',
-          medium: 'Medio',
-          high: 'Alto',
-        },
         probabilities: 'Mostrar las probabilidades de los tokens',
         probabilitiesHelp: 'Cada respuesta muestra la probabilidad de sus tokens y las alternativas.',
         prompt: 'Prompt',

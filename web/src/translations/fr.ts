@@ -2673,12 +2673,12 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': 'Effort de raisonnement : auto',
-        none: 'Effort de raisonnement : aucun',
-        low: 'Effort de raisonnement : faible',
-        medium: 'Effort de raisonnement : moyen',
-        high: 'Effort de raisonnement : élevé',
+      efforts: {
+        '': 'Auto',
+        none: 'Aucun',
+        low: 'Faible',
+        medium: 'Moyen',
+        high: 'Élevé',
       },
       schema: {
         noObject: 'Un schéma est un objet JSON.',
@@ -2782,13 +2782,6 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           'Streaming montre chaque token dès qu’il est généré. Interrogation actualise une fois par seconde ; utile si un proxy retient les flux.',
         effort: 'Effort de raisonnement',
         effortHelp: 'Combien de temps un modèle de raisonnement réfléchit avant de répondre.',
-        efforts: {
-          '': 'Auto',
-          none: 'Aucun',
-          low: 'Faible',
-          medium: 'Moyen',
-          high: 'Élevé',
-        },
         probabilities: 'Afficher les probabilités des tokens',
         probabilitiesHelp: 'Chaque réponse montre la probabilité de ses tokens et les alternatives.',
         prompt: 'Prompt',

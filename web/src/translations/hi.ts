@@ -2482,12 +2482,12 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': 'तर्क की मात्रा: अपने आप',
-        none: 'तर्क की मात्रा: बंद',
-        low: 'तर्क की मात्रा: कम',
-        medium: 'तर्क की मात्रा: मध्यम',
-        high: 'तर्क की मात्रा: ज़्यादा',
+      efforts: {
+        '': 'अपने आप',
+        none: 'बंद',
+        low: 'कम',
+        medium: 'मध्यम',
+        high: 'ज़्यादा',
       },
       schema: {
         noObject: 'स्कीमा एक JSON ऑब्जेक्ट है।',
@@ -2588,13 +2588,6 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           'स्ट्रीमिंग हर टोकन को बनते ही दिखाती है। पोलिंग हर सेकंड ताज़ा होती है; अगर प्रॉक्सी स्ट्रीम रोककर रखे तो इसे चुनें।',
         effort: 'तर्क की मात्रा',
         effortHelp: 'तर्क करने वाला मॉडल जवाब से पहले कितना सोचे।',
-        efforts: {
-          '': 'अपने आप',
-          none: 'बंद',
-          low: 'कम',
-          medium: 'मध्यम',
-          high: 'ज़्यादा',
-        },
         probabilities: 'टोकन की संभावनाएँ दिखाएँ',
         probabilitiesHelp: 'हर जवाब दिखाता है कि उसके टोकन कितने संभावित थे, और उनके विकल्प।',
         prompt: 'प्रॉम्प्ट',

@@ -2633,12 +2633,12 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': 'Ragionamento: automatico',
-        none: 'Ragionamento: disattivato',
-        low: 'Ragionamento: basso',
-        medium: 'Ragionamento: medio',
-        high: 'Ragionamento: alto',
+      efforts: {
+        '': 'Auto',
+        none: 'Disattivato',
+        low: 'Bassa',
+        medium: 'Media',
+        high: 'Alta',
       },
       schema: {
         noObject: 'Uno schema è un oggetto JSON.',
@@ -2744,13 +2744,6 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           'Lo streaming mostra ogni token appena generato. Il polling aggiorna una volta al secondo; usalo se un proxy bufferizza gli stream.',
         effort: 'Intensità del ragionamento',
         effortHelp: 'Quanto a lungo pensa un modello di ragionamento prima di rispondere.',
-        efforts: {
-          '': 'Auto',
-          none: 'Disattivato',
-          low: 'Bassa',
-          medium: 'Media',
-          high: 'Alta',
-        },
         probabilities: 'Mostra le probabilità dei token',
         probabilitiesHelp: 'Ogni risposta mostra quanto erano probabili i suoi token e le alternative.',
         prompt: 'Prompt',

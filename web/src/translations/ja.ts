@@ -2509,12 +2509,12 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': '推論の強さ: 自動',
-        none: '推論の強さ: オフ',
-        low: '推論の強さ: 低',
-        medium: '推論の強さ: 中',
-        high: '推論の強さ: 高',
+      efforts: {
+        '': '自動',
+        none: 'オフ',
+        low: '低',
+        medium: '中',
+        high: '高',
       },
       schema: {
         noObject: 'スキーマは JSON オブジェクトです。',
@@ -2617,13 +2617,6 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           'ストリーミングは生成されたトークンを順に表示します。ポーリングは 1 秒ごとに更新します。プロキシがストリームをためる場合に使ってください。',
         effort: '推論の強さ',
         effortHelp: '推論モデルが返信の前にどれだけ考えるか。',
-        efforts: {
-          '': '自動',
-          none: 'オフ',
-          low: '低',
-          medium: '中',
-          high: '高',
-        },
         probabilities: 'トークンの確率を表示',
         probabilitiesHelp: '各返信で、トークンの確率と他の候補を表示します。',
         prompt: 'プロンプト',

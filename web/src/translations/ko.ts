@@ -2491,12 +2491,12 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': '추론 강도: 자동',
-        none: '추론 강도: 끔',
-        low: '추론 강도: 낮음',
-        medium: '추론 강도: 중간',
-        high: '추론 강도: 높음',
+      efforts: {
+        '': '자동',
+        none: '끔',
+        low: '낮음',
+        medium: '중간',
+        high: '높음',
       },
       schema: {
         noObject: '스키마는 JSON 객체입니다.',
@@ -2597,13 +2597,6 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           '스트리밍은 토큰이 생성되는 대로 보여 줍니다. 폴링은 1초마다 갱신합니다. 프록시가 스트림을 모아 두면 폴링을 쓰세요.',
         effort: '추론 강도',
         effortHelp: '추론 모델이 답하기 전에 얼마나 생각하는지.',
-        efforts: {
-          '': '자동',
-          none: '끔',
-          low: '낮음',
-          medium: '중간',
-          high: '높음',
-        },
         probabilities: '토큰 확률 표시',
         probabilitiesHelp: '각 답변에 토큰의 확률과 다른 후보를 보여 줍니다.',
         prompt: '프롬프트',

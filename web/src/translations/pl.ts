@@ -2680,12 +2680,12 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': 'Rozumowanie: automatycznie',
-        none: 'Rozumowanie: wyłączone',
-        low: 'Rozumowanie: niskie',
-        medium: 'Rozumowanie: średnie',
-        high: 'Rozumowanie: wysokie',
+      efforts: {
+        '': 'Auto',
+        none: 'Wyłączone',
+        low: 'Niska',
+        medium: 'Średnia',
+        high: 'Wysoka',
       },
       schema: {
         noObject: 'Schemat to obiekt JSON.',
@@ -2790,13 +2790,6 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           'Strumieniowanie pokazuje każdy token od razu po wygenerowaniu. Odpytywanie odświeża raz na sekundę; użyj go, jeśli proxy buforuje strumienie.',
         effort: 'Intensywność rozumowania',
         effortHelp: 'Jak długo model rozumujący myśli, zanim odpowie.',
-        efforts: {
-          '': 'Auto',
-          none: 'Wyłączone',
-          low: 'Niska',
-          medium: 'Średnia',
-          high: 'Wysoka',
-        },
         probabilities: 'Pokaż prawdopodobieństwa tokenów',
         probabilitiesHelp: 'Każda odpowiedź pokazuje, jak prawdopodobne były jej tokeny, oraz alternatywy.',
         prompt: 'Prompt',

@@ -2637,12 +2637,12 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': 'Esforço de raciocínio: automático',
-        none: 'Esforço de raciocínio: desligado',
-        low: 'Esforço de raciocínio: baixo',
-        medium: 'Esforço de raciocínio: médio',
-        high: 'Esforço de raciocínio: alto',
+      efforts: {
+        '': 'Automático',
+        none: 'Desligado',
+        low: 'Baixo',
+        medium: 'Médio',
+        high: 'Alto',
       },
       schema: {
         noObject: 'Um esquema é um objeto JSON.',
@@ -2747,13 +2747,6 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           'Streaming mostra cada token assim que é gerado. Consulta atualiza uma vez por segundo; use-a se um proxy retém os fluxos.',
         effort: 'Esforço de raciocínio',
         effortHelp: 'Quanto um modelo de raciocínio pensa antes de responder.',
-        efforts: {
-          '': 'Automático',
-          none: 'Desligado',
-          low: 'Baixo',
-          medium: 'Médio',
-          high: 'Alto',
-        },
         probabilities: 'Mostrar probabilidades dos tokens',
         probabilitiesHelp: 'Cada resposta mostra a probabilidade de seus tokens e as alternativas.',
         prompt: 'Prompt',

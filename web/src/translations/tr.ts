@@ -2528,12 +2528,12 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': 'Akıl yürütme: otomatik',
-        none: 'Akıl yürütme: kapalı',
-        low: 'Akıl yürütme: düşük',
-        medium: 'Akıl yürütme: orta',
-        high: 'Akıl yürütme: yüksek',
+      efforts: {
+        '': 'Otomatik',
+        none: 'Kapalı',
+        low: 'Düşük',
+        medium: 'Orta',
+        high: 'Yüksek',
       },
       schema: {
         noObject: 'Şema bir JSON nesnesidir.',
@@ -2638,13 +2638,6 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           'Akış, her tokenı üretildiği anda gösterir. Yoklama saniyede bir günceller; bir proxy akışları arabelleğe alıyorsa bunu kullanın.',
         effort: 'Akıl yürütme düzeyi',
         effortHelp: 'Akıl yürüten bir modelin yanıtlamadan önce ne kadar düşündüğü.',
-        efforts: {
-          '': 'Otomatik',
-          none: 'Kapalı',
-          low: 'Düşük',
-          medium: 'Orta',
-          high: 'Yüksek',
-        },
         probabilities: 'Token olasılıklarını göster',
         probabilitiesHelp: 'Her yanıt, tokenlarının ne kadar olası olduğunu ve alternatiflerini gösterir.',
         prompt: 'Prompt',

@@ -2655,12 +2655,12 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': 'Глибина міркувань: авто',
-        none: 'Глибина міркувань: вимк.',
-        low: 'Глибина міркувань: низька',
-        medium: 'Глибина міркувань: середня',
-        high: 'Глибина міркувань: висока',
+      efforts: {
+        '': 'Авто',
+        none: 'Вимк.',
+        low: 'Низька',
+        medium: 'Середня',
+        high: 'Висока',
       },
       schema: {
         noObject: 'Схема — це об’єкт JSON.',
@@ -2764,13 +2764,6 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
           'За стримінгу кожен токен видно одразу. Опитування оновлює раз на секунду; увімкніть його, якщо проксі буферизує потоки.',
         effort: 'Глибина міркувань',
         effortHelp: 'Скільки модель із міркуваннями думає перед відповіддю.',
-        efforts: {
-          '': 'Авто',
-          none: 'Вимк.',
-          low: 'Низька',
-          medium: 'Середня',
-          high: 'Висока',
-        },
         probabilities: 'Показувати ймовірності токенів',
         probabilitiesHelp: 'Кожна відповідь показує, наскільки ймовірні були її токени, та альтернативи.',
         prompt: 'Промпт',

@@ -2466,12 +2466,12 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': '推理强度：自动',
-        none: '推理强度：关',
-        low: '推理强度：低',
-        medium: '推理强度：中',
-        high: '推理强度：高',
+      efforts: {
+        '': '自动',
+        none: '关',
+        low: '低',
+        medium: '中',
+        high: '高',
       },
       schema: {
         noObject: '架构是一个 JSON 对象。',
@@ -2571,13 +2571,6 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         deliveryHelp: '流式在生成每个 token 时立即显示。轮询每秒更新一次；代理缓冲数据流时请使用它。',
         effort: '推理强度',
         effortHelp: '推理模型在回复前思考多久。',
-        efforts: {
-          '': '自动',
-          none: '关',
-          low: '低',
-          medium: '中',
-          high: '高',
-        },
         probabilities: '显示 token 概率',
         probabilitiesHelp: '每条回复都会显示其 token 的概率和备选。',
         prompt: '提示词',

@@ -2470,12 +2470,12 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
       },
     },
     requestSettings: {
-      reasoning: {
-        '': '推理強度：自動',
-        none: '推理強度：關',
-        low: '推理強度：低',
-        medium: '推理強度：中',
-        high: '推理強度：高',
+      efforts: {
+        '': '自動',
+        none: '關',
+        low: '低',
+        medium: '中',
+        high: '高',
       },
       schema: {
         noObject: '架構是一個 JSON 物件。',
@@ -2575,13 +2575,6 @@ export default ({ plural, ordinal, number, compact, list, date, byteSize }: Form
         deliveryHelp: '串流在生成每個 token 時立即顯示。輪詢每秒更新一次；代理伺服器緩衝資料流時請使用它。',
         effort: '推理強度',
         effortHelp: '推理模型在回覆前思考多久。',
-        efforts: {
-          '': '自動',
-          none: '關',
-          low: '低',
-          medium: '中',
-          high: '高',
-        },
         probabilities: '顯示 token 機率',
         probabilitiesHelp: '每則回覆都會顯示其 token 的機率和備選。',
         prompt: '提示詞',
