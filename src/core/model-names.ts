@@ -1,8 +1,8 @@
 /** Shown to clients without the key instead of every model name. */
 export const hiddenModelName = 'koboldcpp/protected-model';
 
-/** A name without the characters that are not allowed in ids. */
-const plainName = (name: string): string => name.replace(/[^\p{L}\p{N}_./-]/gu, '');
+/** A name without the characters that are not allowed in ids. Marks are vowels in some scripts. */
+const plainName = (name: string): string => name.replace(/[^\p{L}\p{M}\p{N}_./-]/gu, '');
 
 export const modelId = (name: string): string => `koboldcpp/${plainName(name)}`;
 

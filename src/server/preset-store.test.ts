@@ -67,6 +67,21 @@ test('create: a name with the base is one with a tag, and a preset of that name 
   expect(await store.remove('terse')).toBe(false);
 });
 
+test.each(['短い', 'مختصر', 'संक्षिप्त', 'kürzer-2', '간결'])('save: a preset can be called %s', async (name) => {
+  const { store, folder } = world();
+  expect(await store.save(name, { settings: {}, replace: false })).toBe(name);
+  expect(await store.save(`qwen3:${name}`, { base: 'qwen3', settings: {}, replace: true })).toBe(name);
+  expect(readdirSync(folder)).toContain(`${name}.kcpps`);
+  expect((await store.list()).map((one) => one.name)).toEqual([name]);
+  expect(await store.remove(name)).toBe(true);
+});
+
+test('save: names that differ only in their vowel signs are two presets', async () => {
+  const { store } = world();
+  for (const name of ['की', 'का']) await store.save(name, { settings: {}, replace: false });
+  expect((await store.list()).map(({ name }) => name).sort()).toEqual(['का', 'की']);
+});
+
 test.each<[string, Partial<NewPreset>, string | RegExp]>([
   ['qwen3', {}, 'qwen3 is a model already; choose another name for the preset.'],
   ['first', {}, 'first is a model already; choose another name for the preset.'],
@@ -74,6 +89,11 @@ test.each<[string, Partial<NewPreset>, string | RegExp]>([
   ['a/b', {}, /cannot be the name of a preset/],
   ['other:tag', {}, /cannot be the name of a preset; choose a plain name, such as terse or qwen3:terse\.$/],
   ['con', {}, /cannot be the name of a preset/],
+  ['.短い', {}, /cannot be the name of a preset/],
+  ['短/い', {}, /cannot be the name of a preset/],
+  ['短\u0007い', {}, /cannot be the name of a preset/],
+  ['短\u202eい', {}, /cannot be the name of a preset/],
+  ['短'.repeat(80), {}, /cannot be the name of a preset/],
   ['terse', { from: 'nobody' }, 'There is no model nobody to make a preset of.'],
   ['terse', { from: 'old' }, 'old is a preset, and presets have one level only; name its base instead.'],
   ['terse', { parameters: { num_gpu: 1 } }, /^A preset cannot change how its base is loaded: leave out .*num_gpu/],

@@ -8,7 +8,7 @@ import { readPreset } from '../config/preset.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { equalName, findExactly, findNamed, nameKey } from '../core/model-names.ts';
 import type { NewPreset, PresetStore } from '../core/models-view.ts';
-import { readOllamaName } from '../library/ollama/name.ts';
+import { plainFileName } from '../library/file-name.ts';
 import { adapterOf } from '../library/ollama/preset.ts';
 import type { ModelOffer } from '../models/model-instance.ts';
 
@@ -143,11 +143,17 @@ async function replace(path: string, text: string): Promise<void> {
   }
 }
 
-/** `terse` and `terse:latest`, or `base:terse`. */
+/** Letters and digits of any script. */
+const plainPart = /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]{0,79}$/u;
+
+/** `terse` and `terse:latest`, or `base:terse`. It becomes the name of a file. */
 function stemOf(name: string, base: string): string {
-  const { namespace, model = '', tag } = readOllamaName(name.replace(/^koboldcpp\//i, '')) ?? {};
-  if (namespace === 'library' && tag === 'latest') return model;
-  if (namespace === 'library' && tag !== undefined && nameKey(model) === nameKey(base)) return tag;
+  const [model = '', tag = 'latest', ...rest] = name.replace(/^(koboldcpp|library)\//i, '').split(':');
+  const isPlain = (part: string) => plainPart.test(part) && !part.includes('..') && plainFileName(part) !== undefined;
+  if (rest.length === 0 && isPlain(model) && isPlain(tag)) {
+    if (tag === 'latest') return model;
+    if (nameKey(model) === nameKey(base)) return tag;
+  }
   throw new Error(`${name} cannot be the name of a preset; choose a plain name, such as terse or ${base}:terse.`);
 }
 
