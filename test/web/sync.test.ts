@@ -216,7 +216,7 @@ describe.skipIf(withoutBrowser)('records on the server', () => {
       );
   });
 
-  test('what the server refuses stays in the browser and is not sent again; a missing password is told', async () => {
+  test('what the server refuses stays in the browser and is not sent again; that nobody is signed in is told', async () => {
     const server = await start(['--nomodel', '--savedatafile', join(folder, 'others'), '--password', 'secret']);
     // As an earlier version has kept the password: the page signs in with it.
     const storageState = {
@@ -249,7 +249,7 @@ describe.skipIf(withoutBrowser)('records on the server', () => {
     await page.context().clearCookies();
     await page.reload();
     await dataTab(page);
-    await page.getByText(/^Not synchronised: .*password/i).waitFor();
+    await page.getByText(/^Not synchronised: Sign in to this server first/).waitFor();
   });
 });
 
