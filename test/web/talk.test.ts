@@ -8,6 +8,7 @@ import { wavOf } from '../../src/protocols/realtime/audio-buffer.ts';
 import { neverEnding } from '../live/client.ts';
 import { type LiveServer, liveServers } from '../live/server.ts';
 import { barriers, withoutBrowser } from './browser.ts';
+import { ScriptedDocuments } from './scripted-documents.ts';
 
 const start = liveServers();
 const folder = mkdtempSync(join(tmpdir(), 'parley-talk-'));
@@ -206,6 +207,44 @@ describe.skipIf(withoutBrowser)('Talk', () => {
       { item_id: 'first' },
       { item_id: 'second', audio_end_ms: 0 },
     ]);
+    await page.context().close();
+  });
+
+  test('a typed message with more than text is sent as in any chat', async () => {
+    const page = await open();
+    const documents = new ScriptedDocuments();
+    const { id } = documents.add('Manual', { 'tea.txt': 'Tea is served at four.' });
+    await documents.serve(page, server.base);
+    const asked: object[] = [];
+    await page.route('**/v1/chat/completions', (route) => {
+      asked.push(route.request().postDataJSON() as object);
+      return route.fulfill({ contentType: 'text/event-stream', body: 'data: [DONE]\n\n' });
+    });
+    const said: RealtimeEvent[] = [];
+    await page.routeWebSocket(/v1\/realtime/, (socket) => {
+      socket.onMessage((message) => {
+        const event = JSON.parse(String(message)) as RealtimeEvent;
+        if (event.type === 'session.update') socket.send(JSON.stringify({ type: 'session.updated' }));
+        if (event.type === 'conversation.item.create') said.push(event);
+      });
+    });
+    await page.reload();
+    await page.getByRole('button', { name: 'Talk' }).click();
+    await page.getByRole('region', { name: 'Spoken conversation' }).getByText('Listening').waitFor();
+    const field = page.getByRole('textbox', { name: 'Message', exact: true });
+    await field.pressSequentially('#man');
+    await page.getByRole('option').click();
+    await field.fill('When is tea served?');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => documents.searches).toMatchObject([{ collections: [id] }]);
+    await expect.poll(() => asked).toHaveLength(1);
+    await page.getByRole('button', { name: 'Prefill the reply' }).click();
+    await page.getByLabel('Start of the reply').fill('Well,');
+    await field.fill('And today?');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => asked).toHaveLength(2);
+    expect(JSON.stringify(asked[1])).toContain('Well,');
+    expect(said).toEqual([]);
     await page.context().close();
   });
 

@@ -17,6 +17,11 @@ export interface Message {
   readonly webSearch?: boolean;
 }
 
+/** Whether nothing goes with the text. */
+export function isOnlyText({ attachments = [], collections = [], prefill = '', webSearch = false }: Message): boolean {
+  return attachments.length + collections.length === 0 && prefill === '' && !webSearch;
+}
+
 /** The turn of a message of the person. */
 export function userTurn(parent: string | null, message: Message, chat: Chat | undefined): Turn {
   const { text, attachments = [], collections = [], webSearch = false } = message;
