@@ -16,7 +16,7 @@ let base: Promise<string> | undefined;
 
 /** A page whose server has these collections. */
 async function opened(path: string, documents: ScriptedDocuments, size = { width: 1280, height: 800 }): Promise<Page> {
-  base ??= start(['--ctx-size', '4096']).then((server) => server.base);
+  base ??= start(['--ctx-size', '4096', '--websearch']).then((server) => server.base);
   const page = await open('about:blank', { viewport: size });
   await documents.serve(page, await base);
   await page.goto(`${await base}/${path}`);
@@ -303,6 +303,30 @@ describe.skipIf(withoutBrowser)('knowledge', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
+  test('/search takes along what the send button does', async () => {
+    const documents = new ScriptedDocuments();
+    const { id } = documents.add('Manual', { 'tea.txt': tea });
+    const page = await opened('#/chat', documents);
+    const web: unknown[] = [];
+    await page.route('**/api/extra/websearch', (route) => {
+      web.push(route.request().postDataJSON());
+      return route.fulfill({ json: [] });
+    });
+    await writes(page, ' at four.');
+    await button(page, 'Prefill the reply').click();
+    await page.getByLabel('Start of the reply').fill('Well,');
+    await field(page).pressSequentially('#man');
+    await page.getByRole('option').click();
+    await say(page, '/search When is tea served?');
+    await page.locator('article.assistant').getByText('Well, at four.').waitFor();
+    expect(web).toHaveLength(1);
+    expect(documents.searches).toMatchObject([{ query: 'When is tea served?', collections: [id] }]);
+    expect(await button(page, 'Remove Manual').count()).toBe(0);
+    await say(page, 'And now?');
+    expect([web.length, documents.searches.length]).toEqual([1, 1]);
+    expect(faults.get(page)).toEqual([]);
+  });
+
   test('a name that is typed in full takes its collection along, too', async () => {
     const documents = new ScriptedDocuments();
     const { id } = documents.add('Lighthouse manual', { 'tea.txt': tea });
@@ -406,7 +430,7 @@ describe.skipIf(withoutBrowser)('knowledge', () => {
   });
 
   test('a server without collections offers none', async () => {
-    base ??= start(['--ctx-size', '4096']).then((server) => server.base);
+    base ??= start(['--ctx-size', '4096', '--websearch']).then((server) => server.base);
     const page = await open('about:blank');
     await withDocuments(page, await base, false);
     await page.goto(`${await base}/#/chat`);
