@@ -185,6 +185,35 @@ describe.skipIf(withoutBrowser)('two tabs', () => {
     await expect.poll(() => page.getByText('notes.txt').count()).toBe(0);
   });
 
+  test('a file that is read while another chat is opened stays with its chat', async () => {
+    const page = await firstPage({ replyLength: 4 });
+    await field(page).fill('Hello');
+    await field(page).press('Enter');
+    await expect.poll(() => page.url()).toContain('#/chat/');
+    await page.locator('article.assistant.last').waitFor();
+    await button(page, 'Stop').waitFor({ state: 'detached' });
+    await page.evaluate(`
+      const { text } = Blob.prototype;
+      const read = new Promise((resolve) => { globalThis.finishReading = resolve; });
+      Blob.prototype.text = async function () { await read; return text.call(this); };`);
+    const notes = { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Some notes') };
+    await page.getByLabel('Files to attach').setInputFiles(notes);
+    await page.getByText('Reading …').waitFor();
+    const chat = page.url();
+    await page.goto(`${(await server()).base}/#/chat`);
+    // The other chat does not wait for it.
+    await page.getByText('Reading …').waitFor({ state: 'detached' });
+    await page.evaluate('finishReading()');
+    await page.goto(chat);
+    await page.getByText('notes.txt').waitFor();
+    await page.goBack();
+    await page.getByRole('article').waitFor({ state: 'detached' });
+    expect(await page.getByText('notes.txt').count()).toBe(0);
+    await page.reload();
+    await field(page).waitFor();
+    expect(await page.getByText('notes.txt').count()).toBe(0);
+  });
+
   test('a drawing arrives in the chat after a reload', async () => {
     const page = await firstPage({ replyLength: 4 });
     // Takes long enough for a reload, and no longer.
