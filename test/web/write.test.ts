@@ -101,6 +101,33 @@ describe.skipIf(withoutBrowser)('write page', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
+  test('a long pasted text stays with its story, also over a reload', async () => {
+    const page = await writing({ replyLength: 4 });
+    await send(page, opening);
+    const story = page.url();
+    const pasted = button(page, 'Remove Pasted text (17 KB)');
+    await message(page).focus();
+    await page.evaluate(`
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', 'The tide turned. '.repeat(1000));
+      document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));`);
+    await pasted.waitFor();
+    await page.goto(`${server.base}/#/write`);
+    await page.getByRole('heading', { name: 'Start writing' }).waitFor();
+    expect(await pasted.count()).toBe(0);
+    await page.goto(story);
+    await pasted.waitFor();
+    await page.reload();
+    await pasted.waitFor();
+    await send(page, '');
+    expect(await pasted.count()).toBe(0);
+    await expect.poll(() => reading(page)).toContain('The tide turned.');
+    await page.reload();
+    await text(page).waitFor();
+    expect(await pasted.count()).toBe(0);
+    expect(faults.get(page)).toEqual([]);
+  });
+
   test('stops a reply, and resumes one after a reload', async () => {
     const page = await writing({ replyLength: 350 });
     await message(page).fill(opening);
