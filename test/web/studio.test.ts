@@ -167,6 +167,40 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
   });
 });
 
+describe.skipIf(withoutBrowser)('the microphone', () => {
+  test('sound page: is opened once by a double click, and not after the page is left', async () => {
+    const server = await start();
+    const page = await open(`${server.base}/#/sound`, { permissions: ['microphone'] });
+    // The browser asks first whether the page may use it.
+    await page.evaluate(`
+      globalThis.streams = [];
+      const waiting = [];
+      globalThis.allow = () => { for (const go of waiting.splice(0)) go(); };
+      const { getUserMedia } = MediaDevices.prototype;
+      MediaDevices.prototype.getUserMedia = async function (asked) {
+        await new Promise((resolve) => waiting.push(resolve));
+        streams.push(await getUserMedia.call(this, asked));
+        return streams.at(-1);
+      };`);
+    const isOn = () => page.evaluate('streams.map((stream) => stream.active)');
+    const record = page.getByRole('button', { name: 'Record' });
+    await record.dblclick();
+    await page.evaluate('allow()');
+    await page.getByRole('timer').waitFor();
+    expect(await isOn()).toEqual([true]);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await expect.poll(isOn).toEqual([false]);
+    await record.click();
+    await page.getByRole('link', { name: 'Chat' }).first().click();
+    await page.getByRole('textbox', { name: 'Message', exact: true }).waitFor();
+    await page.evaluate('allow()');
+    await expect.poll(isOn).toEqual([false, false]);
+    await page.getByRole('link', { name: 'Sound' }).first().click();
+    await record.waitFor();
+    expect(faults.get(page)).toEqual([]);
+  });
+});
+
 describe.skipIf(withoutBrowser)('work that ends on another page', () => {
   test('a transcription does not go back to the Sound page; a notice opens it', async () => {
     const server = await start();

@@ -10,9 +10,26 @@ export const recorder = $state<{ running: boolean; seconds: number; level: numbe
 
 let stop: (() => void) | undefined;
 
-/** Starts recording. Resolves with the recording after `stopRecording`. */
-export async function record(): Promise<Blob> {
-  const recording = await openMicrophone();
+/**
+ * Starts recording. Resolves with the recording after `stopRecording`, or undefined if it was stopped before the microphone
+ * was open, or another one runs.
+ */
+export async function record(): Promise<Blob | undefined> {
+  if (stop) return undefined;
+  // The person may be asked for a long time whether the page may use the microphone.
+  const opening = { stopped: false };
+  stop = () => {
+    opening.stopped = true;
+    stop = undefined;
+  };
+  const recording = await openMicrophone().catch((thrown: unknown) => {
+    if (!opening.stopped) stop = undefined;
+    throw thrown;
+  });
+  if (opening.stopped) {
+    recording.stop();
+    return undefined;
+  }
   const beganAt = Date.now();
   const stopMeter = meter(recording.stream);
   const timer = setInterval(() => {
