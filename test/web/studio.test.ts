@@ -199,6 +199,53 @@ describe.skipIf(withoutBrowser)('the microphone', () => {
     await record.waitFor();
     expect(faults.get(page)).toEqual([]);
   });
+
+  test('dictation: is opened once by a double click; the text goes into the chat where it was stopped', async () => {
+    const server = await start();
+    const page = await open(`${server.base}/#/chat`, { permissions: ['microphone'], settings: { replyLength: 4 } });
+    const field = page.getByRole('textbox', { name: 'Message', exact: true });
+    await field.fill('Hello');
+    await field.press('Enter');
+    await expect.poll(() => page.url()).toContain('#/chat/');
+    await page.locator('article.assistant.last').waitFor();
+    const answers: (() => void)[] = [];
+    await page.route('**/v1/audio/transcriptions', async (route) => {
+      await new Promise<void>((resolve) => answers.push(resolve));
+      await route.fulfill({ json: { text: 'Two words.' } });
+    });
+    await page.evaluate(`
+      globalThis.asked = 0;
+      const { getUserMedia } = MediaDevices.prototype;
+      MediaDevices.prototype.getUserMedia = function (options) {
+        globalThis.asked += 1;
+        return getUserMedia.call(this, options);
+      };`);
+    const dictate = async (): Promise<void> => {
+      await page.getByText('0:01').waitFor();
+      await page.getByRole('button', { name: 'Stop recording' }).click();
+      await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(1);
+    };
+    await page.evaluate(`
+      for (let click = 0; click < 2; click += 1) document.querySelector('button[aria-label="Dictate"]').click();`);
+    await dictate();
+    expect(await page.evaluate('asked')).toBe(1);
+    const chat = page.url();
+    await page.goto(`${server.base}/#/chat`);
+    answers.shift()?.();
+    await page.getByRole('button', { name: 'Dictate' }).waitFor();
+    expect(await field.inputValue()).toBe('');
+    await page.goto(chat);
+    await expect.poll(() => field.inputValue()).toBe('Two words.');
+    // Another page has no message field.
+    await page.getByRole('button', { name: 'Dictate' }).click();
+    await dictate();
+    await page.getByRole('link', { name: 'Draw' }).first().click();
+    await page.getByLabel('Prompt', { exact: true }).waitFor();
+    answers.shift()?.();
+    await page.goto(chat);
+    await expect.poll(() => field.inputValue()).toBe('Two words. Two words.');
+    expect(faults.get(page)).toEqual([]);
+  });
 });
 
 describe.skipIf(withoutBrowser)('work that ends on another page', () => {

@@ -3,23 +3,35 @@ import { openMicrophone } from '../../sound/microphone.ts';
 import { notify, notifyFailure } from '../../ui/notices.svelte.ts';
 import { transcriptOf } from '../attachments/transcript.ts';
 
+interface Dictated {
+  /** Key of the draft to which the text belongs. */
+  readonly place: string;
+  readonly text: string;
+}
+
 /** Dictation: records, then transcribes. */
-export const dictation = $state<{ state: 'off' | 'recording' | 'transcribing'; seconds: number }>({
-  state: 'off',
-  seconds: 0,
-});
-let finish: (() => void) | undefined;
+export const dictation = $state<{
+  state: 'off' | 'recording' | 'transcribing';
+  seconds: number;
+  /** What no field has taken yet: another chat or page may be open. */
+  waiting: readonly Dictated[];
+}>({ state: 'off', seconds: 0, waiting: [] });
+let finish: ((place: string) => void) | undefined;
 /** Shorter recordings contain no words. */
 const shortest = 300;
 
-export async function dictate(onText: (text: string) => void): Promise<void> {
-  if (dictation.state !== 'off') {
-    finish?.();
-    return;
-  }
+/** Starts recording, or ends it: the text is for the field in which it was ended. */
+export async function dictate(place: string): Promise<void> {
+  if (finish) return finish(place);
+  let target = place;
+  // Until the microphone is open.
+  finish = () => {};
   try {
     const { whole, stop } = await openMicrophone();
-    finish = stop;
+    finish = (endedAt) => {
+      target = endedAt;
+      stop();
+    };
     Object.assign(dictation, { state: 'recording', seconds: 0 });
     const since = Date.now();
     const clock = setInterval(() => {
@@ -29,11 +41,18 @@ export async function dictate(onText: (text: string) => void): Promise<void> {
     dictation.state = 'transcribing';
     const text = Date.now() - since < shortest ? '' : await transcriptOf(recording);
     if (text === '') notify(texts.chat.noSpeech);
-    else onText(text);
+    else dictation.waiting = [...dictation.waiting, { place: target, text }];
   } catch (thrown) {
     notifyFailure(thrown);
   } finally {
     dictation.state = 'off';
     finish = undefined;
   }
+}
+
+/** The texts for this field, which takes them. */
+export function takeDictated(place: string): readonly string[] {
+  const taken = dictation.waiting.filter((one) => one.place === place);
+  if (taken.length > 0) dictation.waiting = dictation.waiting.filter((one) => one.place !== place);
+  return taken.map(({ text }) => text);
 }
