@@ -167,6 +167,32 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
   });
 });
 
+describe.skipIf(withoutBrowser)('Ctrl+Enter', () => {
+  test('sends nothing while a field is invalid, as the button', async () => {
+    const server = await start();
+    const page = await open(`${server.base}/#/draw`);
+    const sent: string[] = [];
+    await page.route(/\/(txt2img|speech)$/, (route) => {
+      sent.push(route.request().url());
+      return route.abort();
+    });
+    const isFocused = (label: string) => page.evaluate(`document.activeElement.labels[0].innerText === '${label}'`);
+    const prompt = page.getByLabel('Prompt', { exact: true });
+    await prompt.fill('a red apple');
+    await page.getByRole('spinbutton', { name: 'Images' }).fill('99');
+    await prompt.press('Control+Enter');
+    // The browser shows the field.
+    await expect.poll(() => isFocused('Images'), { timeout: 10_000 }).toBe(true);
+    await page.goto(`${server.base}/#/sound`);
+    const text = page.getByLabel('Text to speak');
+    await text.fill('Hello');
+    await page.getByRole('spinbutton', { name: 'Speed' }).fill('9');
+    await text.press('Control+Enter');
+    await expect.poll(() => isFocused('Speed'), { timeout: 10_000 }).toBe(true);
+    expect(sent).toEqual([]);
+  });
+});
+
 describe.skipIf(withoutBrowser)('the microphone', () => {
   test('sound page: is opened once by a double click, and not after the page is left', async () => {
     const server = await start();
