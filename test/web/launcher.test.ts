@@ -56,6 +56,26 @@ describe.skipIf(withoutBrowser)('launcher page', () => {
     await launcher.stop();
   });
 
+  test('a number that is erased can be typed anew; an empty field is the default', async () => {
+    const launcher = await start(['--showgui'], {
+      until: 'The address works once',
+      listening: 'The launcher is at ',
+    });
+    const page = await open(/The launcher is at (\S+)/.exec(launcher.output())?.[1] ?? '');
+    await page.getByRole('tab', { name: 'Network' }).click();
+    const port = page.getByLabel('Port', { exact: true });
+    await port.focus();
+    await page.keyboard.press('End');
+    for (const _ of '5001') await page.keyboard.press('Backspace');
+    expect(await port.inputValue()).toBe('');
+    await page.keyboard.type('8080');
+    expect(await port.inputValue()).toBe('8080');
+    await port.fill('');
+    await port.blur();
+    expect(await port.inputValue()).toBe('5001');
+    await launcher.stop();
+  });
+
   test('starts a server from a config and stops it', async () => {
     const first = join(folder, 'start.kcpps');
     writeFileSync(first, JSON.stringify({ contextsize: 512, multiuser: 0, threads: 1 }));
