@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -73,6 +73,35 @@ describe.skipIf(withoutBrowser)('launcher page', () => {
     await port.fill('');
     await port.blur();
     expect(await port.inputValue()).toBe('5001');
+    await launcher.stop();
+  });
+
+  test('a file is replaced only if it is the one that was said to be there', async () => {
+    const home = mkdtempSync(join(folder, 'home-'));
+    vi.stubEnv('PARLEY_HOME', home);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const [first, second] = ['first', 'second'].map((name) => {
+      mkdirSync(join(home, name));
+      const file = join(home, name, 'parley.kcpps');
+      writeFileSync(file, '{}');
+      return file;
+    }) as [string, string];
+    const launcher = await start(['--showgui'], {
+      until: 'The address works once',
+      listening: 'The launcher is at ',
+    });
+    const page = await open(/The launcher is at (\S+)/.exec(launcher.output())?.[1] ?? '');
+    await page.getByRole('button', { name: 'Save' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Folder' }).fill(join(home, 'first'));
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Replace' }).waitFor();
+    await dialog.getByRole('textbox', { name: 'Folder' }).fill(join(home, 'second'));
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Replace' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(readFileSync(first, 'utf8')).toBe('{}');
+    expect(readFileSync(second, 'utf8')).not.toBe('{}');
     await launcher.stop();
   });
 
