@@ -37,17 +37,20 @@ export class RequestRunner {
     if (this.answer?.url) URL.revokeObjectURL(this.answer.url);
     this.answer = undefined;
     const began = performance.now();
+    const isReplaced = () => this.#controller !== undefined && this.#controller !== controller;
     try {
       const response = await fetch(address, { ...options, signal: controller.signal });
       this.answer = fresh(response, performance.now() - began);
       await this.#read(this.answer, response);
     } catch (error) {
+      // The response that is shown is that of another request.
+      if (isReplaced()) return;
       const stopped = controller.signal.aborted;
       const problem = stopped ? texts.request.stopped : sentenceOf(error);
       if (this.answer) this.answer.problem = problem;
       else this.answer = { ...nothing, problem };
     } finally {
-      if (this.answer) this.answer.doneMs = performance.now() - began;
+      if (this.answer && !isReplaced()) this.answer.doneMs = performance.now() - began;
       if (this.#controller === controller) this.running = false;
     }
   }

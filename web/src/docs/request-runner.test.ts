@@ -110,3 +110,21 @@ test('RequestRunner: stop keeps the received part', async () => {
   expect(sending.running).toBe(false);
   expect(sending.answer).toMatchObject({ streamedText: 'Once', problem: 'Stopped.' });
 });
+
+test('RequestRunner: another request takes the place of a running one, whose end does not show', async () => {
+  const answers: ((response: Response) => void)[] = [];
+  vi.stubGlobal('fetch', (_: string, { signal }: { signal: AbortSignal }) => {
+    return new Promise<Response>((resolve, reject) => {
+      answers.push(resolve);
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+  });
+  const sending = new RequestRunner();
+  const first = sending.send('http://localhost/x', {});
+  const second = sending.send('http://localhost/x', {});
+  await first;
+  expect(sending).toMatchObject({ running: true, answer: undefined });
+  answers[1]?.(new Response('Done', { headers: { 'content-type': 'text/plain' } }));
+  await second;
+  expect(sending).toMatchObject({ running: false, answer: { text: 'Done', problem: '' } });
+});
