@@ -50,6 +50,10 @@ export function startDrawing(
     } catch (thrown) {
       // The connection is lost, or the page is being closed: the drawing goes on.
       if (signal.aborted || !(thrown instanceof TypeError)) throw thrown;
+      // A page that is being closed does not get further than this.
+      await pause(pauseMs, signal);
+      // The server has never had the request.
+      if (!idle.answered) throw thrown;
       return imagesByKey(genkey, signal, idle);
     }
     const images = imagesOf(answer);
@@ -65,9 +69,10 @@ export function resumeDrawing(genkey: string, onProgress: (progress: DrawingProg
   return running(genkey, onProgress, (signal, idle) => imagesByKey(genkey, signal, idle));
 }
 
-/** Checks without progress, and whether the server has the pictures. */
+/** Checks without progress, whether one was answered, and whether the server has the pictures. */
 interface Idle {
   checks: number;
+  answered: boolean;
   stored: boolean;
 }
 
@@ -96,7 +101,7 @@ function running(
   fetchImages: (signal: AbortSignal, idle: Idle) => Promise<GeneratedImage[]>,
 ): DrawingTask {
   const leave = new AbortController();
-  const idle: Idle = { checks: 0, stored: false };
+  const idle: Idle = { checks: 0, answered: false, stored: false };
   let over = false;
   const look = async (): Promise<void> => {
     if (over) return;
@@ -110,6 +115,7 @@ function running(
       } = await read<ProgressAnswer>(address, { background: true });
       const { sampling_step: step, sampling_steps: steps } = state;
       if (progress > 0) idle.checks = 0;
+      idle.answered = true;
       idle.stored = stored;
       if (!over && progress > 0) onProgress({ share: progress, step, steps, preview: current_image ?? '' });
     } catch {
