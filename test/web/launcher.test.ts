@@ -76,6 +76,19 @@ describe.skipIf(withoutBrowser)('launcher page', () => {
     await launcher.stop();
   });
 
+  test('a launcher that is gone: the model is not said to be missing', async () => {
+    const launcher = await start(['--showgui'], {
+      until: 'The address works once',
+      listening: 'The launcher is at ',
+    });
+    const page = await open(/The launcher is at (\S+)/.exec(launcher.output())?.[1] ?? '');
+    const model = page.getByRole('region', { name: 'Selected model' });
+    await model.getByRole('heading', { name: 'Parley Mini' }).waitFor();
+    await launcher.stop();
+    await page.getByLabel('Context size').fill('4096');
+    await model.getByText('The launcher is not responding. Check that it is running.').waitFor();
+  });
+
   test('a file is replaced only if it is the one that was said to be there', async () => {
     const home = mkdtempSync(join(folder, 'home-'));
     vi.stubEnv('PARLEY_HOME', home);
