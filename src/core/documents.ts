@@ -28,6 +28,9 @@ export interface WatchedFolder {
   readonly note?: string;
 }
 
+/** In characters. */
+export const maxCollectionName = 256;
+
 export interface Collection {
   readonly id: string;
   readonly name: string;

@@ -1,5 +1,4 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type {
   Attributes,
@@ -14,7 +13,6 @@ import { inSlices } from '../core/slices.ts';
 import type { StartTimer } from '../core/timers.ts';
 import { maxDocumentBytes } from './extraction/messages.ts';
 import { CollectionFolders } from './folders/collection-folders.ts';
-import { ReplacedFile } from './open-file.ts';
 import { contentHash, fileState, type ReadDocument, readingError } from './read-file.ts';
 import {
   type FoundPassage,
@@ -263,15 +261,12 @@ export class DocumentStore {
     const { database } = collection;
     try {
       let state = await fileState(row.source);
-      // What has become a link since the scan may lead out of the folder.
-      if (row.folder !== undefined && (await realpath(row.source)) !== row.source)
-        throw new ReplacedFile(`${row.source} is a link`);
       const rules = database.folders().find(({ path }) => path === row.folder);
       const maxBytes = Math.min(rules?.maxFileBytes ?? maxDocumentBytes, maxDocumentBytes);
       let hash = '';
       let document: ExtractedDocument | undefined;
       for (let reads = 1; reads <= maxReads; reads += 1) {
-        hash = await contentHash(row.name, row.source, maxBytes, signal);
+        hash = await contentHash(row, maxBytes, signal);
         if (row.hash === hash) {
           database.unchanged(key, state);
           return;

@@ -23,7 +23,9 @@ export class ReplacedFile extends Error {
 /** Opens a file, and neither a pipe nor a device. `inFolder`: the path is that of a file of a watched folder, where links are not followed. */
 export async function openFile(path: string, inFolder = false): Promise<OpenFile> {
   for (let tries = 1; ; tries += 1) {
-    const file = await open(path, inFolder ? plainFlags | constants.O_NOFOLLOW : plainFlags);
+    const file = await open(path, inFolder ? plainFlags | constants.O_NOFOLLOW : plainFlags).catch(
+      refuseReplaced(path),
+    );
     try {
       const { ino, size } = await file.stat().then((state) => {
         if (state.isFile()) return state;
@@ -41,6 +43,13 @@ export async function openFile(path: string, inFolder = false): Promise<OpenFile
     await file.close();
   }
 }
+
+/** A link with O_NOFOLLOW, a socket, and a folder on Windows. */
+const replacedCodes = new Set(['ELOOP', 'EMLINK', 'ENXIO', 'EISDIR']);
+
+const refuseReplaced = (path: string) => (error: NodeJS.ErrnoException) => {
+  throw replacedCodes.has(error.code ?? '') ? new ReplacedFile(`${path} is no file`, { cause: error }) : error;
+};
 
 /** The content of a file as it was when it was opened, without what is added meanwhile. Its first piece is read before a reply begins: most failures are seen by then. */
 export async function fileContent(name: string, path: string, inFolder: boolean): Promise<FileContent> {
@@ -88,14 +97,10 @@ async function readPiece(name: string, { file, bytes }: OpenFile, position: numb
   return piece.subarray(0, bytesRead);
 }
 
-/** A link with O_NOFOLLOW, a socket, and a folder on Windows. */
-const replacedCodes = new Set(['ELOOP', 'EMLINK', 'ENXIO', 'EISDIR']);
-
 function contentError(name: string, error: unknown): AppError {
   if (error instanceof AppError) return error;
   const { code = '' } = error as NodeJS.ErrnoException;
-  if (error instanceof ReplacedFile || replacedCodes.has(code))
-    return new AppError('file-replaced', { name }, { cause: error });
+  if (error instanceof ReplacedFile) return new AppError('file-replaced', { name }, { cause: error });
   if (code === 'ENOENT' || code === 'ENOTDIR') return new AppError('file-gone', { name }, { cause: error });
   const isDenied = code === 'EACCES' || code === 'EPERM';
   const reason = isDenied ? 'the server has no permission' : `the disk reports ${code || 'an error'}`;

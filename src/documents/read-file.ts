@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import type { CollectionFile, ExtractedDocument } from '../core/documents.ts';
 import { AppError, isDiskFull } from '../core/errors.ts';
+import { tooLarge } from './extraction/messages.ts';
 import { openFile, ReplacedFile } from './open-file.ts';
+import type { FileRow } from './storage/rows.ts';
 import { diskErrorCode } from './storage/sqlite.ts';
 
 export type ReadDocument = (name: string, path: string, signal: AbortSignal) => Promise<ExtractedDocument>;
@@ -15,27 +17,28 @@ export async function fileState(path: string): Promise<{ readonly bytes: number;
 }
 
 /** Refuses a file beyond the limit while it is read: it may grow meanwhile, or have no end. */
-export async function contentHash(name: string, path: string, maxBytes: number, signal: AbortSignal): Promise<string> {
-  const { file, bytes } = await openFile(path);
+export async function contentHash(
+  { name, source, folder }: Pick<FileRow, 'name' | 'source' | 'folder'>,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const refuse = () => new AppError('document-unreadable', { name, reason: tooLarge(maxBytes), kind: 'invalid' });
+  // What has become a link since the scan may lead out of the folder.
+  const { file, bytes } = await openFile(source, folder !== undefined);
   try {
-    if (bytes > maxBytes) throw tooLarge(name, maxBytes);
+    if (bytes > maxBytes) throw refuse();
     const hash = createHash('sha256');
     let length = 0;
     for await (const chunk of file.createReadStream({ autoClose: false })) {
       signal.throwIfAborted();
       length += chunk.length;
-      if (length > maxBytes) throw tooLarge(name, maxBytes);
+      if (length > maxBytes) throw refuse();
       hash.update(chunk as Uint8Array);
     }
     return hash.digest('base64url');
   } finally {
     await file.close();
   }
-}
-
-function tooLarge(name: string, maxBytes: number): AppError {
-  const limit = maxBytes < 1_048_576 ? `${maxBytes} bytes` : `${Math.round(maxBytes / 1_048_576)} MB`;
-  return new AppError('document-unreadable', { name, reason: `it is larger than ${limit}`, kind: 'invalid' });
 }
 
 const failureCodes = { unsupported: 'unsupported_file', invalid: 'invalid_file', interrupted: 'server_error' } as const;

@@ -48,19 +48,23 @@ function asksHelp(words: readonly string[]): boolean {
   return words.slice(0, end < 0 ? words.length : end).some((word) => word === '--help' || word === '-h');
 }
 
-/** A sentence about an option that is unknown, or has the wrong number of values. */
+/** A sentence about the first option that is unknown, or has the wrong number of values. */
 function optionProblem(words: readonly string[], options: Options): string | undefined {
-  try {
-    parseArgs({ args: [...words], options, allowPositionals: true });
-    return undefined;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const name = /'[^']*?(--?[\w-]+)/.exec(message)?.[1] ?? '';
-    if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE')
-      return `${name} ${message.includes('does not take') ? 'takes no value' : 'needs a value'}.`;
-    const meant = suggest(name.replace(/^-+/, ''), Object.keys(options));
-    return `${name} is not an option here.${meant === undefined ? '' : ` Did you mean --${meant}?`}`;
+  const { tokens } = parseArgs({ args: [...words], options, strict: false, tokens: true });
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue;
+    const { name, rawName, value, inlineValue } = token;
+    const known = Object.hasOwn(options, name) ? options[name] : undefined;
+    if (!known) {
+      const meant = suggest(name, Object.keys(options));
+      return `${rawName} is not an option here.${meant === undefined ? '' : ` Did you mean --${meant}?`}`;
+    }
+    if (known.type === 'boolean' && value !== undefined) return `${rawName} takes no value.`;
+    // The next option is no value.
+    const isMissing = value === undefined || (!inlineValue && value.length > 1 && value.startsWith('-'));
+    if (known.type === 'string' && isMissing) return `${rawName} needs a value.`;
   }
+  return undefined;
 }
 
 export const text = { type: 'string' } as const;

@@ -16,6 +16,12 @@ export interface ExtractionLimits {
 /** Larger files are not read. */
 export const maxDocumentBytes = 256 * 1_048_576;
 
+/** Why a file beyond a limit is not read. */
+export function tooLarge(maxBytes: number): string {
+  const megabytes = Math.round(maxBytes / 1_048_576);
+  return `it is larger than ${megabytes === 0 ? `${maxBytes} bytes` : `${megabytes} MB`}`;
+}
+
 /** A file of the disk, or the bytes that are attached. */
 export interface ToExtractor {
   readonly name: string;

@@ -2,7 +2,7 @@ import { plainError } from '../../core/errors.ts';
 import { openParent } from '../../engines/host/parent.ts';
 import { readDocument, unreadable } from '../formats/read-document.ts';
 import { openFile } from '../open-file.ts';
-import { type FromExtractor, processMegabytes, type ToExtractor } from './messages.ts';
+import { type FromExtractor, processMegabytes, type ToExtractor, tooLarge } from './messages.ts';
 
 /** The process that reads documents: one at a time, and ended by the server at its limits. */
 const parent = openParent<ToExtractor, FromExtractor>({
@@ -43,7 +43,5 @@ async function readFile(name: string, path: string, maxBytes: number): Promise<U
     await file.close();
   }
 }
-
-const tooLarge = (bytes: number): string => `it is larger than ${Math.round(bytes / 1_048_576)} MB`;
 
 const megabytes = (): number => process.memoryUsage.rss() / 1_048_576;

@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { freshFolders } from '../../store/testing/folder.ts';
 import { FolderWatcher } from './folder-watcher.ts';
 import type { FolderFile, ScanReport } from './scan-folder.ts';
@@ -44,7 +44,7 @@ function world() {
   const change = async (name: string, text?: string) => {
     const { set } = next;
     write(name, text);
-    await vi.waitFor(() => expect(next.set).toBeGreaterThan(set), { timeout: 10_000 });
+    await expect.poll(() => next.set).toBeGreaterThan(set);
   };
   return { path, write, hooks, seen, results, watcher, next, advance, change };
 }
@@ -84,7 +84,7 @@ test('FolderWatcher: a change during a scan is scanned later, also during the fi
   };
   await watcher.scan();
   for (const scans of [2, 3]) {
-    await vi.waitFor(() => expect(next.in()).toBeLessThanOrEqual(1000), { timeout: 10_000 });
+    await expect.poll(() => next.in()).toBeLessThanOrEqual(1000);
     await advance(1000);
     expect(results).toHaveLength(scans);
   }
@@ -98,7 +98,7 @@ test('FolderWatcher: files that are put into a new folder while it is scanned ar
   write('deep/er/a.md');
   hooks.found = () => write('deep/er/b.md');
   await watcher.scan();
-  await vi.waitFor(() => expect(next.in()).toBeLessThanOrEqual(1000), { timeout: 10_000 });
+  await expect.poll(() => next.in()).toBeLessThanOrEqual(1000);
   hooks.found = () => undefined;
   await advance(1000);
   expect(seen).toContain('deep/er/b.md');

@@ -4,6 +4,7 @@ import {
   type CollectionFile,
   type DocumentHit,
   type DocumentLibrary,
+  maxCollectionName,
   type Passage,
   passageUrl,
 } from '../../core/documents.ts';
@@ -30,10 +31,10 @@ export interface DocumentParts extends DocumentServices {
   readonly fetchMedia?: FetchMedia | undefined;
 }
 
-const maxName = 256;
-const readTitle: f.Read<string> = f.described({ type: 'string', maxLength: maxName }, (value, path) => {
+const readTitle: f.Read<string> = f.described({ type: 'string', maxLength: maxCollectionName }, (value, path) => {
   const name = f.readName(value, path).trim();
-  if (name === '' || name.length > maxName) throw f.wrong(path, `a name of 1 to ${maxName} characters`);
+  if (name === '' || name.length > maxCollectionName)
+    throw f.wrong(path, `a name of 1 to ${maxCollectionName} characters`);
   return name;
 });
 

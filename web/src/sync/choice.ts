@@ -4,7 +4,7 @@ import { settings } from '../settings/settings.svelte.ts';
 /** What this browser knows of the server, in the local storage. */
 export const stateName = 'parley.sync';
 
-/** Switches it on or off by hand. Switched on, it is for whoever is signed in now. */
+/** Switches it on or off by hand, before the synchronisation itself is loaded. Switched on, it is for whoever is signed in now. */
 export function keepOnServer(on: boolean): void {
   if (on) {
     const state = fieldsOf(jsonIn(localStorage.getItem(stateName)));

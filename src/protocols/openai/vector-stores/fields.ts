@@ -1,4 +1,4 @@
-import type { Chunking } from '../../../core/documents.ts';
+import { type Chunking, maxCollectionName } from '../../../core/documents.ts';
 import { readAttributes, readFilter, readMetadata } from '../../documents/filters.ts';
 import * as f from '../../fields.ts';
 
@@ -6,8 +6,6 @@ import * as f from '../../fields.ts';
 const maxFiles = 2000;
 const maxQueries = 8;
 const maxQuery = 4000;
-/** As in the native API. */
-const maxName = 256;
 const [leastTokens, mostTokens] = [100, 4096];
 
 const readChunking: f.Read<Chunking> = f.described({ type: 'object' }, (value, path) => {
@@ -46,16 +44,16 @@ const readIds = f.optional(
 );
 
 const readTitle = f.optional(
-  f.described({ type: 'string', maxLength: maxName }, (value, path) => {
+  f.described({ type: 'string', maxLength: maxCollectionName }, (value, path) => {
     const name = f.readText(value, path);
-    if (name.length > maxName)
-      throw f.wrong(path, `a name of at most ${maxName} characters, and this one has ${name.length}`);
+    if (name.length > maxCollectionName)
+      throw f.wrong(path, `a name of at most ${maxCollectionName} characters, and this one has ${name.length}`);
     return name;
   }),
 );
 
 const common = {
-  name: f.honoured(readTitle, `Up to ${maxName} characters.`),
+  name: f.honoured(readTitle, `Up to ${maxCollectionName} characters.`),
   description: f.honoured(f.optionalText, 'Not in the original for a change.'),
   expires_after: f.honoured(readExpiry, 'Days (1 to 365) after the last search or change.'),
   metadata: f.honoured(f.optional(readMetadata), 'Up to 16 pairs.'),
