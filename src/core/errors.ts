@@ -24,7 +24,7 @@ type UnreadableDocument = {
   field?: string;
 };
 
-/** `field`: of the request that names it, which is said to be what it must be. */
+/** `field`: that of the request which names it, with what it must be. */
 type NotStored = { what: string; id: string; field?: string; expected?: string };
 
 export const evenCompacted = 'even after the conversation was compacted';
