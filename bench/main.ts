@@ -6,7 +6,7 @@ import { agentsBench } from './agents.ts';
 import { busyBench } from './busy.ts';
 import { cacheBench } from './cache.ts';
 import { composerBench } from './composer.ts';
-import { type Figures, figuresFile, figureTable, fillFigures, speedPlot } from './document.ts';
+import { type Figures, figuresFile, figureTable, fillFigures, fillSummary, speedPlot } from './document.ts';
 import { documentsBench } from './documents.ts';
 import { embeddingsBench } from './embeddings.ts';
 import { engineBench } from './engine.ts';
@@ -143,7 +143,8 @@ function document(name: string, rows: readonly Row[], load: number): void {
   });
   const figures = { ...known, [name]: table };
   writeFileSync('bench/figures.json', figuresFile(figures));
-  writeFileSync('docs/performance.md', fillFigures(readFileSync('docs/performance.md', 'utf8'), figures));
+  writeFileSync('docs/figures.md', fillFigures(readFileSync('docs/figures.md', 'utf8'), figures));
+  writeFileSync('docs/performance.md', fillSummary(readFileSync('docs/performance.md', 'utf8'), figures));
   if (name === 'serve') writeFileSync('docs/performance.svg', speedPlot(table));
 }
 

@@ -24,7 +24,7 @@ export interface Machine {
 }
 
 /**
- * From the measured steps and speeds of docs/performance.md. arm64 is a Neoverse-N1 and x64 a Sapphire Rapids without AMX, both with two
+ * From the measured steps and speeds of docs/figures.md. arm64 is a Neoverse-N1 and x64 a Sapphire Rapids without AMX, both with two
  * cores and 124 M weights; the GPU is an H200 with 4.7 B weights. Attention was not measured.
  */
 export const machines: readonly Machine[] = [

@@ -19,7 +19,7 @@ const [
   { accessTable, fillAgents, fillFields, fillMetrics, fillPaths, fillRecommended, pageOf },
   { fieldTables },
   { builtApp },
-  { fillFigures, speedPlot },
+  { fillFigures, fillSummary, speedPlot },
 ] = await Promise.all(names.map((name) => importModule(`${name}.ts`)));
 const read = (name) => readFileSync(new URL(name, root), 'utf8');
 const write = (name, text) => {
@@ -33,7 +33,8 @@ write('docs/monitoring.md', fillMetrics(read('docs/monitoring.md')));
 write('docs/agents.md', fillAgents(read('docs/agents.md')));
 write('docs/models.md', fillRecommended(read('docs/models.md')));
 const figures = JSON.parse(read('bench/figures.json'));
-write('docs/performance.md', fillFigures(read('docs/performance.md'), figures));
+write('docs/figures.md', fillFigures(read('docs/figures.md'), figures));
+write('docs/performance.md', fillSummary(read('docs/performance.md'), figures));
 write('docs/performance.svg', speedPlot(figures.serve));
 for (const page of readdirSync(new URL('docs/apis', root))) {
   const endpoints = app.modelEndpoints.filter((endpoint) => `${pageOf(endpoint)}.md` === page);

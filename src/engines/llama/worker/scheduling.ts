@@ -1,6 +1,6 @@
 /**
  * The heuristics of scheduling in the worker: which sequences share a batch, how much of a prompt is prefilled, padding, slots, drafts
- * and threads. Each constant has its reason; docs/performance.md has a table of what each heuristic gives.
+ * and threads. Each constant has its reason; docs/figures.md has a table of what each heuristic gives.
  */
 
 /** The switches of what `decide` and `chooseSlot` do; the simulator turns them off one by one (`npm run bench -- scheduling`). */
