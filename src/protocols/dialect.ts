@@ -28,17 +28,8 @@ import type { DocumentServices } from './documents/library.ts';
 import { ignoredIn, type Table } from './fields.ts';
 import type { CallTicket } from './ticket.ts';
 
-/** What the handlers of a dialect use of the model that a request concerns, and of the server. */
-export interface DialectParts extends DocumentServices {
-  readonly text: TextService;
-  readonly chat: ChatService;
-  /** The engines of other kinds. */
-  readonly taskServices?: TaskServices;
-  /** Called for each request: the context size is unknown until the model is loaded. */
-  readonly controlParts: () => ControlParts;
-  /** `--gendefaults`: applied to the body before it is read. Those of image fields are for bodies of images only. */
-  readonly applyDefaults: (body: JsonObject, of?: 'text' | 'image') => JsonObject;
-  readonly modelName: () => string;
+/** What is the same for all models: the argument of the endpoints of a dialect. */
+export interface DialectServices extends DocumentServices {
   /** All models, where there are several by name or one can be swapped. */
   readonly models?: ModelsView | undefined;
   /** `--modelalias`. */
@@ -53,23 +44,21 @@ export interface DialectParts extends DocumentServices {
   readonly fetchMedia?: FetchMedia;
 }
 
-/** What is the same for all models: the argument of the endpoints of a dialect. */
-export type DialectServices = Pick<
-  DialectParts,
-  | 'models'
-  | 'alias'
-  | 'now'
-  | 'startedAt'
-  | 'newId'
-  | 'startTimer'
-  | 'fetchMedia'
-  | 'documents'
-  | 'files'
-  | 'addressFor'
->;
-
 /** What a model is to a dialect. */
-export type DialectModel = Omit<DialectParts, keyof DialectServices>;
+export interface DialectModel {
+  readonly text: TextService;
+  readonly chat: ChatService;
+  /** The engines of other kinds. */
+  readonly taskServices?: TaskServices;
+  /** Called for each request: the context size is unknown until the model is loaded. */
+  readonly controlParts: () => ControlParts;
+  /** `--gendefaults`: applied to the body before it is read. Those of image fields are for bodies of images only. */
+  readonly applyDefaults: (body: JsonObject, of?: 'text' | 'image') => JsonObject;
+  readonly modelName: () => string;
+}
+
+/** What the handlers of a dialect use of the model that a request concerns, and of the server. */
+export interface DialectParts extends DialectServices, DialectModel {}
 
 /** The context of dialects that continue plain texts. */
 export interface CompletionParts extends DialectParts {
