@@ -47,139 +47,169 @@ const unknownStart = emptyStart(Number.POSITIVE_INFINITY, -1);
 
 const brokenOff = () => new AppError('internal', { reason: 'the reply broke off' });
 
-/** A reply is a list of content blocks. One is open at a time: it is closed before the next one opens, and at the end. */
+/** Clients throw on events before the start of the message, and need an end in every case. */
 export async function* encodeStream(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts): AsyncGenerator<string> {
-  const blocks = new Blocks(facts);
-  let start: Start | undefined;
-  /** Clients throw on events before the start of the message. */
-  const begin = (): string => {
-    if (start) return '';
-    start = unknownStart;
-    return messageStart(unknownStart, facts);
-  };
-  const failure = (error: AppError): string =>
-    begin() + blocks.close() + namedFrame('error', JSON.stringify(errorBody(error)));
+  const reply = new Reply(facts);
   try {
     for await (const event of repliesOf(events, facts)) {
-      switch (event.type) {
-        case 'prompt-progress':
-          break;
-        case 'compacting':
-          yield begin() + ping + blocks.compaction();
-          break;
-        case 'start': {
-          const opened = start !== undefined;
-          start = event;
-          const { summary } = compactionOf(event, facts) ?? {};
-          if (!opened) yield messageStart(event, facts) + ping;
-          if (summary !== undefined) yield (opened ? '' : blocks.compaction()) + blocks.delta(summary) + blocks.close();
-          break;
-        }
-        case 'reasoning-delta':
-          if (event.text !== '') yield blocks.grow('thinking', event.text);
-          break;
-        case 'text-delta':
-          if (event.text !== '') yield blocks.grow('text', event.text);
-          break;
-        case 'tool-start':
-          yield blocks.tool(event.id, event.name);
-          break;
-        case 'tool-delta':
-          if (event.json !== '') yield blocks.delta(event.json);
-          break;
-        case 'tool-end':
-          yield blocks.close();
-          break;
-        case 'server-tool':
-          yield blocks.serverTool(event.step);
-          break;
-        case 'prompt-logprobs':
-          break;
-        case 'warning':
-          // No event of this dialect has a place for it; people see a comment, clients skip it.
-          yield commentFrame(`warning: ${JSON.stringify(event.text)}`);
-          break;
-        case 'finish':
-          yield begin() + blocks.end(facts) + messageDelta(event, start, facts, blocks.usage()) + messageStop;
-          return;
-        case 'error':
-          yield failure(event.error);
-          return;
-        default:
-          unreachable(event);
-      }
+      const frames = event.type === 'error' ? reply.fail(event.error) : reply.read(event);
+      if (frames !== '') yield frames;
+      if (event.type === 'finish' || event.type === 'error') return;
     }
   } catch (error) {
-    yield failure(asAppError(error));
+    yield reply.fail(asAppError(error));
     return;
   }
-  yield failure(brokenOff());
+  yield reply.fail(brokenOff());
+}
+
+/** The sum of the events. An error is thrown. */
+export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts) {
+  const reply = new Reply(facts);
+  for await (const event of repliesOf(events, facts)) {
+    if (event.type === 'error') throw event.error;
+    reply.read(event);
+  }
+  const shortfall: Shortfall = reply.start ?? {};
+  return { message: reply.message(), shortfall, warnings: reply.warnings };
 }
 
 type Kind = 'compaction' | 'thinking' | 'text' | 'tool_use' | 'server_tool_use' | 'mcp_tool_use';
 
+interface Block {
+  readonly kind: Kind | 'whole';
+  /** As it is when it opens. A `whole` block never grows. */
+  readonly opened: object;
+  content: string | null;
+  /** They belong to all of a text, so that further text is another block. */
+  readonly citations: object[];
+}
+
+const inputDelta = '"type":"input_json_delta","partial_json"';
 const deltaFields: Record<Kind, string> = {
   compaction: '"type":"compaction_delta","encrypted_content":null,"content"',
   thinking: '"type":"thinking_delta","thinking"',
   text: '"type":"text_delta","text"',
-  tool_use: '"type":"input_json_delta","partial_json"',
-  server_tool_use: '"type":"input_json_delta","partial_json"',
-  mcp_tool_use: '"type":"input_json_delta","partial_json"',
+  tool_use: inputDelta,
+  server_tool_use: inputDelta,
+  mcp_tool_use: inputDelta,
 };
 
-const emptyFields = { thinking: '"thinking":"","signature":""', text: '"text":""' };
-
 /** Reasoning is not signed, and not checked when it comes back; but clients need the field. */
+const signature = '';
 const unsigned = '"delta":{"type":"signature_delta","signature":""}';
+const emptyBlocks = { thinking: { thinking: '', signature }, text: { text: '' } };
 
-class Blocks {
-  #index = -1;
-  #open: Kind | undefined;
+/** A list of content blocks: the frames of its stream, and their sum. One block is open at a time: it is closed before the next one opens. */
+class Reply {
+  start: Start | undefined;
+  readonly warnings: string[] = [];
+  readonly #facts: ReplyFacts;
+  readonly #server: ServerToolBlocks | undefined;
+  readonly #blocks: Block[] = [];
+  /** The last block, unless it is closed. */
+  #open: Block | undefined;
   /** A delta up to its text, which is the same for all deltas of a block. */
   #beforeDelta = '';
-  /** Whether the open text has citations: they belong to all of it, so that further text is another block. */
-  #isCited = false;
-  readonly #server: ServerToolBlocks | undefined;
+  #finish: Finish | undefined;
 
-  constructor({ hosted }: ReplyFacts) {
-    this.#server = hosted && new ServerToolBlocks(hosted);
+  constructor(facts: ReplyFacts) {
+    this.#facts = facts;
+    this.#server = facts.hosted && new ServerToolBlocks(facts.hosted);
   }
 
-  /** Adds to the open block of this kind, or to a new one. */
-  grow(kind: 'thinking' | 'text', text: string): string {
-    const isOpen = this.#open === kind && !this.#isCited;
-    return (isOpen ? '' : this.#begin(kind, emptyFields[kind])) + this.delta(text);
+  read(event: Exclude<GenerationEvent, { type: 'error' }>): string {
+    switch (event.type) {
+      case 'prompt-progress':
+      case 'prompt-logprobs':
+        return '';
+      case 'compacting':
+        return this.#begin() + ping + this.#compaction();
+      case 'start':
+        return this.#started(event);
+      case 'reasoning-delta':
+        return this.#grow('thinking', event.text);
+      case 'text-delta':
+        return this.#grow('text', event.text);
+      case 'tool-start':
+        return this.#opened('tool_use', { id: event.id, name: event.name, input: {} });
+      case 'tool-delta':
+        return event.json === '' ? '' : this.#delta(event.json);
+      case 'tool-end':
+        return this.#close();
+      case 'server-tool':
+        return this.#serverTool(event.step);
+      case 'warning':
+        this.warnings.push(event.code);
+        // No event of this dialect has a place for it; people see a comment, clients skip it.
+        return commentFrame(`warning: ${JSON.stringify(event.text)}`);
+      case 'finish':
+        this.#finish = event;
+        return this.#begin() + this.#end() + messageDelta(event, this.start, this.#facts, this.#used()) + messageStop;
+      default:
+        return unreachable(event);
+    }
   }
 
-  tool(id: string, name: string): string {
-    return this.#begin('tool_use', `"id":${JSON.stringify(id)},"name":${JSON.stringify(name)},"input":{}`);
+  fail(error: AppError): string {
+    return this.#begin() + this.#close() + namedFrame('error', JSON.stringify(errorBody(error)));
+  }
+
+  message(): object {
+    const finish = this.#finish;
+    if (!finish) throw brokenOff();
+    const steps = { ...iterations(finish.usage, this.start, this.#facts), ...this.#used() };
+    const content = this.#blocks.map(encodeBlock);
+    return encodeMessage(this.#facts, content, encodeEnd(finish, this.start, this.#facts), finish.usage, steps);
+  }
+
+  #begin(): string {
+    if (this.start) return '';
+    this.start = unknownStart;
+    return messageStart(unknownStart, this.#facts);
+  }
+
+  #started(event: Start): string {
+    const isFirst = this.start === undefined;
+    this.start = event;
+    const { summary } = compactionOf(event, this.#facts) ?? {};
+    const begun = isFirst ? messageStart(event, this.#facts) + ping : '';
+    if (summary === undefined) return begun;
+    return begun + (isFirst ? this.#compaction() : '') + this.#delta(summary) + this.#close();
   }
 
   /** A summary has one delta: clients replace the content by each. */
-  compaction(): string {
-    return this.#begin('compaction', '"content":null,"encrypted_content":null');
+  #compaction(): string {
+    return this.#opened('compaction', { content: null, encrypted_content: null });
   }
 
-  serverTool(step: ServerToolStep): string {
+  /** Adds to the open block of this kind, or to a new one. */
+  #grow(kind: 'thinking' | 'text', text: string): string {
+    if (text === '') return '';
+    const isOpen = this.#open?.kind === kind && this.#open.citations.length === 0;
+    return (isOpen ? '' : this.#opened(kind, emptyBlocks[kind])) + this.#delta(text);
+  }
+
+  #serverTool(step: ServerToolStep): string {
     switch (step.type) {
       case 'call': {
         const { type, ...fields } = callBlock(step.call);
-        const begun = this.#begin(type, `${JSON.stringify(fields).slice(1, -1)},"input":{}`);
-        return begun + this.delta(JSON.stringify(step.call.input)) + this.close();
+        const begun = this.#opened(type, { ...fields, input: {} });
+        return begun + this.#delta(JSON.stringify(step.call.input)) + this.#close();
       }
       case 'outcome': {
-        const closing = this.close();
-        this.#index += 1;
-        const place = `"index":${this.#index}`;
-        const block = `${place},"content_block":${JSON.stringify(this.#server?.result(step))}`;
-        return closing + frame('content_block_start', block) + frame('content_block_stop', place);
+        const closing = this.#close();
+        const block = this.#server?.result(step) ?? {};
+        this.#blocks.push({ kind: 'whole', opened: block, content: '', citations: [] });
+        const start = frame('content_block_start', `${this.#index()},"content_block":${JSON.stringify(block)}`);
+        return closing + start + frame('content_block_stop', this.#index());
       }
       case 'citation': {
-        const citation = this.#open === 'text' ? this.#server?.citation(step) : undefined;
+        const citation = this.#open?.kind === 'text' ? this.#server?.citation(step) : undefined;
         if (!citation) return '';
-        this.#isCited = true;
+        this.#open?.citations.push(citation);
         const delta = `"delta":{"type":"citations_delta","citation":${JSON.stringify(citation)}}`;
-        return frame('content_block_delta', `"index":${this.#index},${delta}`);
+        return frame('content_block_delta', `${this.#index()},${delta}`);
       }
       case 'listed':
       case 'approval':
@@ -187,37 +217,59 @@ class Blocks {
     }
   }
 
-  usage(): object {
+  #used(): object {
     return this.#server?.usage() ?? {};
   }
 
+  /** An empty reply still has a block: clients look at the first one. */
+  #end(): string {
+    const hasBlock = this.#blocks.length > 0 || this.#facts.warmUp === true;
+    return (hasBlock ? '' : this.#opened('text', emptyBlocks.text)) + this.#close();
+  }
+
   /** One more piece of the open block. */
-  delta(piece: string | null): string {
+  #delta(piece: string | null): string {
+    if (this.#open) this.#open.content = piece === null ? null : (this.#open.content ?? '') + piece;
     return `${this.#beforeDelta}${JSON.stringify(piece)}}}\n\n`;
   }
 
-  /** An empty reply still has a block: clients look at the first one. */
-  end({ warmUp }: ReplyFacts): string {
-    const said = this.#index >= 0 || warmUp === true;
-    return (said ? '' : this.#begin('text', emptyFields.text)) + this.close();
-  }
-
-  close(): string {
-    if (this.#open === undefined) return '';
-    const place = `"index":${this.#index}`;
-    const signature = this.#open === 'thinking' ? frame('content_block_delta', `${place},${unsigned}`) : '';
+  #close(): string {
+    const open = this.#open;
+    if (!open) return '';
     this.#open = undefined;
-    return signature + frame('content_block_stop', place);
+    const signed = open.kind === 'thinking' ? frame('content_block_delta', `${this.#index()},${unsigned}`) : '';
+    return signed + frame('content_block_stop', this.#index());
   }
 
-  #begin(kind: Kind, fields: string): string {
-    const closing = this.close();
-    this.#open = kind;
-    this.#isCited = false;
-    this.#index += 1;
-    const place = `"index":${this.#index}`;
-    this.#beforeDelta = `event: content_block_delta\ndata: {"type":"content_block_delta",${place},"delta":{${deltaFields[kind]}:`;
-    return closing + frame('content_block_start', `${place},"content_block":{"type":"${kind}",${fields}}`);
+  #opened(kind: Kind, fields: object): string {
+    const closing = this.#close();
+    const opened = { type: kind, ...fields };
+    this.#open = { kind, opened, content: '', citations: [] };
+    this.#blocks.push(this.#open);
+    const index = this.#index();
+    this.#beforeDelta = `event: content_block_delta\ndata: {"type":"content_block_delta",${index},"delta":{${deltaFields[kind]}:`;
+    return closing + frame('content_block_start', `${index},"content_block":${JSON.stringify(opened)}`);
+  }
+
+  /** Of the last block. */
+  #index(): string {
+    return `"index":${this.#blocks.length - 1}`;
+  }
+}
+
+/** A call that was cut off has the beginning of its arguments; the reason of the end shows that it was cut. */
+function encodeBlock({ kind, opened, content, citations }: Block): object {
+  switch (kind) {
+    case 'whole':
+      return opened;
+    case 'compaction':
+      return { ...opened, content };
+    case 'thinking':
+      return { ...opened, thinking: content };
+    case 'text':
+      return { ...opened, text: content, ...(citations.length > 0 && { citations }) };
+    default:
+      return { ...opened, input: partialObject(content ?? '') };
   }
 }
 
@@ -298,101 +350,6 @@ function encodeUsage({ promptTokens, cachedTokens, completionTokens, reasoningTo
     ...(reasoningTokens !== undefined && { output_tokens_details: { thinking_tokens: reasoningTokens } }),
     ...steps,
   };
-}
-
-interface FoldedBlock {
-  readonly type: Exclude<Kind, 'compaction'> | 'whole';
-  readonly call?: { readonly id: string; readonly name: string };
-  /** A block that the server made in one piece. */
-  readonly whole?: object;
-  readonly citations?: object[];
-  content: string;
-}
-
-/** The sum of the events, with the blocks in the order of the stream. */
-export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts) {
-  const blocks: FoldedBlock[] = [];
-  const server = facts.hosted && new ServerToolBlocks(facts.hosted);
-  const warnings: string[] = [];
-  let start: Start | undefined;
-  let finish: Finish | undefined;
-  for await (const event of repliesOf(events, facts)) {
-    switch (event.type) {
-      case 'start':
-        start = event;
-        break;
-      case 'reasoning-delta':
-      case 'text-delta': {
-        const type = event.type === 'text-delta' ? 'text' : 'thinking';
-        const last = blocks.at(-1);
-        if (last?.type === type && !last.citations?.length) last.content += event.text;
-        else if (event.text !== '') blocks.push({ type, content: event.text, citations: [] });
-        break;
-      }
-      case 'tool-start':
-        blocks.push({ type: 'tool_use', call: { id: event.id, name: event.name }, content: '' });
-        break;
-      case 'tool-delta': {
-        const last = blocks.at(-1);
-        if (last?.type === 'tool_use') last.content += event.json;
-        break;
-      }
-      case 'server-tool': {
-        const { step } = event;
-        const last = blocks.at(-1);
-        if (step.type === 'call') {
-          const whole = { ...callBlock(step.call), input: step.call.input };
-          blocks.push({ type: 'whole', whole, content: '' });
-        } else if (step.type === 'outcome' && server) {
-          blocks.push({ type: 'whole', whole: server.result(step), content: '' });
-        } else if (step.type === 'citation' && last?.type === 'text') {
-          const citation = server?.citation(step);
-          if (citation) last.citations?.push(citation);
-        }
-        break;
-      }
-      case 'tool-end':
-      case 'prompt-logprobs':
-      case 'prompt-progress':
-      case 'compacting':
-        break;
-      case 'warning':
-        warnings.push(event.code);
-        break;
-      case 'finish':
-        finish = event;
-        break;
-      case 'error':
-        throw event.error;
-      default:
-        unreachable(event);
-    }
-  }
-  if (!finish) throw brokenOff();
-  const { summary } = compactionOf(start, facts) ?? {};
-  const content = [
-    ...(summary === undefined ? [] : [{ type: 'compaction', content: summary, encrypted_content: null }]),
-    ...blocks.map(encodeBlock),
-  ];
-  if (content.length === 0 && !facts.warmUp) content.push({ type: 'text', text: '' });
-  const steps = { ...iterations(finish.usage, start, facts), ...server?.usage() };
-  const message = encodeMessage(facts, content, encodeEnd(finish, start, facts), finish.usage, steps);
-  const shortfall: Shortfall = start ?? {};
-  return { message, shortfall, warnings };
-}
-
-/** A call that was cut off has the beginning of its arguments; the reason of the end shows that it was cut. */
-function encodeBlock({ type, call, content, whole = {}, citations = [] }: FoldedBlock): object {
-  switch (type) {
-    case 'thinking':
-      return { type, thinking: content, signature: '' };
-    case 'text':
-      return { type, text: content, ...(citations.length > 0 && { citations }) };
-    case 'whole':
-      return whole;
-    default:
-      return { type, ...call, input: partialObject(content) };
-  }
 }
 
 function repliesOf(events: AsyncIterable<GenerationEvent>, { warmUp }: ReplyFacts): AsyncIterable<GenerationEvent> {
