@@ -78,6 +78,12 @@ export function either(...schemas: readonly JsonSchema[]): JsonSchema {
   return { anyOf: schemas };
 }
 
+/** One of several objects, which their member `type` tells apart. `shared`: the members that all of them have. */
+export function byType(kinds: Readonly<Record<string, Members>>, shared: Members = {}): JsonSchema {
+  const objects = Object.entries(kinds).map(([type, own]) => object({ ...shared, type: words(type), ...own }));
+  return either(...objects);
+}
+
 export function orNull(schema: JsonSchema): JsonSchema {
   return either(schema, nothing);
 }
@@ -148,6 +154,17 @@ export function withErrors(answer: Answer, errors: JsonSchema): Answer {
 /** The same answer for several paths of one method. */
 export function each(method: string, paths: readonly string[], answer: Answer): Readonly<Record<string, Answer>> {
   return Object.fromEntries(paths.map((path) => [`${method} ${path}`, answer]));
+}
+
+/** A page of a list in the form of the OpenAI APIs. */
+export function page(entry: JsonSchema): Answer {
+  const ids = { first_id: orNull(text), last_id: orNull(text) };
+  return json(object({ object: words('list'), data: list(entry), ...ids, has_more: flag }));
+}
+
+/** What the OpenAI APIs answer when something was deleted. */
+export function deleted(name: string): Answer {
+  return json(object({ id: text, object: words(name), deleted: words(true) }));
 }
 
 /** `detail` that families add to the error of a full queue or a missing key, for clients of the native API. */

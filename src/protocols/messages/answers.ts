@@ -40,35 +40,20 @@ const cited = {
   document_title: a.orNull(a.text),
   file_id: a.orNull(a.text),
 };
-const citation = a.either(
-  a.object({ type: a.words('page_location'), ...cited, start_page_number: a.count, end_page_number: a.count }),
-  a.object({ type: a.words('content_block_location'), ...cited, start_block_index: a.count, end_block_index: a.count }),
-  a.object({
-    type: a.words('search_result_location'),
+const blocks = { start_block_index: a.count, end_block_index: a.count };
+const citation = a.byType({
+  page_location: { ...cited, start_page_number: a.count, end_page_number: a.count },
+  content_block_location: { ...cited, ...blocks },
+  search_result_location: {
     cited_text: a.text,
     search_result_index: a.count,
     source: a.text,
     title: a.orNull(a.text),
-    start_block_index: a.count,
-    end_block_index: a.count,
-  }),
-  a.object({
-    type: a.words('web_search_result_location'),
-    url: a.text,
-    title: a.text,
-    cited_text: a.text,
-    encrypted_index: a.text,
-  }),
-  a.object({
-    type: a.words('char_location'),
-    cited_text: a.text,
-    document_index: a.count,
-    document_title: a.orNull(a.text),
-    file_id: a.orNull(a.text),
-    start_char_index: a.count,
-    end_char_index: a.count,
-  }),
-);
+    ...blocks,
+  },
+  web_search_result_location: { url: a.text, title: a.text, cited_text: a.text, encrypted_index: a.text },
+  char_location: { ...cited, start_char_index: a.count, end_char_index: a.count },
+});
 
 const toolError = (type: string) => a.object({ type: a.words(type), error_code: a.text });
 const searchResult = a.object({
@@ -90,56 +75,36 @@ const fetchResult = a.object({
   }),
 });
 
-/** Calls that the server ran, and their results. */
-const serverBlocks = [
-  a.object({ type: a.words('mcp_tool_use'), id: a.text, name: a.text, server_name: a.text, input: a.anyObject }),
-  a.object({
-    type: a.words('mcp_tool_result'),
+const block = a.byType({
+  compaction: summary,
+  thinking: { thinking: a.text, signature: a.text },
+  text: { text: a.text, 'citations?': a.list(citation) },
+  tool_use: { id: a.text, name: a.text, input: a.anyObject },
+  // Calls that the server ran, and their results.
+  mcp_tool_use: { id: a.text, name: a.text, server_name: a.text, input: a.anyObject },
+  mcp_tool_result: {
     tool_use_id: a.text,
     is_error: a.flag,
     content: a.list(a.object({ type: a.words('text'), text: a.text })),
-  }),
-  a.object({
-    type: a.words('server_tool_use'),
-    id: a.text,
-    name: a.words('web_search', 'web_fetch'),
-    input: a.anyObject,
-  }),
-  a.object({
-    type: a.words('web_search_tool_result'),
+  },
+  server_tool_use: { id: a.text, name: a.words('web_search', 'web_fetch'), input: a.anyObject },
+  web_search_tool_result: {
     tool_use_id: a.text,
     content: a.either(a.list(searchResult), toolError('web_search_tool_result_error')),
-  }),
-  a.object({
-    type: a.words('web_fetch_tool_result'),
+  },
+  web_fetch_tool_result: {
     tool_use_id: a.text,
     content: a.either(fetchResult, toolError('web_fetch_tool_result_error')),
-  }),
-];
-
-const block = a.either(
-  a.object({ type: a.words('compaction'), ...summary }),
-  a.object({ type: a.words('thinking'), thinking: a.text, signature: a.text }),
-  a.object({ type: a.words('text'), text: a.text, 'citations?': a.list(citation) }),
-  a.object({ type: a.words('tool_use'), id: a.text, name: a.text, input: a.anyObject }),
-  ...serverBlocks,
-);
+  },
+});
 
 const edits = {
   'context_management?': a.object({
     applied_edits: a.list(
-      a.either(
-        a.object({
-          type: a.words('clear_tool_uses_20250919'),
-          cleared_tool_uses: a.count,
-          cleared_input_tokens: a.count,
-        }),
-        a.object({
-          type: a.words('clear_thinking_20251015'),
-          cleared_thinking_turns: a.count,
-          cleared_input_tokens: a.count,
-        }),
-      ),
+      a.byType({
+        clear_tool_uses_20250919: { cleared_tool_uses: a.count, cleared_input_tokens: a.count },
+        clear_thinking_20251015: { cleared_thinking_turns: a.count, cleared_input_tokens: a.count },
+      }),
     ),
   }),
 };
@@ -212,23 +177,25 @@ const special = 'with anthropic-version';
 
 const index = { index: a.count };
 const event = a.either(
-  a.object({ type: a.words('message_start'), message }),
-  a.object({ type: a.words('ping', 'message_stop') }),
-  a.object({ type: a.words('content_block_start'), ...index, content_block: block }),
-  a.object({
-    type: a.words('content_block_delta'),
-    ...index,
-    delta: a.either(
-      a.object({ type: a.words('compaction_delta'), ...summary }),
-      a.object({ type: a.words('thinking_delta'), thinking: a.text }),
-      a.object({ type: a.words('signature_delta'), signature: a.text }),
-      a.object({ type: a.words('text_delta'), text: a.text }),
-      a.object({ type: a.words('input_json_delta'), partial_json: a.text }),
-      a.object({ type: a.words('citations_delta'), citation }),
-    ),
+  a.byType({
+    message_start: { message },
+    ping: {},
+    message_stop: {},
+    content_block_start: { ...index, content_block: block },
+    content_block_delta: {
+      ...index,
+      delta: a.byType({
+        compaction_delta: summary,
+        thinking_delta: { thinking: a.text },
+        signature_delta: { signature: a.text },
+        text_delta: { text: a.text },
+        input_json_delta: { partial_json: a.text },
+        citations_delta: { citation },
+      }),
+    },
+    content_block_stop: index,
+    message_delta: { delta: a.object(ending), usage, ...edits },
   }),
-  a.object({ type: a.words('content_block_stop'), ...index }),
-  a.object({ type: a.words('message_delta'), delta: a.object(ending), usage, ...edits }),
   a.object(error),
 );
 

@@ -154,11 +154,11 @@ const models = a.object({
 
 const counted = { input_tokens: a.count, output_tokens: a.count, total_tokens: a.count };
 
-const speechEvent = a.either(
-  a.object({ type: a.words('speech.audio.delta'), audio: a.base64 }),
-  a.object({ type: a.words('speech.audio.done'), usage: a.object(counted) }),
-  a.object({ type: a.words('error'), error: a.openaiError }),
-);
+const speechEvent = a.byType({
+  'speech.audio.delta': { audio: a.base64 },
+  'speech.audio.done': { usage: a.object(counted) },
+  error: { error: a.openaiError },
+});
 
 const duration = a.object({ type: a.words('duration'), seconds: a.count });
 const transcript = a.object({ text: a.text, usage: duration });
@@ -186,8 +186,10 @@ const verboseTranscript = a.object({
 // With padding the status is sent before a failure is known.
 const transcribed = a.json(a.either(transcript, verboseTranscript, error));
 const transcriptEvent = a.either(
-  a.object({ type: a.words('transcript.text.delta'), delta: a.text }),
-  a.object({ type: a.words('transcript.text.done'), text: a.text, usage: duration, ...warnings }),
+  a.byType({
+    'transcript.text.delta': { delta: a.text },
+    'transcript.text.done': { text: a.text, usage: duration, ...warnings },
+  }),
   error,
 );
 
@@ -207,52 +209,32 @@ const pictures = a.object({
   ...pictureFacts,
   usage: pictureUsage,
 });
-const pictureEvents = (kind: string) =>
-  a.events(
-    a.either(
-      a.object({
-        type: a.words(`${kind}.partial_image`),
-        b64_json: a.base64,
-        partial_image_index: a.count,
-        created_at: seconds,
-        ...pictureFacts,
-      }),
-      a.object({
-        type: a.words(`${kind}.completed`),
-        b64_json: a.base64,
-        usage: pictureUsage,
-        created_at: seconds,
-        ...pictureFacts,
-      }),
-      error,
-    ),
-  );
+const pictureEvents = (kind: string) => {
+  const shared = { b64_json: a.base64, created_at: seconds, ...pictureFacts };
+  const kinds = {
+    [`${kind}.partial_image`]: { partial_image_index: a.count },
+    [`${kind}.completed`]: { usage: pictureUsage },
+  };
+  return a.events(a.either(a.byType(kinds, shared), error));
+};
 const drawn = a.json(a.either(pictures, error));
 
 const question = [{ role: 'user', content: 'Name three colours.' }];
 
-const file = a.named(
-  'File',
-  a.object({
-    id: a.text,
-    object: a.words('file'),
-    bytes: a.count,
-    created_at: seconds,
-    expires_at: a.orNull(seconds),
-    filename: a.text,
-    purpose: a.text,
-    status: a.words('processed'),
-    status_details: a.nothing,
-  }),
-);
-const upload = a.object({
+const storedFile = {
   id: a.text,
-  object: a.words('upload'),
+  object: a.words('file'),
   bytes: a.count,
   created_at: seconds,
-  expires_at: seconds,
+  expires_at: a.orNull(seconds),
   filename: a.text,
   purpose: a.text,
+};
+const file = a.named('File', a.object({ ...storedFile, status: a.words('processed'), status_details: a.nothing }));
+const upload = a.object({
+  ...storedFile,
+  object: a.words('upload'),
+  expires_at: seconds,
   status: a.words('pending', 'completed', 'cancelled', 'expired'),
   file: a.orNull(file),
 });
@@ -299,27 +281,18 @@ const batch = a.named(
     metadata: a.orNull(a.mapOf(a.text)),
   }),
 );
-const listOf = (entry: JsonSchema) =>
-  a.object({
-    object: a.words('list'),
-    data: a.list(entry),
-    first_id: a.orNull(a.text),
-    last_id: a.orNull(a.text),
-    has_more: a.flag,
-  });
-
 export const openaiAnswers: a.DialectAnswers = {
   errors: { openai: error },
   answers: {
     'POST /v1/batches': a.json(batch),
-    'GET /v1/batches': a.json(listOf(batch)),
+    'GET /v1/batches': a.page(batch),
     'GET /v1/batches/{id}': a.json(batch),
     'POST /v1/batches/{id}/cancel': a.json(batch),
     'POST /v1/files': a.json(file),
-    'GET /v1/files': a.json(listOf(file)),
+    'GET /v1/files': a.page(file),
     'GET /v1/files/{id}': a.json(file),
     'GET /v1/files/{id}/content': a.media('application/octet-stream'),
-    'DELETE /v1/files/{id}': a.json(a.object({ id: a.text, object: a.words('file'), deleted: a.words(true) })),
+    'DELETE /v1/files/{id}': a.deleted('file'),
     'POST /v1/uploads': a.json(upload),
     'POST /v1/uploads/{id}/parts': a.json(
       a.object({ id: a.text, object: a.words('upload.part'), created_at: seconds, upload_id: a.text }),

@@ -6,87 +6,72 @@ const logprobs = a.list(a.object({ ...tokenChoice, top_logprobs: a.list(a.object
 
 const status = a.words('in_progress', 'completed', 'incomplete');
 const summary = a.object({ type: a.words('summary_text'), text: a.text });
-const annotation = a.either(
-  a.object({ type: a.words('url_citation'), ...a.citedUrl }),
-  a.object({ type: a.words('file_citation'), index: a.count, file_id: a.text, filename: a.text }),
-);
+const annotation = a.byType({
+  url_citation: a.citedUrl,
+  file_citation: { index: a.count, file_id: a.text, filename: a.text },
+});
 const part = a.object({ type: a.words('output_text'), text: a.text, annotations: a.list(annotation), logprobs });
 
-const call = { id: a.text, status, call_id: a.text, name: a.text, 'namespace?': a.text };
-const compaction = a.object({ id: a.text, type: a.words('compaction'), encrypted_content: a.text });
+const call = { status, call_id: a.text, name: a.text, 'namespace?': a.text };
+const serverCall = { status: a.words('in_progress', 'completed', 'failed', 'incomplete') };
+const compaction = { encrypted_content: a.text };
 const item = a.named(
   'OutputItem',
-  a.either(
-    a.object({
-      id: a.text,
-      type: a.words('reasoning'),
-      summary: a.list(summary),
-      'encrypted_content?': a.text,
-    }),
-    a.object({ id: a.text, type: a.words('message'), status, role: a.words('assistant'), content: a.list(part) }),
-    a.object({ ...call, type: a.words('function_call'), arguments: a.text }),
-    a.object({ ...call, type: a.words('custom_tool_call'), input: a.text }),
-    compaction,
-    a.object({
-      id: a.text,
-      type: a.words('web_search_call'),
-      status: a.words('in_progress', 'completed', 'failed', 'incomplete'),
-      action: a.object({
-        type: a.words('search'),
-        query: a.text,
+  a.byType(
+    {
+      reasoning: { summary: a.list(summary), 'encrypted_content?': a.text },
+      message: { status, role: a.words('assistant'), content: a.list(part) },
+      function_call: { ...call, arguments: a.text },
+      custom_tool_call: { ...call, input: a.text },
+      compaction,
+      web_search_call: {
+        ...serverCall,
+        action: a.object({
+          type: a.words('search'),
+          query: a.text,
+          queries: a.list(a.text),
+          'sources?': a.list(a.object({ type: a.words('url'), url: a.text })),
+        }),
+      },
+      file_search_call: {
+        ...serverCall,
         queries: a.list(a.text),
-        'sources?': a.list(a.object({ type: a.words('url'), url: a.text })),
-      }),
-    }),
-    a.object({
-      id: a.text,
-      type: a.words('file_search_call'),
-      status: a.words('in_progress', 'completed', 'failed', 'incomplete'),
-      queries: a.list(a.text),
-      results: a.orNull(
-        a.list(
+        results: a.orNull(
+          a.list(
+            a.object({
+              file_id: a.text,
+              filename: a.text,
+              score: a.number,
+              text: a.text,
+              attributes: a.mapOf(a.either(a.text, a.number, a.flag)),
+            }),
+          ),
+        ),
+      },
+      mcp_call: {
+        ...serverCall,
+        server_label: a.text,
+        name: a.text,
+        arguments: a.text,
+        output: a.orNull(a.text),
+        error: a.orNull(a.anyObject),
+        approval_request_id: a.orNull(a.text),
+      },
+      mcp_list_tools: {
+        server_label: a.text,
+        tools: a.list(
           a.object({
-            file_id: a.text,
-            filename: a.text,
-            score: a.number,
-            text: a.text,
-            attributes: a.mapOf(a.either(a.text, a.number, a.flag)),
+            name: a.text,
+            description: a.orNull(a.text),
+            input_schema: a.anyObject,
+            annotations: a.orNull(a.anyObject),
           }),
         ),
-      ),
-    }),
-    a.object({
-      id: a.text,
-      type: a.words('mcp_call'),
-      status: a.words('in_progress', 'completed', 'failed', 'incomplete'),
-      server_label: a.text,
-      name: a.text,
-      arguments: a.text,
-      output: a.orNull(a.text),
-      error: a.orNull(a.anyObject),
-      approval_request_id: a.orNull(a.text),
-    }),
-    a.object({
-      id: a.text,
-      type: a.words('mcp_list_tools'),
-      server_label: a.text,
-      tools: a.list(
-        a.object({
-          name: a.text,
-          description: a.orNull(a.text),
-          input_schema: a.anyObject,
-          annotations: a.orNull(a.anyObject),
-        }),
-      ),
-      error: a.orNull(a.text),
-    }),
-    a.object({
-      id: a.text,
-      type: a.words('mcp_approval_request'),
-      server_label: a.text,
-      name: a.text,
-      arguments: a.text,
-    }),
+        error: a.orNull(a.text),
+      },
+      mcp_approval_request: { server_label: a.text, name: a.text, arguments: a.text },
+    },
+    { id: a.text },
   ),
 );
 
@@ -139,9 +124,9 @@ const response = a.named(
 const event = (members: Readonly<Record<string, JsonSchema>>, ...types: readonly string[]) =>
   a.object({ type: a.words(...types), sequence_number: a.count, ...members });
 
-const place = { item_id: a.text, output_index: a.count };
-const inMessage = { ...place, content_index: a.count };
-const inReasoning = { ...place, summary_index: a.count };
+const position = { item_id: a.text, output_index: a.count };
+const inMessage = { ...position, content_index: a.count };
+const inReasoning = { ...position, summary_index: a.count };
 
 const states = ['created', 'queued', 'in_progress', 'completed', 'incomplete', 'failed'];
 
@@ -159,25 +144,25 @@ const events = a.either(
   event({ ...inReasoning, delta: a.text }, 'response.reasoning_summary_text.delta'),
   event({ ...inReasoning, text: a.text }, 'response.reasoning_summary_text.done'),
   event(
-    { ...place, delta: a.text },
+    { ...position, delta: a.text },
     'response.function_call_arguments.delta',
     'response.custom_tool_call_input.delta',
     'response.mcp_call_arguments.delta',
   ),
-  event({ ...place, name: a.text, arguments: a.text }, 'response.function_call_arguments.done'),
-  event({ ...place, arguments: a.text }, 'response.mcp_call_arguments.done'),
+  event({ ...position, name: a.text, arguments: a.text }, 'response.function_call_arguments.done'),
+  event({ ...position, arguments: a.text }, 'response.mcp_call_arguments.done'),
   event(
-    place,
+    position,
     ...['in_progress', 'completed', 'failed'].flatMap((state) => [
       `response.mcp_call.${state}`,
       `response.mcp_list_tools.${state}`,
     ]),
   ),
-  event({ ...place, input: a.text }, 'response.custom_tool_call_input.done'),
-  event(place, 'response.compaction.compacting'),
+  event({ ...position, input: a.text }, 'response.custom_tool_call_input.done'),
+  event(position, 'response.compaction.compacting'),
   event({ ...inMessage, annotation_index: a.count, annotation }, 'response.output_text.annotation.added'),
   event(
-    place,
+    position,
     ...['in_progress', 'searching', 'completed'].flatMap((state) => [
       `response.web_search_call.${state}`,
       `response.file_search_call.${state}`,
@@ -199,21 +184,15 @@ export const responsesAnswers: a.DialectAnswers = {
         id: a.text,
         object: a.words('response.compaction'),
         created_at: a.count,
-        output: a.list(a.either(a.open({ id: a.text, type: a.words('message') }), compaction)),
+        output: a.list(
+          a.either(a.open({ id: a.text, type: a.words('message') }), a.byType({ compaction }, { id: a.text })),
+        ),
         usage,
       }),
     ),
     'GET /v1/responses/{id}': wholeOrStream,
-    'DELETE /v1/responses/{id}': a.json(a.object({ id: a.text, object: a.words('response'), deleted: a.words(true) })),
-    'GET /v1/responses/{id}/input_items': a.json(
-      a.object({
-        object: a.words('list'),
-        data: a.list(a.open({ id: a.text, type: a.text })),
-        first_id: a.orNull(a.text),
-        last_id: a.orNull(a.text),
-        has_more: a.flag,
-      }),
-    ),
+    'DELETE /v1/responses/{id}': a.deleted('response'),
+    'GET /v1/responses/{id}/input_items': a.page(a.open({ id: a.text, type: a.text })),
     'POST /v1/responses/{id}/cancel': a.json(response),
   },
   examples: {

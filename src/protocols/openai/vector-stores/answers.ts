@@ -1,4 +1,3 @@
-import type { JsonSchema } from '../../../core/fidelity.ts';
 import * as a from '../../answers.ts';
 
 const counts = a.object({
@@ -40,13 +39,10 @@ const file = a.named(
       a.object({ code: a.words('server_error', 'unsupported_file', 'invalid_file'), message: a.text }),
     ),
     attributes,
-    chunking_strategy: a.either(
-      a.object({ type: a.words('other') }),
-      a.object({
-        type: a.words('static'),
-        static: a.object({ max_chunk_size_tokens: a.count, chunk_overlap_tokens: a.count }),
-      }),
-    ),
+    chunking_strategy: a.byType({
+      other: {},
+      static: { static: a.object({ max_chunk_size_tokens: a.count, chunk_overlap_tokens: a.count }) },
+    }),
   }),
 );
 const batch = a.object({
@@ -57,28 +53,17 @@ const batch = a.object({
   status,
   file_counts: counts,
 });
-const deleted = (object: string) => a.json(a.object({ id: a.text, object: a.words(object), deleted: a.words(true) }));
-const list = (item: JsonSchema) =>
-  a.json(
-    a.object({
-      object: a.words('list'),
-      data: a.list(item),
-      first_id: a.orNull(a.text),
-      last_id: a.orNull(a.text),
-      has_more: a.flag,
-    }),
-  );
 const content = a.list(a.object({ type: a.words('text'), text: a.text }));
 const rest = { has_more: a.words(false), next_page: a.nothing };
 
 const path = '/v1/vector_stores';
 
 export const vectorStoreAnswers: a.DialectAnswers['answers'] = {
-  [`GET ${path}`]: list(store),
+  [`GET ${path}`]: a.page(store),
   [`POST ${path}`]: a.json(store),
   [`GET ${path}/{id}`]: a.json(store),
   [`POST ${path}/{id}`]: a.json(store),
-  [`DELETE ${path}/{id}`]: deleted('vector_store.deleted'),
+  [`DELETE ${path}/{id}`]: a.deleted('vector_store.deleted'),
   [`POST ${path}/{id}/search`]: a.json(
     a.object({
       object: a.words('vector_store.search_results.page'),
@@ -87,16 +72,16 @@ export const vectorStoreAnswers: a.DialectAnswers['answers'] = {
       ...rest,
     }),
   ),
-  [`GET ${path}/{id}/files`]: list(file),
+  [`GET ${path}/{id}/files`]: a.page(file),
   [`POST ${path}/{id}/files`]: a.json(file),
   [`GET ${path}/{id}/files/{file_id}`]: a.json(file),
   [`POST ${path}/{id}/files/{file_id}`]: a.json(file),
-  [`DELETE ${path}/{id}/files/{file_id}`]: deleted('vector_store.file.deleted'),
+  [`DELETE ${path}/{id}/files/{file_id}`]: a.deleted('vector_store.file.deleted'),
   [`GET ${path}/{id}/files/{file_id}/content`]: a.json(
     a.object({ object: a.words('vector_store.file_content.page'), data: content, ...rest }),
   ),
   [`POST ${path}/{id}/file_batches`]: a.json(batch),
   [`GET ${path}/{id}/file_batches/{batch_id}`]: a.json(batch),
-  [`GET ${path}/{id}/file_batches/{batch_id}/files`]: list(file),
+  [`GET ${path}/{id}/file_batches/{batch_id}/files`]: a.page(file),
   [`POST ${path}/{id}/file_batches/{batch_id}/cancel`]: a.json(batch),
 };
