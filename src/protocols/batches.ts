@@ -1,4 +1,4 @@
-import type { Batch, BatchLibrary, BatchSender } from '../core/batches.ts';
+import type { BatchLibrary, BatchSender } from '../core/batches.ts';
 import { AppError } from '../core/errors.ts';
 import type { LibrariesOf } from '../core/owner.ts';
 import type { Call } from '../http/call.ts';
@@ -29,8 +29,9 @@ export function senderOfBatch({ key, remoteAddress }: Call): BatchSender {
   return { ...(key && { key: key.name }), address: remoteAddress };
 }
 
-/** Each API sees its own. */
-export async function ownBatch(library: BatchLibrary, id: string, prefix: 'batch_' | 'msgbatch_'): Promise<Batch> {
+/** A batch and its library. Each API sees its own. */
+export async function ownBatch(call: Call, services: BatchServices, id: string, prefix: 'batch_' | 'msgbatch_') {
+  const library = batchesOf(call, services);
   if (!id.startsWith(prefix)) throw new AppError('not-stored', { what: 'batch', id });
-  return library.get(id);
+  return { library, batch: await library.get(id) };
 }

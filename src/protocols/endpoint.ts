@@ -1,4 +1,6 @@
+import { AppError } from '../core/errors.ts';
 import type { ModelSelection } from '../core/models-view.ts';
+import { percentDecoded } from '../core/percent-decoded.ts';
 import { isBlankBody, type JsonObject, jsonObject } from '../http/body.ts';
 import type { AccessRule, Call, EndpointInfo, Headers, Reply } from '../http/call.ts';
 import type { DialectParts } from './dialect.ts';
@@ -93,6 +95,39 @@ export function endpointRow(rule: AccessRule, shared: SharedShape) {
     return { match: 'ending', queued: false, ...shared, path, summary, handle, ...own, ...access };
   };
 }
+
+/** What answers one path below an endpoint, with the parameters of the path; and the table of its body or query. */
+type PathBelow<Context> = readonly [
+  handle: (call: Call, context: Context, ...parameters: string[]) => Reply | Promise<Reply>,
+  fields?: Table,
+];
+
+/** A row for the paths below `path`, by their patterns, such as `{id}/files/{file_id}`. All others are not found. */
+export function rowBelow<Context>(
+  row: ReturnType<typeof endpointRow>,
+  path: string,
+  summary: string,
+  paths: Readonly<Record<string, PathBelow<Context>>>,
+  own: Partial<EndpointShape> = {},
+): ModelEndpoint<Context> {
+  const patterns = Object.entries(paths).map(([pattern, [handle]]) => ({ segments: pattern.split('/'), handle }));
+  const below = Object.fromEntries(Object.entries(paths).map(([pattern, [, fields]]) => [pattern, fields]));
+  // The path may have been requested without its beginning `/v1`.
+  const start = path.slice(path.lastIndexOf('/')).concat('/');
+  const handle = (call: Call, context: Context) => {
+    const sent = call.path.slice(call.path.indexOf(start) + start.length).split('/');
+    const found = patterns.find(
+      ({ segments }) =>
+        segments.length === sent.length && segments.every((one, index) => isParameter(one) || one === sent[index]),
+    );
+    if (!found) throw new AppError('not-found', { method: call.method, path: call.path });
+    const parameters = sent.filter((_, index) => isParameter(found.segments[index] ?? ''));
+    return found.handle(call, context, ...parameters.map(percentDecoded));
+  };
+  return row<Context>(`${path}/`, summary, handle, { match: 'prefix', below, ...own });
+}
+
+const isParameter = (segment: string): boolean => segment.startsWith('{');
 
 /** The body of a call as a JSON object. An empty body is an error, or with `empty` an empty object. */
 export function bodyOf({ body, signal }: Call, empty: 'object' | 'refuse' = 'refuse'): Promise<JsonObject> {

@@ -2,10 +2,11 @@ import type { ChatRequest } from '../chat/request.ts';
 import type { GenerationControls } from '../core/request.ts';
 import { inSlices, type Sliced } from '../core/slices.ts';
 import type { JsonObject } from '../http/body.ts';
-import type { Call } from '../http/call.ts';
 import { type ControlParts, chatLimits, idleFields, readControls } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';
 import { type DialectParts, dialectControls } from './dialect.ts';
+import { withCollections } from './documents/collections.ts';
+import { type LoadedFiles, loadFiles, type SentFile } from './documents/sent-files.ts';
 import { type Fields, ignoredIn, isObject, readFields, type Table } from './fields.ts';
 import { type Attachments, withMedia } from './media.ts';
 
@@ -84,18 +85,25 @@ function isOff(value: unknown): boolean {
   return value === false || value === 'none' || value === 'off' || (isObject(value) && value.type === 'disabled');
 }
 
-/** A decoded chat whose media may have to be fetched. */
+/** A decoded chat whose media and passages are still missing. */
 interface WithAttachments {
   readonly request: ChatRequest;
   readonly attachments: Attachments;
+  readonly collections: readonly string[];
 }
 
-/** Decodes in slices, then fetches the media of the request. */
-export async function decodeInSlices<Decoded extends WithAttachments>(
-  decoding: Sliced<Decoded>,
-  { signal }: Pick<Call, 'signal'>,
-  { fetchMedia }: Pick<DialectParts, 'fetchMedia'>,
+type WithFilesOptions = Pick<DialectParts, 'text' | 'fetchMedia'> &
+  Omit<Parameters<typeof withCollections>[2], 'contextSize' | 'itemized'>;
+
+/** Loads the files of a chat, decodes all else in slices, fetches its media, and adds the passages of its collections. */
+export async function decodeWithFiles<Decoded extends WithAttachments>(
+  files: ReadonlyMap<object, SentFile>,
+  decode: (loaded: LoadedFiles) => Sliced<Decoded>,
+  { text, fetchMedia, own, marks, signal }: WithFilesOptions,
 ): Promise<Decoded> {
-  const decoded = await inSlices(decoding, { signal });
-  return { ...decoded, request: await withMedia(decoded.request, decoded.attachments, { fetchMedia, signal }) };
+  const loaded = await loadFiles(files, { own, fetchMedia, signal });
+  const decoded = await inSlices(decode(loaded), { signal });
+  const request = await withMedia(decoded.request, decoded.attachments, { fetchMedia, signal });
+  const options = { own, marks, itemized: true, contextSize: text.contextSize(), signal };
+  return { ...decoded, request: await withCollections(request, decoded.collections, options) };
 }

@@ -11,7 +11,7 @@ import { messagesFamily } from './messages/errors.ts';
 import { messagesFileEndpoints } from './messages/files.ts';
 import { batchEndpoints } from './openai/batches.ts';
 import { openaiFamily } from './openai/errors.ts';
-import { fileEndpoints } from './openai/files/endpoints.ts';
+import { fileEndpoints } from './openai/files.ts';
 import { bindAll } from './testing/bind.ts';
 import { asking, type Proof, proveFidelity, tableOf } from './testing/fidelity-proof.ts';
 import { formOf } from './testing/forms.ts';
@@ -86,11 +86,10 @@ function world() {
   return { asked, services };
 }
 
-const newId = (prefix: string): string => `${prefix}n`;
 const batched = [
   ['/v1/chat/completions', openaiFamily],
   ['/v1/embeddings', openaiFamily],
-  ['/v1/messages', messagesFamily(newId)],
+  ['/v1/messages', messagesFamily],
 ].map(([path, family]) => ({ path, family, batched: true }) as unknown as EndpointShape);
 const form = { maxFileBytes: 100, maxFiles: 1, folder: async () => '' } as never;
 const forms = { fileForm: form, partForm: form };
@@ -99,8 +98,8 @@ const openai = (services: ReturnType<typeof world>['services']) => [
   ...batchEndpoints(services),
 ];
 const anthropic = (services: ReturnType<typeof world>['services']) => [
-  ...messagesFileEndpoints(services, newId),
-  ...messageBatchEndpoints(services, newId),
+  ...messagesFileEndpoints(services),
+  ...messageBatchEndpoints(services),
 ];
 
 /** Of a body, the entry of this name is the file of the form. */

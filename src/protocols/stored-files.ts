@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { AppError } from '../core/errors.ts';
 import type { LibrariesOf } from '../core/owner.ts';
-import { percentDecoded } from '../core/percent-decoded.ts';
 import type { FileLibrary, StoredFile, UploadLibrary } from '../core/stored-files.ts';
 import type { Call, Reply } from '../http/call.ts';
 import type { FormOptions, UploadedFile } from '../http/form.ts';
@@ -21,9 +20,6 @@ export interface FileServices {
 }
 
 export const filesPath = '/v1/files';
-
-/** Requests of Anthropic's clients have it; no other ones do. */
-export const anthropicHeader = 'anthropic-version';
 
 export function filesOf(call: Call, { files }: Pick<FileServices, 'files'>): FileLibrary {
   if (files) return files.of(call);
@@ -49,15 +45,15 @@ export function sentName(file: Pick<UploadedFile, 'name' | 'contentType'>, field
 
 export const isMime = (type: string): boolean => /^[\w.+-]{1,80}\/[\w.+-]{1,80}$/.test(type);
 
-export async function fileOf(call: Call, id: string, services: FileServices): Promise<StoredFile> {
+export async function fileOf(call: Call, services: FileServices, id: string): Promise<StoredFile> {
   const file = await filesOf(call, services).get(id);
   if (!file) throw new AppError('not-stored', { what: 'file', id });
   return file;
 }
 
 /** The content as a download: a browser must not show it as a page of this server. */
-export async function contentReply(call: Call, id: string, services: FileServices): Promise<Reply> {
-  const file = await fileOf(call, id, services);
+export async function contentReply(call: Call, services: FileServices, id: string): Promise<Reply> {
+  const file = await fileOf(call, services, id);
   const path = await filesOf(call, services).path(file.id);
   const headers = {
     'content-type': file.mime,
@@ -79,50 +75,8 @@ export function attachment(name: string): string {
   return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }
 
-export async function deleteFile(call: Call, id: string, services: FileServices): Promise<StoredFile> {
-  const file = await fileOf(call, id, services);
+export async function deleteFile(call: Call, services: FileServices, id: string): Promise<StoredFile> {
+  const file = await fileOf(call, services, id);
   if (!(await filesOf(call, services).delete(file.id))) throw new AppError('not-stored', { what: 'file', id });
   return file;
-}
-
-/** The parts of the path after `path`: the id, and what is below it. */
-export function below({ path: sent, method }: Call, path: string, actions: readonly string[] = []) {
-  const rest = sent.slice(sent.lastIndexOf(`${path}/`) + path.length + 1);
-  const [id = '', action, ...more] = rest.split('/');
-  if (more.length > 0 || (action !== undefined && !actions.includes(action)))
-    throw new AppError('not-found', { method, path: sent });
-  return { id: percentDecoded(id), action };
-}
-
-/** A number of a query. */
-export function queryCount(most: number, usual: number): f.Read<number> {
-  return f.described({ type: 'integer', minimum: 1, maximum: most, default: usual }, (value, path) => {
-    const count = f.orElse(f.looseWhole, usual)(value, path);
-    if (count < 1 || count > most) throw f.wrong(path, `a whole number from 1 to ${most}`);
-    return count;
-  });
-}
-
-interface Listed {
-  readonly id: string;
-}
-
-interface PageOptions {
-  readonly limit: number;
-  readonly after?: string | undefined;
-  readonly before?: string | undefined;
-}
-
-/**
- * A page of a list that is in the order of the ids, in either direction. It begins after the place of an id, whether or not that entry is
- * still there, so that a list that changes is read without gaps.
- */
-export function pageOf<Entry extends Listed>(entries: readonly Entry[], { limit, after, before }: PageOptions) {
-  const [first, last] = [entries[0]?.id ?? '', entries.at(-1)?.id ?? ''];
-  const sign = first <= last ? 1 : -1;
-  const isAfter = (id: string, mark: string): boolean => (id > mark ? sign : id < mark ? -sign : 0) > 0;
-  const rest = after === undefined ? entries : entries.filter(({ id }) => isAfter(id, after));
-  const earlier = before === undefined ? rest : rest.filter(({ id }) => isAfter(before, id));
-  const data = before === undefined ? earlier.slice(0, limit) : earlier.slice(-limit);
-  return { data, hasMore: earlier.length > data.length };
 }

@@ -38,7 +38,7 @@ import { nativeEndpoints } from '../protocols/native/routes.ts';
 import { answeringProbes, ollamaEndpoints } from '../protocols/ollama/routes.ts';
 import { batchEndpoints } from '../protocols/openai/batches.ts';
 import { decodeChat } from '../protocols/openai/chat/decode.ts';
-import { fileEndpoints } from '../protocols/openai/files/endpoints.ts';
+import { fileEndpoints } from '../protocols/openai/files.ts';
 import { imagesEndpoints } from '../protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from '../protocols/openai/routes.ts';
 import { vectorStoreEndpoints } from '../protocols/openai/vector-stores/routes.ts';
@@ -98,9 +98,9 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         ...(settings.singleinstance ? { shutdown } : {}),
       }),
       ...fileEndpoints(files),
-      ...messagesFileEndpoints(files, randomId),
+      ...messagesFileEndpoints(files),
       ...batchEndpoints(batches),
-      ...messageBatchEndpoints(batches, randomId),
+      ...messageBatchEndpoints(batches),
       ...openaiEndpoints(server),
       ...vectorStoreEndpoints(server),
       ...xttsEndpoints({ outputFolder: ownFolder('output'), speechSettings: services.speechSettings }),

@@ -7,7 +7,7 @@ import { noKey } from '../core/owner.ts';
 import type { ClientKey, Endpoint } from '../http/call.ts';
 import { ask, serve, wire } from '../http/testing/world.ts';
 import { messagesFileEndpoints } from '../protocols/messages/files.ts';
-import { fileEndpoints } from '../protocols/openai/files/endpoints.ts';
+import { fileEndpoints } from '../protocols/openai/files.ts';
 import { bindAll } from '../protocols/testing/bind.ts';
 import { freshFolders } from '../store/testing/folder.ts';
 import { fileServices, openFiles } from './file-services.ts';
@@ -26,7 +26,7 @@ async function world({ fileMegabytes = 2, allMegabytes = 8, keys = {} }: WorldOp
     forget: async (library, id) => void forgotten.push(`${library}: ${id}`),
   });
   const services = fileServices(folder, { filelimit: fileMegabytes }, stored);
-  const rows = [...fileEndpoints(services), ...messagesFileEndpoints(services, (prefix) => `${prefix}1`)];
+  const rows = [...fileEndpoints(services), ...messagesFileEndpoints(services)];
   const endpoints = bindAll(rows, {}).map(
     (endpoint): Endpoint => ({
       ...endpoint,

@@ -11,7 +11,7 @@ import { mcpEndpoints } from '../../src/protocols/mcp/routes.ts';
 import { messagesFileEndpoints } from '../../src/protocols/messages/files.ts';
 import { messagesEndpoints } from '../../src/protocols/messages/routes.ts';
 import { documentEndpoints } from '../../src/protocols/native/documents.ts';
-import { fileEndpoints } from '../../src/protocols/openai/files/endpoints.ts';
+import { fileEndpoints } from '../../src/protocols/openai/files.ts';
 import { vectorStoreEndpoints } from '../../src/protocols/openai/vector-stores/routes.ts';
 import { responseState } from '../../src/protocols/responses/background.ts';
 import { responsesEndpoints } from '../../src/protocols/responses/routes.ts';
@@ -34,7 +34,7 @@ async function world(scripts: Scripts = said('Hi')) {
     (made) => {
       const parts = { ...made, ...libraries };
       return [
-        ...bindAll([...fileEndpoints(files), ...messagesFileEndpoints(files, parts.newId)], parts),
+        ...bindAll([...fileEndpoints(files), ...messagesFileEndpoints(files)], parts),
         ...bindAll(vectorStoreEndpoints(parts), parts),
         ...bindAll(documentEndpoints({ ...libraries, fileForm: files.fileForm }), parts),
         ...bindAll(responsesEndpoints(responseState(), parts), parts),

@@ -1,13 +1,13 @@
 import { type Batch, type BatchRequest, type BatchResult, batchHasEnded } from '../../core/batches.ts';
 import { AppError } from '../../core/errors.ts';
-import { type Call, type Family, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { read, write } from '../access.ts';
 import { type BatchServices, batchable, batchesOf, ownBatch, senderOfBatch } from '../batches.ts';
 import { ignoredHeader } from '../dialect.ts';
-import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow, type ModelEndpoint, rowBelow, withServices } from '../endpoint.ts';
 import * as f from '../fields.ts';
-import { below, pageOf, queryCount } from '../stored-files.ts';
-import { messagesFamily } from './errors.ts';
+import { pageOf, queryCount } from '../list-pages.ts';
+import { messagesFamily, withRequestIds } from './errors.ts';
 import { moment } from './files.ts';
 
 const maxRequests = 100_000;
@@ -49,38 +49,27 @@ const listFields = {
   beta: f.aside('honoured', 'Of older clients, without effect.'),
 };
 
-const messageBatchesPath = '/v1/messages/batches';
+const path = '/v1/messages/batches';
+const shared = { queued: false, match: 'ending', family: messagesFamily } as const;
+const get = endpointRow(read('chat'), { ...shared, method: 'GET' });
+const change = endpointRow(write('chat'), { ...shared, method: 'POST' });
+
+const endpoints: readonly ModelEndpoint<BatchServices>[] = [
+  change(path, 'Answer messages when nothing else runs.', create, { fields: createFields }),
+  get(path, 'The batches.', list, { fields: listFields }),
+  rowBelow(get, path, 'A batch, or its results.', { '{id}': [retrieve], '{id}/results': [results] }),
+  rowBelow(change, path, 'Cancel a batch.', { '{id}/cancel': [cancel] }),
+  rowBelow(
+    change,
+    path,
+    'Delete a batch that has ended, with its results.',
+    { '{id}': [remove] },
+    { method: 'DELETE' },
+  ),
+];
 
 /** Messages that are answered while the server has nothing else to do. */
-export function messageBatchEndpoints(
-  services: BatchServices,
-  newId: (prefix: string) => string,
-): readonly PlainEndpoint[] {
-  const family: Family = messagesFamily(newId);
-  const shared = { queued: false, match: 'ending', family } as const;
-  const get = endpointRow(read('chat'), { ...shared, method: 'GET' });
-  const change = endpointRow(write('chat'), { ...shared, method: 'POST' });
-  const path = messageBatchesPath;
-  const handling = (answer: (call: Call, services: BatchServices) => Promise<Reply>) => async (call: Call) => {
-    const reply = await answer(call, services);
-    return { ...reply, headers: { ...reply.headers, 'request-id': call.id } };
-  };
-  const deep = { match: 'prefix' } as const;
-  return [
-    change(path, 'Answer messages when nothing else runs.', handling(create), { fields: createFields }),
-    get(path, 'The batches.', handling(list), { fields: listFields }),
-    get(`${path}/`, 'A batch, or its results.', handling(retrieve), {
-      ...deep,
-      below: { '{id}': undefined, '{id}/results': undefined },
-    }),
-    change(`${path}/`, 'Cancel a batch.', handling(cancel), { ...deep, below: { '{id}/cancel': undefined } }),
-    change(`${path}/`, 'Delete a batch that has ended, with its results.', handling(remove), {
-      ...deep,
-      method: 'DELETE',
-      below: { '{id}': undefined },
-    }),
-  ];
-}
+export const messageBatchEndpoints = (services: BatchServices) => withServices(withRequestIds(endpoints), services);
 
 async function create(call: Call, services: BatchServices): Promise<Reply> {
   const body = await bodyOf(call);
@@ -103,28 +92,25 @@ async function list(call: Call, services: BatchServices): Promise<Reply> {
   return json({ data: data.map(batchObject), has_more: hasMore, first_id, last_id });
 }
 
-async function retrieve(call: Call, services: BatchServices): Promise<Reply> {
-  const { id, action } = below(call, 'batches', ['results']);
-  const library = batchesOf(call, services);
-  const batch = await ownBatch(library, id, 'msgbatch_');
-  if (action === undefined) return json(batchObject(batch));
-  if (batch.archivedAt !== undefined) throw new AppError('not-stored', { what: 'result of the batch', id });
-  const results = await library.results(id);
-  return { status: 200, headers: { 'content-type': 'application/x-jsonl' }, stream: lines(results) };
+async function retrieve(call: Call, services: BatchServices, id: string): Promise<Reply> {
+  const { batch } = await ownBatch(call, services, id, 'msgbatch_');
+  return json(batchObject(batch));
 }
 
-async function cancel(call: Call, services: BatchServices): Promise<Reply> {
-  const { id, action } = below(call, 'batches', ['cancel']);
-  if (action === undefined) throw new AppError('not-found', { method: call.method, path: call.path });
-  const library = batchesOf(call, services);
-  await ownBatch(library, id, 'msgbatch_');
+async function results(call: Call, services: BatchServices, id: string): Promise<Reply> {
+  const { library, batch } = await ownBatch(call, services, id, 'msgbatch_');
+  if (batch.archivedAt !== undefined) throw new AppError('not-stored', { what: 'result of the batch', id });
+  const stream = lines(await library.results(id));
+  return { status: 200, headers: { 'content-type': 'application/x-jsonl' }, stream };
+}
+
+async function cancel(call: Call, services: BatchServices, id: string): Promise<Reply> {
+  const { library } = await ownBatch(call, services, id, 'msgbatch_');
   return json(batchObject(await library.cancel(id)));
 }
 
-async function remove(call: Call, services: BatchServices): Promise<Reply> {
-  const { id } = below(call, 'batches');
-  const library = batchesOf(call, services);
-  await ownBatch(library, id, 'msgbatch_');
+async function remove(call: Call, services: BatchServices, id: string): Promise<Reply> {
+  const { library } = await ownBatch(call, services, id, 'msgbatch_');
   await library.delete(id);
   return json({ id, type: 'message_batch_deleted' });
 }
@@ -167,6 +153,6 @@ function batchObject(batch: Batch) {
     cancel_initiated_at: time(cancelledAt),
     archived_at: time(archivedAt),
     // A path, which is right behind every proxy.
-    results_url: hasEnded && archivedAt === undefined ? `${messageBatchesPath}/${id}/results` : null,
+    results_url: hasEnded && archivedAt === undefined ? `${path}/${id}/results` : null,
   };
 }

@@ -1,6 +1,8 @@
 import { type AppError, type ErrorCode, evenCompacted } from '../../core/errors.ts';
+import { randomHex } from '../../core/random-hex.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 
 /** The type of an error by its status. */
 const typesByStatus = new Map([
@@ -44,14 +46,22 @@ function errorMessage({ message, details }: AppError): string {
 }
 
 /** Every reply has a request id, errors in the body too: the official clients show it. */
-export function messagesFamily(newId: (prefix: string) => string): Family {
-  return {
-    name: 'messages',
-    title: 'Messages API (Anthropic-compatible)',
-    errorReply(error, requestId = newId('req_')) {
-      const body = { ...errorBody(error), request_id: requestId, ...busyDetail(error) };
-      const { status } = detailsByCode[error.code] ?? error;
-      return json(body, status, { 'request-id': requestId, ...retryHeaders(error) });
+export const messagesFamily: Family = {
+  name: 'messages',
+  title: 'Messages API (Anthropic-compatible)',
+  errorReply(error, requestId = `req_${randomHex(12)}`) {
+    const body = { ...errorBody(error), request_id: requestId, ...busyDetail(error) };
+    const { status } = detailsByCode[error.code] ?? error;
+    return json(body, status, { 'request-id': requestId, ...retryHeaders(error) });
+  },
+};
+
+export function withRequestIds<Context>(endpoints: readonly ModelEndpoint<Context>[]): ModelEndpoint<Context>[] {
+  return endpoints.map((endpoint) => ({
+    ...endpoint,
+    handle: async (call, context) => {
+      const reply = await endpoint.handle(call, context);
+      return { ...reply, headers: { 'request-id': call.id, ...reply.headers } };
     },
-  };
+  }));
 }

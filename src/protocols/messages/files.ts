@@ -2,23 +2,12 @@ import type { StoredFile } from '../../core/stored-files.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read, write } from '../access.ts';
 import { ignoredHeader } from '../dialect.ts';
-import { endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import { endpointRow, type ModelEndpoint, rowBelow, withServices } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { bodyOfForm } from '../form-body.ts';
-import {
-  anthropicHeader,
-  below,
-  contentReply,
-  deleteFile,
-  type FileServices,
-  fileOf,
-  filesOf,
-  filesPath,
-  pageOf,
-  queryCount,
-  sentFile,
-} from '../stored-files.ts';
-import { messagesFamily } from './errors.ts';
+import { pageOf, queryCount } from '../list-pages.ts';
+import { contentReply, deleteFile, type FileServices, fileOf, filesOf, filesPath, sentFile } from '../stored-files.ts';
+import { messagesFamily, withRequestIds } from './errors.ts';
 
 const readSeconds: f.Read<number | undefined> = f.described(
   { type: 'integer', minimum: 3600, maximum: 7_776_000 },
@@ -49,32 +38,28 @@ const listFields = {
   beta: f.aside('honoured', 'Of older clients, without effect.'),
 };
 
+/** Requests of Anthropic's clients have it; no other ones do. */
+const header = 'anthropic-version';
+const shared = { queued: false, header, match: 'ending', family: messagesFamily } as const;
+const get = endpointRow(read('documents'), { ...shared, method: 'GET' });
+const change = endpointRow(write('documents'), { ...shared, method: 'POST' });
+
 /** Files in the form of the Messages API, at the paths of the OpenAI API: requests with `anthropic-version` get them. */
-export function messagesFileEndpoints(
-  services: FileServices,
-  newId: (prefix: string) => string,
-): readonly PlainEndpoint[] {
-  const family = messagesFamily(newId);
-  const shared = { queued: false, header: anthropicHeader, match: 'ending', family } as const;
-  const get = endpointRow(read('documents'), { ...shared, method: 'GET' });
-  const change = endpointRow(write('documents'), { ...shared, method: 'POST' });
-  const handling = (answer: (call: Call, services: FileServices) => Promise<Reply>) => async (call: Call) => {
-    const reply = await answer(call, services);
-    return { ...reply, headers: { ...reply.headers, 'request-id': call.id } };
-  };
-  return [
-    change(filesPath, 'Store a file.', handling(create), { form: services.fileForm, fields: createFields }),
-    get(filesPath, 'The stored files.', handling(list), { fields: listFields }),
-    get(`${filesPath}/`, 'A stored file, or its content.', handling(retrieve), {
-      match: 'prefix',
-      below: { '{id}': undefined, '{id}/content': undefined },
-    }),
-    change(`${filesPath}/`, 'Delete a file, also from all collections.', handling(remove), {
-      method: 'DELETE',
-      match: 'prefix',
-      below: { '{id}': undefined },
-    }),
+export function messagesFileEndpoints(services: FileServices) {
+  const content = { '{id}': [retrieve], '{id}/content': [contentReply] } as const;
+  const endpoints: readonly ModelEndpoint<FileServices>[] = [
+    change(filesPath, 'Store a file.', create, { form: services.fileForm, fields: createFields }),
+    get(filesPath, 'The stored files.', list, { fields: listFields }),
+    rowBelow(get, filesPath, 'A stored file, or its content.', content),
+    rowBelow(
+      change,
+      filesPath,
+      'Delete a file, also from all collections.',
+      { '{id}': [remove] },
+      { method: 'DELETE' },
+    ),
   ];
+  return withServices(withRequestIds(endpoints), services);
 }
 
 async function create(call: Call, services: FileServices): Promise<Reply> {
@@ -104,13 +89,12 @@ async function list(call: Call, services: FileServices): Promise<Reply> {
   return json(body, 200, ignoredHeader(listFields, query));
 }
 
-async function retrieve(call: Call, services: FileServices): Promise<Reply> {
-  const { id, action } = below(call, 'files', ['content']);
-  return action === 'content' ? contentReply(call, id, services) : json(fileObject(await fileOf(call, id, services)));
+async function retrieve(call: Call, services: FileServices, id: string): Promise<Reply> {
+  return json(fileObject(await fileOf(call, services, id)));
 }
 
-async function remove(call: Call, services: FileServices): Promise<Reply> {
-  const { id } = await deleteFile(call, below(call, 'files').id, services);
+async function remove(call: Call, services: FileServices, sent: string): Promise<Reply> {
+  const { id } = await deleteFile(call, services, sent);
   return json({ id: wireId(id), type: 'file_deleted' });
 }
 

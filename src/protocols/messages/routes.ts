@@ -10,25 +10,23 @@ import {
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
-import { withCollections } from '../documents/collections.ts';
 import { ownDocuments } from '../documents/library.ts';
-import { loadFiles, sentFiles } from '../documents/sent-files.ts';
+import { sentFiles } from '../documents/sent-files.ts';
 import { endpointRow, requestBody, withServices, withShortPath } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { uncountedHeaders } from '../media.ts';
-import { decodeInSlices } from '../read-body.ts';
+import { decodeWithFiles } from '../read-body.ts';
 import { ticketFor } from '../ticket.ts';
 import { chatHeaders } from '../tools.ts';
 import { type AppliedEdit, addEdit, applyEdits, type ContextManagement } from './context-management.ts';
 import { messageFile } from './conversation.ts';
 import { decode } from './decode.ts';
 import { encodeStream, foldReply, ping } from './encode.ts';
-import { messagesFamily } from './errors.ts';
+import { messagesFamily, withRequestIds } from './errors.ts';
 import { countFields, createFields } from './fields.ts';
 
 export function messagesEndpoints(server: DialectServices) {
-  const family = messagesFamily(server.newId);
-  const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, family });
+  const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, family: messagesFamily });
   const endpoints = [
     ...withShortPath(
       row('/v1/messages', 'Answer a conversation; streamed with stream: true.', answer, {
@@ -43,7 +41,7 @@ export function messagesEndpoints(server: DialectServices) {
       fields: countFields,
     }),
   ];
-  return withServices<DialectParts, DialectServices>(endpoints, server);
+  return withServices<DialectParts, DialectServices>(withRequestIds(endpoints), server);
 }
 
 async function answer(call: Call, context: DialectParts): Promise<Reply> {
@@ -51,7 +49,7 @@ async function answer(call: Call, context: DialectParts): Promise<Reply> {
   call.watch?.decoded?.(decoded.request);
   const { request, applied: appliedEdits } = await edited(decoded.request, decoded.contextManagement, call, context);
   const facts = { ...known, appliedEdits };
-  const headers = { 'request-id': call.id, ...(await chatHeaders(notices, request, context.chat)) };
+  const headers = await chatHeaders(notices, request, context.chat);
   const ticket = ticketFor(call, genkey);
   const events = context.chat.reply(request, ticket);
   if (!stream) return wholeReply(await foldReply(events, facts), headers);
@@ -68,18 +66,9 @@ async function answer(call: Call, context: DialectParts): Promise<Reply> {
 async function decoding(call: Call, context: DialectParts, table: typeof createFields | typeof countFields) {
   const body = await requestBody(call, context);
   const { messages } = readFields({ messages: createFields.messages }, body);
-  const sent = sentFiles(messages, 'messages', messageFile);
-  const options = { own: ownDocuments(call, context), fetchMedia: context.fetchMedia, signal: call.signal };
-  const loaded = sent.size > 0 ? await loadFiles(sent, options) : undefined;
-  const decoded = await decodeInSlices(decode(body, { ...context, ...(loaded && { loaded }) }, table), call, context);
-  const contextSize = context.text.contextSize();
-  const request = await withCollections(decoded.request, decoded.collections, {
-    ...options,
-    marks: 'strip',
-    itemized: true,
-    contextSize,
-  });
-  return { ...decoded, request };
+  const options = { ...context, own: ownDocuments(call, context), marks: 'strip', signal: call.signal } as const;
+  const files = sentFiles(messages, 'messages', messageFile);
+  return decodeWithFiles(files, (loaded) => decode(body, { ...context, loaded }, table), options);
 }
 
 function wholeReply({ message, shortfall, warnings }: Awaited<ReturnType<typeof foldReply>>, headers: Headers): Reply {
@@ -96,7 +85,7 @@ async function count(call: Call, context: DialectParts): Promise<Reply> {
   const isSame = request.conversation === sent.conversation;
   const inputTokens = isSame ? originalTokens : await context.chat.countTokens(request, call.signal, ticket);
   const management = applied && { context_management: { original_input_tokens: originalTokens } };
-  const headers = { 'request-id': call.id, ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
+  const headers = { ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
   return json({ input_tokens: inputTokens, ...management }, 200, headers);
 }
 

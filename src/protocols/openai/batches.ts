@@ -5,12 +5,12 @@ import { read, write } from '../access.ts';
 import { type BatchServices, batchable, batchesOf, ownBatch, senderOfBatch } from '../batches.ts';
 import { ignoredHeader } from '../dialect.ts';
 import { readMetadata } from '../documents/filters.ts';
-import { bodyOf, type PlainEndpoint, withShortPath } from '../endpoint.ts';
+import { bodyOf, type ModelEndpoint, rowBelow, withServices, withShortPath } from '../endpoint.ts';
 import * as f from '../fields.ts';
-import { below, type FileServices, filesOf, pageOf, queryCount } from '../stored-files.ts';
+import { listObject, pageOf, queryCount } from '../list-pages.ts';
+import { type FileServices, filesOf } from '../stored-files.ts';
 import { openaiRow } from './errors.ts';
-import { listObject } from './files/endpoints.ts';
-import { lifetimeField } from './files/fields.ts';
+import { lifetimeField } from './files.ts';
 
 const createFields = {
   input_file_id: f.honoured(f.readName, 'A stored file with a request in each line, up to 50,000.'),
@@ -28,32 +28,20 @@ const listFields = {
 };
 
 type Services = BatchServices & Pick<FileServices, 'files'>;
-type Answer = (call: Call, services: Services) => Promise<Reply>;
 
 const path = '/v1/batches';
+const reading = { queued: false, ...read('documents'), method: 'GET' } as const;
+const changing = { queued: false, ...write('documents') };
+
+const endpoints: readonly ModelEndpoint<Services>[] = [
+  openaiRow(path, 'Run the requests of a file when nothing else runs.', create, { ...changing, fields: createFields }),
+  openaiRow(path, 'The batches.', list, { ...reading, fields: listFields }),
+  rowBelow(openaiRow, path, `A batch (${path}/{id}).`, { '{id}': [retrieve] }, reading),
+  rowBelow(openaiRow, path, `Cancel a batch (${path}/{id}/cancel).`, { '{id}/cancel': [cancel] }, changing),
+];
 
 /** Requests that run while the server has nothing else to do (`/v1/batches`). */
-export function batchEndpoints(services: Services): readonly PlainEndpoint[] {
-  const row = (own: string, summary: string, answer: Answer, rest: Parameters<typeof openaiRow>[3]) =>
-    openaiRow(own, summary, (call) => answer(call, services), { queued: false, ...rest });
-  const deep = { match: 'prefix' } as const;
-  return [
-    row(path, 'Run the requests of a file when nothing else runs.', create, {
-      ...write('documents'),
-      fields: createFields,
-    }),
-    row(path, 'The batches.', list, { ...read('documents'), method: 'GET', fields: listFields }),
-    row(`${path}/`, `A batch (${path}/{id}).`, retrieve, {
-      ...{ ...read('documents'), ...deep },
-      method: 'GET',
-      below: { '{id}': undefined },
-    }),
-    row(`${path}/`, `Cancel a batch (${path}/{id}/cancel).`, cancel, {
-      ...{ ...write('documents'), ...deep },
-      below: { '{id}/cancel': undefined },
-    }),
-  ].flatMap(withShortPath);
-}
+export const batchEndpoints = (services: Services) => withServices(endpoints.flatMap(withShortPath), services);
 
 async function create(call: Call, services: Services): Promise<Reply> {
   const body = await bodyOf(call);
@@ -76,19 +64,16 @@ async function create(call: Call, services: Services): Promise<Reply> {
 async function list(call: Call, services: Services): Promise<Reply> {
   const { limit, after } = f.readFields(listFields, Object.fromEntries(call.query));
   const { data, hasMore } = pageOf(await batchesOf(call, services).list('openai'), { limit, after });
-  return json(listObject(data.map(batchObject), hasMore));
+  return json(listObject({ data: data.map(batchObject), hasMore }));
 }
 
-async function retrieve(call: Call, services: Services): Promise<Reply> {
-  const { id } = below(call, 'batches');
-  return json(batchObject(await ownBatch(batchesOf(call, services), id, 'batch_')));
+async function retrieve(call: Call, services: Services, id: string): Promise<Reply> {
+  const { batch } = await ownBatch(call, services, id, 'batch_');
+  return json(batchObject(batch));
 }
 
-async function cancel(call: Call, services: Services): Promise<Reply> {
-  const { id, action } = below(call, 'batches', ['cancel']);
-  if (action === undefined) throw new AppError('not-found', { method: call.method, path: call.path });
-  const library = batchesOf(call, services);
-  await ownBatch(library, id, 'batch_');
+async function cancel(call: Call, services: Services, id: string): Promise<Reply> {
+  const { library } = await ownBatch(call, services, id, 'batch_');
   return json(batchObject(await library.cancel(id)));
 }
 

@@ -2,10 +2,9 @@ import { AppError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { ownerOf } from '../../core/owner.ts';
-import { percentDecoded } from '../../core/percent-decoded.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import type { OwnResponses, StoredItem } from '../../store/responses.ts';
+import type { OwnResponses } from '../../store/responses.ts';
 import { read, write } from '../access.ts';
 import {
   type DialectParts,
@@ -16,13 +15,13 @@ import {
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
-import { withCollections } from '../documents/collections.ts';
 import { ownDocuments } from '../documents/library.ts';
-import { loadFiles, sentFiles } from '../documents/sent-files.ts';
-import { type EndpointShape, endpointRow, requestBody, withServices, withShortPath } from '../endpoint.ts';
-import { type Fields, readFields, wrong } from '../fields.ts';
+import { sentFiles } from '../documents/sent-files.ts';
+import { endpointRow, type ModelEndpoint, requestBody, rowBelow, withServices, withShortPath } from '../endpoint.ts';
+import { readFields, wrong } from '../fields.ts';
+import { listObject, pageBetween } from '../list-pages.ts';
 import { uncountedHeaders } from '../media.ts';
-import { decodeInSlices } from '../read-body.ts';
+import { decodeWithFiles } from '../read-body.ts';
 import { ticketFor } from '../ticket.ts';
 import { chatHeaders } from '../tools.ts';
 import { keptAfter } from '../ttl.ts';
@@ -37,60 +36,51 @@ import { refuseUnknownStores } from './file-search.ts';
 import { fitConversation } from './fit.ts';
 import { type ResponseObject, replay } from './output.ts';
 
-/** A path that matches by its beginning has one handler per method, which looks at the rest of the path itself. */
+const path = '/v1/responses';
+const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, family: responsesFamily });
+
+/** Handlers get the parts of the decoder and the stored responses of the client. */
+const asClient =
+  (answer: (call: Call, parts: ClientParts, id: string) => Reply | Promise<Reply>) =>
+  (call: Call, parts: DialectParts & ResponseState, id = '') =>
+    answer(call, { ...parts, store: parts.store.of(ownerOf(call)), own: ownDocuments(call, parts) }, id);
+
+const endpoints: readonly ModelEndpoint<DialectParts & ResponseState>[] = [
+  row(path, 'Answer a conversation; stream optional.', asClient(create), {
+    ...{ queued: true, replayedAs: 'chat', batched: true },
+    fields: createFields,
+  }),
+  row(`${path}/input_tokens`, 'Count the tokens of a request.', asClient(countTokens), {
+    ...read('chat'),
+    fields: countFields,
+  }),
+  row(
+    `${path}/compact`,
+    'Summarise a conversation: the output is the input of the next request.',
+    asClient(compactConversation),
+    { queued: true, fields: compactFields },
+  ),
+  rowBelow(
+    row,
+    path,
+    `A stored response (${path}/{id}), or the input that it answers (${path}/{id}/input_items).`,
+    { '{id}': [asClient(retrieve), retrieveFields], '{id}/input_items': [asClient(inputItems), inputItemsFields] },
+    { ...read('chat'), method: 'GET' },
+  ),
+  rowBelow(row, path, `Forget a stored response (${path}/{id}).`, { '{id}': [asClient(forget)] }, { method: 'DELETE' }),
+  rowBelow(row, path, `Stop a response in the background (${path}/{id}/cancel).`, {
+    '{id}/cancel': [asClient(cancel)],
+  }),
+];
+
 export function responsesEndpoints(state: ResponseState, server: DialectServices) {
-  const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, family: responsesFamily });
-  const path = '/v1/responses';
-  const stored = (
-    summary: string,
-    answer: (call: Call, state: OwnState) => Reply | Promise<Reply>,
-    own: Pick<EndpointShape, 'below'> & Partial<EndpointShape>,
-  ) => row(`${path}/`, summary, (call) => answer(call, ownState(call, state)), { match: 'prefix', ...own });
-  const endpoints = [
-    row(
-      path,
-      'Answer a conversation; stream optional.',
-      (call, parts: DialectParts) => create(call, ownParts(call, state, parts)),
-      { queued: true, replayedAs: 'chat', batched: true, fields: createFields },
-    ),
-    row(
-      `${path}/input_tokens`,
-      'Count the tokens of a request.',
-      (call, parts: DialectParts) => countTokens(call, ownParts(call, state, parts)),
-      { ...read('chat'), fields: countFields },
-    ),
-    row(
-      `${path}/compact`,
-      'Summarise a conversation: the output is the input of the next request.',
-      (call, parts: DialectParts) => compactConversation(call, ownParts(call, state, parts)),
-      { queued: true, fields: compactFields },
-    ),
-    stored(`A stored response (${path}/{id}), or the input that it answers (${path}/{id}/input_items).`, retrieve, {
-      ...read('chat'),
-      method: 'GET',
-      below: { '{id}': retrieveFields, '{id}/input_items': inputItemsFields },
-    }),
-    stored(`Forget a stored response (${path}/{id}).`, forget, { method: 'DELETE', below: { '{id}': undefined } }),
-    stored(`Stop a response in the background (${path}/{id}/cancel).`, cancel, { below: { '{id}/cancel': undefined } }),
-  ].flatMap(withShortPath);
-  return withServices<DialectParts, DialectServices>(endpoints, server);
+  return withServices(endpoints.flatMap(withShortPath), { ...server, ...state });
 }
 
-/** What one client sees of the stored responses. */
-interface OwnState extends Omit<ResponseState, 'store'> {
-  readonly store: OwnResponses;
-}
+/** The stored responses are those of one client. */
+type ClientParts = DecodeParts & Pick<ResponseState, 'background'>;
 
-/** What the decoder needs of one client. */
-function ownParts(call: Call, state: ResponseState, parts: DialectParts): DecodeParts & OwnState {
-  return { ...parts, ...ownState(call, state), own: ownDocuments(call, parts) };
-}
-
-function ownState(call: Call, { store, background }: ResponseState): OwnState {
-  return { background, store: store.of(ownerOf(call)) };
-}
-
-async function create(call: Call, parts: DecodeParts & OwnState): Promise<Reply> {
+async function create(call: Call, parts: ClientParts): Promise<Reply> {
   const { chat, startTimer } = parts;
   const decoded = await decoding(await requestBody(call, parts), call, parts);
   call.watch?.decoded?.(decoded.request);
@@ -127,21 +117,12 @@ const conversationFields = { input: inputField, previous_response_id: previousFi
 async function decoding(body: JsonObject, call: Call, parts: DecodeParts): Promise<DecodedRequest> {
   const { previous_response_id: id, input: asked } = readFields(conversationFields, body);
   const { context = [], input = [] } = (typeof id === 'string' ? parts.store.get(id) : undefined) ?? {};
-  const sent = new Map([
+  const files = new Map([
     ...sentFiles([...context, ...input], 'previous_response_id', responseFile),
     ...sentFiles(asked, 'input', responseFile),
   ]);
-  const { own, fetchMedia } = parts;
-  const loaded = sent.size > 0 ? await loadFiles(sent, { own, fetchMedia, signal: call.signal }) : undefined;
-  const decoded = await decodeInSlices(decode(body, { ...parts, ...(loaded && { loaded }) }), call, parts);
-  const options = {
-    own,
-    marks: 'keep',
-    itemized: true,
-    contextSize: parts.text.contextSize(),
-    signal: call.signal,
-  } as const;
-  return { ...decoded, request: await withCollections(decoded.request, decoded.collections, options) };
+  const options = { ...parts, marks: 'keep', signal: call.signal } as const;
+  return decodeWithFiles(files, (loaded) => decode(body, { ...parts, loaded }), options);
 }
 
 /** The user messages stay as they are, and the summary follows them. */
@@ -194,72 +175,46 @@ function newSession(decoded: DecodedRequest, call: Call, { newId, now, store }: 
   };
 }
 
-function retrieve(call: Call, state: OwnState): Reply {
-  const { id, action } = targetOf(call);
-  const stored = storedOf(id, state);
+function retrieve(call: Call, { store, background }: ClientParts, id: string): Reply {
+  const response = storedOf(id, store).response as ResponseObject;
   const query = Object.fromEntries(call.query);
-  if (action === 'input_items') {
-    const items = inputItems(readFields(inputItemsFields, query), stored.input);
-    return json(items, 200, ignoredHeader(inputItemsFields, query));
-  }
-  if (action !== undefined) throw notFound(call);
-  const response = stored.response as ResponseObject;
   const headers = ignoredHeader(retrieveFields, query);
   const { stream, starting_after: refusal } = readFields(retrieveFields, query);
   if (!stream) return json(response, 200, headers);
   if (refusal) throw refusal;
   const finished = async (): Promise<ResponseObject | undefined> => {
-    await state.background.finished(id);
-    return state.store.get(id)?.response as ResponseObject | undefined;
+    await background.finished(id);
+    return store.get(id)?.response as ResponseObject | undefined;
   };
   return eventStream(replay(response, finished), headers);
 }
 
-function forget(call: Call, state: OwnState): Reply {
-  const { id, action } = targetOf(call);
-  storedOf(id, state);
-  if (action !== undefined) throw notFound(call);
-  state.store.delete(id);
-  void state.background.cancel(id);
+/** One page; `after` is the last item of the page before. */
+function inputItems(call: Call, { store }: ClientParts, id: string): Reply {
+  const { input } = storedOf(id, store);
+  const query = Object.fromEntries(call.query);
+  const { order, ...options } = readFields(inputItemsFields, query);
+  const items = order === 'asc' ? input : input.toReversed();
+  const page = pageBetween(items, options, 'an input item of this response');
+  return json(listObject(page), 200, ignoredHeader(inputItemsFields, query));
+}
+
+function forget(_: Call, { store, background }: ClientParts, id: string): Reply {
+  storedOf(id, store);
+  store.delete(id);
+  void background.cancel(id);
   return json({ id, object: 'response', deleted: true });
 }
 
-async function cancel(call: Call, state: OwnState): Promise<Reply> {
-  const { id, action } = targetOf(call);
-  if (action !== 'cancel') throw notFound(call);
-  const { response } = storedOf(id, state);
+async function cancel(_: Call, { store, background }: ClientParts, id: string): Promise<Reply> {
+  const { response } = storedOf(id, store);
   if (response.background !== true) throw wrong('response_id', 'that of a response in the background');
-  await state.background.cancel(id);
-  return json(state.store.get(id)?.response ?? response);
+  await background.cancel(id);
+  return json(store.get(id)?.response ?? response);
 }
 
-/** The parts of the path after `/responses/`. */
-function targetOf({ path }: Call) {
-  const [id = '', action, ...more] = path.slice(path.lastIndexOf('/responses/') + '/responses/'.length).split('/');
-  return { id: percentDecoded(id), action: more.length > 0 ? path : action };
-}
-
-function storedOf(id: string, { store }: OwnState) {
+function storedOf(id: string, store: OwnResponses) {
   const stored = store.get(id);
   if (!stored) throw new AppError('not-stored', { what: 'stored response', id });
   return stored;
-}
-
-function notFound({ method, path }: Call): AppError {
-  return new AppError('not-found', { method, path });
-}
-
-/** One page; `after` is the last item of the page before. */
-function inputItems({ order, after, limit }: Fields<typeof inputItemsFields>, input: readonly StoredItem[]): object {
-  const items = order === 'asc' ? input : input.toReversed();
-  const start = after === undefined ? 0 : items.findIndex(({ id }) => id === after) + 1;
-  if (after !== undefined && start === 0) throw wrong('after', 'the id of an input item of this response');
-  const data = items.slice(start, start + limit);
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: start + limit < items.length,
-  };
 }

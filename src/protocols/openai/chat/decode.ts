@@ -35,8 +35,7 @@ export async function decodeChat(
 ) {
   const read = readChat(chatFields, body, context, nativeBody(body));
   const { fields, notices } = read;
-  const sent = sentFiles(fields.messages, 'messages', chatFile);
-  const files = sent.size > 0 ? await loadFiles(sent, { own, fetchMedia, signal }) : undefined;
+  const files = await loadFiles(sentFiles(fields.messages, 'messages', chatFile), { own, fetchMedia, signal });
   const attachments = new Attachments(text.state(), { addresses: true, files });
   const messages = await inSlices(decodeMessages(fields.messages, attachments), { signal });
   const { tools, choice, parallel, legacy, skipped } = decodeToolUse(fields);

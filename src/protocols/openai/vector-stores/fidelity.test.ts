@@ -38,10 +38,7 @@ async function world() {
     },
   });
   const documents = new Libraries(() => told);
-  const endpoints = bindAll(
-    rows({ files, documents, newId: (prefix) => `${prefix}n`, now: () => 5_000_000 }),
-    undefined,
-  );
+  const endpoints = bindAll(rows({ files, documents, newId: (prefix) => `${prefix}n`, now: () => 5_000_000 }), {});
   return { endpoints, asked, ids: stores.map(({ id }) => id) };
 }
 

@@ -15,7 +15,7 @@ async function world({ asksUntilIndexed = 0 } = {}) {
   const libraries = memoryLibraries({ folder: freshFolder(), asksUntilIndexed });
   let number = 0;
   const newId = (prefix: string): string => `${prefix}n${++number}`;
-  const endpoints = bindAll(vectorStoreEndpoints({ ...libraries, newId, now: () => 5_000_000 }), undefined);
+  const endpoints = bindAll(vectorStoreEndpoints({ ...libraries, newId, now: () => 5_000_000 }), {});
   const { port } = await serve(endpoints);
   const client = new OpenAI({ baseURL: `http://127.0.0.1:${port}/v1`, apiKey: 'none', maxRetries: 0 });
   const upload = async (text: string, name = 'tower.txt', sender = {}): Promise<string> => {

@@ -1,14 +1,22 @@
-import type { Collection, CollectionFile, DocumentLibrary, IndexStatus } from '../../../core/documents.ts';
+import type {
+  Chunking,
+  Collection,
+  CollectionFile,
+  DocumentHit,
+  DocumentLibrary,
+  IndexCounts,
+  IndexStatus,
+} from '../../../core/documents.ts';
 import { AppError } from '../../../core/errors.ts';
 import { libraryOf } from '../../../core/owner.ts';
-import { percentDecoded } from '../../../core/percent-decoded.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
 import { BoundedMap } from '../../../store/bounded-map.ts';
 import { read, write } from '../../access.ts';
 import type { DialectServices } from '../../dialect.ts';
-import { type DocumentServices, documentsOf } from '../../documents/library.ts';
-import { bodyOf, endpointRow, type PlainEndpoint, withShortPath } from '../../endpoint.ts';
+import { type DocumentServices, documentsOf, passageAttributes } from '../../documents/library.ts';
+import { bodyOf, endpointRow, type ModelEndpoint, rowBelow, withServices, withShortPath } from '../../endpoint.ts';
 import * as f from '../../fields.ts';
+import { listObject, pageBetween } from '../../list-pages.ts';
 import { openaiFamily } from '../errors.ts';
 import {
   attachFields,
@@ -22,7 +30,6 @@ import {
   refuseManyFiles,
   searchFields,
 } from './fields.ts';
-import { countsObject, cursorPage, fileObject, resultObject, storeObject } from './objects.ts';
 
 /** Files that were added together. It is known until the server ends; the files stay. */
 interface Batch {
@@ -33,16 +40,16 @@ interface Batch {
   isCancelled: boolean;
 }
 
-type VectorStoreServices = DocumentServices & Pick<DialectServices, 'now' | 'newId'>;
+interface Services extends DocumentServices, Pick<DialectServices, 'now' | 'newId'> {
+  /** By the library of the client and the id. */
+  readonly batches: BoundedMap<Batch>;
+}
 
-interface Context {
+/** The vector store that the path of a request names, and where it is stored. */
+interface OwnStore extends Services {
+  readonly store: string;
+  readonly collection: Collection;
   readonly library: DocumentLibrary;
-  readonly services: VectorStoreServices;
-  /** Of whoever calls. */
-  readonly batches: {
-    readonly get: (id: string) => Batch | undefined;
-    readonly add: (batch: Batch) => void;
-  };
 }
 
 const maxBatches = 1000;
@@ -50,152 +57,127 @@ const maxBatches = 1000;
 const pollHeaders = { 'openai-poll-after-ms': '200' };
 
 const path = '/v1/vector_stores';
+const row = endpointRow(write('documents'), {
+  method: 'POST',
+  family: openaiFamily,
+  // The `name` of a body is that of the store.
+  modelNamed: () => undefined,
+});
+const reading = { ...read('documents'), method: 'GET' } as const;
+
+/** Stores are found only by their ids: names are for our own endpoints. `id`: of a file or batch in the store. */
+const inStore =
+  (answer: (call: Call, own: OwnStore, id: string) => Promise<Reply> | Reply) =>
+  async (call: Call, services: Services, store: string, id = ''): Promise<Reply> => {
+    const library = documentsOf(call, services);
+    const collection = await library.collection(store);
+    if (collection?.id !== store) throw new AppError('not-stored', { what: 'vector store', id: store });
+    return answer(call, { ...services, store, collection, library }, id);
+  };
+
+const endpoints: readonly ModelEndpoint<Services>[] = [
+  row(path, 'Create a vector store.', create, { fields: createFields }),
+  row(path, 'The vector stores.', list, { ...reading, fields: pageFields }),
+  rowBelow(
+    row,
+    path,
+    'A vector store, its files, the text of a file, a batch of files.',
+    {
+      '{id}': [inStore((_, { collection }) => json(storeObject(collection), 200, pollHeaders))],
+      '{id}/files': [inStore(listFiles), filePageFields],
+      '{id}/files/{file_id}': [inStore(showFile)],
+      '{id}/files/{file_id}/content': [inStore(showContent)],
+      '{id}/file_batches/{batch_id}': [inStore(showBatch)],
+      '{id}/file_batches/{batch_id}/files': [inStore(listBatchFiles), filePageFields],
+    },
+    reading,
+  ),
+  rowBelow(row, path, 'Change or search a vector store, attach files, change the attributes of a file.', {
+    '{id}': [inStore(changeStore), changeFields],
+    '{id}/search': [inStore(search), searchFields],
+    '{id}/files': [inStore(attach), attachFields],
+    '{id}/files/{file_id}': [inStore(changeFile), attributeFields],
+    '{id}/file_batches': [inStore(createBatch), batchFields],
+    '{id}/file_batches/{batch_id}/cancel': [inStore(cancelBatch)],
+  }),
+  rowBelow(
+    row,
+    path,
+    'Delete a vector store, or detach a file from it.',
+    { '{id}': [inStore(removeStore)], '{id}/files/{file_id}': [inStore(detach)] },
+    { method: 'DELETE' },
+  ),
+];
 
 /** Collections of documents in the form of OpenAI's vector stores. */
-export function vectorStoreEndpoints(services: VectorStoreServices): readonly PlainEndpoint[] {
+export function vectorStoreEndpoints(services: Omit<Services, 'batches'>) {
   const batches = new BoundedMap<Batch>({ entries: maxBatches, bytes: Number.POSITIVE_INFINITY });
-  const context = (call: Call): Context => {
-    const owner = libraryOf(call);
-    return {
-      library: documentsOf(call, services),
-      services,
-      batches: {
-        get: (id) => batches.get(`${owner} ${id}`),
-        add: (batch) => batches.set(`${owner} ${batch.id}`, batch, 1, owner),
-      },
-    };
-  };
-  const row = endpointRow(write('documents'), {
-    method: 'POST',
-    family: openaiFamily,
-    // The `name` of a body is that of the store.
-    modelNamed: () => undefined,
-  });
-  const below = (
-    summary: string,
-    handle: (call: Call, context: Context) => Promise<Reply>,
-    own: Parameters<typeof row>[3],
-  ) => row(`${path}/`, summary, (call) => handle(call, context(call)), { match: 'prefix', ...own });
-  return [
-    row(path, 'Create a vector store.', (call) => create(call, context(call)), { fields: createFields }),
-    row(
-      path,
-      'The vector stores.',
-      async (call) => {
-        const fields = f.readFields(pageFields, Object.fromEntries(call.query));
-        return json(cursorPage(await context(call).library.collections(), fields, storeObject));
-      },
-      { ...read('documents'), method: 'GET', fields: pageFields },
-    ),
-    below('A vector store, its files, the text of a file, a batch of files.', show, {
-      ...read('documents'),
-      method: 'GET',
-      below: {
-        '{id}': undefined,
-        '{id}/files': filePageFields,
-        '{id}/files/{file_id}': undefined,
-        '{id}/files/{file_id}/content': undefined,
-        '{id}/file_batches/{batch_id}': undefined,
-        '{id}/file_batches/{batch_id}/files': filePageFields,
-      },
-    }),
-    below('Change or search a vector store, attach files, change the attributes of a file.', change, {
-      below: {
-        '{id}': changeFields,
-        '{id}/search': searchFields,
-        '{id}/files': attachFields,
-        '{id}/files/{file_id}': attributeFields,
-        '{id}/file_batches': batchFields,
-        '{id}/file_batches/{batch_id}/cancel': undefined,
-      },
-    }),
-    below('Delete a vector store, or detach a file from it.', remove, {
-      method: 'DELETE',
-      below: { '{id}': undefined, '{id}/files/{file_id}': undefined },
-    }),
-  ].flatMap(withShortPath);
+  return withServices(endpoints.flatMap(withShortPath), { ...services, batches });
 }
 
-/** The parts of the path below the stores. */
-function targetOf({ path: own }: Call): readonly string[] {
-  const name = '/vector_stores/';
-  const parts = own.slice(own.indexOf(name) + name.length).split('/');
-  return parts.map(percentDecoded);
+async function list(call: Call, services: Services): Promise<Reply> {
+  const page = f.readFields(pageFields, Object.fromEntries(call.query));
+  return json(cursorPage(await documentsOf(call, services).collections(), page, storeObject));
 }
 
-function unknownPath({ method, path: own }: Call): AppError {
-  return new AppError('not-found', { method, path: own });
+/** The newest first, or the oldest. */
+function cursorPage<Item extends { readonly id: string; readonly createdAt: number }>(
+  items: readonly Item[],
+  { order, ...options }: f.Fields<typeof pageFields>,
+  objectOf: (item: Item) => { readonly id: string },
+) {
+  const newestFirst = items.toSorted((a, b) => b.createdAt - a.createdAt);
+  const { data, hasMore } = pageBetween(order === 'desc' ? newestFirst : newestFirst.toReversed(), options);
+  return listObject({ data: data.map(objectOf), hasMore });
 }
 
-/** Only by its id: names are for our own endpoints. */
-async function storeOf({ library }: Context, id: string): Promise<Collection> {
-  const collection = await library.collection(id);
-  if (collection?.id !== id) throw new AppError('not-stored', { what: 'vector store', id });
-  return collection;
-}
-
-async function fileOf({ library }: Context, store: string, id: string): Promise<CollectionFile> {
-  const file = await library.file(store, id);
-  if (!file) throw new AppError('not-stored', { what: 'file in this vector store', id });
-  return file;
-}
-
-function batchOf({ batches }: Context, store: string, id: string): Batch {
-  const batch = batches.get(id);
-  if (batch?.store !== store) throw new AppError('not-stored', { what: 'file batch', id });
-  return batch;
-}
-
-async function create(call: Call, context: Context): Promise<Reply> {
+async function create(call: Call, services: Services): Promise<Reply> {
   const fields = f.readFields(createFields, await bodyOf(call, 'object'));
-  const {
-    name,
-    description,
-    metadata,
-    expires_after: days,
-    file_ids: files = [],
-    chunking_strategy: chunking,
-  } = fields;
-  const { id } = await context.library.create({
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
-    ...(metadata && { metadata }),
+  const { expires_after: days, file_ids: files = [], chunking_strategy: chunking } = fields;
+  const library = documentsOf(call, services);
+  const { id } = await library.create({
+    ...ownFields(fields),
     ...(typeof days === 'number' && { expiresAfterDays: days }),
   });
   try {
     if (files.length > 0) {
-      await context.library.addFiles(
+      await library.addFiles(
         id,
         files.map((file) => ({ file, ...(chunking && { chunking }) })),
       );
     }
   } catch (error) {
     // The client does not know its id.
-    await context.library.delete(id);
+    await library.delete(id);
     throw error;
   }
-  return json(storeObject(await storeOf(context, id)));
+  const collection = await library.collection(id);
+  if (!collection) throw new AppError('not-stored', { what: 'vector store', id });
+  return json(storeObject(collection));
 }
 
-async function show(call: Call, context: Context): Promise<Reply> {
-  const [store = '', what, id, form, ...more] = targetOf(call);
-  if (more.length > 0) throw unknownPath(call);
-  const collection = await storeOf(context, store);
-  if (what === undefined) return json(storeObject(collection), 200, pollHeaders);
-  if (what === 'files') {
-    if (id === undefined) return filesPage(call, store, await context.library.files(store));
-    const file = await fileOf(context, store, id);
-    if (form === undefined) return json(fileObject(store, file), 200, pollHeaders);
-    if (form !== 'content') throw unknownPath(call);
-    const text = await context.library.text(store, id);
-    const data = [{ type: 'text', text }];
-    return json({ object: 'vector_store.file_content.page', data, has_more: false, next_page: null });
-  }
-  if (what !== 'file_batches' || id === undefined || (form !== undefined && form !== 'files')) throw unknownPath(call);
-  const batch = batchOf(context, store, id);
-  const files = await filesOf(context, batch);
-  if (form === 'files') return filesPage(call, store, files);
-  return json(batchObject(batch, files), 200, pollHeaders);
+function ownFields({ name, description, metadata }: f.Fields<typeof changeFields>) {
+  return {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(metadata && { metadata }),
+  };
+}
+
+async function changeStore(call: Call, { library, store }: OwnStore): Promise<Reply> {
+  const fields = f.readFields(changeFields, await bodyOf(call, 'object'));
+  const { expires_after: days } = fields;
+  const expiry = days === undefined ? {} : { expiresAfterDays: days };
+  return json(storeObject(await library.update(store, { ...ownFields(fields), ...expiry })));
+}
+
+async function removeStore(_: Call, { library, store }: OwnStore): Promise<Reply> {
+  await library.delete(store);
+  return json({ id: store, object: 'vector_store.deleted', deleted: true });
+}
+
+async function listFiles(call: Call, { library, store }: OwnStore): Promise<Reply> {
+  return filesPage(call, store, await library.files(store));
 }
 
 function filesPage(call: Call, store: string, files: readonly CollectionFile[]): Reply {
@@ -204,83 +186,96 @@ function filesPage(call: Call, store: string, files: readonly CollectionFile[]):
   return json(cursorPage(listed, page, (file) => fileObject(store, file)));
 }
 
-async function change(call: Call, context: Context): Promise<Reply> {
-  const [store = '', what, id, form, ...more] = targetOf(call);
-  if (more.length > 0) throw unknownPath(call);
-  await storeOf(context, store);
-  if (what === undefined) return changeStore(call, store, context);
-  if (what === 'search' && id === undefined) return search(call, store, context);
-  if (what === 'files' && form === undefined) {
-    return id === undefined ? attach(call, store, context) : changeFile(call, store, id, context);
-  }
-  if (what === 'file_batches' && id === undefined) return createBatch(call, store, context);
-  if (what !== 'file_batches' || id === undefined || form !== 'cancel') throw unknownPath(call);
-  const batch = batchOf(context, store, id);
-  await context.library.cancel(store, batch.files);
-  batch.isCancelled = true;
-  return json(batchObject(batch, await filesOf(context, batch)));
+async function fileOf({ library, store }: OwnStore, id: string): Promise<CollectionFile> {
+  const file = await library.file(store, id);
+  if (!file) throw new AppError('not-stored', { what: 'file in this vector store', id });
+  return file;
 }
 
-async function changeStore(call: Call, store: string, { library }: Context): Promise<Reply> {
-  const { name, description, metadata, expires_after: days } = f.readFields(changeFields, await bodyOf(call, 'object'));
-  const changed = await library.update(store, {
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
-    ...(metadata && { metadata }),
-    ...(days !== undefined && { expiresAfterDays: days }),
-  });
-  return json(storeObject(changed));
+async function showFile(_: Call, own: OwnStore, id: string): Promise<Reply> {
+  return json(fileObject(own.store, await fileOf(own, id)), 200, pollHeaders);
 }
 
-async function attach(call: Call, store: string, { library }: Context): Promise<Reply> {
+async function showContent(_: Call, own: OwnStore, id: string): Promise<Reply> {
+  await fileOf(own, id);
+  const data = [{ type: 'text', text: await own.library.text(own.store, id) }];
+  return json({ object: 'vector_store.file_content.page', data, has_more: false, next_page: null });
+}
+
+async function attach(call: Call, { library, store }: OwnStore): Promise<Reply> {
   const { file_id: file, ...options } = f.readFields(attachFields, await bodyOf(call));
   const [added] = await library.addFiles(store, [newFile(file, options)]);
   if (!added) throw new AppError('not-stored', { what: 'file', id: file });
   return json(fileObject(store, added));
 }
 
-async function changeFile(call: Call, store: string, id: string, context: Context): Promise<Reply> {
+async function changeFile(call: Call, own: OwnStore, id: string): Promise<Reply> {
   const { attributes } = f.readFields(attributeFields, await bodyOf(call));
-  await fileOf(context, store, id);
-  return json(fileObject(store, await context.library.setAttributes(store, id, attributes)));
+  await fileOf(own, id);
+  return json(fileObject(own.store, await own.library.setAttributes(own.store, id, attributes)));
+}
+
+async function detach(_: Call, own: OwnStore, id: string): Promise<Reply> {
+  await fileOf(own, id);
+  await own.library.removeFile(own.store, id);
+  return json({ id, object: 'vector_store.file.deleted', deleted: true });
 }
 
 function newFile(file: string, { attributes, chunking_strategy: chunking }: f.Fields<typeof fileOptions>) {
   return { file, ...(attributes && { attributes }), ...(chunking && { chunking }) };
 }
 
-async function createBatch(call: Call, store: string, context: Context): Promise<Reply> {
+async function createBatch(call: Call, { library, store, batches, now, newId }: OwnStore): Promise<Reply> {
   const { file_ids, files, ...options } = f.readFields(batchFields, await bodyOf(call));
   if ((file_ids === undefined) === (files === undefined))
     throw f.wrong('file_ids', 'given, or else files, but not both');
-  const added = file_ids
+  const sent = file_ids
     ? file_ids.map((file) => newFile(file, options))
     : (files ?? []).map((each, index) => {
         const { file_id: file, ...own } = f.readFields(attachFields, each, `files[${index}]`);
         return newFile(file, own);
       });
-  if (added.length === 0) throw f.wrong(file_ids ? 'file_ids' : 'files', 'not empty');
-  refuseManyFiles(added.length);
-  const found = await context.library.addFiles(store, added);
-  const { now, newId } = context.services;
+  if (sent.length === 0) throw f.wrong(file_ids ? 'file_ids' : 'files', 'not empty');
+  refuseManyFiles(sent.length);
+  const added = await library.addFiles(store, sent);
   const batch: Batch = {
     id: newId('vsfb_'),
     store,
     createdAt: Math.floor(now() / 1000),
-    files: found.map(({ id }) => id),
+    files: added.map(({ id }) => id),
     isCancelled: false,
   };
-  context.batches.add(batch);
-  return json(batchObject(batch, found));
+  const owner = libraryOf(call);
+  batches.set(`${owner} ${batch.id}`, batch, 1, owner);
+  return json(batchObject(batch, added));
 }
 
-/** Those that were removed since are left out. */
-async function filesOf({ library }: Context, { store, files }: Batch): Promise<readonly CollectionFile[]> {
-  const own = new Set(files);
-  return (await library.files(store)).filter(({ id }) => own.has(id));
+/** A batch and its files, without those that were removed since. */
+function batchOf(call: Call, { batches, store, library }: OwnStore, id: string) {
+  const batch = batches.get(`${libraryOf(call)} ${id}`);
+  if (batch?.store !== store) throw new AppError('not-stored', { what: 'file batch', id });
+  const added = new Set(batch.files);
+  return { batch, files: async () => (await library.files(store)).filter((file) => added.has(file.id)) };
 }
 
-/** It is complete with some failed files, too: the counts tell. */
+async function showBatch(call: Call, own: OwnStore, id: string): Promise<Reply> {
+  const { batch, files } = batchOf(call, own, id);
+  return json(batchObject(batch, await files()), 200, pollHeaders);
+}
+
+async function listBatchFiles(call: Call, own: OwnStore, id: string): Promise<Reply> {
+  const { files } = batchOf(call, own, id);
+  return filesPage(call, own.store, await files());
+}
+
+async function cancelBatch(call: Call, own: OwnStore, id: string): Promise<Reply> {
+  const { batch, files } = batchOf(call, own, id);
+  await own.library.cancel(own.store, batch.files);
+  batch.isCancelled = true;
+  return json(batchObject(batch, await files()));
+}
+
+/** It is complete with some failed files, too: the counts say so. */
 function batchObject({ id, store, createdAt, isCancelled }: Batch, files: readonly CollectionFile[]): object {
   const count = (status: IndexStatus): number => files.filter((file) => file.status === status).length;
   const counts = {
@@ -302,7 +297,7 @@ function batchObject({ id, store, createdAt, isCancelled }: Batch, files: readon
   };
 }
 
-async function search(call: Call, store: string, { library }: Context): Promise<Reply> {
+async function search(call: Call, { library, store }: OwnStore): Promise<Reply> {
   const { query, filters, max_num_results: limit, ranking_options } = f.readFields(searchFields, await bodyOf(call));
   const { ranker, score_threshold: threshold } = ranking_options;
   const { queries, hits } = await library.search(
@@ -325,16 +320,58 @@ async function search(call: Call, store: string, { library }: Context): Promise<
   });
 }
 
-async function remove(call: Call, context: Context): Promise<Reply> {
-  const [store = '', what, file, ...more] = targetOf(call);
-  if (more.length > 0) throw unknownPath(call);
-  await storeOf(context, store);
-  if (what === undefined) {
-    await context.library.delete(store);
-    return json({ id: store, object: 'vector_store.deleted', deleted: true });
-  }
-  if (what !== 'files' || file === undefined) throw unknownPath(call);
-  await fileOf(context, store, file);
-  await context.library.removeFile(store, file);
-  return json({ id: file, object: 'vector_store.file.deleted', deleted: true });
+const secondsPerDay = 86_400;
+
+function storeObject(collection: Collection) {
+  const { id, createdAt, lastActiveAt, name, description, bytes, files, expiresAfterDays: days, metadata } = collection;
+  return {
+    id,
+    object: 'vector_store',
+    created_at: createdAt,
+    name,
+    description: description === '' ? null : description,
+    usage_bytes: bytes,
+    file_counts: countsObject(files),
+    status: files.inProgress > 0 ? 'in_progress' : 'completed',
+    expires_after: days === undefined ? null : { anchor: 'last_active_at', days },
+    expires_at: days === undefined ? null : lastActiveAt + days * secondsPerDay,
+    last_active_at: lastActiveAt,
+    metadata,
+  };
+}
+
+function countsObject({ inProgress, completed, failed, cancelled, total }: IndexCounts): object {
+  return { in_progress: inProgress, completed, failed, cancelled, total };
+}
+
+function fileObject(store: string, file: CollectionFile) {
+  const { id, bytes, createdAt, status, error, attributes, chunking } = file;
+  return {
+    id,
+    object: 'vector_store.file',
+    created_at: createdAt,
+    usage_bytes: bytes,
+    vector_store_id: store,
+    status,
+    last_error: error ?? null,
+    attributes,
+    chunking_strategy: chunkingObject(chunking),
+  };
+}
+
+function chunkingObject(chunking: Chunking): object {
+  if (chunking.type === 'structure') return { type: 'other' };
+  const { maxTokens, overlapTokens } = chunking;
+  return { type: 'static', static: { max_chunk_size_tokens: maxTokens, chunk_overlap_tokens: overlapTokens } };
+}
+
+function resultObject({ passage, score }: DocumentHit): object {
+  const { file, name, text } = passage;
+  return {
+    file_id: file,
+    filename: name,
+    score,
+    attributes: passageAttributes(passage),
+    content: [{ type: 'text', text }],
+  };
 }
