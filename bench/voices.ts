@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { widenModel } from '../src/engines/onnx/model-file.ts';
 import { OnnxSession } from '../src/engines/onnx/session.ts';
-import { widenModel } from '../src/engines/onnx/widen.ts';
 import { openEspeak } from '../src/engines/speech/kokoro/espeak.ts';
 import { findVoicesPack, kokoroParts, partName } from '../src/engines/speech/kokoro/pack.ts';
 import { phonemesOf } from '../src/engines/speech/kokoro/phonemes.ts';

@@ -2,16 +2,16 @@ import { basename } from 'node:path';
 import { tableLines } from '../core/readable.ts';
 import { type GgufEntry, type GgufHeader, type GgufTensor, type GgufValue, numberOf, textOf } from './gguf.ts';
 
-const longestValue = 120;
-const shownEntries = 6;
+const maxValueLength = 120;
+const maxEntries = 6;
 
-/** What a file holds, as text for people: a summary, all metadata, all tensors. */
+/** The content of a file as readable text: a summary, all metadata, all tensors. */
 export function describeGguf(header: GgufHeader): string {
   return [
     ...tableLines(ggufSummary(header)),
     '',
     `Metadata (${header.metadata.size})`,
-    ...tableLines([...header.metadata].map(([key, entry]) => [key, typeName(entry), shown(entry.value)])),
+    ...tableLines([...header.metadata].map(([key, entry]) => [key, typeName(entry), valueText(entry.value)])),
     '',
     `Tensors (${header.tensors.length})`,
     ...tableLines(
@@ -21,7 +21,7 @@ export function describeGguf(header: GgufHeader): string {
   ].join('\n');
 }
 
-/** Names and values of what matters most. */
+/** Names and values of the most important facts. */
 export function ggufSummary(header: GgufHeader): string[][] {
   const { architecture } = header;
   const count = (name: string) => numberOf(header, `${architecture}.${name}`)?.toLocaleString('en-US');
@@ -62,20 +62,35 @@ function templateText(template: string): string {
 
 /** The tensor types by their share of the weights, largest first. */
 function quantisation(tensors: readonly GgufTensor[]): string | undefined {
-  const byType = new Map<string, { bytes: number; count: number }>();
-  for (const { type, bytes } of tensors) {
-    const known = byType.get(type) ?? { bytes: 0, count: 0 };
-    byType.set(type, { bytes: known.bytes + bytes, count: known.count + 1 });
-  }
-  if (byType.size === 0) return undefined;
+  if (tensors.length === 0) return undefined;
   const total = sumBytes(tensors) || 1;
-  return [...byType]
-    .sort(([, a], [, b]) => b.bytes - a.bytes)
+  return typesBySize(tensors)
     .map(
       ([type, { bytes, count }]) =>
         `${type} ${((bytes / total) * 100).toFixed(1)} % (${count} ${count === 1 ? 'tensor' : 'tensors'})`,
     )
     .join(', ');
+}
+
+/** The names of `general.file_type` by number; `-` is a number that is not in use. */
+const fileTypes = (
+  'F32 F16 Q4_0 Q4_1 - - - Q8_0 Q5_0 Q5_1 Q2_K Q3_K_S Q3_K_M Q3_K_L Q4_K_S Q4_K_M Q5_K_S Q5_K_M Q6_K IQ2_XXS ' +
+  'IQ2_XS Q2_K_S IQ3_XS IQ3_XXS IQ1_S IQ4_NL IQ3_S IQ3_M IQ2_S IQ2_M IQ4_XS IQ1_M BF16 - - - TQ1_0 TQ2_0 MXFP4_MOE'
+).split(' ');
+
+/** The quantization that the file names, else the type that most of its bytes have. */
+export function quantizationOf(header: GgufHeader): string {
+  const named = fileTypes[numberOf(header, 'general.file_type') ?? -1] ?? '-';
+  return named === '-' ? (typesBySize(header.tensors)[0]?.[0] ?? 'unknown') : named;
+}
+
+function typesBySize(tensors: readonly GgufTensor[]) {
+  const byType = new Map<string, { bytes: number; count: number }>();
+  for (const { type, bytes } of tensors) {
+    const sum = byType.get(type) ?? { bytes: 0, count: 0 };
+    byType.set(type, { bytes: sum.bytes + bytes, count: sum.count + 1 });
+  }
+  return [...byType].sort(([, a], [, b]) => b.bytes - a.bytes);
 }
 
 function vocabulary(header: GgufHeader): string | undefined {
@@ -88,9 +103,9 @@ function typeName({ type, value }: GgufEntry): string {
   return typeof value === 'object' ? `${value.type}[${value.length}]` : type;
 }
 
-function shown(value: GgufValue): string {
+function valueText(value: GgufValue): string {
   if (typeof value === 'object') {
-    const first = value.values.slice(0, shownEntries).map(shown);
+    const first = value.values.slice(0, maxEntries).map(valueText);
     return shortened(`[${first.join(', ')}${value.length > first.length ? ', …' : ''}]`);
   }
   if (typeof value === 'string') return shortened(JSON.stringify(value));
@@ -100,7 +115,7 @@ function shown(value: GgufValue): string {
 
 function shortened(text: string): string {
   const characters = [...text];
-  return characters.length <= longestValue ? text : `${characters.slice(0, longestValue - 1).join('')}…`;
+  return characters.length <= maxValueLength ? text : `${characters.slice(0, maxValueLength - 1).join('')}…`;
 }
 
 function size(bytes: number): string {

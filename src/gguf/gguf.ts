@@ -19,7 +19,7 @@ export const valueTypes = {
 
 export type ValueType = keyof typeof valueTypes;
 
-/** The kinds of tensors: their number in the file, and how many bytes hold how many weights. */
+/** Tensor types: number in the file, weights per block, bytes per block. */
 export const tensorTypes = {
   F32: { id: 0, block: 1, bytes: 4 },
   F16: { id: 1, block: 1, bytes: 2 },
@@ -108,7 +108,7 @@ export function aligned(position: number, alignment: number): number {
   return Math.ceil(position / alignment) * alignment;
 }
 
-/** How many bytes the weights take, or undefined when the shape does not fit the blocks of the type. */
+/** The size of the weights; undefined if the shape does not fit the blocks of the type. */
 export function tensorBytes(type: TensorType, shape: readonly number[]): number | undefined {
   const { block, bytes } = tensorTypes[type];
   const [row = 1, ...rest] = shape;
@@ -131,17 +131,17 @@ export class GgufError extends Error {
 }
 
 const magic = 'GGUF';
-const longestName = 65_535;
-/** The fewest bytes that a metadata entry and a tensor description can take, against absurd counts. */
-const smallestEntry = 13;
-const smallestTensor = 32;
-const mostDimensions = 4;
+const maxNameBytes = 65_535;
+/** The minimum size of a metadata entry and of a tensor description, to reject absurd counts. */
+const minEntryBytes = 13;
+const minTensorBytes = 32;
+const maxDimensions = 4;
 
 /** Bytes of a file, here or on another machine. */
 export interface ByteSource {
   /** Of the whole file. */
   readonly size: number;
-  /** As many bytes as are read at once, unless more are needed. */
+  /** How many bytes are read at once, unless more are needed. */
   readonly step: number;
   /** Fewer bytes only at the end of the file. */
   read(position: number, length: number): Promise<Buffer>;
@@ -158,14 +158,6 @@ export async function readGguf(path: string, { arrayEntries = 16 } = {}): Promis
   }
 }
 
-/** The same from any source of bytes, without a path. */
-export async function readGgufHeader(
-  source: ByteSource,
-  { arrayEntries = 16 } = {},
-): Promise<Omit<GgufHeader, 'path'>> {
-  return { fileSize: source.size, ...(await readHeader(new Cursor(source), arrayEntries)) };
-}
-
 function fileBytes(file: FileHandle, size: number): ByteSource {
   const read = async (position: number, length: number) => {
     const buffer = Buffer.allocUnsafe(length);
@@ -180,22 +172,27 @@ function fileBytes(file: FileHandle, size: number): ByteSource {
   return { size, step: 1 << 18, read };
 }
 
-async function readHeader(cursor: Cursor, keep: number): Promise<Omit<GgufHeader, 'path' | 'fileSize'>> {
+/** The same from any source of bytes, without a path. */
+export async function readGgufHeader(
+  source: ByteSource,
+  { arrayEntries = 16 } = {},
+): Promise<Omit<GgufHeader, 'path'>> {
+  const cursor = new Cursor(source);
   const version = await readVersion(cursor);
   const tensorCount = await cursor.count('the number of tensors');
   const entryCount = await cursor.count('the number of metadata entries');
-  if (tensorCount * smallestTensor + entryCount * smallestEntry > cursor.left) {
+  if (tensorCount * minTensorBytes + entryCount * minEntryBytes > cursor.left) {
     const counts = `${tensorCount} tensors and ${entryCount} metadata entries`;
     throw new GgufError(`The file is cut off or damaged: ${cursor.size} bytes cannot hold ${counts}.`);
   }
 
   const metadata = new Map<string, GgufEntry>();
   for (let index = 0; index < entryCount; index += 1) {
-    const key = await cursor.text('a metadata key', longestName);
+    const key = await cursor.text('a metadata key', maxNameBytes);
     if (metadata.has(key)) throw damaged(`${key} occurs twice`);
     const what = key === '' ? 'a metadata value' : key;
     const type = await readType(cursor, what);
-    metadata.set(key, { type, value: await readValue(cursor, type, what, keep, 0) });
+    metadata.set(key, { type, value: await readValue(cursor, type, what, arrayEntries, 0) });
   }
   const architecture = metadata.get('general.architecture')?.value;
   if (typeof architecture !== 'string' || architecture === '') {
@@ -215,13 +212,14 @@ async function readHeader(cursor: Cursor, keep: number): Promise<Omit<GgufHeader
       throw new GgufError(`The file is cut off: the tensor ${name} ends at ${end} of ${cursor.size} bytes.`);
     }
   }
-  return { version, architecture, metadata, tensors: [...tensors.values()], alignment, dataOffset };
+  const { size: fileSize } = source;
+  return { fileSize, version, architecture, metadata, tensors: [...tensors.values()], alignment, dataOffset };
 }
 
 async function readVersion(cursor: Cursor): Promise<number> {
   if (cursor.size < 24) throw new GgufError(`This is no GGUF file: it has only ${cursor.size} bytes.`);
-  const found = (await cursor.take(4, 'the beginning')).toString('latin1');
-  if (found !== magic) throw new GgufError(`This is no GGUF file: it begins with ${JSON.stringify(found)}.`);
+  const start = (await cursor.take(4, 'the beginning')).toString('latin1');
+  if (start !== magic) throw new GgufError(`This is no GGUF file: it begins with ${JSON.stringify(start)}.`);
   const version = await cursor.uint32('the version');
   if (version === 2 || version === 3) return version;
   if (version !== 0 && (version & 0xffff) === 0) {
@@ -238,10 +236,10 @@ function alignmentOf(metadata: ReadonlyMap<string, GgufEntry>): number {
 }
 
 async function readTensor(cursor: Cursor, alignment: number): Promise<GgufTensor> {
-  const name = await cursor.text('the name of a tensor', longestName);
+  const name = await cursor.text('the name of a tensor', maxNameBytes);
   const what = `the tensor ${name}`;
   const dimensions = await cursor.uint32(what);
-  if (dimensions > mostDimensions) throw damaged(`${what} has ${dimensions} dimensions`);
+  if (dimensions > maxDimensions) throw damaged(`${what} has ${dimensions} dimensions`);
   const shape: number[] = [];
   for (let index = 0; index < dimensions; index += 1) shape.push(await cursor.count(what));
   const id = await cursor.uint32(what);
@@ -259,8 +257,8 @@ async function readTensor(cursor: Cursor, alignment: number): Promise<GgufTensor
   return { name, shape, type, offset, elements, bytes };
 }
 
-const longestText = 64 << 20;
-const deepestArray = 4;
+const maxTextBytes = 64 << 20;
+const maxArrayDepth = 4;
 
 async function readType(cursor: Cursor, what: string): Promise<ValueType> {
   const id = await cursor.uint32(`the type of ${what}`);
@@ -269,34 +267,34 @@ async function readType(cursor: Cursor, what: string): Promise<ValueType> {
   return type;
 }
 
-async function readValue(cursor: Cursor, type: ValueType, what: string, keep: number, depth: number) {
-  if (type === 'string') return cursor.text(what, longestText);
-  if (type === 'array') return readArray(cursor, what, keep, depth);
+async function readValue(cursor: Cursor, type: ValueType, what: string, arrayEntries: number, depth: number) {
+  if (type === 'string') return cursor.text(what, maxTextBytes);
+  if (type === 'array') return readArray(cursor, what, arrayEntries, depth);
   return decode(await cursor.take(valueTypes[type].width, what), type, what);
 }
 
-async function readArray(cursor: Cursor, what: string, keep: number, depth: number): Promise<GgufArray> {
-  if (depth >= deepestArray) throw damaged(`${what} is nested too deep`);
+async function readArray(cursor: Cursor, what: string, arrayEntries: number, depth: number): Promise<GgufArray> {
+  if (depth >= maxArrayDepth) throw damaged(`${what} is nested too deep`);
   const type = await readType(cursor, what);
   const length = await cursor.count(`the length of ${what}`);
   const { width } = valueTypes[type];
   // A text takes 8 bytes at least, an array 12: a length that cannot fit is damage and not worth walking through.
-  const smallest = width || 8;
-  if (length * smallest > cursor.left) {
+  if (length * (width || 8) > cursor.left) {
     throw new GgufError(`The file is cut off or damaged: ${what} claims ${length} entries.`);
   }
   const values: GgufValue[] = [];
-  const kept = Math.min(keep, length);
-  for (let index = 0; index < kept; index += 1) values.push(await readValue(cursor, type, what, keep, depth + 1));
-  if (width > 0) cursor.skip((length - kept) * width, what);
-  else if (type === 'string') await stepOverTexts(cursor, length - kept, what);
-  else for (let index = kept; index < length; index += 1) await readArray(cursor, what, 0, depth + 1);
+  const read = Math.min(arrayEntries, length);
+  for (let index = 0; index < read; index += 1)
+    values.push(await readValue(cursor, type, what, arrayEntries, depth + 1));
+  if (width > 0) cursor.skip((length - read) * width, what);
+  else if (type === 'string') await skipTexts(cursor, length - read, what);
+  else for (let index = read; index < length; index += 1) await readArray(cursor, what, 0, depth + 1);
   return { type, length, values };
 }
 
-/** Vocabularies have hundreds of thousands of texts: those that are in memory are passed over in one go. */
-async function stepOverTexts(cursor: Cursor, count: number, what: string): Promise<void> {
-  for (let left = count - cursor.passTexts(count); left > 0; left -= 1 + cursor.passTexts(left - 1)) {
+/** Vocabularies have hundreds of thousands of texts: those in the buffer are skipped without waiting. */
+async function skipTexts(cursor: Cursor, count: number, what: string): Promise<void> {
+  for (let left = count - cursor.skipBuffered(count); left > 0; left -= 1 + cursor.skipBuffered(left - 1)) {
     cursor.skip(await cursor.count(what), what);
   }
 }
@@ -338,16 +336,16 @@ class Cursor {
     return bytes;
   }
 
-  /** Passes over so many texts at most, as far as they are in memory, and tells how many they were. */
-  passTexts(most: number): number {
-    let passed = 0;
-    while (passed < most && this.#has(8)) {
+  /** Skips at most `max` texts, as far as they are in the buffer; returns their number. */
+  skipBuffered(max: number): number {
+    let skipped = 0;
+    while (skipped < max && this.#has(8)) {
       const length = this.#buffer.readUInt32LE(this.#at) + this.#buffer.readUInt32LE(this.#at + 4) * 2 ** 32;
       if (!this.#has(8 + length)) break;
       this.#at += 8 + length;
-      passed += 1;
+      skipped += 1;
     }
-    return passed;
+    return skipped;
   }
 
   skip(length: number, what: string): void {
@@ -366,9 +364,9 @@ class Cursor {
     return Number(value);
   }
 
-  async text(what: string, longest: number): Promise<string> {
+  async text(what: string, maxBytes: number): Promise<string> {
     const length = await this.count(what);
-    if (length > longest) throw damaged(`${what} claims ${length} bytes`);
+    if (length > maxBytes) throw damaged(`${what} claims ${length} bytes`);
     return (await this.take(length, what)).toString('utf8');
   }
 

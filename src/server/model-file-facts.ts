@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { ModelFileFacts } from '../core/models-view.ts';
+import { quantizationOf } from '../gguf/describe.ts';
 import { numberOf, readGguf } from '../gguf/gguf.ts';
-import { quantizationOf } from '../gguf/quantization.ts';
 
 /** Reads headers of model files, each once until it changes. Undefined for a file that is no model. */
 export function modelFileFacts(): (path: string) => Promise<ModelFileFacts | undefined> {

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
+import { type Deferred, deferred } from '../../core/deferred.ts';
 import { AppError } from '../../core/errors.ts';
 import { startFailure } from '../../core/start-failure.ts';
+import { systemTimer } from '../../core/timers.ts';
 import type { StartTimer } from '../host/engine-process.ts';
-import { startTimer } from '../host/task-worker.ts';
 import { FrameReader, type FromDriver, frame, type ToDriver } from './messages.ts';
 
 interface DriverListeners<Progress> {
@@ -19,17 +20,15 @@ type SpawnDriver<Load, Task, Progress> = (listeners: DriverListeners<Progress>) 
 /** Time to stop a task, which drivers do at the next step; then the process is killed. */
 export const graceMs = 20_000;
 
-interface Job<Progress> {
+interface Job<Progress> extends Deferred<Uint8Array> {
   readonly id: number;
   readonly progress: (progress: Progress) => void;
-  readonly resolve: (result: Uint8Array) => void;
-  readonly reject: (error: Error) => void;
 }
 
 /** A native driver in the Bare runtime, with a loaded model. */
 export class DriverProcess<Load, Task, Progress> {
   readonly #process: ReturnType<SpawnDriver<Load, Task, Progress>>;
-  #loading: { resolve(): void; reject(error: Error): void } | undefined;
+  #loading: Deferred<void> | undefined;
   #job: Job<Progress> | undefined;
   #lastId = 0;
   #ended = false;
@@ -54,11 +53,9 @@ export class DriverProcess<Load, Task, Progress> {
   }
 
   load(load: Load): Promise<void> {
-    const loaded = new Promise<void>((resolve, reject) => {
-      this.#loading = { resolve, reject };
-    });
+    this.#loading = deferred<void>();
     this.#process.send({ type: 'load', load });
-    return loaded;
+    return this.#loading.promise;
   }
 
   /** Resolves to the bytes of the result; rejects with the reason of the signal if it aborts. */
@@ -69,7 +66,7 @@ export class DriverProcess<Load, Task, Progress> {
     const { input, progress, signal } = options;
     signal.throwIfAborted();
     const id = ++this.#lastId;
-    let grace: { cancel(): void } | undefined;
+    let grace: ReturnType<StartTimer> | undefined;
     const stop = (): void => {
       this.#process.send({ type: 'cancel' });
       grace = this.parts.startTimer(graceMs, () => {
@@ -79,10 +76,9 @@ export class DriverProcess<Load, Task, Progress> {
     };
     signal.addEventListener('abort', stop, { once: true });
     try {
-      return await new Promise<Uint8Array>((resolve, reject) => {
-        this.#job = { id, progress, resolve, reject };
-        this.#process.send({ type: 'run', id, task }, input);
-      });
+      this.#job = { id, progress, ...deferred<Uint8Array>() };
+      this.#process.send({ type: 'run', id, task }, input);
+      return await this.#job.promise;
     } finally {
       this.#job = undefined;
       grace?.cancel();
@@ -130,7 +126,7 @@ export async function openDriver<Load, Task, Progress>(
 ): Promise<DriverProcess<Load, Task, Progress>> {
   const driver = new DriverProcess<Load, Task, Progress>({
     spawn: (listeners) => spawnBare(program, listeners),
-    startTimer,
+    startTimer: systemTimer,
     died: (how) => {
       process.stderr.write(`${name} is gone: ${how}\n`);
       setImmediate(() => process.exit(1));
@@ -159,12 +155,12 @@ function spawnBare<Progress>(
   });
   // `on`, not `once`: a failing kill emits another error event.
   child.on('error', (error) => listeners.exit(child.pid === undefined ? startFailure(error).reason : error.message));
-  // There is none if it could not be made.
+  // Undefined if the pipe could not be created.
   const pipe = (child.stdio as typeof child.stdio | undefined)?.[pipeDescriptor] as Duplex | null | undefined;
   const reader = new FrameReader<FromDriver<Progress>>((message, bytes) => listeners.message(message, bytes));
   pipe?.on('error', () => {}).on('data', (chunk: Uint8Array) => reader.push(chunk));
   const kill = (): void => void child.kill('SIGKILL');
-  // While it loads it would not notice that we are gone.
+  // While it loads it would not notice the end of this process.
   process.once('exit', kill).once('disconnect', kill);
   child.once('exit', (code, signal) => {
     process.off('exit', kill).off('disconnect', kill);

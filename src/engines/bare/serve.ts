@@ -22,9 +22,9 @@ export function serveDriver<Load, Task, Progress>(open: (load: Load) => Promise<
   let driver: LoadedDriver<Task, Progress> | undefined;
   const send = (message: FromDriver<Progress>, bytes?: Uint8Array): void => void Bare.IPC.write(frame(message, bytes));
 
-  async function load(wanted: Load): Promise<void> {
+  async function load(request: Load): Promise<void> {
     try {
-      driver = await open(wanted);
+      driver = await open(request);
       send({ type: 'loaded' });
     } catch (error) {
       send({ type: 'load-failed', reason: reasonOf(error) });

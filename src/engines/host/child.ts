@@ -42,7 +42,7 @@ export type Spawn = <Outgoing, Incoming>(
 /** A process that the system cannot end, because a driver hangs, is not waited for any longer. */
 const maxExitMs = 5000;
 /** Of the standard error. */
-const mostLines = 60;
+const maxLines = 60;
 
 export const spawnChild: Spawn = (entry, listeners, execArgv) => spawnChildWith(fork, entry, listeners, execArgv);
 
@@ -56,7 +56,7 @@ export function spawnChildWith<Outgoing, Incoming>(
   const lastLines: string[] = [];
   const errors = new LineReader((line) => {
     lastLines.push(line);
-    if (lastLines.length > mostLines) lastLines.shift();
+    if (lastLines.length > maxLines) lastLines.shift();
     listeners.line?.(line);
   });
   let child: ChildProcess;

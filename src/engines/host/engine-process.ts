@@ -1,7 +1,9 @@
 import { AppError } from '../../core/errors.ts';
+import { Latch } from '../../core/latch.ts';
+import type { Timer } from '../../core/timers.ts';
 import type { Attachments } from './channel.ts';
 import type { Child, ChildExit, Spawn } from './child.ts';
-import { downError, type EngineState, howItDied, type Loss, Recovery } from './engine-state.ts';
+import { type EngineState, howItDied, type Loss, Recovery, stopped, troubleOf } from './engine-state.ts';
 import { type Pulse, Stillness, stillMs, tickMs } from './heartbeat.ts';
 import { type InFlightTask, InFlightTasks, PendingCalls } from './in-flight.ts';
 
@@ -37,7 +39,7 @@ export type LoadMessage<Facts> =
   /** A line for the log; no request fails. */
   | { readonly type: 'note'; readonly text: string };
 
-export type StartTimer = (milliseconds: number, passed: () => void) => { cancel(): void };
+export type StartTimer = (milliseconds: number, passed: () => void) => Pick<Timer, 'cancel'>;
 
 export interface EngineObserver<Facts> {
   /** A process starts to load, for the first time or again. */
@@ -83,9 +85,9 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
   #proven: boolean;
   #loadFailure: string | undefined;
   #nextId = 1;
-  #waiting: (() => void)[] = [];
-  #ticker: { cancel(): void } | undefined;
-  #nextTry: { cancel(): void } | undefined;
+  readonly #settled = new Latch();
+  #ticker: ReturnType<StartTimer> | undefined;
+  #nextTry: ReturnType<StartTimer> | undefined;
   #stopping: Promise<void> | undefined;
   /** A killed process that has not exited yet. */
   #dying: { readonly child: Child<Outgoing>; readonly gone: () => void } | undefined;
@@ -120,7 +122,7 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
   /** Resolves when it is ready, or when waiting is pointless. Starts it if it is idle. */
   settled(): Promise<void> {
     this.start();
-    return this.#isComing() ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve();
+    return this.#isComing() ? this.#settled.wait() : Promise.resolve();
   }
 
   send(message: Outgoing, attachments: Attachments = []): void {
@@ -221,7 +223,7 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
     this.#proven = true;
     this.#state = { type: 'ready' };
     this.#recovery.ready();
-    this.#settle();
+    this.#settled.release();
     this.#tasks.beginHeld();
   }
 
@@ -304,11 +306,7 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
     const error = this.#down();
     this.#tasks.giveUp(error);
     this.calls.refuseAll(error);
-    this.#settle();
-  }
-
-  #settle(): void {
-    for (const resolve of this.#waiting.splice(0)) resolve();
+    this.#settled.release();
   }
 
   /** Whether it is starting, and soon enough to wait for. */
@@ -321,8 +319,7 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
     const { capability } = this.parts;
     const state = this.state();
     if (state.type === 'failed') return new AppError('engine-failed', { capability, reason: state.reason });
-    const stopped = { reason: 'it is being stopped', retryAfterSeconds: 5 };
-    return downError(capability, ('trouble' in state && state.trouble) || stopped);
+    return new AppError('engine-down', { capability, ...(troubleOf(state) ?? stopped) });
   }
 }
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import type { TextState } from '../../core/text-service.ts';
 import type { ChildExit } from './child.ts';
 import { tickMs } from './heartbeat.ts';
 
@@ -35,8 +35,19 @@ export function howItDied({ code, signal, unstarted }: Pick<ChildExit, 'code' | 
   return signal ? `the engine process died of ${signal}` : `the engine process ended with code ${code}`;
 }
 
-export function downError(capability: string, { reason, retryAfterSeconds }: Trouble): AppError {
-  return new AppError('engine-down', { capability, reason, retryAfterSeconds });
+export const stopped: Trouble = { reason: 'it is being stopped', retryAfterSeconds: 5 };
+
+export function troubleOf(state: EngineState): Trouble | undefined {
+  if (state.type === 'stopping' || state.type === 'stopped') return stopped;
+  return 'trouble' in state ? state.trouble : undefined;
+}
+
+/** The state of a text model whose engine is not ready. */
+export function unreadyText(name: string, state: EngineState): TextState {
+  if (state.type === 'failed') return { type: 'failed', name, reason: state.reason };
+  const trouble = troubleOf(state);
+  const progress = state.type === 'starting' ? state.progress : 0;
+  return { type: 'loading', name, progress, ...(trouble && { trouble }) };
 }
 
 /** A console line: what happened, what comes next, and from time to time what to do. */
@@ -58,7 +69,7 @@ export function lossLine(capability: string, loss: Loss, advice: string): string
 /** Requests do not wait for a start that is further away. */
 const maxPauseMs = 5000;
 /** Requests wait for a restarting engine for this long, or this many times its last load time. */
-const comingBack = { minMs: 60_000, loads: 4 };
+const maxAway = { minMs: 60_000, loads: 4 };
 /** Failures are forgotten after this long in the state `ready`. */
 const soundMs = 60_000;
 
@@ -116,8 +127,8 @@ export class Recovery {
   /** Why requests should not wait; undefined while they should, and during the first load. */
   trouble(): Trouble | undefined {
     if (this.#reason === undefined) return undefined;
-    const longestMs = Math.max(comingBack.minMs, comingBack.loads * this.#lastLoadMs);
-    if (this.#untilTryMs <= maxPauseMs && this.#awayMs <= longestMs) return undefined;
+    const maxAwayMs = Math.max(maxAway.minMs, maxAway.loads * this.#lastLoadMs);
+    if (this.#untilTryMs <= maxPauseMs && this.#awayMs <= maxAwayMs) return undefined;
     const times = this.#failures > 1 ? ` (${this.#failures} times in a row)` : '';
     const retryAfterSeconds = Math.max(1, Math.ceil((this.#untilTryMs + this.#lastLoadMs) / 1000));
     return { reason: `${this.#reason}${times}`, retryAfterSeconds };

@@ -87,7 +87,7 @@ const cell = {
   asideSerial: 6,
   megabytes: 7,
 };
-const longestMs = 2 ** 31 - 1;
+const maxBoundMs = 2 ** 31 - 1;
 
 /** Memory that the two threads share. */
 export class HeartbeatMemory implements Watch {
@@ -161,7 +161,7 @@ export class HeartbeatMemory implements Watch {
   /** Returns the previous bound. */
   #begin(bound: number, serial: number, boundMs: number): number {
     Atomics.add(this.#cells, serial, 1);
-    return Atomics.exchange(this.#cells, bound, Math.min(longestMs, Math.ceil(boundMs)));
+    return Atomics.exchange(this.#cells, bound, Math.min(maxBoundMs, Math.ceil(boundMs)));
   }
 
   #step(bound: number, serial: number): Step {

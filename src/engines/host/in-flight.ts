@@ -159,7 +159,7 @@ interface PendingCall {
 }
 
 /** Tokenizing a book takes seconds; no call takes minutes. */
-const longestAnswerMs = 120_000;
+const maxAnswerMs = 120_000;
 
 /** Calls to an engine that are not answered yet. Each one ends with an answer, an error or a time-out. */
 export class PendingCalls {
@@ -187,7 +187,7 @@ export class PendingCalls {
   tick(timeoutMs: number): void {
     for (const [id, call] of [...this.#open]) {
       call.waitedMs += tickMs;
-      if (call.waitedMs <= Math.max(longestAnswerMs, timeoutMs)) continue;
+      if (call.waitedMs <= Math.max(maxAnswerMs, timeoutMs)) continue;
       this.refuse(id, new AppError('engine-silent', { capability: this.capability }));
     }
   }

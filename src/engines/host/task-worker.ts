@@ -1,4 +1,5 @@
 import { AppError, plainError } from '../../core/errors.ts';
+import { systemTimer } from '../../core/timers.ts';
 import type { Attachments } from './channel.ts';
 import type { StartTimer } from './engine-process.ts';
 import type { Watch } from './heartbeat.ts';
@@ -79,9 +80,9 @@ export function serveTasks<Options, Facts, Task, Event>(
   }
 
   function abort(id: number): void {
-    const place = waiting.findIndex((one) => one.id === id);
-    if (place !== -1) {
-      waiting.splice(place, 1);
+    const index = waiting.findIndex((one) => one.id === id);
+    if (index !== -1) {
+      waiting.splice(index, 1);
       parent.send({ type: 'ended', id });
     }
     running.get(id)?.stop.abort();
@@ -100,7 +101,7 @@ export function serveTasks<Options, Facts, Task, Event>(
     { id, task, attachments }: (typeof waiting)[number],
   ): Promise<void> {
     const stop = new AbortController();
-    const credit = new ReaderCredit(stop.signal, startTimer);
+    const credit = new ReaderCredit(stop.signal, systemTimer);
     running.set(id, { stop, credit });
     const tools: TaskTools<Event> = {
       tell: (told, bytes = []) => {
@@ -118,12 +119,7 @@ export function serveTasks<Options, Facts, Task, Event>(
   }
 }
 
-export function startTimer(milliseconds: number, passed: () => void): { cancel(): void } {
-  const timer = setTimeout(passed, milliseconds);
-  return { cancel: () => clearTimeout(timer) };
-}
-
-/** Most bytes of a task that its reader has not taken: about five minutes of speech as WAV. A shorter task never waits for its reader. */
+/** The maximum number of unread bytes of a task: about five minutes of speech as WAV. A shorter task never waits for its reader. */
 export const maxUnreadBytes = 16 * 2 ** 20;
 /** A task whose reader takes nothing for this long is aborted. */
 export const maxWaitMs = 60_000;

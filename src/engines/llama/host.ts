@@ -20,7 +20,7 @@ import {
 } from '../../core/text-service.ts';
 import type { ChildExit } from '../host/child.ts';
 import { EngineHost, type EngineObserver, EngineProcess, type EngineProcessParts } from '../host/engine-process.ts';
-import { howItDied } from '../host/engine-state.ts';
+import { howItDied, unreadyText } from '../host/engine-state.ts';
 import { fingerprint } from '../host/in-flight.ts';
 import { type FailedBuild, failedForGood, type Known, loadReason } from './gpu-failure.ts';
 import { expectedContextSize, type GpuBuild, type LoadedModel, type LoadOptions } from './load-options.ts';
@@ -82,13 +82,7 @@ export class LlamaHost extends EngineHost implements TextEngine {
   state(): TextState {
     const { name } = this.options;
     const state = this.process.state();
-    if (state.type === 'ready') return { type: 'ready', model: this.#model as TextModel };
-    if (state.type === 'failed') return { type: 'failed', name, reason: state.reason };
-    const loading = { type: 'loading', name, progress: state.type === 'starting' ? state.progress : 0 } as const;
-    if (state.type === 'stopping' || state.type === 'stopped') {
-      return { ...loading, trouble: { reason: 'it is being stopped', retryAfterSeconds: 5 } };
-    }
-    return 'trouble' in state && state.trouble ? { ...loading, trouble: state.trouble } : loading;
+    return state.type === 'ready' ? { type: 'ready', model: this.#model as TextModel } : unreadyText(name, state);
   }
 
   contextSize(): number {

@@ -75,7 +75,7 @@ function bind(file: string) {
     ]),
   ) as Record<keyof typeof table, Callable>;
 
-  /** Throws what the library says. */
+  /** Throws the error of the library. */
   function checked(result: unknown): void {
     if (result === null) return;
     const message = functions.errorMessage(result) as string;
@@ -105,15 +105,15 @@ function bind(file: string) {
       }),
     /** Returns the value of the last parameter, an output. */
     made: (name: keyof typeof table, ...parameters: unknown[]): Pointer => {
-      const place = new BigUint64Array(1);
-      checked(functions[name](...parameters, place));
-      return place[0] as bigint;
+      const output = new BigUint64Array(1);
+      checked(functions[name](...parameters, output));
+      return output[0] as bigint;
     },
     free: (name: keyof typeof table & `release${string}`, object: Pointer): void => {
       functions[name](object);
     },
-    view: (place: Pointer, length: number): ArrayBuffer => koffi.view(place, length) as ArrayBuffer,
-    textAt: (place: Pointer): string => koffi.decode(place, 'char', -1) as string,
+    view: (address: Pointer, length: number): ArrayBuffer => koffi.view(address, length) as ArrayBuffer,
+    textAt: (address: Pointer): string => koffi.decode(address, 'char', -1) as string,
   };
 }
 

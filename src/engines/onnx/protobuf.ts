@@ -7,7 +7,7 @@ export type Field =
 
 const wire = { whole: 0, eight: 1, bytes: 2, four: 5 };
 
-/** Reads the number of the field at the start of these bytes, and where its value lies. A varint is part of the head. */
+/** Reads the number of the field at the start of these bytes, and the position of its value. A varint is part of the head. */
 export function readFieldHead(bytes: Uint8Array) {
   let start = 0;
   const varint = (): bigint => {
@@ -60,10 +60,15 @@ function written({ number, type, value }: Field): readonly Uint8Array[] {
     case 'whole':
       return [varint(number * 8 + wire.whole), varint(value)];
     case 'bytes':
-      return [varint(number * 8 + wire.bytes), varint(value.length), value];
+      return [...headOf(number, value.length), value];
     case 'plain':
       return [varint(number * 8 + (value.length === 8 ? wire.eight : wire.four)), value];
   }
+}
+
+/** Number and length of a field, which precede its bytes. */
+export function headOf(number: number, length: number): Uint8Array[] {
+  return [varint(number * 8 + wire.bytes), varint(length)];
 }
 
 export function bytes(number: number, value: Uint8Array): Field {
@@ -83,9 +88,9 @@ export function textOf(value: Uint8Array): string {
 }
 
 function varint(value: number | bigint): Uint8Array {
-  const found: number[] = [];
+  const encoded: number[] = [];
   let rest = BigInt(value);
-  for (; rest > 127n; rest >>= 7n) found.push(Number(rest & 127n) | 128);
-  found.push(Number(rest));
-  return Uint8Array.from(found);
+  for (; rest > 127n; rest >>= 7n) encoded.push(Number(rest & 127n) | 128);
+  encoded.push(Number(rest));
+  return Uint8Array.from(encoded);
 }

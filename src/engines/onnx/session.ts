@@ -37,9 +37,9 @@ export class OnnxSession {
     this.#session = session;
     const allocator = native.made('allocator');
     this.#outputNames = Array.from({ length: Number(native.made('outputCount', session)) }, (_, index) => {
-      const place = native.made('outputName', session, index, allocator);
-      const name = native.textAt(place);
-      native.call('freeByAllocator', allocator, place);
+      const address = native.made('outputName', session, index, allocator);
+      const name = native.textAt(address);
+      native.call('freeByAllocator', allocator, address);
       return name;
     });
   }
@@ -61,9 +61,9 @@ export class OnnxSession {
       if (!arena) native.call('disableArena', options);
       // Idle threads must not take CPU time from other engines.
       native.call('addSessionSetting', options, 'session.intra_op.allow_spinning', '0');
-      const place = new BigUint64Array(1);
-      await native.callAside('createSession', environment, model, model.byteLength, options, place);
-      return new OnnxSession(native, place[0] as bigint);
+      const out = new BigUint64Array(1);
+      await native.callAside('createSession', environment, model, model.byteLength, options, out);
+      return new OnnxSession(native, out[0] as bigint);
     } finally {
       native.free('releaseSessionOptions', options);
     }
@@ -81,7 +81,7 @@ export class OnnxSession {
 
   /**
    * Computes the named outputs and leaves them in memory of the library, so that a later run can take them as inputs without a
-   * copy. They are the caller's to release, also those given as inputs.
+   * copy. The caller releases them, also those that it passes as inputs.
    */
   async compute(
     inputs: Readonly<Record<string, InputTensor | OnnxValue>>,
@@ -106,8 +106,8 @@ export class OnnxSession {
         own.push(value);
         return value.pointer;
       });
-      const given = [names, BigUint64Array.from(values), names.length];
-      await native.callAside('run', this.#session, runOptions, ...given, outputNames, outputs.length, outputs);
+      const named = [names, BigUint64Array.from(values), names.length];
+      await native.callAside('run', this.#session, runOptions, ...named, outputNames, outputs.length, outputs);
       return Array.from(outputs, (output) => new OnnxValue(native, output));
     } catch (error) {
       for (const output of outputs) if (output) native.free('releaseValue', output);

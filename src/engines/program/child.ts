@@ -2,12 +2,15 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import type { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import { type EngineProgram, secretValues } from '../../config/engine.ts';
+import { deferred } from '../../core/deferred.ts';
 import { hideSecrets } from '../../core/hide-secrets.ts';
 import { type StartFailure, startFailure } from '../../core/start-failure.ts';
 import type { Guard } from '../../processes/guard.ts';
 import { LineReader } from '../host/channel.ts';
 import type { Child, ChildListeners } from '../host/child.ts';
+import type { LoadMessage } from '../host/engine-process.ts';
 
 /** Where the program listens, and the key that it was started with. */
 export interface ProgramAddress {
@@ -31,10 +34,7 @@ export interface ProgramChildParts<Facts> {
   readonly line: (line: string) => void;
 }
 
-export type ProgramMessage<Facts> =
-  | { readonly type: 'progress'; readonly fraction: number }
-  | { readonly type: 'loaded'; readonly facts: Facts }
-  | { readonly type: 'load-failed'; readonly reason: string };
+export type ProgramMessage<Facts> = Exclude<LoadMessage<Facts>, { readonly type: 'note' }>;
 
 const pollMs = 200;
 /** One answer to the probe. */
@@ -43,34 +43,28 @@ const probeMs = 10_000;
 const maxLines = 60;
 /** For the last lines after its end: a child of the program may keep the pipes open. */
 const lastLinesMs = 500;
-/** A process that has not ended so long after SIGKILL is abandoned. */
+/** A process that has not ended this long after SIGKILL is abandoned. */
 const maxExitMs = 5000;
 
 /** Starts a program with a new port and key, and reports `loaded` when it serves. */
 export function programChild<Facts>(
   parts: ProgramChildParts<Facts>,
   listeners: ChildListeners<ProgramMessage<Facts>>,
-): Child<unknown> & { readonly exited: Promise<void>; readonly died: Promise<void> } {
+): Child<unknown> & { readonly died: Promise<void> } {
   const { program, guard, now } = parts;
   const lastLines: string[] = [];
   const ending = new AbortController();
   let child: ReturnType<typeof spawn> | undefined;
-  let settle: () => void = () => undefined;
-  const exited = new Promise<void>((resolve) => {
-    settle = resolve;
-  });
-  let dead: () => void = () => undefined;
+  const exited = deferred<void>();
   /** Before its last lines are read. */
-  const died = new Promise<void>((resolve) => {
-    dead = resolve;
-  });
+  const died = deferred<void>();
 
   const exit = (code: number | null, signal: NodeJS.Signals | null, unstarted?: StartFailure): void => {
     ending.abort();
-    dead();
+    died.resolve();
     const lines = unstarted ? [unstarted.reason] : lastLines;
     listeners.exit({ code, signal, lastLines: lines, ...(unstarted && { unstarted }) });
-    settle();
+    exited.resolve();
   };
 
   async function run(): Promise<void> {
@@ -79,8 +73,9 @@ export function programChild<Facts>(
     const { command, env, cwd } = filled(program, address);
     const secrets = [address.key, ...secretValues(env)];
     const [file = '', ...args] = command;
-    const unstarted = cwd !== undefined && !existsSync(cwd) ? `its folder ${cwd} does not exist` : undefined;
-    if (unstarted) return exit(null, null, { reason: unstarted, isPassing: false });
+    if (cwd !== undefined && !existsSync(cwd)) {
+      return exit(null, null, { reason: `its folder ${cwd} does not exist`, isPassing: false });
+    }
     child = spawn(file, args, {
       cwd,
       env: { ...process.env, ...env, PARLEY_ENGINE_KEY: address.key },
@@ -92,10 +87,10 @@ export function programChild<Facts>(
     const { pid } = child;
     if (pid !== undefined) guard.add(pid);
     const line = (text: string): void => {
-      const shown = hideSecrets(text, secrets);
-      lastLines.push(shown);
+      const redacted = hideSecrets(text, secrets);
+      lastLines.push(redacted);
       if (lastLines.length > maxLines) lastLines.shift();
-      parts.line(shown);
+      parts.line(redacted);
     };
     const streams = [child.stdout, child.stderr].flatMap((stream) => (stream ? [stream] : []));
     for (const stream of streams) readLines(stream, line);
@@ -108,7 +103,7 @@ export function programChild<Facts>(
     child.once('exit', (code, signal) => {
       if (over) return;
       over = true;
-      dead();
+      died.resolve();
       // What is left of its group would hold the pipes.
       signalGroup(pid, 'SIGKILL');
       void Promise.race([Promise.all(streams.map(closed)), parts.wait(lastLinesMs)]).then(() => exit(code, signal));
@@ -144,8 +139,7 @@ export function programChild<Facts>(
     get pid() {
       return child?.pid;
     },
-    exited,
-    died,
+    died: died.promise,
     send: () => undefined,
     kill: () => signalGroup(child?.pid, 'SIGKILL'),
     stop: async (graceMs) => {
@@ -153,19 +147,16 @@ export function programChild<Facts>(
       const pid = child?.pid;
       if (pid !== undefined) guard.end(pid, graceMs + maxExitMs);
       signalGroup(pid, program.stop);
-      const outcome = await Promise.race([exited.then(() => 'exited'), timeout(graceMs)]);
+      const outcome = await Promise.race([exited.promise.then(() => 'exited'), timeout(graceMs)]);
       if (outcome === 'exited') return;
       signalGroup(pid, 'SIGKILL');
-      await Promise.race([exited, timeout(maxExitMs)]);
+      await Promise.race([exited.promise, timeout(maxExitMs)]);
     },
   };
 }
 
-/** Timers that do not keep the server running. */
-const timeout = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, milliseconds).unref();
-  });
+/** Does not keep the server running. */
+const timeout = (milliseconds: number): Promise<void> => setTimeout(milliseconds, undefined, { ref: false });
 
 const closed = (stream: Readable): Promise<void> =>
   new Promise((resolve) => (stream.closed ? resolve() : stream.once('close', () => resolve())));
@@ -205,9 +196,9 @@ function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
 }
 
 function notStarted(error: NodeJS.ErrnoException, file: string): StartFailure {
-  const places = process.env.PATH?.split(delimiter).length ?? 0;
   if (error.code === 'ENOENT') {
-    const where = /[/\\]/.test(file) ? 'there is no such file' : `it is in none of the ${places} folders of PATH`;
+    const folders = process.env.PATH?.split(delimiter).length ?? 0;
+    const where = /[/\\]/.test(file) ? 'there is no such file' : `it is in none of the ${folders} folders of PATH`;
     return { reason: `${file} was not found: ${where}`, isPassing: false };
   }
   if (error.code === 'EACCES') return { reason: `${file} is not executable`, isPassing: false };

@@ -6,7 +6,7 @@ import type { GenerationRequest } from '../../core/request.ts';
 import type { GenerationSink, RunningGeneration, TextEngine, TextState } from '../../core/text-service.ts';
 import type { ChildExit, Spawn } from '../host/child.ts';
 import { EngineHost, type EngineObserver, EngineProcess, type StartTimer } from '../host/engine-process.ts';
-import { howItDied } from '../host/engine-state.ts';
+import { howItDied, unreadyText } from '../host/engine-state.ts';
 import type { BackendPool } from '../remote/backend-pool.ts';
 import { BackendConnection } from '../remote/connection.ts';
 import { RemoteFailure } from '../remote/failure.ts';
@@ -113,13 +113,8 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   }
 
   state(): TextState {
-    const { name } = this.parts;
     const state = this.process.state();
-    if (state.type === 'failed') return { type: 'failed', name, reason: state.reason };
-    if (state.type === 'ready') return this.#text.state();
-    const progress = state.type === 'starting' ? state.progress : 0;
-    const trouble = 'trouble' in state && state.trouble ? { trouble: state.trouble } : {};
-    return { type: 'loading', name, progress, ...trouble };
+    return state.type === 'ready' ? this.#text.state() : unreadyText(this.parts.name, state);
   }
 
   contextSize(): number {

@@ -31,9 +31,9 @@ export async function identifyProgram(
   connection: BackendConnection,
   { name, kind }: { readonly name: string; readonly kind: EngineProgramKind | undefined },
 ): Promise<ProgramIdentity> {
-  const found = await identified(connection, kind);
-  const [first = { id: name, contextSize: undefined, embeds: false }] = found.models;
-  return { ...found, models: [{ ...first, name }] };
+  const identity = await identified(connection, kind);
+  const [first = { id: name, contextSize: undefined, embeds: false }] = identity.models;
+  return { ...identity, models: [{ ...first, name }] };
 }
 
 async function identified(
@@ -43,18 +43,12 @@ async function identified(
   if (kind && tasksOf[kind].includes('image')) return imageIdentity(connection, kind);
   // Programs for sound may have no list of models.
   const sound = kind !== undefined && tasksOf[kind].some((task) => task === 'speech' || task === 'transcription');
-  const listed = await identifyByModels(connection).catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
-    throw error;
-  });
+  const listed = await identifyByModels(connection).catch(undefinedIfMissing);
   if (sound) return { ...(listed ?? unlisted), tasks: tasksOf[kind] };
   if (kind && listed) return { ...listed, tasks: tasksOf[kind] };
   // A product of its own, and not any server with a list of models.
   if (listed && listed.kind !== 'openai') return { ...listed, tasks: tasksOf.text };
-  const image = await imageIdentity(connection, 'images').catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
-    throw error;
-  });
+  const image = await imageIdentity(connection, 'images').catch(undefinedIfMissing);
   if (image) return image;
   const tasks = await soundTasks(connection);
   if (tasks.length > 0) return { ...(listed ?? unlisted), tasks };
@@ -86,7 +80,8 @@ async function soundTasks(connection: BackendConnection): Promise<readonly Progr
   return /whisper\.cpp server/i.test(page) ? ['transcription'] : [];
 }
 
-/** The path is not there, or what it answers is something else. */
-function isMissing(error: unknown): boolean {
-  return error instanceof RemoteFailure && (error.type === 'failed' || error.type === 'refused');
+/** Undefined if the path is missing, or answers something else; throws other errors again. */
+function undefinedIfMissing(error: unknown): undefined {
+  if (error instanceof RemoteFailure && (error.type === 'failed' || error.type === 'refused')) return undefined;
+  throw error;
 }

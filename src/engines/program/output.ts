@@ -1,6 +1,6 @@
 /** The last lines, for the model panel. */
-const keptLines = 200;
-/** Lines on the console: so many at once, and then so many per second. */
+const maxLines = 200;
+/** Lines on the console: this many at once, and then this many per second. */
 const burst = 40;
 const linesPerSecond = 4;
 
@@ -28,7 +28,7 @@ export class ProgramOutput {
   add(line: string): void {
     if (line.trim() === '') return;
     this.#lines.push(line);
-    if (this.#lines.length > keptLines) this.#lines.shift();
+    if (this.#lines.length > maxLines) this.#lines.shift();
     const now = this.parts.now();
     this.#tokens = Math.min(burst, this.#tokens + ((now - this.#filledAt) / 1000) * linesPerSecond);
     this.#filledAt = now;

@@ -3,7 +3,7 @@ import { asAppError } from '../../core/errors.ts';
 import { modelId } from '../../core/model-names.ts';
 import type { ListedModel } from '../../core/models-view.ts';
 import type { TextService } from '../../core/text-service.ts';
-import { quantizationOf } from '../../gguf/quantization.ts';
+import { quantizationOf } from '../../gguf/describe.ts';
 import type { Call } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { keepOutputs } from '../../onnx/outputs.ts';
+import { keepOutputs } from '../../onnx/model-file.ts';
 import { type InputTensor, OnnxSession, type OnnxValue } from '../../onnx/session.ts';
 import type { Attention } from './align.ts';
 import type { Decoder, DecoderState } from './decode.ts';

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { type Network, writeModel } from '../../../scripts/conversion/onnx-file.ts';
+import { keepOutputs, widenModel } from './model-file.ts';
 import { OnnxSession } from './session.ts';
 import { elementTypes, typedModel } from './testing/typed-model.ts';
-import { widenModel } from './widen.ts';
 
 const { float16, float32 } = elementTypes;
 
@@ -35,8 +36,8 @@ test('widenModel: values above the range of half precision stay finite', async (
 
 test('widenModel: weights keep their values, also negative, tiny and infinite ones', async () => {
   const factors = [0x3c00, 0xc000, 0x0001, 0x8400, 0x0000, 0x7c00];
-  const found = await productOf(widenModel(scaled(...factors)), 1, 1, 1, 1, 1, 1);
-  expect(found).toEqual([1, -2, 2 ** -24, -(2 ** -14), 0, Number.POSITIVE_INFINITY]);
+  const products = await productOf(widenModel(scaled(...factors)), 1, 1, 1, 1, 1, 1);
+  expect(products).toEqual([1, -2, 2 ** -24, -(2 ** -14), 0, Number.POSITIVE_INFINITY]);
 });
 
 test('widenModel: a model of single precision stays as it is', () => {
@@ -47,4 +48,32 @@ test('widenModel: a model of single precision stays as it is', () => {
     output: { name: 'product', type: float32 },
   });
   expect(Buffer.from(widenModel(model)).equals(model)).toBe(true);
+});
+
+const network: Network = {
+  nodes: [
+    { operation: 'Mul', inputs: ['left', 'right'], output: 'product' },
+    { operation: 'Add', inputs: ['product', 'right'], output: 'sum' },
+  ],
+  weights: {},
+  inputs: [
+    { name: 'left', shape: ['n'] },
+    { name: 'right', shape: ['n'] },
+  ],
+  outputs: [
+    { name: 'product', shape: ['n'] },
+    { name: 'sum', shape: ['n'] },
+  ],
+};
+
+const row = (...data: number[]) => ({ data: Float32Array.from(data), shape: [data.length] });
+
+test('keepOutputs: the network computes the named outputs only', async () => {
+  const inputs = { left: row(2, 3), right: row(10, 20) };
+  const whole = await OnnxSession.open(writeModel(network), { threads: 1 });
+  expect(Object.keys(await whole.run(inputs)).sort()).toEqual(['product', 'sum']);
+  const smaller = await OnnxSession.open(keepOutputs(writeModel(network), ['sum']), { threads: 1 });
+  expect(await smaller.run(inputs)).toEqual({ sum: row(30, 80) });
+  whole.release();
+  smaller.release();
 });

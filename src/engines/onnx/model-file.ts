@@ -1,4 +1,4 @@
-import { type Field, readMessage, textOf, writeMessage } from './protobuf.ts';
+import { type Field, headOf, readMessage, textOf, writeMessage } from './protobuf.ts';
 
 /** Element types of ONNX. */
 const float32 = 1;
@@ -8,21 +8,26 @@ const float16 = 10;
 const model = { graph: 7 } as const;
 const graph = { node: 1, initializer: 5, input: 11, output: 12, valueInfo: 13 } as const;
 const node = { attribute: 5 } as const;
-const attribute = { name: 1, whole: 3, tensor: 5, graph: 6, tensors: 10, graphs: 11 } as const;
+const attribute = { whole: 3, tensor: 5, graph: 6, tensors: 10, graphs: 11 } as const;
 const tensor = { type: 2, words: 5, raw: 9 } as const;
 const valueInfo = { type: 2 } as const;
 const type = { tensor: 1 } as const;
 const tensorType = { element: 1 } as const;
+/** The name of an attribute or of a value info. */
+const nameNumber = 1;
 
 /** Attributes that name an element type: of Cast, and of operations that create tensors. */
 const typeAttributes: ReadonlySet<string> = new Set(['to', 'dtype']);
 
-/**
- * Rewrites a model of half precision to single precision. Processors compute in single precision: ONNX Runtime would convert
- * around every operation, which takes longer than the operations, and large values between them become infinite.
- */
-export function widenModel(file: Uint8Array): Uint8Array {
-  return joined(message(readMessage(file), { [model.graph]: widenGraph }));
+/** The model with these outputs only. The memory of unused outputs would be allocated for the whole run. */
+export function keepOutputs(file: Uint8Array, names: readonly string[]): Uint8Array {
+  const isKept = ({ number, value }: Field) => number !== graph.output || names.includes(nameIn(value as Uint8Array));
+  return joined(nested({ [model.graph]: (value) => [bytes(writeMessage(readMessage(value).filter(isKept)))] })(file));
+}
+
+function nameIn(value: Uint8Array): string {
+  const name = readMessage(value).find(({ number }) => number === nameNumber)?.value;
+  return name instanceof Uint8Array ? textOf(name) : '';
 }
 
 /** Bytes that are written when all lengths are known, so that the weights are copied once. */
@@ -32,27 +37,43 @@ interface Piece {
 }
 
 type Rewrite = (value: Uint8Array) => readonly Piece[];
+/** By the number of the field. */
+type Rewrites = Readonly<Record<number, Rewrite>>;
 
-function widenGraph(value: Uint8Array): readonly Piece[] {
-  return message(readMessage(value), {
-    [graph.node]: widenNode,
-    [graph.initializer]: widenTensor,
-    [graph.input]: widenValueInfo,
-    [graph.output]: widenValueInfo,
-    [graph.valueInfo]: widenValueInfo,
-  });
-}
+/** Rewrites some fields of a message. */
+const nested =
+  (rewrites: Rewrites): Rewrite =>
+  (value) =>
+    message(readMessage(value), rewrites);
 
-function widenNode(value: Uint8Array): readonly Piece[] {
-  return message(readMessage(value), { [node.attribute]: widenAttribute });
+/** Widens the element type in a field of a message. */
+const retyped =
+  (number: number): Rewrite =>
+  (value) =>
+    message(readMessage(value).map((field) => widenType(field, number)));
+
+const widenValueInfo = nested({ [valueInfo.type]: nested({ [type.tensor]: retyped(tensorType.element) }) });
+
+const widenGraph = nested({
+  [graph.node]: nested({ [node.attribute]: widenAttribute }),
+  [graph.initializer]: widenTensor,
+  [graph.input]: widenValueInfo,
+  [graph.output]: widenValueInfo,
+  [graph.valueInfo]: widenValueInfo,
+});
+
+/**
+ * Rewrites a model of half precision to single precision. Processors compute in single precision: ONNX Runtime would convert
+ * around every operation, which takes longer than the operations, and large values between them become infinite.
+ */
+export function widenModel(file: Uint8Array): Uint8Array {
+  return joined(nested({ [model.graph]: widenGraph })(file));
 }
 
 function widenAttribute(value: Uint8Array): readonly Piece[] {
   const fields = readMessage(value);
-  const name = fields.find(({ number }) => number === attribute.name)?.value;
-  const namesType = name instanceof Uint8Array && typeAttributes.has(textOf(name));
-  const widened = namesType ? fields.map((field) => widenType(field, attribute.whole)) : fields;
-  return message(widened, {
+  const namesType = typeAttributes.has(nameIn(value));
+  return message(namesType ? fields.map((field) => widenType(field, attribute.whole)) : fields, {
     [attribute.tensor]: widenTensor,
     [attribute.tensors]: widenTensor,
     [attribute.graph]: widenGraph,
@@ -60,23 +81,10 @@ function widenAttribute(value: Uint8Array): readonly Piece[] {
   });
 }
 
-function widenValueInfo(value: Uint8Array): readonly Piece[] {
-  return message(readMessage(value), {
-    [valueInfo.type]: (typeOf) =>
-      message(readMessage(typeOf), {
-        [type.tensor]: (shaped) =>
-          message(
-            readMessage(shaped).map((field) => widenType(field, tensorType.element)),
-            {},
-          ),
-      }),
-  });
-}
-
 function widenTensor(value: Uint8Array): readonly Piece[] {
   const fields = readMessage(value);
-  if (!fields.some(({ number, value: kind }) => number === tensor.type && kind === BigInt(float16)))
-    return [bytes(value)];
+  const isHalf = fields.some((field) => field.number === tensor.type && field.value === BigInt(float16));
+  if (!isHalf) return [bytes(value)];
   return message(
     fields.flatMap((field) => (field.number === tensor.words ? [] : [widenType(field, tensor.type)])),
     { [tensor.raw]: (halves) => [widened(halves)] },
@@ -89,23 +97,13 @@ function widenType(field: Field, number: number): Field {
 }
 
 /** Writes a message, with some of its fields rewritten. */
-function message(fields: readonly Field[], rewrites: Readonly<Record<number, Rewrite>>): readonly Piece[] {
+function message(fields: readonly Field[], rewrites: Rewrites = {}): readonly Piece[] {
   return fields.flatMap((field) => {
     const rewrite = rewrites[field.number];
     if (field.type !== 'bytes' || !rewrite) return [bytes(writeMessage([field]))];
-    const inside = rewrite(field.value);
-    return [bytes(headOf(field.number, lengthOf(inside))), ...inside];
+    const pieces = rewrite(field.value);
+    return [...headOf(field.number, lengthOf(pieces)).map(bytes), ...pieces];
   });
-}
-
-/** The number and length of a field, which precede its bytes. */
-function headOf(number: number, length: number): Uint8Array {
-  const head: number[] = [];
-  for (let rest of [number * 8 + 2, length]) {
-    for (; rest > 127; rest = Math.floor(rest / 128)) head.push((rest % 128) + 128);
-    head.push(rest);
-  }
-  return Uint8Array.from(head);
 }
 
 function bytes(value: Uint8Array): Piece {
