@@ -7,9 +7,9 @@ import { defaultSettings, type FlagKey, type Layer, type Settings, settingsFrom 
 import { validated } from '../config/load.ts';
 import type { CardMemory } from '../core/card-memory.ts';
 import type { Product } from '../core/product.ts';
-import { layersThatFit } from '../engines/llama/card-placement.ts';
-import { contextSizeFor, memoryNeed, readModelFile } from '../engines/llama/load-options.ts';
-import { type ModelShape, modelMemory, usualMemory } from '../engines/llama/model-shape.ts';
+import { contextSizeFor, readModelFile } from '../engines/llama/load-options.ts';
+import { layersThatFit, memoryNeed } from '../engines/llama/memory-fit.ts';
+import { defaultMemory, type ModelShape, modelMemory } from '../engines/llama/model-shape.ts';
 import { findModels } from '../library/find-models.ts';
 import { modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';
@@ -223,7 +223,7 @@ export function fitOf(
   const needBytes = memoryNeed(shape, contextSize, options.sequences);
   const { sequences } = options;
   const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, {
-    ...usualMemory,
+    ...defaultMemory,
     contextSize,
     sequences,
     shared: sequences > 1,

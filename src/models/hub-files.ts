@@ -1,5 +1,5 @@
 import type { HubFiles } from '../core/models-view.ts';
-import { type FreeMemory, type ModelFit, modelFit } from '../engines/llama/model-fit.ts';
+import { type FreeMemory, type ModelFit, modelFit } from '../engines/llama/memory-fit.ts';
 import { type MemoryOptions, type ModelShape, modelShape } from '../engines/llama/model-shape.ts';
 import { isSupportedArchitecture } from '../gguf/architectures.ts';
 import { readHubHeader } from '../library/hub/header.ts';

@@ -1,9 +1,13 @@
 import { flagOf } from '../config/flags.ts';
 import type { Running } from '../config/load.ts';
-import { besideModel } from '../engines/llama/card-placement.ts';
-import { type ContextShares, defaultShares, largestContext } from '../engines/llama/largest-context.ts';
 import { type ModelFile, sharesCells } from '../engines/llama/load-options.ts';
-import type { FreeMemory } from '../engines/llama/model-fit.ts';
+import {
+  besideModel,
+  type ContextShares,
+  defaultShares,
+  type FreeMemory,
+  largestContext,
+} from '../engines/llama/memory-fit.ts';
 import { textLoadOptions } from '../models/text-engine.ts';
 
 /** Other models are loaded beside this one, and a longer context must not evict them. */

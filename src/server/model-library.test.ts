@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
-import { usualMemory } from '../engines/llama/model-shape.ts';
+import { defaultMemory } from '../engines/llama/model-shape.ts';
 import { testHub } from '../library/testing/hub.ts';
 import { createLibrary, modelSource } from './model-library.ts';
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 const machine = {
   memory: async () => ({ cardBytes: [4e9], mainBytes: 16e9 }),
-  options: { ...usualMemory, marginBytes: 0 },
+  options: { ...defaultMemory, marginBytes: 0 },
   contextSize: 4096,
 };
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
 import type { Recommendation } from '../core/models-view.ts';
-import { usualMemory } from '../engines/llama/model-shape.ts';
+import { defaultMemory } from '../engines/llama/model-shape.ts';
 import type { Place } from '../library/places.ts';
 import { testHub } from '../library/testing/hub.ts';
 import { openRegistry } from '../library/testing/registry.ts';
@@ -119,7 +119,7 @@ describe('parley pull', () => {
       now: () => 0,
       machine: {
         memory: async () => ({ cardBytes: [], mainBytes: 64e9 }),
-        options: { ...usualMemory, marginBytes: 0 },
+        options: { ...defaultMemory, marginBytes: 0 },
         contextSize: 4096,
       },
     });

@@ -3,8 +3,8 @@ import { defaultSettings, type Settings } from '../config/flags.ts';
 import { availableBytes } from '../core/available-memory.ts';
 import type { CardMemory, CardUse } from '../core/card-memory.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
-import type { FreeMemory } from '../engines/llama/model-fit.ts';
-import { usualMemory } from '../engines/llama/model-shape.ts';
+import type { FreeMemory } from '../engines/llama/memory-fit.ts';
+import { defaultMemory } from '../engines/llama/model-shape.ts';
 import { isSupportedArchitecture } from '../gguf/architectures.ts';
 import { DownloadError } from '../library/download.ts';
 import type { ChooseVariant } from '../library/pull-model.ts';
@@ -36,7 +36,7 @@ export function ownMachine(
   return {
     memory: async () => freeMemory(settings.usecpu ? [] : await ownCards(), availableBytes(), await held()),
     options: {
-      ...usualMemory,
+      ...defaultMemory,
       sequences: Math.max(1, settings.parallelrequests),
       shared: settings.parallelrequests > 1 && !settings.usecpu && settings.kvpool !== 0,
       cellPool: settings.kvpool,

@@ -7,7 +7,7 @@ import { defaultSettings, type Settings } from '../../src/config/flags.ts';
 import { spawnChild } from '../../src/engines/host/child.ts';
 import { type LoadOptions, loadOptions, type ModelFile, readModelFile } from '../../src/engines/llama/load-options.ts';
 import type { FromWorker, ToWorker } from '../../src/engines/llama/messages.ts';
-import { type MemoryOptions, modelMemory, usualMemory } from '../../src/engines/llama/model-shape.ts';
+import { defaultMemory, type MemoryOptions, modelMemory } from '../../src/engines/llama/model-shape.ts';
 import { Random } from '../../src/sampling/random.ts';
 import { tokenizerOf } from '../models/entries.ts';
 import * as models from '../models/shapes.ts';
@@ -96,7 +96,7 @@ async function measured(file: ModelFile, settings: Partial<Settings>) {
 
 async function compare(name: Name, settings: Partial<Settings>, options: Partial<MemoryOptions>) {
   const file = await readModelFile(await write(name));
-  const estimate = modelMemory(file.shape, { ...usualMemory, contextSize: 8192, ...options });
+  const estimate = modelMemory(file.shape, { ...defaultMemory, contextSize: 8192, ...options });
   const actual = await measured(file, settings);
   const total = ({ weightBytes, cacheBytes, computeBytes }: typeof actual) => weightBytes + cacheBytes + computeBytes;
   if (process.env.PARLEY_TEST_TABLE) {

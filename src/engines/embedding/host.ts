@@ -11,9 +11,15 @@ import { AppError } from '../../core/errors.ts';
 import type { ChildExit } from '../host/child.ts';
 import { howItDied } from '../host/engine-state.ts';
 import { TaskEngine, type TaskEngineParts, type Told } from '../host/task-engine.ts';
-import { cardMemoryFailure, gpuFailure, type Known, loadReason } from '../llama/gpu-failure.ts';
 import type { LoadOptions } from '../llama/load-options.ts';
-import { type StartOver, startOver } from '../llama/start-over.ts';
+import {
+  cardMemoryFailure,
+  gpuFailure,
+  type Known,
+  loadReason,
+  type StartOver,
+  startOver,
+} from '../llama/worker-failure.ts';
 
 type Parts = TaskEngineParts<EmbeddingOptions, EmbeddingFacts>;
 type Event<Type extends EmbeddingEvent['type']> = Extract<EmbeddingEvent, { type: Type }>;

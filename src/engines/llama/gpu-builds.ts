@@ -128,15 +128,3 @@ export const gpuBuilds: Readonly<Record<LoadOptions['backend'], readonly GpuBuil
   vulkan: ['vulkan'],
   cpu: ['none'],
 };
-
-/** More than any package has: further illegal instructions must have another cause. */
-const maxCpuVariants = 24;
-
-/** Options with the next lower CPU build after an illegal instruction; undefined after another exit. */
-export function withLowerCpuBuild<Options extends Pick<LoadOptions, 'skipCpuVariants'>>(
-  { signal }: { readonly signal: string | null },
-  options: Options,
-): Options | undefined {
-  const skipCpuVariants = options.skipCpuVariants + 1;
-  return signal === 'SIGILL' && skipCpuVariants <= maxCpuVariants ? { ...options, skipCpuVariants } : undefined;
-}

@@ -22,10 +22,9 @@ import type { ChildExit } from '../host/child.ts';
 import { EngineHost, type EngineObserver, EngineProcess, type EngineProcessParts } from '../host/engine-process.ts';
 import { howItDied, unreadyText } from '../host/engine-state.ts';
 import { fingerprint } from '../host/in-flight.ts';
-import { type FailedBuild, failedForGood, type Known, loadReason } from './gpu-failure.ts';
 import { expectedContextSize, type GpuBuild, type LoadedModel, type LoadOptions } from './load-options.ts';
 import { closingMs, type Piece, type StatesAction, type TextMessage, type ToWorker } from './messages.ts';
-import { failedBuild, startOver } from './start-over.ts';
+import { type FailedBuild, failedBuild, failedForGood, type Known, loadReason, startOver } from './worker-failure.ts';
 
 type ProcessDeps = Pick<
   EngineProcessParts<ToWorker, TextMessage, LoadedModel>,

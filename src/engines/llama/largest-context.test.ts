@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { largestContext } from './largest-context.ts';
-import { type ModelShape, usualMemory } from './model-shape.ts';
+import { largestContext } from './memory-fit.ts';
+import { defaultMemory, type ModelShape } from './model-shape.ts';
 
 /** 64 KiB of cache per token: a GiB for 16,384 tokens. */
 const shape = {
   ...{ architecture: 'qwen3', layers: 28, trainedContext: 131_072 },
   ...{ sizeBytes: 4 * 2 ** 30, cacheBytesPerToken: 65_536 },
 } as ModelShape;
-const options = { ...usualMemory, contextSize: 16_384 };
+const options = { ...defaultMemory, contextSize: 16_384 };
 const gib = 2 ** 30;
 const size = (free: number, cards = 0, own: Partial<ModelShape> = {}) =>
   largestContext(

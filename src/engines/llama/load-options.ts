@@ -7,12 +7,10 @@ import { AppError } from '../../core/errors.ts';
 import { loraFiles } from '../../core/lora.ts';
 import type { TextModel } from '../../core/text-service.ts';
 import { readGguf, textOf } from '../../gguf/gguf.ts';
-import { type MemoryOptions, type ModelShape, modelMemory, modelShape, usualMemory } from './model-shape.ts';
+import { type ModelShape, modelShape } from './model-shape.ts';
 
 /** The backend of an engine package, besides the CPU. `cuda-built` was compiled here, `cuda-system` came with the system. */
 export type GpuBuild = 'cuda-built' | 'cuda' | 'cuda-ext' | 'cuda-system' | 'vulkan' | 'metal' | 'none';
-
-export const cacheTypes = { f16: 1, bf16: 30, q8_0: 8, q5_1: 7, q4_0: 2 } as const;
 
 export interface MetadataOverride {
   readonly key: string;
@@ -237,21 +235,6 @@ export function sharesCells(
   platform = process.platform,
 ): boolean {
   return cellPool > 0 || (cellPool < 0 && (onGpu || platform !== 'linux' || loadMode.includes('mlock')));
-}
-
-/** Memory of library and process besides what is allocated for the model. */
-const overheadBytes = 200 * 2 ** 20;
-
-/** Main memory that a model needs if none of it is on cards. */
-export function memoryNeed(
-  shape: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken'>,
-  contextSize: number,
-  sequences: number,
-  options: Omit<MemoryOptions, 'contextSize' | 'sequences'> = usualMemory,
-): number {
-  const sizes = { ...options, contextSize, sequences: Math.max(1, sequences) };
-  const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, sizes);
-  return Math.ceil(weightBytes + cacheBytes + computeBytes + overheadBytes);
 }
 
 /** The facts of a model file that are known before its weights are read. */

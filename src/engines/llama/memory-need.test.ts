@@ -1,6 +1,6 @@
 import { assert, integer, property } from 'fast-check';
 import { expect, test } from 'vitest';
-import { memoryNeed } from './load-options.ts';
+import { memoryNeed } from './memory-fit.ts';
 
 const shape = { sizeBytes: 4e9, cacheBytesPerToken: 131_072 };
 

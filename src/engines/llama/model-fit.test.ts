@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { modelFit } from './model-fit.ts';
-import { usualMemory } from './model-shape.ts';
+import { modelFit } from './memory-fit.ts';
+import { defaultMemory } from './model-shape.ts';
 
 const gigabyte = 2 ** 30;
 /** Eight gigabytes of weights and one of cache. */
@@ -8,7 +8,7 @@ const shape = {
   ...{ architecture: 'llama', layers: 31, trainedContext: 8192, sizeBytes: 8 * gigabyte },
   ...{ cacheBytesPerToken: 2 ** 17, compute: { output: 2 ** 18, layer: 0, attention: 0, heads: 0 } },
 };
-const options = { ...usualMemory, contextSize: 8192, marginBytes: gigabyte, projectorBytes: 0 };
+const options = { ...defaultMemory, contextSize: 8192, marginBytes: gigabyte, projectorBytes: 0 };
 
 const fit = (cards: readonly number[], main: number, own = {}) =>
   modelFit({ ...shape, ...own }, options, {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GgufEntry, GgufTensor } from '../../gguf/gguf.ts';
-import { modelMemory, modelShape, usualMemory } from './model-shape.ts';
+import { defaultMemory, modelMemory, modelShape } from './model-shape.ts';
 
 type Value = number | readonly (number | boolean)[];
 
@@ -104,7 +104,7 @@ test('modelShape: experts are read in part, and input embeddings stay in main me
 describe('modelMemory', () => {
   const memory = (facts: Readonly<Record<string, Value>>, architecture: string, own: object) => {
     const { cacheBytes, computeBytes } = modelMemory(shapeOf(architecture, facts), {
-      ...usualMemory,
+      ...defaultMemory,
       contextSize: 8192,
       ...own,
     });

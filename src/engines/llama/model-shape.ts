@@ -31,23 +31,21 @@ interface ComputeShape {
   readonly heads: number;
 }
 
-type CacheType = 'f16' | 'bf16' | 'q8_0' | 'q5_1' | 'q4_0';
-
-/** Size of a cached value relative to 16 bits. */
-const cacheShares: Readonly<Record<CacheType, number>> = {
-  f16: 1,
-  bf16: 1,
-  q8_0: 34 / 64,
-  q5_1: 24 / 64,
-  q4_0: 18 / 64,
-};
+/** Types of cached values: their number in the library, and their size relative to 16 bits. */
+export const cacheTypes = {
+  f16: { id: 1, size: 1 },
+  bf16: { id: 30, size: 1 },
+  q8_0: { id: 8, size: 34 / 64 },
+  q5_1: { id: 7, size: 24 / 64 },
+  q4_0: { id: 2, size: 18 / 64 },
+} as const;
 
 export interface MemoryOptions {
   /** Of one sequence. */
   readonly contextSize: number;
   readonly sequences: number;
   readonly microBatchSize: number;
-  readonly cacheType: CacheType;
+  readonly cacheType: keyof typeof cacheTypes;
   readonly flashAttention: boolean;
   readonly fullSlidingWindow: boolean;
   /** All sequences share one pool of cells (see `poolCells`), of this size if it is above 0. */
@@ -56,7 +54,7 @@ export interface MemoryOptions {
 }
 
 /** Those of a server without flags. */
-export const usualMemory = {
+export const defaultMemory = {
   sequences: 1,
   microBatchSize: 512,
   cacheType: 'f16',
@@ -105,9 +103,11 @@ function cellsOf({ window }: Pick<ModelShape, 'window'>, options: MemoryOptions)
 function cacheBytes(shape: ModelMemoryShape, options: MemoryOptions): number {
   const { cacheType, flashAttention, sequences, shared } = options;
   const { whole, windowed } = cellsOf(shape, options);
-  const share = flashAttention ? cacheShares[cacheType] : (cacheShares[cacheType] + 1) / 2;
+  const { size } = cacheTypes[cacheType];
   const cells = shape.cacheBytesPerToken * whole + (shape.window?.bytesPerToken ?? 0) * windowed;
-  return (shared ? 1 : sequences) * cells * share + sequences * (shape.stateBytes ?? 0);
+  return (
+    (shared ? 1 : sequences) * cells * (flashAttention ? size : (size + 1) / 2) + sequences * (shape.stateBytes ?? 0)
+  );
 }
 
 /** The larger of two phases: the output, and a layer, which also needs the attention mask of the whole context. */
@@ -165,10 +165,10 @@ function modelFacts(header: Pick<GgufHeader, 'architecture' | 'metadata'>) {
 function headShape({ number, ofLayer }: ModelFacts, layer: number, windowed: boolean) {
   const heads = ofLayer('attention.head_count', layer) ?? 0;
   const keyHeads = ofLayer('attention.head_count_kv', layer) ?? heads;
-  const usual = heads > 0 ? (number('embedding_length') ?? 0) / heads : 0;
+  const ownShare = heads > 0 ? (number('embedding_length') ?? 0) / heads : 0;
   const ending = windowed ? '_swa' : '';
   const length = (name: string) =>
-    number(`attention.${name}_length${ending}`) ?? number(`attention.${name}_length`) ?? usual;
+    number(`attention.${name}_length${ending}`) ?? number(`attention.${name}_length`) ?? ownShare;
   return { heads, keyHeads, keys: length('key'), values: length('value') };
 }
 

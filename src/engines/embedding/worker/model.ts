@@ -2,9 +2,9 @@ import type { CardMemory } from '../../../core/card-memory.ts';
 import type { EmbeddingFacts, Pooling } from '../../../core/embedding.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { LoadTools } from '../../host/task-worker.ts';
-import { layersThatFit } from '../../llama/card-placement.ts';
 import { readModelFile } from '../../llama/load-options.ts';
-import { modelMemory, usualMemory } from '../../llama/model-shape.ts';
+import { layersThatFit } from '../../llama/memory-fit.ts';
+import { defaultMemory, modelMemory } from '../../llama/model-shape.ts';
 import { openEngine, watchedEngine } from '../../llama/worker/load/library.ts';
 import { Context } from '../../llama/worker/memory/context.ts';
 import { makeThreadpools, metadata, type Threadpools } from '../../llama/worker/native/native.ts';
@@ -66,7 +66,7 @@ async function chooseLayers(
   if (gpuLayers !== 'auto') return gpuLayers;
   const { shape } = await readModelFile(path);
   const { tokens } = batchLimit;
-  const sizes = { ...usualMemory, contextSize: tokens, microBatchSize: tokens };
+  const sizes = { ...defaultMemory, contextSize: tokens, microBatchSize: tokens };
   const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, sizes);
   const fitting = layersThatFit({
     modelBytes: weightBytes,

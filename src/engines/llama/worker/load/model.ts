@@ -3,11 +3,11 @@ import { isSupportedArchitecture } from '../../../../gguf/architectures.ts';
 import { systemOf } from '../../../../packs/catalogue.ts';
 import { hasCudaCompiler } from '../../../../packs/toolkit.ts';
 import type { Watch } from '../../../host/heartbeat.ts';
-import { besideModel, hasRoomForOwnCells, layersThatFit, placedBytes } from '../../card-placement.ts';
 import { installedBuilds } from '../../gpu-builds.ts';
 import { howToGetCuda, nvidiaCards, unusedCard } from '../../graphics-cards.ts';
-import { cacheTypes, contextSizeFor, type LoadedModel, type LoadOptions, sharesCells } from '../../load-options.ts';
-import { poolCells } from '../../model-shape.ts';
+import { contextSizeFor, type LoadedModel, type LoadOptions, sharesCells } from '../../load-options.ts';
+import { besideModel, hasRoomForOwnCells, layersThatFit, placedBytes } from '../../memory-fit.ts';
+import { cacheTypes, poolCells } from '../../model-shape.ts';
 import { openProjector } from '../media/projector.ts';
 import { steadyNotes } from '../memory/batch-size.ts';
 import { Context, contextParams } from '../memory/context.ts';
@@ -219,7 +219,7 @@ interface Sizes extends Readonly<Record<'contextSize' | 'trainedContext', number
 
 function modelContextParams(native: Native, model: Pointer, options: LoadOptions, sizes: Sizes, notes: string[]) {
   const sequences = options.sequences + (options.guidance ? 1 : 0);
-  const type = cacheTypes[options.cacheType];
+  const type = cacheTypes[options.cacheType].id;
   const quantised = !['f16', 'bf16'].includes(options.cacheType);
   if (quantised && !options.flashAttention) {
     notes.push('Without flash attention only the keys of the cache are quantised, not the values.');
@@ -229,7 +229,7 @@ function modelContextParams(native: Native, model: Pointer, options: LoadOptions
     // One for the last token of each sequence, and one for each drafted token after it.
     n_outputs_max_per_seq: 1 + (options.draft?.amount ?? 0),
     type_k: type,
-    type_v: quantised && !options.flashAttention ? cacheTypes.f16 : type,
+    type_v: quantised && !options.flashAttention ? cacheTypes.f16.id : type,
     swa_full: options.fullSlidingWindow,
     ...rope(native, model, options, sizes, notes),
   };

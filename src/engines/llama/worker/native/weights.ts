@@ -1,6 +1,6 @@
 import { type CardMemory, type CardUse, namedCards } from '../../../../core/card-memory.ts';
-import { placementProblem } from '../../card-placement.ts';
 import type { LoadOptions, MetadataOverride } from '../../load-options.ts';
+import { placementProblem } from '../../memory-fit.ts';
 import type { Native } from './native.ts';
 import type { ModelParams, Pointer } from './structs.ts';
 

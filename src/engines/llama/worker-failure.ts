@@ -1,4 +1,97 @@
-import type { GpuBuild } from './load-options.ts';
+import type { ChildExit } from '../host/child.ts';
+import { nextGpuBuild } from './gpu-builds.ts';
+import type { GpuBuild, LoadOptions } from './load-options.ts';
+
+/** The options that a worker is started again with. */
+type Restartable = Pick<LoadOptions, 'backend' | 'gpuLayers' | 'layersBefore' | 'failedGpuBuilds' | 'skipCpuVariants'>;
+
+/** Facts about the worker that has ended. */
+interface WorkerFacts extends Known {
+  /** Layers that it put on GPUs; undefined if it did not get that far. */
+  readonly gpuLayers: number | undefined;
+  /** Whether a model was loaded before with this build. */
+  readonly hasWorked: boolean;
+}
+
+export interface StartOver<Options> {
+  readonly options: Options;
+  readonly note?: string;
+  readonly failed?: FailedBuild;
+}
+
+/**
+ * How to restart a worker after this exit: with the next lower CPU build after an illegal instruction, with fewer layers after the
+ * memory of a GPU was full, or with the next GPU build. Undefined for any other exit.
+ */
+export function startOver<Options extends Restartable>(
+  exit: ChildExit,
+  options: Options,
+  facts: WorkerFacts,
+): StartOver<Options> | undefined {
+  const lower = withLowerCpuBuild(exit, options);
+  if (lower) return { options: lower };
+  return withFewerLayers(exit, options, facts) ?? withOtherBuild(exit, options, facts);
+}
+
+function withFewerLayers<Options extends Restartable>(
+  { lastLines }: ChildExit,
+  options: Options,
+  { gpuLayers = 0 }: WorkerFacts,
+): StartOver<Options> | undefined {
+  const failure = cardMemoryFailure(lastLines);
+  if (failure === undefined || gpuLayers === 0) return undefined;
+  const layersBefore = options.layersBefore ?? gpuLayers;
+  const next = fewerLayers(gpuLayers, layersBefore);
+  if (next === undefined) return undefined;
+  return {
+    options: { ...options, gpuLayers: next, layersBefore },
+    note: fewerLayersNote(failure, gpuLayers, next),
+  };
+}
+
+/** Undefined if the GPU has worked before: it is tried again. */
+function withOtherBuild<Options extends Restartable>(
+  exit: ChildExit,
+  options: Options,
+  facts: WorkerFacts,
+): StartOver<Options> | undefined {
+  const failed = failedBuild(exit, options, facts);
+  if (!failed || facts.hasWorked) return undefined;
+  const others = { ...options, failedGpuBuilds: [...options.failedGpuBuilds, failed.build] };
+  const next = currentBuild(others, facts);
+  if (next === undefined) return undefined;
+  return { options: others, note: fallBackNote(failed.build, failed.reason, next, facts), failed };
+}
+
+/** The GPU build that crashed the worker; undefined if its exit has another cause. */
+export function failedBuild(
+  { lastLines }: ChildExit,
+  options: Restartable,
+  { installed }: Pick<Known, 'installed'>,
+): FailedBuild | undefined {
+  const build = currentBuild(options, { installed });
+  const reason = gpuFailure(lastLines);
+  return reason === undefined || build === undefined || build === 'none' ? undefined : { build, reason };
+}
+
+function currentBuild(
+  { backend, failedGpuBuilds }: Restartable,
+  { installed }: Pick<Known, 'installed'>,
+): GpuBuild | undefined {
+  return nextGpuBuild(backend, installed, failedGpuBuilds);
+}
+
+/** More than any package has: further illegal instructions must have another cause. */
+const maxCpuVariants = 24;
+
+/** Options with the next lower CPU build after an illegal instruction; undefined after another exit. */
+function withLowerCpuBuild<Options extends Pick<LoadOptions, 'skipCpuVariants'>>(
+  { signal }: { readonly signal: string | null },
+  options: Options,
+): Options | undefined {
+  const skipCpuVariants = options.skipCpuVariants + 1;
+  return signal === 'SIGILL' && skipCpuVariants <= maxCpuVariants ? { ...options, skipCpuVariants } : undefined;
+}
 
 /** The reason of a GPU failure in the last lines; the very last is often just "…/ggml-cuda.cu:108: CUDA error". */
 export function gpuFailure(lines: readonly string[]): string | undefined {

@@ -1,15 +1,8 @@
 import { assert, integer, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defaultSettings, type Settings } from '../../config/flags.ts';
-import {
-  cardNeed,
-  type Fit,
-  hasRoomForOwnCells,
-  layersThatFit,
-  placedBytes,
-  placementProblem,
-} from './card-placement.ts';
 import { loadOptions } from './load-options.ts';
+import { cardNeed, type Fit, hasRoomForOwnCells, layersThatFit, placedBytes, placementProblem } from './memory-fit.ts';
 
 const gigabyte = 2 ** 30;
 const shape = {

@@ -1,24 +1,14 @@
 import { stat } from 'node:fs/promises';
 import { type CardNeed, namedCards } from '../../core/card-memory.ts';
+import type { fits, speeds } from '../../core/models-view.ts';
 import { expectedContextSize, type LoadOptions, readModelFile, sharesCells } from './load-options.ts';
-import { type ModelShape, modelMemory } from './model-shape.ts';
+import { defaultMemory, type MemoryOptions, type ModelShape, modelMemory } from './model-shape.ts';
 
 type SizedOptions = Pick<
   LoadOptions,
-  | 'shape'
-  | 'contextSize'
-  | 'contextSizeGiven'
-  | 'trainedContextOverride'
-  | 'metadataOverrides'
-  | 'sequences'
-  | 'guidance'
-  | 'microBatchSize'
-  | 'offloadCache'
-  | 'cacheType'
-  | 'flashAttention'
-  | 'fullSlidingWindow'
-  | 'cellPool'
-  | 'loadMode'
+  | Exclude<keyof MemoryOptions, 'shared'>
+  | ('shape' | 'contextSizeGiven' | 'trainedContextOverride' | 'metadataOverrides')
+  | ('guidance' | 'offloadCache' | 'loadMode')
 >;
 
 /** What is loaded with the model: a projector by its size, a draft model by its shape, as which layers of the model itself count too. */
@@ -146,4 +136,119 @@ export function placementProblem(
   if (shares > cards) return `--tensor_split has ${shares} shares, and the model uses ${cards} of the cards; ${here}`;
   if (mainGpu >= cards) return `--maingpu ${mainGpu} is not here; ${here}`;
   return undefined;
+}
+
+/** Memory of library and process besides what is allocated for the model. */
+const processBytes = 200 * 2 ** 20;
+
+/** Main memory that a model needs if none of it is on cards. */
+export function memoryNeed(
+  shape: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken'>,
+  contextSize: number,
+  sequences: number,
+  options: Omit<MemoryOptions, 'contextSize' | 'sequences'> = defaultMemory,
+): number {
+  const sizes = { ...options, contextSize, sequences: Math.max(1, sequences) };
+  const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, sizes);
+  return Math.ceil(weightBytes + cacheBytes + computeBytes + processBytes);
+}
+
+/** The memory that a model may use. */
+export interface FreeMemory {
+  /** Of each card. */
+  readonly cardBytes: readonly number[];
+  readonly mainBytes: number;
+}
+
+interface FitOptions extends MemoryOptions {
+  /** Memory to leave free on each card. */
+  readonly marginBytes: number;
+  /** 0 without a projector. */
+  readonly projectorBytes: number;
+}
+
+export interface ModelFit {
+  readonly fit: (typeof fits)[number];
+  readonly memoryBytes: number;
+  readonly cardLayers: number;
+  /** With the output layer. */
+  readonly layers: number;
+  readonly speed: (typeof speeds)[number];
+}
+
+/** Other programs need some of what is free. */
+const usableShare = 0.9;
+
+/** Where a model would run, as the loader places it without flags. */
+export function modelFit(shape: ModelShape, options: FitOptions, free: FreeMemory): ModelFit {
+  const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, options);
+  const hostBytes = shape.hostBytes ?? 0;
+  const fixedBytes = computeBytes + options.projectorBytes;
+  const layers = shape.layers + 1;
+  const divided = weightBytes - hostBytes + cacheBytes;
+  const cardLayers = layersThatFit({
+    ...{ modelBytes: weightBytes - hostBytes, cacheBytes, fixedBytes, layers: shape.layers },
+    ...{ freeBytes: free.cardBytes, marginBytes: options.marginBytes, split: [] },
+  });
+  const share = cardLayers / layers;
+  const mainBytes = (1 - share) * divided + (share < 1 ? computeBytes : 0) + (share > 0 ? 0 : options.projectorBytes);
+  const isPlaced = mainBytes + hostBytes + processBytes <= free.mainBytes * usableShare;
+  const fit = !isPlaced ? 'no' : share === 1 ? 'card' : share > 0 ? 'part' : 'processor';
+  const memoryBytes = Math.ceil(weightBytes + cacheBytes + fixedBytes);
+  return { fit, memoryBytes, cardLayers, layers, speed: speedOf(shape, share) };
+}
+
+/** Bytes per second that are read in practice: a card of the middle class, and two channels of main memory. */
+const cardRate = 300e9;
+const mainRate = 30e9;
+/** Tokens per second of each class but the last. */
+const classes = { fast: 40, good: 12, slow: 4 } as const;
+
+/** Writing a token reads all active weights once, which takes longer than computing with them. */
+function speedOf({ sizeBytes, activeBytes = sizeBytes }: ModelShape, share: number): ModelFit['speed'] {
+  const tokens = 1 / ((activeBytes * share) / cardRate + (activeBytes * (1 - share)) / mainRate);
+  const [speed] = Object.entries(classes).find(([, least]) => tokens >= least) ?? ['very slow'];
+  return speed as ModelFit['speed'];
+}
+
+interface Room {
+  /** Free main memory, without the model. */
+  readonly freeBytes: number;
+  /** Free memory of the graphics cards that it may use, less what is left free there; 0 without cards. */
+  readonly cardBytes: number;
+  /** Files that are loaded with it. */
+  readonly besideBytes: number;
+}
+
+/** Steps above the default, so that the size does not change with every byte that is free. */
+const factors = [1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32];
+/** What a longer context may take of the memory that is left beside the model. The rest is for cached chats and other programs. */
+export interface ContextShares {
+  readonly cards: number;
+  readonly main: number;
+}
+
+export const defaultShares: ContextShares = { cards: 1 / 2, main: 1 / 4 };
+
+/**
+ * A context above the default where there is room for it, at most the trained one. The KV cache is allocated at once, and a model that
+ * is only in part on cards would lose layers to it: it keeps the default.
+ */
+export function largestContext(
+  shape: ModelShape,
+  options: MemoryOptions,
+  { freeBytes, cardBytes, besideBytes }: Room,
+  max: number,
+  shares = defaultShares,
+): number {
+  const { contextSize } = options;
+  const trained = Math.min(shape.trainedContext, max);
+  const sizes = [...factors.map((factor) => factor * contextSize).filter((size) => size < trained), trained];
+  const bytesFor = (size: number): number => {
+    const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, { ...options, contextSize: size });
+    return weightBytes + cacheBytes + computeBytes + besideBytes;
+  };
+  const base = bytesFor(contextSize);
+  const room = cardBytes > 0 ? (cardBytes - base) * shares.cards : (freeBytes - base) * shares.main;
+  return sizes.findLast((size) => size > contextSize && bytesFor(size) - base <= room) ?? contextSize;
 }

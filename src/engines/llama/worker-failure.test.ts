@@ -7,7 +7,7 @@ import {
   fewerLayersNote,
   gpuFailure,
   loadReason,
-} from './gpu-failure.ts';
+} from './worker-failure.ts';
 
 /** Output with a GPU driver that is older than the toolkit of the package. */
 const oldDriver = [
