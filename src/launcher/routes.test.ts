@@ -19,7 +19,7 @@ import { defaultSettings, type Settings } from '../config/flags.ts';
 import { asAppError } from '../core/errors.ts';
 import type { Call, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
-import { hubEndpoints } from '../protocols/admin/hub.ts';
+import { hubEndpoints } from '../protocols/admin/library.ts';
 import { Launched, type LaunchedChild } from './launched.ts';
 import { pageEndpoints, Session } from './page.ts';
 import { launcherEndpoints, sessionEndpoints } from './routes.ts';

@@ -61,6 +61,11 @@ export function open(members: Members): JsonSchema {
   };
 }
 
+/** Several members of one schema. */
+export function members(schema: JsonSchema, ...names: readonly string[]): Members {
+  return Object.fromEntries(names.map((name) => [name, schema]));
+}
+
 export function list(items: JsonSchema): JsonSchema {
   return { type: 'array', items };
 }

@@ -134,6 +134,9 @@ export function bodyOf({ body, signal }: Call, empty: 'object' | 'refuse' = 'ref
   return jsonObject(body, { empty, signal });
 }
 
+/** The last part of the path of a call: the id or name that it is about. */
+export const lastPart = ({ path }: Pick<Call, 'path'>): string => percentDecoded(path.slice(path.lastIndexOf('/') + 1));
+
 /** A reply whose body is JSON text already. */
 export function jsonText(body: string | Uint8Array, headers: Headers = {}): Reply {
   return { status: 200, headers: { 'content-type': 'application/json', ...headers }, body };

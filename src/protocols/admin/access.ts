@@ -1,9 +1,11 @@
 import { AppError } from '../../core/errors.ts';
+import type { JsonSchema } from '../../core/fidelity.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { isSameSecret } from '../../http/guard.ts';
 import { admin, adminRead } from '../access.ts';
-import { endpointRow } from '../endpoint.ts';
+import { bodyOf, type EndpointShape, endpointRow } from '../endpoint.ts';
+import { aside, type Fields, readFields, type Table, withSchema } from '../fields.ts';
 
 /** Refusals are replies with status 200; this is for all other errors. */
 export const adminFamily: Family = {
@@ -17,6 +19,9 @@ const shape = { family: adminFamily, recorded: false } as const;
 /** Builds the rows of endpoints that show what only administrators may see, and of those that change something. */
 export const adminReadRow = endpointRow(adminRead, { method: 'GET', ...shape });
 export const adminRow = endpointRow(admin, { method: 'POST', ...shape });
+
+/** A field that its handler reads by itself. */
+export const field = (schema: JsonSchema, note: string) => withSchema(schema, aside('honoured', note));
 
 /** Whether the admin endpoints are enabled, and their password. */
 export interface AdminAccess {
@@ -54,6 +59,37 @@ export function allowed<Value>(value: Value | undefined, access: AdminAccess, ca
   if (value === undefined || !mayAdminister(access, call)) throw new AppError('admin-only', {});
   return value;
 }
+
+/** Builds the rows of endpoints about a service that is loaded for administrators only. */
+export function administered<Service>(access: AdminAccess, load: (() => Service | Promise<Service>) | undefined) {
+  return {
+    show: (path: string, summary: string, answer: (service: Service, call: Call) => unknown) =>
+      adminReadRow(path, summary, async (call: Call) => json(await answer(await allowed(load, access, call)(), call))),
+    /** The fields are those of the body. What the change returns is answered beside its success, and what it throws is a sentence. */
+    change: <const Declared extends Table, Context>(
+      path: string,
+      summary: string,
+      fields: Declared,
+      change: (service: Service, sent: Fields<Declared>, context: Context) => unknown,
+      own: Partial<EndpointShape> = {},
+    ) =>
+      adminRow(
+        path,
+        summary,
+        async (call: Call, context: Context) => {
+          const service = await allowed(load, access, call)();
+          const sent = readFields(fields, await bodyOf(call));
+          return changeReply(async () => change(service, sent, context));
+        },
+        { fields, ...own },
+      ),
+  };
+}
+
+export const moment = (time: number): string => new Date(time).toISOString();
+
+/** The body of these calls may name a model that is not there, or one that cannot be used. */
+export const noModel = { modelNamed: () => undefined } as const;
 
 /** What a change answers beside its success, or the sentence that it throws. */
 export async function changeReply(change: () => Promise<unknown>): Promise<Reply> {

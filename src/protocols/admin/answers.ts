@@ -17,9 +17,7 @@ const model = a.object({
   state: a.words('loaded', 'loading', 'unloaded', 'unloading', 'failed'),
   progress: a.orNull(a.number),
   reason: a.orNull(a.text),
-  memory_bytes: unknown,
-  file_bytes: unknown,
-  parameters: unknown,
+  ...a.members(unknown, 'memory_bytes', 'file_bytes', 'parameters'),
   quantization: a.orNull(a.text),
   context: unknown,
   trained_context: unknown,
@@ -35,9 +33,7 @@ const models = a.object({
   available_bytes: a.count,
   router: a.flag,
   admin: a.object({
-    enabled: a.flag,
-    allowed: a.flag,
-    key_file: a.flag,
+    ...a.members(a.flag, 'enabled', 'allowed', 'key_file'),
     owner: a.words('page', 'admin', 'flag', 'password', 'keys', 'network'),
   }),
   last_failure: a.orNull(a.open({ reason: a.text })),
@@ -45,9 +41,7 @@ const models = a.object({
 });
 
 const file = a.object({
-  filename: a.text,
-  name: a.text,
-  type: a.text,
+  ...a.members(a.text, 'filename', 'name', 'type'),
   program: a.orNull(a.text),
   file_bytes: unknown,
   parameters: unknown,
@@ -58,9 +52,7 @@ const file = a.object({
 const hubModel = a.object({
   id: a.text,
   gated: a.words('no', 'terms', 'author'),
-  tools: a.flag,
-  thinking: a.flag,
-  projector: a.flag,
+  ...a.members(a.flag, 'tools', 'thinking', 'projector'),
   downloads: unknown,
   likes: unknown,
   changed: a.orNull(a.text),
@@ -84,9 +76,7 @@ const hubFiles = a.object({
       bytes: a.count,
       parts: a.count,
       fit: a.orNull(a.words(...fits)),
-      memory_bytes: unknown,
-      card_layers: unknown,
-      layers: unknown,
+      ...a.members(unknown, 'memory_bytes', 'card_layers', 'layers'),
       speed: a.orNull(a.words(...speeds)),
       chosen: a.flag,
     }),
@@ -99,20 +89,14 @@ const hubFiles = a.object({
 const recommendation = a.object({
   purpose: a.words('chat', 'code', 'stories', 'vision', 'embeddings', 'pictures', 'speech'),
   name: a.text,
-  model: a.orNull(a.text),
-  file: a.orNull(a.text),
-  sha256: a.orNull(a.text),
-  search: a.orNull(a.text),
-  pack: a.orNull(a.text),
+  ...a.members(a.orNull(a.text), 'model', 'file', 'sha256', 'search', 'pack'),
   bytes: unknown,
   licence: a.text,
   why: a.text,
 });
 
 const pack = a.object({
-  name: a.text,
-  brings: a.text,
-  licence: a.text,
+  ...a.members(a.text, 'name', 'brings', 'licence'),
   bytes: a.count,
   state: a.words(...packStates),
   in_use: a.flag,
@@ -146,9 +130,7 @@ const key = a.object({
   shared: a.flag,
   requests: a.count,
   refused: a.count,
-  created: a.orNull(a.moment),
-  expires: a.orNull(a.moment),
-  last_seen: a.orNull(a.moment),
+  ...a.members(a.orNull(a.moment), 'created', 'expires', 'last_seen'),
 });
 
 const invitation = {
@@ -188,10 +170,7 @@ const usage = a.object({
   day: a.text,
   type: a.words('key', 'password', 'address', 'others'),
   name: a.text,
-  requests: a.count,
-  prompt_tokens: a.count,
-  completion_tokens: a.count,
-  images: a.count,
+  ...a.members(a.count, 'requests', 'prompt_tokens', 'completion_tokens', 'images'),
   audio_seconds_in: a.number,
   audio_seconds_out: a.number,
 });
@@ -215,10 +194,7 @@ const loadSettings = a.object({
   pending: a.flag,
   error: a.orNull(a.text),
   in_use: a.object({
-    context: unknown,
-    trained_context: unknown,
-    layers: unknown,
-    gpu_layers: unknown,
+    ...a.members(unknown, 'context', 'trained_context', 'layers', 'gpu_layers'),
     quantkv: a.text,
     flashattention: a.flag,
   }),

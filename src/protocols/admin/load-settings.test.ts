@@ -19,7 +19,7 @@ function world(own: Partial<LoadStatus> = {}, refusal?: string, saveConfig = asy
   };
   const load = { status: () => ({ ...status, ...own }), change, saveConfig, preparedAt: () => undefined };
   const swap = { load } as Partial<ModelSwap> as ModelSwap;
-  const endpoints = loadSettingsEndpoints({ access: { enabled: true, password: 'key' }, swap });
+  const endpoints = loadSettingsEndpoints({ enabled: true, password: 'key' }, swap.load);
   const ask = async (method: string, body: unknown = {}, authorization = 'Bearer key', name = 'load_settings') => {
     const call = { headers: { authorization }, body: Buffer.from(JSON.stringify(body)) } as unknown as Call;
     const reply = await endpoints.find((one) => one.method === method && one.path.endsWith(name))?.handle(call, {});

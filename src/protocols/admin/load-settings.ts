@@ -1,14 +1,12 @@
 import { readLoadSettings } from '../../config/load-settings.ts';
 import type { LoadStatus, ModelSwap } from '../../core/models-view.ts';
-import { json } from '../../http/call.ts';
-import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
-import { aside, withSchema } from '../fields.ts';
-import { type AdminAccess, adminReadRow, adminRow, allowed, changeReply } from './access.ts';
+import { bodyOf, type PlainEndpoint } from '../endpoint.ts';
+import { type AdminAccess, administered, adminRow, allowed, changeReply, field } from './access.ts';
 
 const path = '/api/admin/load_settings';
 
 const setting = (type: string, note: string) =>
-  withSchema({ type: [type, 'null'] }, aside('honoured', `${note} Null is automatic; without it the setting stays.`));
+  field({ type: [type, 'null'] }, `${note} Null is automatic; without it the setting stays.`);
 
 const loadSettingsFields = {
   contextsize: setting('integer', 'As --contextsize.'),
@@ -18,25 +16,20 @@ const loadSettingsFields = {
 };
 
 /** How the present text model is loaded, and loading it again with other settings. */
-export function loadSettingsEndpoints({
-  access,
-  swap,
-}: {
-  readonly access: AdminAccess;
-  readonly swap?: ModelSwap | undefined;
-}): ModelEndpoint<unknown>[] {
+export function loadSettingsEndpoints(access: AdminAccess, load: ModelSwap['load'] | undefined): PlainEndpoint[] {
+  const { show } = administered(access, load && (() => load));
   return [
-    adminReadRow(path, 'How the text model is loaded: its settings, and what is in use now.', (call) => {
-      return json(statusReply(allowed(swap?.load, access, call).status()));
-    }),
+    show(path, 'How the text model is loaded: its settings, and what is in use now.', (own) =>
+      statusBody(own.status()),
+    ),
     adminRow(
       path,
       'Load the text model again with other settings.',
       async (call) => {
-        const load = allowed(swap?.load, access, call);
+        const own = allowed(load, access, call);
         const reading = readLoadSettings(await bodyOf(call, 'object'));
         return changeReply(async () => {
-          const error = reading.ok ? await load.change(reading.value) : reading.expected;
+          const error = reading.ok ? await own.change(reading.value) : reading.expected;
           if (error !== undefined) throw new Error(error);
         });
       },
@@ -46,9 +39,9 @@ export function loadSettingsEndpoints({
       '/api/admin/save_config',
       'Write all settings of the text model to a new config in the models folder.',
       async (call) => {
-        const load = allowed(swap?.load, access, call);
+        const own = allowed(load, access, call);
         return changeReply(async () => ({
-          path: await load.saveConfig().catch((error: Error) => {
+          path: await own.saveConfig().catch((error: Error) => {
             throw new Error(`The config could not be saved: ${error.message}`);
           }),
         }));
@@ -57,7 +50,7 @@ export function loadSettingsEndpoints({
   ];
 }
 
-function statusReply({ model, settings, pending, failure, known, quantkv, flashattention }: LoadStatus) {
+function statusBody({ model, settings, pending, failure, known, quantkv, flashattention }: LoadStatus) {
   return {
     model: model ?? null,
     ...settings,

@@ -1,6 +1,5 @@
-import { type Call, json } from '../../http/call.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
-import { type AdminAccess, adminReadRow, allowed } from './access.ts';
+import { type AdminAccess, administered, moment } from './access.ts';
 
 /** A line of the console. */
 interface LogLine {
@@ -20,16 +19,15 @@ interface LogServices {
 }
 
 export function logEndpoints({ access, log, redact }: LogServices): PlainEndpoint[] {
+  const { show } = administered(access, log && (() => log));
   return [
-    adminReadRow(
+    show(
       '/api/admin/log',
       'The last lines of the console, without passwords and keys; `?after=NUMBER` for those after a line.',
-      async (call: Call) => {
-        const after = Number(call.query.get('after') ?? 0);
-        const lines = allowed(log, access, call).after(Number.isFinite(after) ? after : 0);
-        return json({
-          lines: lines.map((line) => ({ ...line, time: new Date(line.time).toISOString(), text: redact(line.text) })),
-        });
+      (lines, { query }) => {
+        const after = Number(query.get('after') ?? 0);
+        const found = lines.after(Number.isFinite(after) ? after : 0);
+        return { lines: found.map((one) => ({ ...one, time: moment(one.time), text: redact(one.text) })) };
       },
     ),
   ];

@@ -1,10 +1,9 @@
-import type { JsonSchema } from '../../core/fidelity.ts';
 import type { ToolServerEditor, ToolServers } from '../../core/tool-servers.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read } from '../access.ts';
 import { bodyOf, type PlainEndpoint } from '../endpoint.ts';
-import { aside, isObject, textSchema, withSchema } from '../fields.ts';
-import { type AdminAccess, adminRow, changeReply, mayAdminister } from './access.ts';
+import { isObject, objectSchema, textSchema } from '../fields.ts';
+import { type AdminAccess, adminRow, changeReply, field, mayAdminister } from './access.ts';
 
 interface McpAdminServices {
   readonly access: AdminAccess;
@@ -13,21 +12,20 @@ interface McpAdminServices {
   readonly editor?: ToolServerEditor | undefined;
 }
 
-const field = (schema: JsonSchema, note: string) => withSchema(schema, aside('honoured', note));
-
 const addFields = {
   name: field(textSchema, 'The name of the server; one of the same name is replaced.'),
   url: field(textSchema, 'Its http or https address. Programs are added in the file of --mcpfile only.'),
-  headers: field({ type: 'object' }, 'Sent with each request to the address.'),
+  headers: field(objectSchema, 'Sent with each request to the address.'),
   type: field(textSchema, 'sse for the older transport.'),
 };
 
 const removeFields = { name: field(textSchema, 'The name of a server with an address.') };
 
 export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): PlainEndpoint[] {
-  const edit = async (call: Call, work: (given: ToolServerEditor) => Promise<void>): Promise<Reply> => {
-    if (!editor || !mayAdminister(access, call)) return json({ success: false, error: notAllowed });
-    return changeReply(() => work(editor));
+  const editorFor = (call: Call) => (mayAdminister(access, call) ? editor : undefined);
+  const edit = async (call: Call, work: (own: ToolServerEditor) => Promise<void>): Promise<Reply> => {
+    const own = editorFor(call);
+    return own ? changeReply(() => work(own)) : json({ success: false, error: notAllowed });
   };
   return [
     adminRow(
@@ -36,8 +34,8 @@ export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): 
       (call) =>
         json({
           servers: tools?.catalog?.servers() ?? [],
-          admin: { enabled: editor !== undefined, allowed: editor !== undefined && mayAdminister(access, call) },
-          file: editor && mayAdminister(access, call) ? editor.file : null,
+          admin: { enabled: editor !== undefined, allowed: editorFor(call) !== undefined },
+          file: editorFor(call)?.file ?? null,
         }),
       { ...read('tools'), method: 'GET' },
     ),

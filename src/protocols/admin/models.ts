@@ -13,7 +13,7 @@ import { read } from '../access.ts';
 import type { DialectParts } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { adminReadRow, mayAdminister } from './access.ts';
-import { type HubServices, hubEndpoints } from './hub.ts';
+import { type HubServices, hubEndpoints } from './library.ts';
 import { type OwnerAccess, ownerEndpoint } from './owner.ts';
 
 /** The default text model. */

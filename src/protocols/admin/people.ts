@@ -10,14 +10,12 @@ import {
   type SessionFacts,
   type SessionHolder,
 } from '../../core/people.ts';
-import { percentDecoded } from '../../core/percent-decoded.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { isFromOwnPage, noSessionCookie, sessionCookie } from '../../http/session-cookie.ts';
-import { information, read } from '../access.ts';
-import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import { information, write } from '../access.ts';
+import { bodyOf, endpointRow, lastPart, type PlainEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
-import { type AdminAccess, adminFamily, adminReadRow, adminRow, allowed } from './access.ts';
-import { deviceName } from './device-name.ts';
+import { type AdminAccess, adminFamily, administered, adminRow, allowed, moment, noModel } from './access.ts';
 
 interface PeopleServices {
   readonly access: AdminAccess;
@@ -88,19 +86,18 @@ const signInFields = {
   device,
 };
 
-const noModel = { modelNamed: async () => undefined } as const;
-const openRow = endpointRow(
-  { access: 'open', changes: true },
-  { method: 'POST', family: adminFamily, recorded: false },
-);
-const ownRow = endpointRow({ ...read(), changes: true }, { method: 'POST', family: adminFamily, recorded: false });
+const shape = { method: 'POST', family: adminFamily, recorded: false } as const;
+const openRow = endpointRow({ access: 'open', changes: true }, shape);
+const ownRow = endpointRow(write(), shape);
+const unstored = { 'cache-control': 'no-store' } as const;
 
 const defaultMinutes = 15;
 
 /** Inviting people, signing in and signing out. */
 export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
   const { access, people, hasLeft, port, now } = services;
-  const administered = (call: Call): Promise<People> => allowed(people, access, call)();
+  const { show } = administered(access, people);
+  const managed = (call: Call): Promise<People> => allowed(people, access, call)();
   const opened = async (): Promise<People> => {
     if (!people) throw new AppError('unsupported', { feature: 'Signing in', instead: 'this server needs no key' });
     return people();
@@ -111,7 +108,7 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
   };
   const signedIn = (call: Call, path: string, { token, holder }: NewSession, remember: boolean): Reply => {
     const cookie = sessionCookie(token, remember, cookieFor(call, path));
-    return json(holderBody(holder), 200, { 'set-cookie': cookie, 'cache-control': 'no-store' });
+    return json(holderBody(holder), 200, { 'set-cookie': cookie, ...unstored });
   };
   const isOwn = (call: Call) => (session: SessionFacts) => isSameHolder(session.holder, call);
   /** The session that another one replaces in this browser. */
@@ -124,15 +121,27 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
     const wanted = query.get('device') ?? session;
     return known.signOut((one) => one.id === wanted && isOwn(call)(one));
   };
+  /** Ends what the last part of the path names. */
+  const ending = (path: string, summary: string, what: string, end: (own: People, id: string) => Promise<unknown>) =>
+    adminRow(
+      path,
+      summary,
+      async (call) => {
+        const id = lastPart(call);
+        if (!(await end(await managed(call), id))) throw new AppError('not-stored', { what, id });
+        return json({ success: true });
+      },
+      { method: 'DELETE', match: 'prefix', below: { '{id}': undefined } },
+    );
   return [
-    adminReadRow('/api/admin/invitations', 'The invitations that can still be used.', async (call) =>
-      json({ invitations: (await (await administered(call)).invitations()).map(invitationBody) }),
-    ),
+    show('/api/admin/invitations', 'The invitations that can still be used.', async (own) => ({
+      invitations: (await own.invitations()).map(invitationBody),
+    })),
     adminRow(
       '/api/admin/invitations',
       'A one-time link: whoever opens it first gets a key of this name and is signed in.',
       async (call) => {
-        const inviting = await administered(call);
+        const inviting = await managed(call);
         const sent = f.readFields(inviteFields, await bodyOf(call));
         const { name, existing, suggested, minutes = defaultMinutes, ...rules } = sent;
         const issued = await inviting.invite({
@@ -140,21 +149,11 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
           ...(!existing && { suggested, rules: rulesOf(rules) }),
           ...{ lifetimeMs: minutes * 60_000, by: nameOf(call) },
         });
-        return json({ ...invitationBody(issued), token: issued.token, path: `/join#${issued.token}` });
+        return json(linkBody(issued));
       },
       { fields: inviteFields, ...noModel },
     ),
-    adminRow(
-      '/api/admin/invitations/',
-      'Withdraw an invitation.',
-      async (call) => {
-        const id = lastOf(call);
-        if (!(await (await administered(call)).withdraw(id)))
-          throw new AppError('not-stored', { what: 'invitation', id });
-        return json({ success: true });
-      },
-      { method: 'DELETE', match: 'prefix', below: { '{id}': undefined } },
-    ),
+    ending('/api/admin/invitations/', 'Withdraw an invitation.', 'invitation', (own, id) => own.withdraw(id)),
     ownRow(
       '/api/extra/invitations',
       'A one-time link that signs another device in, for the person whose key or session it is sent with.',
@@ -170,7 +169,7 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
           lifetimeMs: minutes * 60_000,
           by: nameOf(call),
         });
-        return json({ ...invitationBody(issued), token: issued.token, path: `/join#${issued.token}` });
+        return json(linkBody(issued));
       },
       { fields: ownFields, ...noModel },
     ),
@@ -182,7 +181,7 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
         const joining = await opened();
         if (key) {
           const made = await joining.joinWithKey(token, call.remoteAddress, hasLeft);
-          return json({ ...holderBody(made.holder), key: made.key }, 200, { 'cache-control': 'no-store' });
+          return json({ ...holderBody(made.holder), key: made.key }, 200, unstored);
         }
         refuseForeignPage(call);
         const sign = { device: deviceOf(call, device), remember: true, address: call.remoteAddress };
@@ -198,7 +197,7 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
       async (call) => {
         const { token } = f.readFields(previewFields, await bodyOf(call));
         const { state, ...invitation } = await (await opened()).preview(token, call.remoteAddress);
-        return json({ ...invitationBody(invitation), state }, 200, { 'cache-control': 'no-store' });
+        return json({ ...invitationBody(invitation), state }, 200, unstored);
       },
       { ...information, method: 'POST', fields: previewFields, ...noModel },
     ),
@@ -220,12 +219,12 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
       '/api/extra/session',
       'Who is signed in by the cookie of this request, and on which devices.',
       async (call) => {
-        if (call.session === undefined) return json({ ...noHolder, devices: [] }, 200, { 'cache-control': 'no-store' });
+        if (call.session === undefined) return json({ ...noHolder, devices: [] }, 200, unstored);
         const sessions = await (await opened()).sessions();
         const current = sessions.find(({ id }) => id === call.session);
         const own = sessions.filter(isOwn(call)).map((session) => deviceBody(session, call));
         const body = { ...(current ? holderBody(current.holder) : noHolder), devices: own };
-        return json(body, 200, { 'cache-control': 'no-store' });
+        return json(body, 200, unstored);
       },
       { ...information, method: 'GET' },
     ),
@@ -243,22 +242,18 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
       },
       { method: 'DELETE' },
     ),
-    adminReadRow('/api/admin/sessions', 'The devices on which people are signed in.', async (call) => {
-      const sessions = await (await administered(call)).sessions();
-      return json({ sessions: sessions.map((one) => ({ ...holderBody(one.holder), ...deviceBody(one, call) })) });
+    show('/api/admin/sessions', 'The devices on which people are signed in.', async (own, call) => {
+      const sessions = await own.sessions();
+      return { sessions: sessions.map((one) => ({ ...holderBody(one.holder), ...deviceBody(one, call) })) };
     }),
-    adminRow(
-      '/api/admin/sessions/',
-      'Sign a device out.',
-      async (call) => {
-        const wanted = lastOf(call);
-        const ended = await (await administered(call)).signOut(({ id }) => id === wanted);
-        if (ended === 0) throw new AppError('not-stored', { what: 'session', id: wanted });
-        return json({ success: true });
-      },
-      { method: 'DELETE', match: 'prefix', below: { '{id}': undefined } },
+    ending('/api/admin/sessions/', 'Sign a device out.', 'session', (own, id) =>
+      own.signOut((session) => session.id === id),
     ),
   ];
+
+  function linkBody({ token, ...invitation }: Invitation & { readonly token: string }) {
+    return { ...invitationBody(invitation), token, path: `/join#${token}` };
+  }
 
   function invitationBody({ id, name, rules, created, expires, by }: Invitation) {
     return {
@@ -327,5 +322,34 @@ function deviceOf({ headers }: Call, name: string | undefined): string {
 }
 
 const nameOf = ({ key, isAdmin }: Call): string => key?.name ?? (isAdmin ? 'admin' : 'owner');
-const moment = (time: number): string => new Date(time).toISOString();
-const lastOf = ({ path }: Call): string => percentDecoded(path.slice(path.lastIndexOf('/') + 1));
+
+/** The first that occurs counts: most browsers name several. */
+const browsers = [
+  ['Edg', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['SamsungBrowser', 'Samsung Internet'],
+  ['Firefox', 'Firefox'],
+  ['FxiOS', 'Firefox'],
+  ['CriOS', 'Chrome'],
+  ['Chrome', 'Chrome'],
+  ['Safari', 'Safari'],
+] as const;
+
+const systems = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['CrOS', 'ChromeOS'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+] as const;
+
+/** `Chrome, Android`: what a browser says of itself. A program is named by its first word. */
+function deviceName(userAgent: string): string {
+  const named = (known: readonly (readonly [string, string])[]) =>
+    known.find(([word]) => userAgent.includes(word))?.[1];
+  const names = [named(browsers), named(systems)].filter((name) => name !== undefined);
+  if (names.length > 0) return names.join(', ');
+  return /^[\w.-]{1,40}/.exec(userAgent)?.[0] ?? '';
+}

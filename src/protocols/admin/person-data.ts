@@ -7,7 +7,7 @@ import { tarOf } from '../../store/write-tar.ts';
 import { bodyOf, type PlainEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { attachment } from '../stored-files.ts';
-import { type AdminAccess, adminReadRow, adminRow, allowed } from './access.ts';
+import { type AdminAccess, adminReadRow, adminRow, allowed, moment, noModel } from './access.ts';
 import { ruleFields, rulesOf } from './people.ts';
 
 /** What the stores of the server have of each person, by the name of the key. */
@@ -63,7 +63,7 @@ export function personDataEndpoints(services: PersonServices): PlainEndpoint[] {
         if (!(await known.change(name, rules))) throw new AppError('not-stored', { what: 'person', id: name });
         return json({ success: true });
       },
-      { method: 'PUT', match: 'prefix', below: { '{name}': ruleFields }, modelNamed: async () => undefined },
+      { method: 'PUT', match: 'prefix', below: { '{name}': ruleFields }, ...noModel },
     ),
     adminRow(
       path,
@@ -147,5 +147,3 @@ function nameIn({ method, path: sent }: Call, end: string): string {
   if (!rest.endsWith(end) || name === '' || name.includes('/')) throw new AppError('not-found', { method, path: sent });
   return percentDecoded(name);
 }
-
-const moment = (time: number): string => new Date(time).toISOString();

@@ -1,8 +1,7 @@
 import type { PresetStore } from '../../core/models-view.ts';
-import { json } from '../../http/call.ts';
-import { bodyOf, type PlainEndpoint } from '../endpoint.ts';
-import { honoured, optionalFlag, optionalName, readFields, readName, readObject } from '../fields.ts';
-import { type AdminAccess, adminReadRow, adminRow, allowed, changeReply } from './access.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
+import { honoured, optionalFlag, optionalName, readName, readObject } from '../fields.ts';
+import { type AdminAccess, administered, noModel } from './access.ts';
 
 interface PresetServices {
   readonly access: AdminAccess;
@@ -20,38 +19,32 @@ const saveFields = {
 };
 const deleteFields = { name: honoured(readName, 'Of GET /api/admin/presets.') };
 
+const path = '/api/admin/presets';
+
 /** Presets: generation settings as models with names of their own. */
 export function presetEndpoints({ access, presets }: PresetServices): PlainEndpoint[] {
-  const path = '/api/admin/presets';
+  const { show, change } = administered(access, presets && (() => presets));
   return [
-    adminReadRow(path, 'The presets of the models folder, also those that cannot be used now.', async (call) => {
-      const found = await allowed(presets, access, call).list();
-      return json({ presets: found.map((one) => ({ ...one, problem: one.problem ?? null })) });
-    }),
-    adminRow(
+    show(path, 'The presets of the models folder, also those that cannot be used now.', async (store) => ({
+      presets: (await store.list()).map((one) => ({ ...one, problem: one.problem ?? null })),
+    })),
+    change(
       path,
       'Save generation settings as a preset: a model with a name of its own.',
-      async (call) => {
-        const store = allowed(presets, access, call);
-        const { name, base, settings, replace = false } = readFields(saveFields, await bodyOf(call));
-        return changeReply(async () => ({ name: await store.save(name, { base, settings, replace }) }));
-      },
-      { fields: saveFields, modelNamed: noName },
+      saveFields,
+      async (store, { name, base, settings, replace = false }) => ({
+        name: await store.save(name, { base, settings, replace }),
+      }),
+      noModel,
     ),
-    adminRow(
+    change(
       `${path}/delete`,
       'Delete a preset.',
-      async (call) => {
-        const store = allowed(presets, access, call);
-        const { name } = readFields(deleteFields, await bodyOf(call));
-        return changeReply(async () => {
-          if (!(await store.remove(name))) throw new Error(`There is no preset ${name}.`);
-        });
+      deleteFields,
+      async (store, { name }) => {
+        if (!(await store.remove(name))) throw new Error(`There is no preset ${name}.`);
       },
-      { fields: deleteFields, modelNamed: noName },
+      noModel,
     ),
   ];
 }
-
-/** A preset that cannot be used can still be replaced and deleted. */
-const noName = async () => undefined;

@@ -1,15 +1,13 @@
 import { AppError } from '../../core/errors.ts';
-import type { JsonSchema } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures, TextService } from '../../core/text-service.ts';
 import type { DayUsage } from '../../core/usage.ts';
 import { type Call, type ClientKey, json } from '../../http/call.ts';
-import { adminRead } from '../access.ts';
 import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
-import { aside, textSchema, withSchema } from '../fields.ts';
+import { textSchema } from '../fields.ts';
 import { snakeCase } from '../snake-case.ts';
 import { ticketFor } from '../ticket.ts';
-import { type AdminAccess, adminReadRow, adminRow, mayAdminister } from './access.ts';
+import { type AdminAccess, adminReadRow, adminRow, field, mayAdminister, moment } from './access.ts';
 import { loadSettingsEndpoints } from './load-settings.ts';
 
 /** Per-model part of the context. */
@@ -45,8 +43,6 @@ interface ListedKey extends ClientKey {
 
 /** Undefined or null refuses. */
 type StateAnswer = (states: SavedStates, slot: number) => Promise<object | undefined | null>;
-
-const field = (schema: JsonSchema, note: string) => withSchema(schema, aside('honoured', note));
 
 const slotFields = { slot: field({ type: 'integer', default: 0 }, 'The number of the slot.') };
 
@@ -99,22 +95,20 @@ export function adminEndpoints({ access, swap, keys, usage }: AdminServices): Mo
       await states.clear();
       return {};
     }),
-    adminRow(
+    adminReadRow(
       '/api/admin/list_options',
       'The configs and models that the server can be switched to.',
       async (call) => json((await allowed(call)?.options()) ?? []),
-      { ...adminRead, method: 'GET' },
     ),
-    adminRow(
+    adminReadRow(
       '/api/admin/keys',
       'The keys of --keyfile: what each may do, and how it was used since the start. The keys themselves are stored nowhere.',
-      (call) => json(mayAdminister(access, call) ? (keys?.list() ?? []).map((key) => shownKey(key, usage)) : []),
-      { ...adminRead, method: 'GET' },
+      (call) => json(mayAdminister(access, call) ? (keys?.list() ?? []).map((key) => keyBody(key, usage)) : []),
     ),
     adminReadRow(
       '/api/admin/usage',
       'What each client has used on each of the last days, today first: ?days=, by default 7, at most 100. A client is a key, the holders of the password, or an address.',
-      (call) => json(mayAdminister(access, call) ? (usage?.list(daysOf(call)) ?? []).map(shownUsage) : []),
+      (call) => json(mayAdminister(access, call) ? (usage?.list(daysOf(call)) ?? []).map(usageBody) : []),
     ),
     adminRow(
       '/api/admin/reload_config',
@@ -130,14 +124,15 @@ export function adminEndpoints({ access, swap, keys, usage }: AdminServices): Mo
       },
       { fields: reloadFields },
     ),
-    ...loadSettingsEndpoints({ access, swap }),
+    ...loadSettingsEndpoints(access, swap?.load),
   ];
 }
 
 /** Hash and salt are left out. */
-function shownKey(key: ListedKey, usage: Usage | undefined): object {
+function keyBody(key: ListedKey, usage: Usage | undefined): object {
   const { name, scopes, rate, tokensPerDay, weight, shared, expires, created, requests, refused, lastSeen } = key;
-  const times = { created: day(created), expires: day(expires), last_seen: day(lastSeen) };
+  const known = (time: number | undefined) => (time === undefined ? null : moment(time));
+  const times = { created: moment(created), expires: known(expires), last_seen: known(lastSeen) };
   const tokens = { tokens_per_day: tokensPerDay ?? null, tokens_today: usage?.tokensToday(name) ?? 0 };
   return { name, scopes, rate: rate ?? null, ...tokens, weight, shared: shared !== false, requests, refused, ...times };
 }
@@ -149,14 +144,10 @@ function daysOf({ query }: Call): number {
 }
 
 /** Seconds of sound with one decimal. */
-function shownUsage({ day, client, ...counts }: DayUsage): object {
+function usageBody({ day, client, ...counts }: DayUsage): object {
   const [type, ...name] = client.split(' ');
   const rounded = Object.entries(counts).map(([count, value]) => [count, Number(value.toFixed(1))]);
   return { day, type, name: name.join(' '), ...(snakeCase(Object.fromEntries(rounded)) as object) };
-}
-
-function day(time: number | undefined): string | null {
-  return time === undefined ? null : new Date(time).toISOString();
 }
 
 /** A slot that does not exist means the first one: clients rely on it. */

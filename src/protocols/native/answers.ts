@@ -67,11 +67,7 @@ const notKept = a.object({ success: a.words(false), error: a.text, 'revision?': 
 
 const snapshots = a.orNull(
   a.object({
-    snapshots: a.count,
-    bytes: a.count,
-    'limit_bytes?': a.count,
-    'other_bytes?': a.count,
-    'failures?': a.count,
+    ...a.members(a.count, 'snapshots', 'bytes', 'limit_bytes?', 'other_bytes?', 'failures?'),
     'last_failure?': a.orNull(a.text),
   }),
 );
@@ -80,17 +76,10 @@ const snapshots = a.orNull(
 const performance = a.open({
   last_process: a.number,
   last_eval: a.number,
-  last_token_count: a.count,
-  last_input_count: a.count,
-  last_reused_count: a.count,
-  last_process_time: a.number,
-  last_eval_time: a.number,
-  last_process_speed: a.number,
-  last_eval_speed: a.number,
+  ...a.members(a.count, 'last_token_count', 'last_input_count', 'last_reused_count'),
+  ...a.members(a.number, 'last_process_time', 'last_eval_time', 'last_process_speed', 'last_eval_speed'),
   last_seed: a.whole,
-  last_draft_success: a.count,
-  last_draft_failed: a.count,
-  total_gens: a.count,
+  ...a.members(a.count, 'last_draft_success', 'last_draft_failed', 'total_gens'),
   stop_reason: a.words(-2, -1, 0, 1, 2),
   queue: a.count,
   queue_estimate: a.orNull(a.number),
@@ -119,12 +108,8 @@ const cache = a.object({
   misses: a.list(
     a.object({
       time: a.moment,
-      parted_at: a.count,
-      prompt_tokens: a.count,
-      reused_tokens: a.count,
-      before: a.text,
-      kept: a.text,
-      wanted: a.text,
+      ...a.members(a.count, 'parted_at', 'prompt_tokens', 'reused_tokens'),
+      ...a.members(a.text, 'before', 'kept', 'wanted'),
     }),
   ),
 });

@@ -4,19 +4,10 @@ const attributes = a.mapOf(a.either(a.text, a.number, a.flag));
 const collection = a.named(
   'Collection',
   a.object({
-    id: a.text,
-    name: a.text,
-    description: a.text,
-    created_at: a.count,
-    last_active_at: a.count,
-    bytes: a.count,
-    passages: a.count,
+    ...a.members(a.text, 'id', 'name', 'description'),
+    ...a.members(a.count, 'created_at', 'last_active_at', 'bytes', 'passages'),
     files: a.object({
-      in_progress: a.count,
-      completed: a.count,
-      failed: a.count,
-      cancelled: a.count,
-      total: a.count,
+      ...a.members(a.count, 'in_progress', 'completed', 'failed', 'cancelled', 'total'),
     }),
     folders: a.list(
       a.object({
@@ -37,9 +28,7 @@ const collection = a.named(
 const files = a.object({
   files: a.list(
     a.object({
-      id: a.text,
-      name: a.text,
-      'path?': a.text,
+      ...a.members(a.text, 'id', 'name', 'path?'),
       bytes: a.count,
       created_at: a.count,
       status: a.words('in_progress', 'completed', 'failed', 'cancelled'),
@@ -52,15 +41,10 @@ const files = a.object({
 });
 
 const passage = {
-  passage: a.text,
-  collection: a.text,
-  file: a.text,
-  name: a.text,
+  ...a.members(a.text, 'passage', 'collection', 'file', 'name'),
   'page?': a.count,
   headings: a.list(a.text),
-  'line?': a.count,
-  start: a.count,
-  end: a.count,
+  ...a.members(a.count, 'line?', 'start', 'end'),
   text: a.text,
   attributes,
   url: a.text,

@@ -20,12 +20,15 @@ const ended = {
   done: a.words(true),
   done_reason: a.words('stop', 'length', 'load', 'unload'),
   'context?': a.list(a.whole),
-  'total_duration?': a.count,
-  'load_duration?': a.count,
-  'prompt_eval_count?': a.count,
-  'prompt_eval_duration?': a.count,
-  'eval_count?': a.count,
-  'eval_duration?': a.count,
+  ...a.members(
+    a.count,
+    'total_duration?',
+    'load_duration?',
+    'prompt_eval_count?',
+    'prompt_eval_duration?',
+    'eval_count?',
+    'eval_duration?',
+  ),
   'warnings?': a.list(a.text),
 };
 
@@ -38,9 +41,7 @@ function generated(said: Readonly<Record<string, JsonSchema>>): a.Answer {
 }
 
 const details = a.object({
-  parent_model: a.text,
-  format: a.text,
-  family: a.text,
+  ...a.members(a.text, 'parent_model', 'format', 'family'),
   families: a.list(a.text),
   parameter_size: a.text,
   quantization_level: a.text,
@@ -67,9 +68,7 @@ export const ollamaAnswers: a.DialectAnswers = {
       a.object({
         model: a.text,
         embeddings: a.list(a.list(a.number)),
-        total_duration: a.count,
-        load_duration: a.count,
-        prompt_eval_count: a.count,
+        ...a.members(a.count, 'total_duration', 'load_duration', 'prompt_eval_count'),
       }),
     ),
     'POST /api/embeddings': a.json(a.object({ embedding: a.list(a.number) })),
@@ -82,10 +81,7 @@ export const ollamaAnswers: a.DialectAnswers = {
     ),
     'POST /api/show': a.json(
       a.object({
-        'license?': a.text,
-        modelfile: a.text,
-        parameters: a.text,
-        'system?': a.text,
+        ...a.members(a.text, 'license?', 'modelfile', 'parameters', 'system?'),
         'messages?': a.list(a.object({ role: a.text, content: a.text })),
         template: a.text,
         details,

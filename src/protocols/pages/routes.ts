@@ -1,10 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
-import { percentDecoded } from '../../core/percent-decoded.ts';
 import type { Call, Family, Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { information } from '../access.ts';
-import { documented, type EndpointShape, endpointRow, type PlainEndpoint, wantsEmulations } from '../endpoint.ts';
+import {
+  documented,
+  type EndpointShape,
+  endpointRow,
+  lastPart,
+  type PlainEndpoint,
+  wantsEmulations,
+} from '../endpoint.ts';
 import { html, type Markup, pageReply, pagesFamily } from './page.ts';
 import { style } from './style.ts';
 import { builtPages, webFile, webFiles, webPage } from './web-client.ts';
@@ -72,9 +78,8 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
 const manualFolder = fileURLToPath(new URL('../../../docs', import.meta.url));
 
 /** Relative, so that it stays below the path prefix of a proxy. */
-function passage({ path }: Call): Reply {
-  const id = percentDecoded(path.slice(path.lastIndexOf('/') + 1));
-  return redirect(`../#/knowledge/${encodeURIComponent(id)}`);
+function passage(call: Call): Reply {
+  return redirect(`../#/knowledge/${encodeURIComponent(lastPart(call))}`);
 }
 
 /** The manual as Markdown source. */

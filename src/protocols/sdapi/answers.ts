@@ -13,9 +13,7 @@ const drawing = {
   parameters: a.open({
     prompt: a.text,
     negative_prompt: a.text,
-    steps: a.count,
-    width: a.count,
-    height: a.count,
+    ...a.members(a.count, 'steps', 'width', 'height'),
     seed: a.whole,
     cfg_scale: a.number,
     sampler_name: a.text,
@@ -37,15 +35,11 @@ const progress = a.object({
   progress: a.number,
   eta_relative: a.number,
   state: a.object({
-    skipped: a.flag,
-    interrupted: a.flag,
-    stopping_generation: a.flag,
+    ...a.members(a.flag, 'skipped', 'interrupted', 'stopping_generation'),
     job: a.text,
     job_count: a.count,
     job_timestamp: a.text,
-    job_no: a.count,
-    sampling_step: a.count,
-    sampling_steps: a.count,
+    ...a.members(a.count, 'job_no', 'sampling_step', 'sampling_steps'),
   }),
   current_image: a.orNull(a.base64),
   current_task: a.orNull(a.text),
@@ -53,20 +47,13 @@ const progress = a.object({
 });
 
 const options = a.object({
-  samples_format: a.text,
-  sd_model_checkpoint: a.text,
-  sd_checkpoint_hash: a.text,
-  sd_vae: a.text,
+  ...a.members(a.text, 'samples_format', 'sd_model_checkpoint', 'sd_checkpoint_hash', 'sd_vae'),
   CLIP_stop_at_last_layers: a.whole,
   eta_noise_seed_delta: a.whole,
 });
 
 const model = a.object({
-  title: a.text,
-  model_name: a.text,
-  hash: a.text,
-  sha256: a.text,
-  filename: a.text,
+  ...a.members(a.text, 'title', 'model_name', 'hash', 'sha256', 'filename'),
   config: a.nothing,
 });
 

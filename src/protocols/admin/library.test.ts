@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import type { ModelDownloads } from '../../core/model-downloads.ts';
 import type { TextState } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
-import { deletionEndpoint, downloadEndpoints } from './downloads.ts';
+import { deletionEndpoint, downloadEndpoints } from './library.ts';
 
 function world() {
   const asked: string[] = [];
