@@ -324,8 +324,8 @@ describe('engine kinds', () => {
       'config/flags.ts',
       'models/engine-kinds.ts',
       'packs/catalogue.ts',
+      'protocols/native/answers.ts',
       'protocols/native/routes.ts',
-      'server/answers.ts',
     ]);
   });
 });

@@ -69,6 +69,11 @@ export interface CompletionParts extends DialectParts {
 /** Decodes a chat of the OpenAI dialect, for other dialects that take one. */
 export type ReadChat = (body: JsonObject, model: DialectModel) => Promise<ChatRequest>;
 
+/** The context of handlers that take such a chat. */
+export interface ChatReader extends DialectModel {
+  readonly readChat: ReadChat;
+}
+
 export type FetchMedia = (url: string, signal: AbortSignal) => Promise<Fetched>;
 
 /** The native controls of a request; the dialect puts its own fields over them. */

@@ -373,6 +373,12 @@ export function ignoredIn(table: Table, body: JsonObject): readonly string[] {
   return compiled(table).ignored.filter((path) => isSent(body, path.split('.')));
 }
 
+/** Without the members that are undefined: only those that were sent. */
+export function sentMembers<Sent extends object>(sent: Sent) {
+  const members = Object.entries(sent).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(members) as { [Name in keyof Sent]?: Exclude<Sent[Name], undefined> };
+}
+
 /** The rows with a reader or a check, and the paths of ignored fields. */
 interface CompiledTable {
   readonly active: readonly (readonly [name: string, row: Row])[];

@@ -88,7 +88,7 @@ export class Attachments {
 }
 
 /** Loaded when the first client sends an address. */
-const fetchPublic: FetchMedia = async (url, signal) => {
+export const fetchPublic: FetchMedia = async (url, signal) => {
   const { fetchRemote } = await import('../http/outgoing.ts');
   return fetchRemote(url, { signal });
 };

@@ -8,9 +8,6 @@ import { llamacppAnswers } from '../protocols/llamacpp/answers.ts';
 import { mcpAnswers } from '../protocols/mcp/answers.ts';
 import { messagesAnswers } from '../protocols/messages/answers.ts';
 import { nativeAnswers } from '../protocols/native/answers.ts';
-import { documentAnswers } from '../protocols/native/document-answers.ts';
-import { memoryAnswers } from '../protocols/native/memory-answers.ts';
-import { musicAnswers } from '../protocols/native/music-answers.ts';
 import { ollamaAnswers } from '../protocols/ollama/answers.ts';
 import { openaiAnswers } from '../protocols/openai/answers.ts';
 import { openapiAnswers } from '../protocols/openapi/answers.ts';
@@ -22,9 +19,6 @@ import { xttsAnswers } from '../protocols/xtts/answers.ts';
 /** The answers of every endpoint in the OpenAPI document. */
 export const dialectAnswers: readonly DialectAnswers[] = [
   nativeAnswers(featureNames),
-  musicAnswers,
-  documentAnswers,
-  memoryAnswers,
   openaiAnswers,
   realtimeAnswers,
   responsesAnswers,

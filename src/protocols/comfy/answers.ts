@@ -1,4 +1,5 @@
 import * as a from '../answers.ts';
+import { modelFolders } from './routes.ts';
 
 const problem = a.object({ type: a.text, message: a.text, details: a.text, 'extra_info?': a.anyObject });
 const nodeErrors = a.mapOf(
@@ -43,9 +44,7 @@ const system = a.object({
   devices: a.list(a.open({ name: a.text, type: a.text, index: a.count, vram_total: a.count, vram_free: a.count })),
 });
 
-const folders = ['checkpoints', 'loras', 'vae', 'diffusion_models', 'text_encoders', 'clip_vision', 'controlnet'];
-const moreFolders = ['embeddings', 'hypernetworks', 'upscale_models'];
-const folderPaths = [...folders, ...moreFolders].map((name) => `/models/${name}`);
+const folderPaths = [...modelFolders.keys()].map((name) => `/models/${name}`);
 
 export const comfyAnswers: a.DialectAnswers = {
   errors: { comfy: a.object({ error: problem, node_errors: nodeErrors, 'detail?': a.busyDetail }) },

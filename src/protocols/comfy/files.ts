@@ -1,4 +1,5 @@
 import { webcrypto } from 'node:crypto';
+import { parse } from 'node:path/posix';
 import { AppError } from '../../core/errors.ts';
 import type { Owner } from '../../core/owner.ts';
 import type { OutputFormat, PictureEdit, PictureEditor } from '../../core/pictures.ts';
@@ -24,16 +25,9 @@ interface StoredFile {
 }
 
 /** The files of one owner. */
-export interface OwnFiles {
-  get(file: FileName): StoredFile | undefined;
-  put(file: FileName, content: StoredFile): void;
-  /** The names of the pictures that were sent. */
-  sent(): readonly string[];
-  /** By `TYPE/FOLDER/NAME`. */
-  all(): readonly (readonly [path: string, file: StoredFile])[];
-}
+export type OwnFiles = ReturnType<ComfyFiles['of']>;
 
-/** Pictures that clients sent and that were drawn for them, in memory. The oldest of the owner who has the most are dropped. */
+/** Images that clients sent and that were generated for them, in memory. The oldest of the owner who has the most are dropped. */
 export class ComfyFiles {
   readonly #files: BoundedMap<StoredFile>;
 
@@ -41,16 +35,24 @@ export class ComfyFiles {
     this.#files = new BoundedMap(most);
   }
 
-  of(owner: Owner): OwnFiles {
+  of(owner: Owner) {
     const folder = `${owner}\n`;
     const keyOf = ({ type, subfolder, name }: FileName): string => `${folder}${type}/${subfolder}/${name}`;
-    const sentName = (key: string) =>
-      key.startsWith(folder) ? (/^input\/\/?(.*)$/s.exec(key.slice(folder.length))?.[1] ?? []) : [];
+    /** By `TYPE/FOLDER/NAME`. */
+    const all = () => this.#files.entriesOf(owner).map(([key, file]) => [key.slice(folder.length), file] as const);
+    const get = (file: FileName): StoredFile | undefined => this.#files.get(keyOf(file));
     return {
-      get: (file) => this.#files.get(keyOf(file)),
-      put: (file, content) => this.#files.set(keyOf(file), content, content.bytes.length, owner),
-      sent: () => this.#files.entries().flatMap(([key]) => sentName(key)),
-      all: () => this.#files.entriesOf(owner).map(([key, file]) => [key.slice(folder.length), file]),
+      get,
+      /** The file that a node names; by default one that was sent. */
+      named: (text: string): StoredFile | undefined => {
+        const file = annotatedName(text, 'input');
+        return file && get(file);
+      },
+      put: (file: FileName, content: StoredFile): void =>
+        this.#files.set(keyOf(file), content, content.bytes.length, owner),
+      /** The names of the pictures that were sent. */
+      sent: () => all().flatMap(([path]) => /^input\/\/?(.*)$/s.exec(path)?.[1] ?? []),
+      all,
     };
   }
 
@@ -129,13 +131,12 @@ async function masked(mask: SentPicture, original: JsonObject, { files, editor }
 }
 
 /** A number is appended to a name that is taken by other content. */
-function freeName(wanted: FileName, digest: string, files: OwnFiles): string {
-  const dot = wanted.name.lastIndexOf('.');
-  const [stem, ending] = dot > 0 ? [wanted.name.slice(0, dot), wanted.name.slice(dot)] : [wanted.name, ''];
+function freeName(file: FileName, digest: string, files: OwnFiles): string {
+  const { name: stem, ext } = parse(file.name);
   for (let number = 0; ; number++) {
-    const name = number === 0 ? wanted.name : `${stem} (${number})${ending}`;
-    const there = files.get({ ...wanted, name });
-    if (!there || there.digest === digest) return name;
+    const name = number === 0 ? file.name : `${stem} (${number})${ext}`;
+    const taken = files.get({ ...file, name });
+    if (!taken || taken.digest === digest) return name;
   }
 }
 
@@ -147,25 +148,24 @@ async function digestOf(bytes: Uint8Array): Promise<string> {
 /** A stored picture, unchanged or as a preview. */
 export async function view(call: Call, { files, editor }: StoreParts): Promise<Reply> {
   const { query } = call;
-  const asked = query.get('filename') ?? '';
+  const filename = query.get('filename') ?? '';
   const type = query.get('type') || 'output';
   const subfolder = query.get('subfolder') ?? '';
-  if (asked === '') {
+  if (filename === '') {
     throw new AppError('missing-parameter', { parameter: 'filename', expected: 'the name of a picture' });
   }
   if (type !== 'input' && type !== 'output' && type !== 'temp') throw wrong('type', 'input, output or temp');
   if (!isPlainFolder(subfolder)) throw wrong('subfolder', 'a folder inside of the store');
-  const place = annotatedName(asked, type);
-  if (!place) throw wrong('filename', 'a name inside of the store');
-  const inFolder = { ...place, subfolder: [subfolder, place.subfolder].filter((part) => part !== '').join('/') };
-  const file = files.get(inFolder);
-  if (!file) throw new AppError('not-stored', { what: 'picture', id: asked.slice(0, 200) });
-  const { bytes, contentType } = await shown(file, call, editor);
+  const own = annotatedName(filename, type);
+  if (!own) throw wrong('filename', 'a name inside of the store');
+  const file = files.get({ ...own, subfolder: [subfolder, own.subfolder].filter((part) => part !== '').join('/') });
+  if (!file) throw new AppError('not-stored', { what: 'picture', id: filename.slice(0, 200) });
+  const { bytes, contentType } = await requestedForm(file, call, editor);
   return {
     status: 200,
     headers: {
       'content-type': contentType,
-      'content-disposition': `filename="${place.name.replace(/[^\x20-\x7e]|["\\]/g, '_')}"`,
+      'content-disposition': `filename="${own.name.replace(/[^\x20-\x7e]|["\\]/g, '_')}"`,
       'x-content-type-options': 'nosniff',
     },
     body: bytes,
@@ -173,15 +173,15 @@ export async function view(call: Call, { files, editor }: StoreParts): Promise<R
 }
 
 /** Encoded again for a preview; otherwise the requested channels as PNG. */
-async function shown(file: StoredFile, { query, signal }: Call, editor: PictureEditor): Promise<StoredFile> {
+async function requestedForm(file: StoredFile, { query, signal }: Call, editor: PictureEditor): Promise<StoredFile> {
   const sent = { bytes: file.bytes, field: 'filename' };
   const only = async (edit: PictureEdit) => needed(await editor.edit(edit, [sent], signal));
   const channel = query.get('channel') ?? '';
   const preview = query.get('preview');
   if (preview !== null) {
     const { format, quality } = previewOf(preview, channel);
-    const seen = channel === 'rgb' ? await only({ type: 'colours' }) : file.bytes;
-    return { bytes: await encodedAs(editor, seen, format, quality, signal), contentType: `image/${format}` };
+    const image = channel === 'rgb' ? await only({ type: 'colours' }) : file.bytes;
+    return { bytes: await encodedAs(editor, image, format, quality, signal), contentType: `image/${format}` };
   }
   if (channel === '' || channel === 'rgba') return file;
   const edit = channels.get(channel);
@@ -195,8 +195,8 @@ const channels = new Map<string, PictureEdit>([
 ]);
 
 /** `webp;80`. Everything but opaque JPEG is WebP. */
-function previewOf(asked: string, channel: string): { readonly format: OutputFormat; readonly quality: number } {
-  const parts = asked.split(';');
+function previewOf(preview: string, channel: string): { readonly format: OutputFormat; readonly quality: number } {
+  const parts = preview.split(';');
   const quality = /^\d{1,9}$/.test(parts.at(-1) ?? '') ? Math.min(100, Number(parts.at(-1))) : 90;
   return { format: parts[0] === 'jpeg' && !channel.includes('a') ? 'jpeg' : 'webp', quality };
 }

@@ -9,7 +9,6 @@ import { imageOf, type PictureParts } from '../pictures/request.ts';
 import { clientOf } from '../ticket.ts';
 import { refusalBody } from './errors.ts';
 import { type PromptFields, promptFields } from './fields.ts';
-import { annotatedName } from './files.ts';
 import { type Graph, GraphRefusal, readGraph } from './graph.ts';
 import type { ComfyQueue } from './queue.ts';
 import { runPlan } from './run.ts';
@@ -31,17 +30,17 @@ function added(call: Call, fields: PromptFields, parts: PictureParts, prompts: C
   const owner = ownerOf(call);
   const files = prompts.files.of(owner);
   const nodes = readGraph(fields.prompt);
-  const hasFile = (name: string): boolean => {
-    const place = annotatedName(name, 'input');
-    return place !== undefined && files.get(place) !== undefined;
-  };
   const image = imageOf(parts.taskServices);
   const { graphs, loras } = image.facts;
-  const options = { hasFile, loras: loras?.map(({ file }) => file), targets: fields.partial_execution_targets };
+  const options = {
+    hasFile: (name: string) => files.named(name) !== undefined,
+    loras: loras?.map(({ file }) => file),
+    targets: fields.partial_execution_targets,
+  };
   const { plan, refusal, nodeErrors } = planned(nodes, options, graphs);
   const graph = { graph: fields.prompt as JsonObject, extra: fields.extra_data, targets: options.targets };
-  const wanted = fields.prompt_id;
-  const id = wanted && wanted.length <= 200 && !prompts.has(wanted) ? wanted : prompts.newId();
+  const { prompt_id: sentId } = fields;
+  const id = sentId && sentId.length <= 200 && !prompts.has(sentId) ? sentId : prompts.newId();
   const texts = pictureTexts(fields);
   const number = prompts.add({
     id,

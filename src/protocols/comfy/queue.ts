@@ -14,19 +14,6 @@ import type { Graph } from './graph.ts';
 /** The files of each output. */
 export type Outputs = Readonly<Record<string, object>>;
 
-/** Callbacks of a running prompt. */
-export interface Running {
-  /** A remark for the history, about something that could not be done as requested. */
-  note(text: string): void;
-  executing(node: string): void;
-  send(type: string, data: object): void;
-  sendPicture(png: Uint8Array): void;
-  /** A binary message as it is. */
-  sendBinary(bytes: Uint8Array): void;
-  wantsPreviews(): boolean;
-  sendPreview(node: string, png: Uint8Array): void;
-}
-
 interface NewPrompt {
   readonly id: string;
   readonly fields: PromptFields;
@@ -73,7 +60,7 @@ export class ComfyQueue {
   readonly #running = new Set<Prompt>();
   /** Settle when a prompt neither waits nor runs. */
   readonly #over = new Map<Prompt, Promise<void>>();
-  readonly #history = new BoundedMap<Finished>({ entries: 200, bytes: 64 * 2 ** 20 });
+  readonly #history = new BoundedMap<object>({ entries: 200, bytes: 64 * 2 ** 20 });
   #count = 0;
   #pictures = 0;
 
@@ -131,8 +118,7 @@ export class ComfyQueue {
   /** Removes waiting prompts of an owner; all of them without ids. */
   dropPending(owner: Owner, ids?: readonly string[]): void {
     for (const prompt of this.#pending) {
-      if (prompt.owner !== owner) continue;
-      if (ids && !ids.includes(prompt.id)) continue;
+      if (prompt.owner !== owner || (ids && !ids.includes(prompt.id))) continue;
       this.#pending.delete(prompt);
       prompt.stop.abort(new AppError('stopped', {}));
     }
@@ -141,17 +127,17 @@ export class ComfyQueue {
 
   /** The newest entries of an owner, or those from an offset on. */
   history(owner: Owner, most = Number.POSITIVE_INFINITY, offset?: number): object {
-    const own = this.#historyOf(owner);
+    const own = this.#history.entriesOf(owner);
     const start = offset ?? Math.max(0, own.length - most);
     return Object.fromEntries(own.slice(start, start + most));
   }
 
   entry(owner: Owner, id: string): object {
-    return Object.fromEntries(this.#historyOf(owner).filter(([own]) => own === id));
+    return Object.fromEntries(this.#history.entriesOf(owner).filter(([own]) => own === id));
   }
 
   dropHistory(owner: Owner, ids?: readonly string[]): void {
-    for (const [id] of this.#historyOf(owner)) if (!ids || ids.includes(id)) this.#history.delete(id);
+    for (const [id] of this.#history.entriesOf(owner)) if (!ids || ids.includes(id)) this.#history.delete(id);
   }
 
   /** Leaves nothing of an owner: what waits or runs is stopped, results and pictures are forgotten, and connections are closed. */
@@ -164,16 +150,11 @@ export class ComfyQueue {
     this.hub.close(owner);
   }
 
-  #historyOf(owner: Owner): (readonly [id: string, entry: object])[] {
-    return this.#history.entries().flatMap(([id, one]) => (one.owner === owner ? [[id, one.entry] as const] : []));
-  }
-
   /** Stops all running prompts of an owner, or only this one. */
   interrupt(owner: Owner, id?: string): void {
-    for (const prompt of this.#running) {
-      if (prompt.owner !== owner) continue;
-      if (id === undefined || prompt.id === id) prompt.stop.abort(new AppError('stopped', {}));
-    }
+    for (const prompt of this.#running)
+      if (prompt.owner === owner && (id === undefined || prompt.id === id))
+        prompt.stop.abort(new AppError('stopped', {}));
   }
 
   /** A unique number for a picture. */
@@ -207,7 +188,7 @@ export class ComfyQueue {
     this.hub.status();
     this.#report(prompt, 'execution_start', {});
     this.#report(prompt, 'execution_cached', { nodes: [] });
-    const running = this.#callbacks(prompt);
+    const running = callbacks(prompt, this.hub);
     let outputs: Outputs | undefined;
     try {
       outputs = await prompt.run(running, turn);
@@ -227,34 +208,12 @@ export class ComfyQueue {
     running.send('executing', { node: null });
   }
 
-  #callbacks(prompt: Prompt): Running {
-    const { id } = prompt;
-    const client = listenerOf(prompt);
-    const send = (type: string, data: object): void => this.hub.send(client, type, { ...data, prompt_id: id });
-    return {
-      note: (text) => void prompt.notes.push(text),
-      send,
-      sendPicture: (png) => this.hub.sendPicture(client, png),
-      sendBinary: (bytes) => this.hub.sendBinary(client, bytes),
-      wantsPreviews: () => this.hub.wantsPreviews(client),
-      sendPreview: (node, png) => {
-        const about = { node_id: node, display_node_id: node, parent_node_id: null, real_node_id: node };
-        this.hub.sendPreview(client, png, { ...about, prompt_id: id });
-      },
-      executing: (node) => {
-        if (prompt.node !== undefined) prompt.executed.push(prompt.node);
-        prompt.node = node;
-        send('executing', { node, display_node: node });
-      },
-    };
-  }
-
   /** Sends an event that also goes into the history. */
   #report(prompt: Prompt, type: string, data: object): void {
     const event = { ...data, prompt_id: prompt.id, timestamp: this.parts.now() };
     prompt.messages.push([type, event]);
     if (type === 'execution_interrupted') this.hub.sendAll(prompt.owner, type, event);
-    else this.hub.send(listenerOf(prompt), type, event);
+    else this.hub.to(prompt).send(type, event);
   }
 
   #remember(prompt: Prompt, outputs: Outputs | undefined): void {
@@ -267,19 +226,31 @@ export class ComfyQueue {
       meta: Object.fromEntries(meta),
       ...(prompt.notes.length > 0 ? { notes: prompt.notes } : {}),
     };
-    this.#history.set(prompt.id, { owner: prompt.owner, entry }, prompt.bytes, prompt.owner);
+    this.#history.set(prompt.id, entry, prompt.bytes, prompt.owner);
   }
 }
 
-/** An entry of the history. */
-interface Finished {
-  readonly owner: Owner;
-  readonly entry: object;
-}
+/** Callbacks of a running prompt. */
+export type Running = ReturnType<typeof callbacks>;
 
-/** Ids of clients are chosen by them: they are looked up among those of the same owner. */
-function listenerOf({ owner, client }: Pick<Prompt, 'owner' | 'client'>): string | undefined {
-  return client === undefined ? undefined : `${owner}\n${client}`;
+function callbacks(prompt: Prompt, hub: Hub) {
+  const client = hub.to(prompt);
+  const send = (type: string, data: object): void => client.send(type, { ...data, prompt_id: prompt.id });
+  return {
+    ...client,
+    send,
+    /** A remark for the history, about something that could not be done as requested. */
+    note: (remark: string): void => void prompt.notes.push(remark),
+    sendPreview: (node: string, png: Uint8Array): void => {
+      const about = { node_id: node, display_node_id: node, parent_node_id: null, real_node_id: node };
+      client.sendPreview(png, { ...about, prompt_id: prompt.id });
+    },
+    executing: (node: string): void => {
+      if (prompt.node !== undefined) prompt.executed.push(prompt.node);
+      prompt.node = node;
+      send('executing', { node, display_node: node });
+    },
+  };
 }
 
 function queueItem({ number, id, fields, createTime, outputs, client }: Prompt): readonly unknown[] {
@@ -328,8 +299,31 @@ class Hub {
     });
   }
 
-  send(client: string | undefined, type: string, data: object): void {
-    this.#socketOf(client)?.send(text(type, data));
+  /** Ids of clients are chosen by them: they are looked up among those of the same owner. A client may connect again. */
+  to({ owner, client }: Pick<Prompt, 'owner' | 'client'>) {
+    const socket = (): LiveSocket | undefined =>
+      client === undefined ? undefined : this.#sockets.get(`${owner}\n${client}`);
+    const previewing = (): LiveSocket | undefined => {
+      const current = socket();
+      return current && this.#previewing.has(current) ? current : undefined;
+    };
+    return {
+      send: (type: string, data: object): void => socket()?.send(text(type, data)),
+      /** A finished picture: event type 1, image format 2 (PNG). */
+      sendPicture: (png: Uint8Array): void =>
+        socket()?.send(Buffer.concat([Buffer.from([0, 0, 0, 1, 0, 0, 0, 2]), png])),
+      /** A binary message as it is. */
+      sendBinary: (bytes: Uint8Array): void => socket()?.sendOrDrop(bytes),
+      wantsPreviews: (): boolean => previewing() !== undefined,
+      /** A preview with metadata (event type 4), for clients that support it. */
+      sendPreview: (png: Uint8Array, about: object): void => {
+        const metadata = Buffer.from(JSON.stringify({ ...about, image_type: 'image/png' }));
+        const head = Buffer.alloc(8);
+        head.writeUInt32BE(4, 0);
+        head.writeUInt32BE(metadata.length, 4);
+        previewing()?.sendOrDrop(Buffer.concat([head, metadata, png]));
+      },
+    };
   }
 
   /** To all clients of an owner. */
@@ -344,30 +338,6 @@ class Hub {
       if (listener.startsWith(`${owner}\n`)) socket.close(1008, 'this key was revoked');
   }
 
-  /** A finished picture: event type 1, image format 2 (PNG). */
-  sendPicture(client: string | undefined, png: Uint8Array): void {
-    this.#socketOf(client)?.send(Buffer.concat([Buffer.from([0, 0, 0, 1, 0, 0, 0, 2]), png]));
-  }
-
-  sendBinary(client: string | undefined, bytes: Uint8Array): void {
-    this.#socketOf(client)?.sendOrDrop(bytes);
-  }
-
-  wantsPreviews(client: string | undefined): boolean {
-    const socket = this.#socketOf(client);
-    return socket !== undefined && this.#previewing.has(socket);
-  }
-
-  /** A preview with metadata (event type 4), for clients that support it. */
-  sendPreview(client: string | undefined, png: Uint8Array, about: object): void {
-    if (!this.wantsPreviews(client)) return;
-    const metadata = Buffer.from(JSON.stringify({ ...about, image_type: 'image/png' }));
-    const head = Buffer.alloc(8);
-    head.writeUInt32BE(4, 0);
-    head.writeUInt32BE(metadata.length, 4);
-    this.#socketOf(client)?.sendOrDrop(Buffer.concat([head, metadata, png]));
-  }
-
   /** Sends the number of remaining prompts to all clients. */
   status(): void {
     const message = text('status', this.#status());
@@ -376,10 +346,6 @@ class Hub {
 
   #status(): object {
     return { status: { exec_info: { queue_remaining: this.parts.remaining() } } };
-  }
-
-  #socketOf(client: string | undefined): LiveSocket | undefined {
-    return client === undefined ? undefined : this.#sockets.get(client);
   }
 
   /** Only feature flags get a reply. */

@@ -2,13 +2,12 @@ import { freemem, totalmem } from 'node:os';
 import { AppError } from '../../core/errors.ts';
 import type { ImageFacts, ImageService } from '../../core/image.ts';
 import { type Owner, ownerOf } from '../../core/owner.ts';
-import { percentDecoded } from '../../core/percent-decoded.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import { type AccessRule, type Call, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { information, legacyOpen, read, write } from '../access.ts';
 import { ignoredHeader } from '../dialect.ts';
-import { atPaths, bodyOf, endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
+import { atPaths, bodyOf, endpointRow, lastPart, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { factsFor, networksOf, type PictureParts, type PictureServices } from '../pictures/request.ts';
 import { comfyFamily } from './errors.ts';
@@ -55,6 +54,8 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
       },
       { fields: dropFields },
     );
+  const uploads = (kind: 'image' | 'mask', summary: string): Own =>
+    post(`/upload/${kind}`, summary, (call) => upload(call, storeOf(call), kind), { fields: uploadFields, form: {} });
   const classes = async (call: Call, facts: ImageFacts | undefined, nodes: ImageService['nodes']) => {
     const backend = call.authorized ? await nodes?.(call.signal) : undefined;
     if (backend) {
@@ -70,10 +71,7 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
     return queuePrompt(call, parts, prompts);
   };
   const endpoints = [
-    post('/prompt', 'Put a graph into the queue.', takePrompt, {
-      fields: promptFields,
-      queued: true,
-    }),
+    post('/prompt', 'Put a graph into the queue.', takePrompt, { fields: promptFields, queued: true }),
     get('/prompt', 'Number of remaining prompts.', () => ({ exec_info: { queue_remaining: prompts.remaining } })),
     get('/queue', 'Running and waiting prompts.', (call) => prompts.queue(ownerOf(call)), read('images')),
     drop('/queue', 'Remove waiting prompts.', (owner, ids) => prompts.dropPending(owner, ids)),
@@ -84,12 +82,7 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
       read('images'),
     ),
     drop('/history', 'Remove results.', (owner, ids) => prompts.dropHistory(owner, ids)),
-    get(
-      '/history/',
-      'Result of one prompt.',
-      (call) => prompts.entry(ownerOf(call), lastPart(call.path)),
-      read('images'),
-    ),
+    get('/history/', 'Result of one prompt.', (call) => prompts.entry(ownerOf(call), lastPart(call)), read('images')),
     post(
       '/interrupt',
       'Stop running prompts.',
@@ -109,17 +102,11 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
       ...legacyOpen(read('images')),
       method: 'GET',
     }),
-    post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, storeOf(call), 'image'), {
-      fields: uploadFields,
-      form: {},
-    }),
-    post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, storeOf(call), 'mask'), {
-      fields: uploadFields,
-      form: {},
-    }),
+    uploads('image', 'Send a picture for LoadImage.'),
+    uploads('mask', 'Send a mask for a picture.'),
     get('/object_info', 'The classes of nodes.', classes),
     get('/object_info/', 'One class of nodes.', async (call, facts, nodes) => {
-      const name = lastPart(call.path);
+      const name = lastPart(call);
       const all = await classes(call, facts, nodes);
       return Object.hasOwn(all, name) ? { [name]: all[name] } : {};
     }),
@@ -167,7 +154,8 @@ export function comfySockets(prompts: ComfyQueue): SocketEndpoint[] {
   }));
 }
 
-const modelFolders = new Map<string, (facts: ImageFacts) => readonly string[]>([
+/** The names of models by the folders that ComfyUI has for them. */
+export const modelFolders = new Map<string, (facts: ImageFacts) => readonly string[]>([
   ['checkpoints', ({ name }) => [name]],
   ['loras', ({ loras = [] }) => loras.map(({ file }) => file)],
   ['vae', ({ vae }) => (vae === undefined ? [] : [vae])],
@@ -180,10 +168,6 @@ const modelFolders = new Map<string, (facts: ImageFacts) => readonly string[]>([
 function numberIn(query: URLSearchParams, name: string): number | undefined {
   const value = Number(query.get(name) || Number.NaN);
   return Number.isInteger(value) && value >= 0 ? value : undefined;
-}
-
-function lastPart(path: string): string {
-  return percentDecoded(path.slice(path.lastIndexOf('/') + 1));
 }
 
 /** The versions are those of ComfyUI: clients compare them. */

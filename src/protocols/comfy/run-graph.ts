@@ -2,30 +2,20 @@ import type { ImageTurn } from '../../core/image.ts';
 import type { GraphEvent, GraphFile, GraphRequest } from '../../core/image-graph.ts';
 import { isObject } from '../fields.ts';
 import type { OwnFiles } from './files.ts';
-import { annotatedName } from './files.ts';
 import type { Outputs, Running } from './queue.ts';
 
-interface GraphParts {
-  readonly turn: Pick<ImageTurn, 'graph'>;
-  /** Of the owner of the prompt. */
-  readonly files: OwnFiles;
-}
-
-/** Runs a graph as it is on the backend. Its files are kept here, for its owner alone. */
+/** Runs a graph as it is on the backend. Its files are stored here, among those of the owner of the prompt. */
 export async function runGraph(
   request: Omit<GraphRequest, 'file'>,
   running: Running,
-  { turn, files }: GraphParts,
+  { turn, files }: { readonly turn: Pick<ImageTurn, 'graph'>; readonly files: OwnFiles },
 ): Promise<Outputs> {
-  const file = (name: string): Uint8Array | undefined => {
-    const place = annotatedName(name, 'input');
-    return place && files.get(place)?.bytes;
-  };
+  const file = (name: string): Uint8Array | undefined => files.named(name)?.bytes;
   let outputs: Outputs = {};
   for await (const event of turn.graph({ ...request, file })) {
     if (event.type === 'outputs') outputs = event.outputs;
     else if (event.type === 'preview') running.sendBinary(event.bytes);
-    else if (event.type === 'file') keep(event.file, files);
+    else if (event.type === 'file') store(event.file, files);
     else report(event, running);
   }
   return outputs;
@@ -38,7 +28,7 @@ function report({ name, data }: Extract<GraphEvent, { type: 'event' }>, running:
 
 const types = ['input', 'output', 'temp'] as const;
 
-function keep({ filename, subfolder, type, bytes }: GraphFile, files: OwnFiles): void {
+function store({ filename, subfolder, type, bytes }: GraphFile, files: OwnFiles): void {
   const known = types.find((one) => one === type) ?? 'output';
   files.put({ type: known, subfolder, name: filename }, { bytes, contentType: contentTypeOf(filename) });
 }

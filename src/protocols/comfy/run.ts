@@ -12,7 +12,7 @@ import {
   type PictureParts,
 } from '../pictures/request.ts';
 import { fitted, fittedMask, maskOfChannel, pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
-import { annotatedName, type OwnFiles, outputName } from './files.ts';
+import { type OwnFiles, outputName } from './files.ts';
 import type { MaskPlan, Output, Plan, Step } from './nodes.ts';
 import type { ComfyQueue, Outputs, Running } from './queue.ts';
 
@@ -82,7 +82,7 @@ async function runStep(step: Step, id: string, run: Run): Promise<readonly Made[
   }
 }
 
-/** Factor of the usual upscaling models of ComfyUI. */
+/** Factor of most upscaling models of ComfyUI. */
 const defaultFactor = 4;
 
 async function enlarged(step: Extract<Step, { type: 'enlarge' }>, { made, parts }: Run): Promise<readonly Made[]> {
@@ -143,8 +143,7 @@ async function paintedMask({ from, channel, inverted }: MaskPlan, size: Size, pa
 }
 
 function loaded(name: string, { files }: RunParts): SentPicture {
-  const place = annotatedName(name, 'input');
-  const file = place && files.get(place);
+  const file = files.named(name);
   if (!file) throw new AppError('not-stored', { what: 'picture', id: name });
   return pictureOf(file.bytes, 'image');
 }

@@ -1,6 +1,7 @@
 import { asAppError } from '../../core/errors.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read, write } from '../access.ts';
+import type { ChatReader } from '../dialect.ts';
 import type { EmbeddingParts } from '../embedding.ts';
 import {
   bodyOf,
@@ -16,9 +17,9 @@ import { embeddingEndpoints } from './embedding.ts';
 import { llamacppFamily } from './errors.ts';
 import { type ModelMemoryParts, modelMemoryEndpoints } from './models.ts';
 import { type StatusParts, type StatusServices, statusEndpoints } from './status.ts';
-import { type TokenParts, tokenEndpoints } from './tokens.ts';
+import { tokenEndpoints } from './tokens.ts';
 
-export interface LlamacppParts extends StatusParts, EmbeddingParts, ModelMemoryParts, Pick<TokenParts, 'readChat'> {}
+export interface LlamacppParts extends StatusParts, EmbeddingParts, ModelMemoryParts, Pick<ChatReader, 'readChat'> {}
 
 /** What is the same for all models. */
 interface LlamacppServices extends StatusServices, Pick<LlamacppParts, 'memory' | 'readChat'> {}

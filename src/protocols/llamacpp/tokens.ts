@@ -1,16 +1,12 @@
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read } from '../access.ts';
-import type { DialectModel, ReadChat } from '../dialect.ts';
+import type { ChatReader } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { honoured, isTokenId, looseFlag, orElse, reader, readFields, tokenNumbers } from '../fields.ts';
 import { llamacppFamily } from './errors.ts';
 import { templateFields } from './fields.ts';
 import { readPieces } from './prompts.ts';
-
-export interface TokenParts extends DialectModel {
-  readonly readChat: ReadChat;
-}
 
 const tokenizeFields = {
   content: honoured(orElse(readPieces, [])),
@@ -29,7 +25,7 @@ const detokenizeFields = { tokens: honoured(orElse(readTokens, [])) };
 
 const row = endpointRow(read(), { method: 'POST', family: llamacppFamily });
 
-export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
+export const tokenEndpoints: readonly ModelEndpoint<ChatReader>[] = [
   row('/tokenize', 'The tokens of a text, with their pieces if requested.', tokenize, {
     fields: tokenizeFields,
   }),
@@ -37,7 +33,7 @@ export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
   row('/apply-template', 'The prompt that a chat would become.', applyTemplate, { fields: templateFields }),
 ];
 
-async function tokenize(call: Call, { text }: TokenParts): Promise<Reply> {
+async function tokenize(call: Call, { text }: ChatReader): Promise<Reply> {
   const fields = readFields(tokenizeFields, await bodyOf(call, 'object'));
   const { content, add_special: addSpecial, parse_special: parseSpecial } = fields;
   // Only the first text of a list is the beginning; numbers stay as they are.
@@ -57,14 +53,14 @@ async function tokenize(call: Call, { text }: TokenParts): Promise<Reply> {
   return json({ tokens: tokens.map((id, index) => ({ id, piece: pieces[index] ?? '' })) });
 }
 
-async function detokenize(call: Call, { text }: TokenParts): Promise<Reply> {
+async function detokenize(call: Call, { text }: ChatReader): Promise<Reply> {
   const { tokens } = readFields(detokenizeFields, await bodyOf(call, 'object'));
   const content = await text.detokenize(tokens, { renderSpecial: true });
   refuseWithoutModel(text.state());
   return json({ content });
 }
 
-async function applyTemplate(call: Call, parts: TokenParts): Promise<Reply> {
+async function applyTemplate(call: Call, parts: ChatReader): Promise<Reply> {
   const { chat, applyDefaults, readChat } = parts;
   const { prompt, memory } = await chat.render(await readChat(applyDefaults(await bodyOf(call)), parts));
   return json({ prompt: memory + prompt });

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import {
   type Attributes,
   type Collection,
@@ -9,26 +10,26 @@ import {
   passageUrl,
 } from '../../core/documents.ts';
 import { AppError } from '../../core/errors.ts';
+import { tryParseJson } from '../../core/json.ts';
 import { percentDecoded } from '../../core/percent-decoded.ts';
 import type { FileLibrary } from '../../core/stored-files.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import type { FormOptions } from '../../http/form.ts';
 import { read, write } from '../access.ts';
-import type { FetchMedia } from '../dialect.ts';
+import type { DialectServices } from '../dialect.ts';
 import { readAttributes, readFilter, readMetadata } from '../documents/filters.ts';
 import { collectionOf, type DocumentServices, documentsOf, filesOf } from '../documents/library.ts';
 import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
+import { fetchPublic } from '../media.ts';
 import { attachment, sentName } from '../stored-files.ts';
 import { nativeFamily } from './errors.ts';
 
-export interface DocumentParts extends DocumentServices {
-  /** Whoever runs the server: folders of this machine are theirs to share. */
+export interface DocumentParts extends DocumentServices, Pick<DialectServices, 'fetchMedia'> {
+  /** Administrators: folders of this machine are theirs to share. */
   readonly mayAddFolders?: (call: Call) => boolean;
   /** Of uploads: where they are received, and how much one may have. */
   readonly fileForm?: FormOptions;
-  /** Default: only addresses on the public internet. */
-  readonly fetchMedia?: FetchMedia | undefined;
 }
 
 const readTitle: f.Read<string> = f.described({ type: 'string', maxLength: maxCollectionName }, (value, path) => {
@@ -94,7 +95,7 @@ const searchFields = {
   ),
 };
 
-/** Commands ask a running server there. */
+/** Commands send their requests to a running server there. */
 export const documentsPath = '/api/extra/documents';
 const path = documentsPath;
 
@@ -119,8 +120,8 @@ export function documentEndpoints(parts: DocumentParts): PlainEndpoint[] {
       path,
       'Create a collection.',
       async (call) => {
-        const { metadata, ...own } = f.readFields(createFields, await bodyOf(call));
-        return json(collectionBody(await library(call).create({ ...own, ...(metadata && { metadata }) })));
+        const { name, ...sent } = f.readFields(createFields, await bodyOf(call));
+        return json(collectionBody(await library(call).create({ name, ...f.sentMembers(sent) })));
       },
       { fields: createFields },
     ),
@@ -219,26 +220,15 @@ async function change(call: Call, parts: DocumentParts): Promise<Reply> {
   const { id } = await collectionOf(library, name);
   switch (what) {
     case undefined: {
-      const { name: title, description, metadata } = f.readFields(changeFields, await bodyOf(call));
-      const own = {
-        ...(title !== undefined && { name: title }),
-        ...(description !== undefined && { description }),
-        ...(metadata && { metadata }),
-      };
-      return json(collectionBody(await library.update(id, own)));
+      const sent = f.sentMembers(f.readFields(changeFields, await bodyOf(call)));
+      return json(collectionBody(await library.update(id, sent)));
     }
     case 'files':
       return json({ files: (await addFiles(call, id, parts)).map(fileBody) });
     case 'folders': {
       refuseFolder(call, parts);
-      const { max_file_bytes, ...folder } = f.readFields(folderFields, await bodyOf(call));
-      const { include, exclude } = folder;
-      const added = await library.addFolder(id, {
-        path: folder.path,
-        ...(include && { include }),
-        ...(exclude && { exclude }),
-        ...(max_file_bytes !== undefined && { maxFileBytes: max_file_bytes }),
-      });
+      const { path: folder, max_file_bytes: maxFileBytes, ...globs } = f.readFields(folderFields, await bodyOf(call));
+      const added = await library.addFolder(id, { path: folder, ...f.sentMembers({ ...globs, maxFileBytes }) });
       return json(collectionBody(added));
     }
     case 'reindex':
@@ -252,17 +242,21 @@ async function change(call: Call, parts: DocumentParts): Promise<Reply> {
 async function addFiles(call: Call, id: string, parts: DocumentParts): Promise<readonly CollectionFile[]> {
   const library = documentsOf(call, parts);
   const uploads = filesOf(call, parts);
-  const upload = async (name: string, content: AsyncIterable<Uint8Array>): Promise<string> =>
-    (await uploads.add({ name, purpose: 'assistants' }, content, call.signal)).id;
   const added: string[] = [];
-  const attach = async (attributes: Attributes) => {
-    const files = added.map((file) => ({ file, attributes }));
-    return library.addFiles(id, files);
+  const upload = async (name: string, bytes: Uint8Array): Promise<void> => {
+    const file = { name, purpose: 'assistants' } as const;
+    added.push((await uploads.add(file, Readable.from([bytes]), call.signal)).id);
+  };
+  const attach = (attributes: Attributes, files: readonly string[] = added) => {
+    const entries = files.map((file) => ({ file, attributes }));
+    return library.addFiles(id, entries);
   };
   try {
     if (call.form) {
       const sent = call.form.fields.get('attributes')?.at(-1);
-      const attributes = sent === undefined ? {} : readAttributes(parsedJson(sent), 'attributes');
+      const parsed = tryParseJson(sent ?? '{}');
+      if (parsed === undefined) throw f.wrong('attributes', 'a JSON object');
+      const attributes = readAttributes(parsed, 'attributes');
       const files = call.form.files.filter(({ field }) => /^files?(?:\[\d*\])?$/.test(field));
       if (files.length === 0) throw f.wrong('file', 'one or more files');
       const named = files.map((file) => ({ ...sentName(file, 'file'), path: file.path }));
@@ -274,34 +268,18 @@ async function addFiles(call: Call, id: string, parts: DocumentParts): Promise<r
     const { file_ids, url, name, text, attributes = {} } = f.readFields(addFields, await bodyOf(call));
     const kinds = [file_ids, url, text].filter((each) => each !== undefined);
     if (kinds.length !== 1) throw f.wrong('body', 'a form with files, or an object with file_ids, url or text');
-    if (file_ids)
-      return await library.addFiles(
-        id,
-        file_ids.map((file) => ({ file, attributes })),
-      );
+    if (file_ids) return await attach(attributes, file_ids);
     if (url === undefined) {
-      added.push(await upload(name ?? 'note.txt', pieces(Buffer.from(text ?? ''))));
+      await upload(name ?? 'note.txt', Buffer.from(text ?? ''));
       return await attach(attributes);
     }
     const page = await fetchedPage(url, call, parts);
-    added.push(await upload(page.name, pieces(page.bytes)));
+    await upload(page.name, page.bytes);
     return await attach({ url: url.slice(0, 512), ...attributes });
   } catch (error) {
-    // Nobody would find them.
+    // No collection has them.
     await Promise.all(added.map((file) => uploads.delete(file)));
     throw error;
-  }
-}
-
-async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw f.wrong('attributes', 'a JSON object');
   }
 }
 
@@ -317,11 +295,6 @@ async function fetchedPage(url: string, { signal }: Call, { fetchMedia = fetchPu
   const title = [host, last.replace(/\.(?:x?html?|php|aspx?)$/i, '')].filter(Boolean).join(' - ');
   return { name: `${title}.html`, bytes: fetched.bytes };
 }
-
-const fetchPublic: FetchMedia = async (url, signal) => {
-  const { fetchRemote } = await import('../../http/outgoing.ts');
-  return fetchRemote(url, { signal });
-};
 
 async function remove(call: Call, parts: DocumentParts): Promise<Reply> {
   const library = documentsOf(call, parts);
@@ -364,8 +337,8 @@ function refuseFolder(call: Call, { mayAddFolders }: DocumentParts): void {
 }
 
 async function search(call: Call, library: DocumentLibrary): Promise<Reply> {
-  const sent = f.readFields(searchFields, await bodyOf(call));
-  const { limit, filter, rerank, conversation } = sent;
+  const { limit, ...sent } = f.readFields(searchFields, await bodyOf(call));
+  const { filter, rerank, conversation } = sent;
   const queries = (sent.queries ?? [sent.query ?? '']).map((query) => query.trim()).filter((query) => query !== '');
   const field = sent.queries ? 'queries' : 'query';
   if (queries.length === 0) throw f.wrong(field, 'a text that is not empty');
@@ -373,14 +346,7 @@ async function search(call: Call, library: DocumentLibrary): Promise<Reply> {
   if (queries.some((query) => query.length > maxQuery)) throw f.wrong(field, `at most ${maxQuery} characters`);
   const collections = await idsOf(library, sent.collections);
   const found = await library.search(
-    {
-      queries,
-      collections,
-      limit,
-      ...(filter && { filter }),
-      ...(rerank !== undefined && { rerank }),
-      ...(conversation && { conversation }),
-    },
+    { queries, collections, limit, ...f.sentMembers({ filter, rerank, conversation }) },
     call.signal,
   );
   return json({ queries: found.queries, results: found.hits.map(hitBody), notes: found.notes });

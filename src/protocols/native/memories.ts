@@ -3,17 +3,15 @@ import { fold } from '../../core/fold.ts';
 import { tryParseJson } from '../../core/json.ts';
 import { type Embed, type Memory, type MemoryLibrary, maxMemoryCharacters } from '../../core/memories.ts';
 import type { LibrariesOf } from '../../core/owner.ts';
-import { percentDecoded } from '../../core/percent-decoded.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read, write } from '../access.ts';
-import type { DialectModel, ReadChat } from '../dialect.ts';
-import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import type { ChatReader } from '../dialect.ts';
+import { bodyOf, endpointRow, lastPart, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { nativeFamily } from './errors.ts';
 
-export interface MemoryParts extends DialectModel {
-  readonly readChat: ReadChat;
+export interface MemoryParts extends ChatReader {
   readonly memories?: LibrariesOf<MemoryLibrary> | undefined;
 }
 
@@ -92,13 +90,13 @@ async function add(call: Call, parts: MemoryParts): Promise<Reply> {
 }
 
 async function change(call: Call, parts: MemoryParts): Promise<Reply> {
-  const changed = await libraryOf(call, parts).change(idOf(call), f.readFields(changeFields, await bodyOf(call)));
+  const changed = await libraryOf(call, parts).change(lastPart(call), f.readFields(changeFields, await bodyOf(call)));
   if (!changed) throw missing(call);
   return json(memoryBody(changed));
 }
 
 async function forget(call: Call, parts: MemoryParts): Promise<Reply> {
-  if (!(await libraryOf(call, parts).delete(idOf(call)))) throw missing(call);
+  if (!(await libraryOf(call, parts).delete(lastPart(call)))) throw missing(call);
   return json({ deleted: true });
 }
 
@@ -170,12 +168,8 @@ function textOf(content: unknown): string {
     .trim();
 }
 
-function idOf({ path: own }: Call): string {
-  return percentDecoded(own.slice(own.lastIndexOf('/') + 1));
-}
-
 function missing(call: Call): AppError {
-  return new AppError('not-stored', { what: 'memory', id: idOf(call) });
+  return new AppError('not-stored', { what: 'memory', id: lastPart(call) });
 }
 
 function memoryBody({ id, text, character, pinned, createdAt, changedAt }: Memory) {

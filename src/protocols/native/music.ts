@@ -57,10 +57,14 @@ function missing(): AppError {
 
 const contentTypes: Readonly<Record<SongFormat, string>> = { wav: 'audio/wav', mp3: 'audio/mpeg' };
 
+/** The fields of a request that are not about the song, but about its file. */
+export const songFileFields: readonly string[] = ['genkey', 'stereo', 'use_mp3', 'response_format'];
+
 /** The parameters of a song, to be posted to `generate`. */
 function encodeSongFields(fields: SongFields): object {
-  const { genkey: _genkey, stereo: _stereo, use_mp3: _mp3, response_format: _format, audio_codes, ...song } = fields;
-  return { ...song, task_type: 'text2music', thinking: false, audio_codes: audio_codes.join(',') };
+  const { audio_codes: codes, ...others } = fields;
+  const song = Object.entries(others).filter(([name]) => !songFileFields.includes(name));
+  return { ...Object.fromEntries(song), task_type: 'text2music', thinking: false, audio_codes: codes.join(',') };
 }
 
 /** The whole file: clients of this family decode it at once. */
@@ -161,7 +165,7 @@ const chosen = 'Left out: chosen by the language model in generate.';
 const planned = 'The engine plans while it generates, with one set of sampling parameters.';
 
 /** Fields of both endpoints: what `prepare` replies is what `generate` reads. */
-const musicFields = {
+export const musicFields = {
   caption: f.honoured(f.orElse(shortText, ''), 'Style of the song. Empty: "An interesting song".'),
   lyrics: f.honoured(
     f.orElse(shortText, ''),

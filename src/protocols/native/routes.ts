@@ -16,9 +16,9 @@ import { nativeSpeechEndpoint, type SpeechParts, transcribeEndpoint } from './sp
 import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
 import { type StreamParts, streamEndpoints } from './streams.ts';
 import { type SyncParts, syncEndpoints } from './synced-records.ts';
-import { type TokenParts, tokenEndpoints } from './tokens.ts';
+import { tokenEndpoints } from './tokens.ts';
 
-export interface NativeParts extends GenerateParts, InfoParts, TokenParts, EmbeddingParts, SpeechParts, MemoryParts {}
+export interface NativeParts extends GenerateParts, InfoParts, EmbeddingParts, SpeechParts, MemoryParts {}
 
 /** What the handlers get beside the context of the model. */
 interface HandlerServices extends InfoServices, Pick<NativeParts, 'startTimer' | 'alias' | 'readChat' | 'memories'> {}
@@ -33,15 +33,8 @@ export interface NativeServices extends HandlerServices, StoryParts, SyncParts, 
 }
 
 export function nativeEndpoints(services: NativeServices): ModelEndpoint<Omit<NativeParts, keyof HandlerServices>>[] {
-  const { product, engineVersions, engineFeatures, serverFeatures, counters, startTimer, alias, readChat, memories } =
-    services;
-  const { seesPrompts } = services;
-  const handlers = {
-    ...{ product, engineVersions, engineFeatures, serverFeatures, counters, startTimer, alias, readChat, memories },
-    seesPrompts,
-  };
   return [
-    ...withServices<NativeParts, HandlerServices>(modelEndpoints, handlers),
+    ...withServices<NativeParts, HandlerServices>(modelEndpoints, services),
     ...musicEndpoints({ family: nativeFamily, newSeed: services.newSeed }),
     ...saveSlotEndpoints(services),
     ...syncEndpoints(services),

@@ -2,13 +2,14 @@ import { expect, test } from 'vitest';
 import type { ChatRequest } from '../../chat/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { router } from '../../http/router.ts';
+import type { ChatReader } from '../dialect.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf, controlParts, dialectParts, scriptedChat, scriptedText } from '../testing/doubles.ts';
-import { type TokenParts, tokenEndpoints } from './tokens.ts';
+import { tokenEndpoints } from './tokens.ts';
 
-async function ask(path: string, body: unknown, own: Partial<TokenParts> = {}) {
+async function ask(path: string, body: unknown, own: Partial<ChatReader> = {}) {
   const readChat = async (sent: JsonObject) => sent as unknown as ChatRequest;
-  const parts: TokenParts = { ...dialectParts(), readChat, ...own };
+  const parts: ChatReader = { ...dialectParts(), readChat, ...own };
   const endpoint = router(bindAll(tokenEndpoints, parts)).find('POST', path);
   const reply = await endpoint?.handle(callOf(path, body));
   if (!reply || !('body' in reply)) throw new Error('no reply');

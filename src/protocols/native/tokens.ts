@@ -1,14 +1,10 @@
 import { tryParseJson } from '../../core/json.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read } from '../access.ts';
-import type { DialectModel, ReadChat } from '../dialect.ts';
+import type { ChatReader } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { nativeFamily, readInput } from './errors.ts';
-
-export interface TokenParts extends DialectModel {
-  readonly readChat: ReadChat;
-}
 
 const maxIds = 65_535;
 
@@ -32,7 +28,7 @@ const grammarFields = {
 
 const row = endpointRow(read(), { method: 'POST', family: nativeFamily });
 
-export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
+export const tokenEndpoints: readonly ModelEndpoint<ChatReader>[] = [
   row('/api/extra/tokencount', 'The tokens of a text, and how many they are.', countTokens, {
     fields: countFields,
     recorded: false,
@@ -47,7 +43,7 @@ export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
   }),
 ];
 
-async function countTokens(call: Call, parts: TokenParts): Promise<Reply> {
+async function countTokens(call: Call, parts: ChatReader): Promise<Reply> {
   const input = await readInput(call, countFields);
   if (!input) return json({ value: -1 }, 400);
   const { special: addSpecial, messages } = input;
@@ -56,19 +52,19 @@ async function countTokens(call: Call, parts: TokenParts): Promise<Reply> {
   return json({ value: ids.length, ids, prompt });
 }
 
-async function promptOf(messages: readonly unknown[], parts: TokenParts): Promise<string> {
+async function promptOf(messages: readonly unknown[], parts: ChatReader): Promise<string> {
   const { memory, prompt } = await parts.chat.render(await parts.readChat({ messages }, parts));
   return memory + prompt;
 }
 
-async function joinTokens(call: Call, { text }: TokenParts): Promise<Reply> {
+async function joinTokens(call: Call, { text }: ChatReader): Promise<Reply> {
   const input = await readInput(call, joinFields);
   if (!input?.ids) return json({ result: '', success: false }, 400);
   const result = await text.detokenize(input.ids, { renderSpecial: input.special });
   return json({ result, success: true });
 }
 
-async function makeGrammar(call: Call, { controlParts }: TokenParts): Promise<Reply> {
+async function makeGrammar(call: Call, { controlParts }: ChatReader): Promise<Reply> {
   const body = await bodyOf(call).catch(() => undefined);
   if (!body && tryParseJson(call.body.toString('utf8')) === undefined) return json({ result: '', success: false }, 400);
   const schema = body && Object.hasOwn(body, 'schema') ? body.schema : body;

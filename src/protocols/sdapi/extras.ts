@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
 import type { ImageFacts } from '../../core/image.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { type DialectModel, ignoredHeader, type ReadChat } from '../dialect.ts';
+import { type ChatReader, ignoredHeader } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
 import { readFields, wrong } from '../fields.ts';
 import { mediaInputs } from '../media.ts';
@@ -68,14 +68,10 @@ function describe({ picture, upscaler, size, cut }: ReturnType<typeof planOf>): 
   return `<p>${picture.width}x${picture.height} to ${width}x${height}, upscaler: ${upscaler}</p>`;
 }
 
-export interface InterrogateParts extends DialectModel {
-  readonly readChat: ReadChat;
-}
-
 const instruction = 'Describe this picture in a single sentence, as its caption. Write nothing but the caption.';
 const maxCaptionLength = 150;
 
-export async function interrogate(call: Call, parts: InterrogateParts): Promise<Reply> {
+export async function interrogate(call: Call, parts: ChatReader): Promise<Reply> {
   const { text, chat, readChat } = parts;
   const body = await bodyOf(call);
   const { image, genkey } = readFields(interrogateFields, body);

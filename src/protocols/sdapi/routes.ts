@@ -4,6 +4,7 @@ import type { ImageFacts } from '../../core/image.ts';
 import { ownerOf } from '../../core/owner.ts';
 import { type AccessRule, type Call, json, type Reply } from '../../http/call.ts';
 import { information, legacyOpen, read, write } from '../access.ts';
+import type { ChatReader } from '../dialect.ts';
 import { atPaths, bodyOf, endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { readFields, type Table } from '../fields.ts';
 import { modelHash } from '../pictures/infotext.ts';
@@ -12,7 +13,7 @@ import { samplerAliases, samplerDisplay } from '../pictures/sampler-names.ts';
 import { clientOf } from '../ticket.ts';
 import { draw } from './draw.ts';
 import { sdapiFamily } from './errors.ts';
-import { type InterrogateParts, interrogate, pngInfo, upscaleMany, upscaleOne } from './extras.ts';
+import { interrogate, pngInfo, upscaleMany, upscaleOne } from './extras.ts';
 import {
   drawFields,
   extraBatchFields,
@@ -23,9 +24,9 @@ import {
 } from './fields.ts';
 import { keyOf, type LastDrawings, lastDrawing, progressReply } from './progress.ts';
 
-interface SdapiContext extends PictureParts, InterrogateParts {}
+interface SdapiContext extends PictureParts, ChatReader {}
 
-interface SdapiServices extends PictureServices, Pick<InterrogateParts, 'readChat'> {
+interface SdapiServices extends PictureServices, Pick<ChatReader, 'readChat'> {
   readonly last: LastDrawings;
 }
 
