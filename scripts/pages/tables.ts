@@ -1,7 +1,7 @@
 import { agents } from '../../src/agents/catalogue.ts';
 import type { EndpointFidelity, FieldFidelity } from '../../src/core/fidelity.ts';
-import { keyScopes } from '../../src/core/key-scopes.ts';
 import type { Recommendation } from '../../src/core/models-view.ts';
+import { keyScopes } from '../../src/core/people.ts';
 import { byteSize } from '../../src/core/readable.ts';
 import type { AccessRule, EndpointInfo } from '../../src/http/call.ts';
 import type { SocketEndpoint } from '../../src/http/web-socket.ts';

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { BufferSource, InputAudioTrack } from 'mediabunny';
 import { AppError } from '../core/errors.ts';
-import { type StartFailure, startFailure } from '../core/start-failure.ts';
+import { type StartFailure, startFailure } from '../core/processes.ts';
 import { type AudioChunk, type DecodeOptions, type Decoder, decodeSlices, undecodable, unreadable } from './decoder.ts';
 
 /** Two seconds of typical packets. */

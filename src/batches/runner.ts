@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { Aborted } from '../core/abort-cause.ts';
+import { Aborted } from '../core/abort.ts';
 import { type BatchProblem, type BatchRequest, type BatchResult, batchHasEnded } from '../core/batches.ts';
 import { withFileLock } from '../core/file-lock.ts';
 import type { FileLibrary } from '../core/stored-files.ts';

@@ -13,8 +13,8 @@ import type {
   NewBatch,
 } from '../core/batches.ts';
 import { AppError } from '../core/errors.ts';
+import { OrderedIds, orderedIdPattern } from '../core/ids.ts';
 import { isObject } from '../core/json.ts';
-import { OrderedIds, orderedIdPattern } from '../core/ordered-ids.ts';
 import { AtomicFile, versionedJson } from '../store/atomic-file.ts';
 import { linesOf } from './lines.ts';
 

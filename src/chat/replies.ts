@@ -1,8 +1,8 @@
+import { linkAbort } from '../core/abort.ts';
 import { Channel } from '../core/channel.ts';
 import { asAppError } from '../core/errors.ts';
 import { abortedUnstarted, type Compaction, compactionText, emptyStart, type GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
-import { linkAbort } from '../core/link-abort.ts';
 import { withReplySeed } from '../core/sampling-fields.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';

@@ -1,9 +1,9 @@
+import { unlessAborted } from '../core/abort.ts';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { fold, type Generation } from '../core/fold.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { StartTimer } from '../core/timers.ts';
-import { unlessAborted } from '../core/unless-aborted.ts';
 import type { ChatRequest } from './request.ts';
 
 /** Writes summaries with one model. */

@@ -1,4 +1,4 @@
-import { Latch } from './latch.ts';
+import { Latch } from './synchronization.ts';
 
 /** Unread values from which `room` waits. */
 const maxWaiting = 256;

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { attempt } from './attempt.ts';
-import { isAlive } from './is-alive.ts';
+import { isAlive } from './processes.ts';
 
 interface LockClock {
   /** Monotonic milliseconds. */

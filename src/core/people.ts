@@ -1,4 +1,6 @@
-import type { KeyScope } from './key-scopes.ts';
+/** What a key of `--keyfile` may be used for. The row of each endpoint says which scope it needs. */
+export const keyScopes = ['text', 'chat', 'images', 'audio', 'embeddings', 'tools', 'documents', 'admin'] as const;
+export type KeyScope = (typeof keyScopes)[number];
 
 /** Where a server says what an invitation is for; `parley lan` asks whether it knows one. */
 export const previewPath = '/api/extra/join/preview';

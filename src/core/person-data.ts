@@ -1,4 +1,20 @@
-import type { Owner } from './owner.ts';
+import { createHash } from 'node:crypto';
+import { noKey, type Owner } from './owner.ts';
+
+/**
+ * The hash tells names apart that differ only in their case, where the file system does not, and no name is reserved with it. Requests of
+ * administrators and key files that are written by hand can have any name: none leads out of the folder.
+ */
+export function fileNameOf(library: Owner): string {
+  if (library === noKey) return 'common';
+  const name = library.replace(/^key /, '');
+  const plain = name.toLowerCase().replace(/[/\\:\p{Cc}]/gu, '_');
+  const begin = Buffer.byteLength(plain) > mostBytes ? [...plain].slice(0, mostBytes / 4).join('') : plain;
+  return `${begin}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+}
+
+/** File systems take 255 bytes, with the endings that are put behind it. A name of 64 characters can have 256. */
+const mostBytes = 200;
 
 /** A file of an export. */
 export interface PersonFile {

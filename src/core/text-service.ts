@@ -1,3 +1,6 @@
+import { unlessAborted } from './abort.ts';
+import type { EngineSource } from './engine-source.ts';
+import { AppError } from './errors.ts';
 import type { CacheMiss, FinishReason, GenerationEvent, TokenLogprob } from './events.ts';
 import type { LoraScales } from './lora.ts';
 import type { GenerationRequest, PromptProgress, QueuePosition, SharingTraits } from './request.ts';
@@ -282,3 +285,45 @@ export interface StoreHealth {
 
 /** For engines without a cache, or that are not loaded. */
 export const emptyCacheReport: CacheReport = { slots: [], memory: null, disk: null, misses: [] };
+
+/**
+ * Provides the engine of a text model. Its state differs from that of other engines: an unloaded model is reported as ready,
+ * because the next request loads it.
+ */
+export interface TextSource
+  extends Pick<EngineSource<TextEngine>, 'use' | 'expect' | 'peek' | 'keepFor' | 'expiresAt'>,
+    Pick<TextEngine, 'state' | 'contextSize'> {}
+
+export function fixedTextSource(engine: TextEngine): TextSource {
+  return {
+    use: async (signal) => {
+      await unlessAborted(engine.settled(), signal);
+      return { engine, release: () => undefined };
+    },
+    peek: () => engine,
+    state: () => engine.state(),
+    contextSize: () => engine.contextSize(),
+  };
+}
+
+/** Why there is no model; undefined while one is loaded or loading. */
+export function modelError(state: TextState): AppError | undefined {
+  if (state.type === 'none') return textModelMissing(state.byName);
+  if (state.type === 'failed') return new AppError('model-load-failed', { model: state.name, reason: state.reason });
+  if (state.type === 'loading' && state.trouble) {
+    const { sentence, reason, retryAfterSeconds } = state.trouble;
+    if (sentence !== undefined) return new AppError('remote-down', { sentence, retryAfterSeconds });
+    return new AppError('engine-down', { capability: 'text', reason, retryAfterSeconds });
+  }
+  return undefined;
+}
+
+export function textModelMissing(byName = false): AppError {
+  return new AppError('model-missing', { capability: 'text', flag: '--model FILE', byName });
+}
+
+/** For endpoints that count tokens, where 0 would be wrong. */
+export function refuseWithoutModel(state: TextState): void {
+  const error = modelError(state);
+  if (error) throw error;
+}

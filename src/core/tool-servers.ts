@@ -96,3 +96,69 @@ export class ToolCallError extends Error {
     super(message);
   }
 }
+
+/** Two sets of MCP servers as one. Of two tools with one name the first is there. */
+export function joinedToolServers(first: ToolServers | undefined, second: ToolServers): ToolServers {
+  if (!first) return second;
+  const listed = async (signal?: AbortSignal) => {
+    const [own, others] = await Promise.all([first.list(signal), second.list(signal)]);
+    const names = new Set(own.map(({ name }) => name));
+    return { own, others: others.filter((tool: ServedTool) => !names.has(tool.name)) };
+  };
+  const catalog = joinedCatalogs(first.catalog, second.catalog);
+  return {
+    ...first,
+    ...(catalog && { catalog }),
+    list: async (signal) => {
+      const { own, others } = await listed(signal);
+      return [...own, ...others];
+    },
+    call: async (call, options) => {
+      const { others } = await listed(options.signal);
+      return (others.some(({ name }) => name === call.name) ? second : first).call(call, options);
+    },
+  };
+}
+
+function joinedCatalogs(first: ToolServerCatalog | undefined, second: ToolServerCatalog | undefined) {
+  if (!first || !second) return first ?? second;
+  const both = async <Value>(ask: (catalog: ToolServerCatalog) => Promise<readonly Value[]>) =>
+    (await Promise.all([ask(first), ask(second)])).flat();
+  const joined: ToolServerCatalog = {
+    servers: () => [...first.servers(), ...second.servers()],
+    resources: (signal) => both((catalog) => catalog.resources(signal)),
+    resourceTemplates: (signal) => both((catalog) => catalog.resourceTemplates(signal)),
+    readResource: async (uri, signal) => {
+      try {
+        return await second.readResource(uri, signal);
+      } catch (error) {
+        if (!(error instanceof ToolCallError) || error.code !== toolCallCodes.unknownResource) throw error;
+        return first.readResource(uri, signal);
+      }
+    },
+    prompts: (signal) => both((catalog) => catalog.prompts(signal)),
+    getPrompt: (name, given, signal) => first.getPrompt(name, given, signal),
+  };
+  return joined;
+}
+
+/** These tools of the servers and no others. `missing` is told which of the names no server has. */
+export function onlyTools(
+  servers: ToolServers,
+  names: readonly string[],
+  missing: (names: readonly string[]) => void,
+): ToolServers {
+  return {
+    ...servers,
+    list: async (signal) => {
+      const all = await servers.list(signal);
+      const unknown = names.filter((name) => !all.some((tool) => tool.name === name));
+      if (unknown.length > 0) missing(unknown);
+      return all.filter(({ name }) => names.includes(name));
+    },
+    call: async (call, options) => {
+      if (names.includes(call.name)) return servers.call(call, options);
+      throw new ToolCallError(toolCallCodes.unknownTool, `There is no tool ${call.name}.`);
+    },
+  };
+}

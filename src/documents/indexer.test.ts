@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { EmbeddingService } from '../core/embedding.ts';
 import { AppError } from '../core/errors.ts';
-import { Latch } from '../core/latch.ts';
+import { Latch } from '../core/synchronization.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { IndexStep } from './document-store.ts';
 import { Indexer } from './indexer.ts';

@@ -1,6 +1,6 @@
 import type { EmbeddingService } from '../core/embedding.ts';
 import { AppError, asAppError } from '../core/errors.ts';
-import { Latch } from '../core/latch.ts';
+import { Latch } from '../core/synchronization.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { StartTimer } from '../core/timers.ts';
 import type { IndexStep } from './document-store.ts';

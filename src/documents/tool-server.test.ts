@@ -1,8 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, test } from 'vitest';
-import { joinedToolServers } from '../core/joined-tool-servers.ts';
 import { echoTool, playedTools, textResult } from '../core/testing/tool-servers.ts';
-import type { ToolServers } from '../core/tool-servers.ts';
+import { joinedToolServers, type ToolServers } from '../core/tool-servers.ts';
 import { serve } from '../http/testing/world.ts';
 import { mcpEndpoints } from '../protocols/mcp/routes.ts';
 import { bindAll } from '../protocols/testing/bind.ts';

@@ -1,5 +1,4 @@
-import { textModelMissing } from '../core/model-error.ts';
-import type { TextEngine } from '../core/text-service.ts';
+import { type TextEngine, textModelMissing } from '../core/text-service.ts';
 
 /** The text engine of a server without a text model: every request gets model-missing. */
 export function noTextEngine(

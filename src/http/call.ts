@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AppError } from '../core/errors.ts';
 import type { ExchangeWatch } from '../core/exchange-watch.ts';
-import type { KeyScope } from '../core/key-scopes.ts';
+import type { KeyScope } from '../core/people.ts';
 import type { Form, FormOptions } from './form.ts';
 
 /** A request as a handler gets it, with its body read. */

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { abortCause } from '../core/abort-cause.ts';
+import { abortCause } from '../core/abort.ts';
 import { createConnections } from './connections.ts';
 
 const socket = () => new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { Aborted } from '../core/abort-cause.ts';
-import { Latch } from '../core/latch.ts';
+import { Aborted } from '../core/abort.ts';
+import { Latch } from '../core/synchronization.ts';
 
 interface PendingRequest {
   readonly request: IncomingMessage;

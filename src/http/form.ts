@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { isDiskFull } from '../core/errors.ts';
-import { isAlive } from '../core/is-alive.ts';
+import { isAlive } from '../core/processes.ts';
 import type { BodyLimits, ReadBody } from './body.ts';
 import { upToFormEnd } from './form-end.ts';
 

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { AppError } from '../core/errors.ts';
 import type { ExchangeWatch } from '../core/exchange-watch.ts';
-import type { KeyScope } from '../core/key-scopes.ts';
+import type { KeyScope } from '../core/people.ts';
 import { hostName, isLoopback } from './address.ts';
 import type { AccessRule, ClientKey } from './call.ts';
 import { queryOf } from './router.ts';

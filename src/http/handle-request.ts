@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
-import { Aborted } from '../core/abort-cause.ts';
+import { Aborted } from '../core/abort.ts';
 import { AppError, asAppError, type Refused } from '../core/errors.ts';
 import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
 import { plainAddress } from './address.ts';

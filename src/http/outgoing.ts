@@ -3,10 +3,10 @@ import { lookup } from 'node:dns/promises';
 import { type IncomingMessage, request as plainRequest, type RequestOptions } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { unlessAborted } from '../core/abort.ts';
 import { boundedBytes } from '../core/bounded-bytes.ts';
 import { networkReason } from '../core/network-error.ts';
 import { type StartTimer, systemTimer } from '../core/timers.ts';
-import { unlessAborted } from '../core/unless-aborted.ts';
 import { isPublicAddress } from './address.ts';
 
 type Address = Pick<LookupAddress, 'address' | 'family'>;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { abortCause } from '../core/abort-cause.ts';
+import { abortCause } from '../core/abort.ts';
 import { Channel } from '../core/channel.ts';
 import type { Call, ClientKey, Reply } from './call.ts';
 import { ResumableStreams, type StreamLimits } from './resumable-streams.ts';

@@ -1,10 +1,9 @@
-import { type AbortCause, Aborted } from '../core/abort-cause.ts';
-import { type Deferred, deferred } from '../core/deferred.ts';
+import { type AbortCause, Aborted, unlessAborted } from '../core/abort.ts';
 import { AppError } from '../core/errors.ts';
-import { heapShare } from '../core/heap-share.ts';
+import { heapShare } from '../core/memory.ts';
 import { entryToDrop, type Owner, ownerOf } from '../core/owner.ts';
+import { type Deferred, deferred } from '../core/synchronization.ts';
 import type { StartTimer, Timer } from '../core/timers.ts';
-import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Call, Reply } from './call.ts';
 import { eventFormat } from './number-events.ts';
 import { ResumableStream } from './resumable-stream.ts';

@@ -1,5 +1,5 @@
 import type { ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
-import { heapShare } from '../core/heap-share.ts';
+import { heapShare } from '../core/memory.ts';
 import { RequestRecord } from './record.ts';
 
 /** What all records together may hold; then the oldest are dropped before their number is reached. */

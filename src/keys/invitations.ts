@@ -3,8 +3,8 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { Mutex } from '../core/mutex.ts';
 import type { Invitation, InvitationPreview, InvitationRequest, IssuedInvitation } from '../core/people.ts';
+import { Mutex } from '../core/synchronization.ts';
 import { AtomicFile, type AtomicFileOptions, versionedJson } from '../store/atomic-file.ts';
 import { isScope } from './key-file.ts';
 

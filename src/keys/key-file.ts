@@ -1,6 +1,6 @@
 import { randomBytes, scrypt } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { type KeyScope, keyScopes } from '../core/key-scopes.ts';
+import { type KeyScope, keyScopes } from '../core/people.ts';
 import { AtomicFile, type AtomicFileOptions, versionedJson } from '../store/atomic-file.ts';
 
 /** The rules of a key, without the key itself. */

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
-import { Mutex } from '../core/mutex.ts';
+import { Mutex } from '../core/synchronization.ts';
 import { fingerprint } from '../store/atomic-file.ts';
 import { hashKey, KeyFile, type KeyRules, keyId, type StoredKey } from './key-file.ts';
 import { networkOf } from './network.ts';

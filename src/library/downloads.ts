@@ -1,8 +1,8 @@
 import { rm, rmdir } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { Latch } from '../core/latch.ts';
 import type { DownloadStatus, ModelDownloads, SavedDownload } from '../core/model-downloads.ts';
 import type { LayerProgress, ModelDownload } from '../core/models-view.ts';
+import { Latch } from '../core/synchronization.ts';
 import { DownloadError, type DownloadParts, withTargetLock } from './download.ts';
 import { deletePart } from './part-file.ts';
 import type { PulledModel } from './pull-model.ts';

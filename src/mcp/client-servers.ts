@@ -1,6 +1,6 @@
+import { unlessAborted } from '../core/abort.ts';
 import { AppError } from '../core/errors.ts';
 import type { ToolServers } from '../core/tool-servers.ts';
-import { unlessAborted } from '../core/unless-aborted.ts';
 import type { ServerConfig } from './config.ts';
 import { type ConnectionParts, ToolServerConnection } from './connection.ts';
 

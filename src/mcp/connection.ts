@@ -1,6 +1,7 @@
-import { type Deferred, deferred } from '../core/deferred.ts';
+import { unlessAborted } from '../core/abort.ts';
 import { hideSecrets } from '../core/hide-secrets.ts';
 import { isObject } from '../core/json.ts';
+import { type Deferred, deferred } from '../core/synchronization.ts';
 import {
   type CallOptions,
   type ServedCall,
@@ -10,7 +11,6 @@ import {
   type ToolServerStatus,
   toolCallCodes,
 } from '../core/tool-servers.ts';
-import { unlessAborted } from '../core/unless-aborted.ts';
 import { type ServerConfig, secretsOf } from './config.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { deferred } from '../core/deferred.ts';
-import { unlessAborted } from '../core/unless-aborted.ts';
+import { unlessAborted } from '../core/abort.ts';
+import { deferred } from '../core/synchronization.ts';
 import type { LoginFile } from './logins.ts';
 import { type AddressConfig, freshLogin } from './oauth.ts';
 

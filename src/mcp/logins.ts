@@ -1,6 +1,6 @@
 import { checkVersion, versionKey } from '../core/file-version.ts';
 import { isObject } from '../core/json.ts';
-import { Mutex } from '../core/mutex.ts';
+import { Mutex } from '../core/synchronization.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,3 +1,4 @@
+import { unlessAborted } from '../core/abort.ts';
 import {
   type ServedTool,
   ToolCallError,
@@ -5,7 +6,6 @@ import {
   type ToolServers,
   toolCallCodes,
 } from '../core/tool-servers.ts';
-import { unlessAborted } from '../core/unless-aborted.ts';
 import type { ServerConfig } from './config.ts';
 import { type ConnectionParts, ToolServerConnection } from './connection.ts';
 

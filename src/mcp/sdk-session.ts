@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Client, StandardSchemaV1, Transport } from '@modelcontextprotocol/client';
-import { isAlive } from '../core/is-alive.ts';
 import { isObject } from '../core/json.ts';
+import { isAlive } from '../core/processes.ts';
 import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } from '../core/tool-servers.ts';
 import type { Guard } from '../processes/guard.ts';
 import type { ServerConfig } from './config.ts';

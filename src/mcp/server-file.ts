@@ -1,5 +1,5 @@
 import { isObject } from '../core/json.ts';
-import { Mutex } from '../core/mutex.ts';
+import { Mutex } from '../core/synchronization.ts';
 import type { ToolServerEditor } from '../core/tool-servers.ts';
 import { type ReadOptions, readServers, type ServerConfig } from './config.ts';
 

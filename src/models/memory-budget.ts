@@ -1,5 +1,5 @@
 import type { Settings } from '../config/flags.ts';
-import { availableBytes } from '../core/available-memory.ts';
+import { availableBytes } from '../core/memory.ts';
 import type { MemoryBudget } from './eviction.ts';
 import type { Registry } from './registry.ts';
 

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import type { PresetFacts } from '../core/models-view.ts';
-import { Uses } from '../core/uses.ts';
+import { Uses } from '../core/synchronization.ts';
 import type { PreparedModel } from './prepared-model.ts';
 
 /** A model that can be requested by name. Its file is read only when a request names it. */

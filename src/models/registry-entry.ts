@@ -1,6 +1,6 @@
 import type { CardNeed } from '../core/card-memory.ts';
 import type { Expectation } from '../core/engine-source.ts';
-import { Uses } from '../core/uses.ts';
+import { Uses } from '../core/synchronization.ts';
 import type { Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 import type { LeavingModel } from './swap-order.ts';

@@ -1,10 +1,8 @@
+import { linkAbort, unlessAborted } from '../core/abort.ts';
 import type { EngineSource, SourceState } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
-import { linkAbort } from '../core/link-abort.ts';
-import type { TextState } from '../core/text-service.ts';
-import type { TextSource } from '../core/text-source.ts';
+import type { TextSource, TextState } from '../core/text-service.ts';
 import type { StartTimer } from '../core/timers.ts';
-import { unlessAborted } from '../core/unless-aborted.ts';
 import type { EngineLifecycle, HostedEngine, ModelSpec } from './lifecycle.ts';
 import type { Registry } from './registry.ts';
 import type { TextEngineProcess } from './text-engine.ts';

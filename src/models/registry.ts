@@ -1,7 +1,7 @@
+import { unlessAborted } from '../core/abort.ts';
 import type { CardMemory, CardNeed, CardUse } from '../core/card-memory.ts';
 import type { Expectation } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
-import { unlessAborted } from '../core/unless-aborted.ts';
 import { type CardBudget, evict, excludes, fits, type MemoryBudget, type Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 import { asLoadError, loadFailed, reasonOf, tooLarge } from './load-errors.ts';

@@ -1,3 +1,4 @@
+import { unlessAborted } from '../core/abort.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import {
   equalName,
@@ -9,7 +10,6 @@ import {
   sameName,
 } from '../core/model-names.ts';
 import type { ListedModel, ModelSelection, PresetFacts } from '../core/models-view.ts';
-import { unlessAborted } from '../core/unless-aborted.ts';
 import { specsOf } from './engine-kinds.ts';
 import type { Use } from './lifecycle.ts';
 import {

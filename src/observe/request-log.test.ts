@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AbortCause } from '../core/abort-cause.ts';
+import type { AbortCause } from '../core/abort.ts';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';

@@ -1,4 +1,4 @@
-import type { AbortCause } from '../core/abort-cause.ts';
+import type { AbortCause } from '../core/abort.ts';
 import type { AppError, ErrorCode, Refused } from '../core/errors.ts';
 import type { CacheMiss, FinishCause, GenerationEvent } from '../core/events.ts';
 import { withoutQuote } from '../core/hide-secrets.ts';

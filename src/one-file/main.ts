@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import zlib from 'node:zlib';
 import { attempt } from '../core/attempt.ts';
 import { ownFolder } from '../core/data-folder.ts';
-import { isAlive } from '../core/is-alive.ts';
+import { isAlive } from '../core/processes.ts';
 import { type Contents, endRun, programFolder, settleFiles, UnpackError, unpackProgram } from './unpack.ts';
 
 // Start of the one-file program. Node runs this script whatever the command line says, so it also starts the engine

@@ -1,4 +1,4 @@
-import type { KeyScope } from '../core/key-scopes.ts';
+import type { KeyScope } from '../core/people.ts';
 import type { AccessRule } from '../http/call.ts';
 
 /** Describes the server; names of models are masked without the key. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Aborted } from '../core/abort-cause.ts';
+import { Aborted } from '../core/abort.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { callOf } from './testing/doubles.ts';
 import { eventsFor, textTicket, ticketFor } from './ticket.ts';

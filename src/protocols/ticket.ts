@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { abortCause } from '../core/abort-cause.ts';
+import { abortCause } from '../core/abort.ts';
 import { readOn } from '../core/channel.ts';
-import { clientName } from '../core/client-name.ts';
 import { knownClient } from '../core/clients.ts';
+import { clientName } from '../core/owner.ts';
 import type { PromptProgress, QueueStatus } from '../core/request.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { Call } from '../http/call.ts';

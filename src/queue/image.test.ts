@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { Aborted } from '../core/abort-cause.ts';
+import { Aborted } from '../core/abort.ts';
 import { Channel } from '../core/channel.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
-import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../core/image.ts';
-import type { GraphEvent } from '../core/image-graph.ts';
+import type { GraphEvent, ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../core/image.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { imageService, RunningDrawings } from './image.ts';
 import { Queue } from './queue.ts';

@@ -1,17 +1,18 @@
-import { maySee } from '../core/client-name.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
-import type {
-  Drawings,
-  ImageEngine,
-  ImageEvent,
-  ImageFacts,
-  ImageProgress,
-  ImageRequest,
-  ImageService,
-  ImageTurn,
+import {
+  type Drawings,
+  type GraphEvent,
+  type ImageEngine,
+  type ImageEvent,
+  type ImageFacts,
+  type ImageProgress,
+  type ImageRequest,
+  type ImageService,
+  type ImageTurn,
+  previewPicture,
 } from '../core/image.ts';
-import { type GraphEvent, previewPicture } from '../core/image-graph.ts';
+import { maySee } from '../core/owner.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { type TaskDeps, tasks } from './tasks.ts';
 

@@ -1,6 +1,6 @@
-import type { AbortCause } from '../core/abort-cause.ts';
-import { maySee } from '../core/client-name.ts';
+import type { AbortCause } from '../core/abort.ts';
 import type { FinishReason, TokenLogprob } from '../core/events.ts';
+import { maySee } from '../core/owner.ts';
 import type { QueuePosition } from '../core/request.ts';
 
 export type JobState = 'waiting' | 'running' | 'done';

@@ -1,4 +1,4 @@
-import type { AbortCause } from '../core/abort-cause.ts';
+import type { AbortCause } from '../core/abort.ts';
 import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import type { QueuePosition, QueueStatus } from '../core/request.ts';
 import type { TextState } from '../core/text-service.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Aborted } from '../core/abort-cause.ts';
+import { Aborted } from '../core/abort.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type { Ticket } from '../core/ticket.ts';

@@ -1,11 +1,10 @@
-import type { AbortCause } from '../core/abort-cause.ts';
+import { type AbortCause, unlessAborted } from '../core/abort.ts';
 import { Channel } from '../core/channel.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type { ExchangeWatch } from '../core/exchange-watch.ts';
-import { Latch } from '../core/latch.ts';
+import { Latch } from '../core/synchronization.ts';
 import type { Ticket } from '../core/ticket.ts';
-import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Job } from './jobs.ts';
 import type { Place, WorkKind } from './queue.ts';
 import { queued, type RequestQueue } from './request-queue.ts';

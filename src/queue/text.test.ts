@@ -1,12 +1,17 @@
 import { describe, expect, test, vi } from 'vitest';
-import { Aborted } from '../core/abort-cause.ts';
+import { Aborted } from '../core/abort.ts';
 import { AppError } from '../core/errors.ts';
 import { emptyStart, type GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import type { QueueStatus } from '../core/request.ts';
 import { plainRequest } from '../core/testing/plain-request.ts';
-import type { GenerationSink, TextEngine, TextService, TextState } from '../core/text-service.ts';
-import { fixedTextSource } from '../core/text-source.ts';
+import {
+  fixedTextSource,
+  type GenerationSink,
+  type TextEngine,
+  type TextService,
+  type TextState,
+} from '../core/text-service.ts';
 import { fakeEngine, type Script } from '../engines/testing/fake-engine.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';

@@ -1,11 +1,10 @@
-import { type AbortCause, abortCause } from '../core/abort-cause.ts';
+import { type AbortCause, abortCause, unlessAborted } from '../core/abort.ts';
 import { Channel } from '../core/channel.ts';
 import type { EngineUse } from '../core/engine-source.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
 import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import type { LoraScales } from '../core/lora.ts';
-import { refuseWithoutModel } from '../core/model-error.ts';
 import type { GenerationRequest, PromptProgress, SharingTraits } from '../core/request.ts';
 import type { SentFields } from '../core/sent-fields.ts';
 import {
@@ -15,12 +14,12 @@ import {
   type Performance,
   type Reservation,
   type RunningGeneration,
+  refuseWithoutModel,
   type TextEngine,
   type TextService,
+  type TextSource,
 } from '../core/text-service.ts';
-import type { TextSource } from '../core/text-source.ts';
 import type { Ticket } from '../core/ticket.ts';
-import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Sharing } from './batching.ts';
 import { InterruptedEvents } from './interrupted-events.ts';
 import type { Job } from './jobs.ts';

@@ -6,7 +6,7 @@ import type { ImageEngine, ImageRequest } from '../core/image.ts';
 import type { MusicEngine, MusicRequest } from '../core/music.ts';
 import type { SpeechEngine, SpeechRequest } from '../core/speech.ts';
 import { plainRequest } from '../core/testing/plain-request.ts';
-import { fixedTextSource } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { TranscriptionEngine, TranscriptionRequest } from '../core/transcription.ts';
 import type { UsageCounts } from '../core/usage.ts';

@@ -1,7 +1,7 @@
-import { Aborted } from '../core/abort-cause.ts';
-import { type Deferred, deferred } from '../core/deferred.ts';
+import { Aborted } from '../core/abort.ts';
 import { AppError } from '../core/errors.ts';
 import { atEnd } from '../core/steps.ts';
+import { type Deferred, deferred } from '../core/synchronization.ts';
 import type { ClientKey, Endpoint, Reply } from '../http/call.ts';
 
 interface ActiveCall {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { settingsFrom } from '../config/flags.ts';
-import { fixedTextSource } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-service.ts';
 import { fakeEmbeddingSource, fakeEngine } from '../engines/testing/fake-engine.ts';
 import { ask, serve, type World } from '../http/testing/world.ts';
 import { loadChatFormat } from '../models/chat-format.ts';

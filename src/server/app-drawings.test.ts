@@ -4,7 +4,7 @@ import { noTemplate } from '../chat/prompt.ts';
 import { defaultSettings } from '../config/flags.ts';
 import { Channel } from '../core/channel.ts';
 import type { ImageEngine, ImageEvent } from '../core/image.ts';
-import { fixedTextSource } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-service.ts';
 import { noTextEngine } from '../engines/none.ts';
 import { stockBody } from '../protocols/comfy/testing/graphs.ts';
 import { asked } from '../protocols/testing/asked.ts';

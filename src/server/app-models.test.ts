@@ -5,7 +5,7 @@ import { defaultSettings, type Settings } from '../config/flags.ts';
 import { modelId } from '../core/model-names.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import { fixedTextSource } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-service.ts';
 import { fakeEngine } from '../engines/testing/fake-engine.ts';
 import { router } from '../http/router.ts';
 import { callOf } from '../protocols/testing/doubles.ts';

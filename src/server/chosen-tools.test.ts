@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
 import { noTemplate } from '../chat/prompt.ts';
 import { defaultSettings, type Settings } from '../config/flags.ts';
-import { fixedTextSource } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-service.ts';
 import type { ToolServers } from '../core/tool-servers.ts';
 import { fakeEngine } from '../engines/testing/fake-engine.ts';
 import { asked } from '../protocols/testing/asked.ts';

@@ -1,12 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Settings } from '../config/flags.ts';
+import { unlessAborted } from '../core/abort.ts';
 import { ownFolder } from '../core/data-folder.ts';
 import type { DocumentLibrary } from '../core/documents.ts';
 import type { EmbeddingService } from '../core/embedding.ts';
 import { Libraries, type LibrariesOf, type Owner, senderOf } from '../core/owner.ts';
 import type { FileLibrary } from '../core/stored-files.ts';
-import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Documents, DocumentTotals } from '../documents/open-documents.ts';
 import type { WorkKind } from '../queue/queue.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';

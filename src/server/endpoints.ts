@@ -1,12 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { availableBytes } from '../core/available-memory.ts';
 import { ownFolder } from '../core/data-folder.ts';
-import { joinedToolServers } from '../core/joined-tool-servers.ts';
+import { availableBytes } from '../core/memory.ts';
 import type { PackInstalls } from '../core/pack-installs.ts';
 import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
-import type { ToolServers } from '../core/tool-servers.ts';
+import { joinedToolServers, type ToolServers } from '../core/tool-servers.ts';
 import { documentTools } from '../documents/tool-server.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import type { Call } from '../http/call.ts';

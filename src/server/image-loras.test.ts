@@ -3,7 +3,7 @@ import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
 import { noTemplate } from '../chat/prompt.ts';
 import { defaultSettings } from '../config/flags.ts';
 import type { ImageEngine } from '../core/image.ts';
-import { fixedTextSource } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-service.ts';
 import { chosenLora } from '../engines/image/diffusion/options.ts';
 import { noTextEngine } from '../engines/none.ts';
 import { node, stockGraph } from '../protocols/comfy/testing/graphs.ts';

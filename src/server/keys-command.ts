@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { keyScopes } from '../core/key-scopes.ts';
+import { keyScopes } from '../core/people.ts';
 import { isKeyName, isScope, KeyExists, KeyFile, type KeyRules, type StoredKey } from '../keys/key-file.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { flag, readWords, showUsage, text } from './command.ts';

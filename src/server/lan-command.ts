@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { isObject } from '../core/json.ts';
-import { keyScopes } from '../core/key-scopes.ts';
 import { type LanFacts, lanPath } from '../core/lan.ts';
-import { previewPath } from '../core/people.ts';
+import { keyScopes, previewPath } from '../core/people.ts';
 import { freeName } from '../keys/free-name.ts';
 import { Invitations } from '../keys/invitations.ts';
 import { isKeyName, KeyFile } from '../keys/key-file.ts';

@@ -3,7 +3,7 @@ import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
 import { noTemplate } from '../chat/prompt.ts';
 import { defaultSettings, type Settings } from '../config/flags.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import { fixedTextSource } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-service.ts';
 import { fakeEmbeddingSource, fakeEngine } from '../engines/testing/fake-engine.ts';
 import type { ClientKey } from '../http/call.ts';
 import { asked } from '../protocols/testing/asked.ts';

@@ -1,5 +1,5 @@
 import type { Settings } from '../config/flags.ts';
-import { fixedTextSource, type TextSource } from '../core/text-source.ts';
+import { fixedTextSource, type TextSource } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
 import { noTextEngine } from '../engines/none.ts';
 import type { ChatFormat } from '../models/chat-format.ts';

@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 import { defaultSettings, type Settings } from '../config/flags.ts';
-import { availableBytes } from '../core/available-memory.ts';
 import type { CardMemory, CardUse } from '../core/card-memory.ts';
+import { availableBytes } from '../core/memory.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import type { FreeMemory } from '../engines/llama/memory-fit.ts';
 import { defaultMemory } from '../engines/llama/model-shape.ts';

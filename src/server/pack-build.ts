@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { availableBytes } from '../core/available-memory.ts';
+import { availableBytes } from '../core/memory.ts';
 import { byteSize } from '../core/readable.ts';
 import { progressBar, progressOf, type Terminal } from '../observe/terminal.ts';
 import { type BuildParts, buildCuda, workFolder } from '../packs/build-cuda.ts';

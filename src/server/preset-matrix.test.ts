@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { defaultSettings } from '../config/flags.ts';
 import { type PresetReading, readPreset } from '../config/preset.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import { fixedTextSource } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-service.ts';
 import { fakeEngine } from '../engines/testing/fake-engine.ts';
 import { loadChatFormat } from '../models/chat-format.ts';
 import type { PreparedModel } from '../models/prepared-model.ts';

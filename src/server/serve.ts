@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as systemWait } from 'node:timers/promises';
 import type { Settings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
-import { isAlive as isAliveNow } from '../core/is-alive.ts';
+import { isAlive as isAliveNow } from '../core/processes.ts';
 import { ownCommand } from '../launcher/wanted.ts';
 import { offeredKinds } from '../models/engine-kinds.ts';
 import type { PreparedModel } from '../models/prepared-model.ts';

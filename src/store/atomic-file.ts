@@ -2,9 +2,9 @@ import { open, readdir, readFile, realpath, rename, rm, stat, writeFile } from '
 import { basename, dirname, join } from 'node:path';
 import { withFileLock } from '../core/file-lock.ts';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
-import { isAlive } from '../core/is-alive.ts';
 import { isObject } from '../core/json.ts';
-import { Mutex } from '../core/mutex.ts';
+import { isAlive } from '../core/processes.ts';
+import { Mutex } from '../core/synchronization.ts';
 
 export interface AtomicFileOptions<Content> {
   readonly path: string;

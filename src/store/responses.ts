@@ -1,4 +1,4 @@
-import { heapShare } from '../core/heap-share.ts';
+import { heapShare } from '../core/memory.ts';
 import type { Owner } from '../core/owner.ts';
 import { BoundedMap } from './bounded-map.ts';
 

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, wri
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { OrderedIds } from '../core/ordered-ids.ts';
+import { OrderedIds } from '../core/ids.ts';
 import { plainFileName, StoredFiles, type StoredFilesOptions } from './stored-files.ts';
 import { freshFolders } from './testing/folder.ts';
 import { bundled, runScript } from './testing/processes.ts';

@@ -3,12 +3,12 @@ import { chmod, copyFile, mkdir, open, readdir, readFile, rename, rm, stat } fro
 import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
-import { isAlive } from '../core/is-alive.ts';
+import { OrderedIds, orderedIdPattern } from '../core/ids.ts';
 import { isObject } from '../core/json.ts';
-import { Mutex } from '../core/mutex.ts';
-import { OrderedIds, orderedIdPattern } from '../core/ordered-ids.ts';
 import type { Owner } from '../core/owner.ts';
+import { isAlive } from '../core/processes.ts';
 import type { FileLibrary, FilePurpose, NewStoredFile, StoredFile } from '../core/stored-files.ts';
+import { Mutex } from '../core/synchronization.ts';
 import { replaceFile } from './atomic-file.ts';
 import { extensionOf, mimeOf } from './mime-types.ts';
 

@@ -2,8 +2,8 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withFileLock } from '../core/file-lock.ts';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
-import { Mutex } from '../core/mutex.ts';
 import { inSlices } from '../core/slices.ts';
+import { Mutex } from '../core/synchronization.ts';
 import { replaceFile } from './atomic-file.ts';
 import { jsonBytes } from './save-slots.ts';
 

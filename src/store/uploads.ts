@@ -4,10 +4,10 @@ import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { checkVersion, versionKey } from '../core/file-version.ts';
+import { OrderedIds, orderedIdPattern } from '../core/ids.ts';
 import { isObject } from '../core/json.ts';
-import { Mutex } from '../core/mutex.ts';
-import { OrderedIds, orderedIdPattern } from '../core/ordered-ids.ts';
 import type { FileLibrary, FilePurpose, NewUpload, Upload, UploadLibrary } from '../core/stored-files.ts';
+import { Mutex } from '../core/synchronization.ts';
 import { replaceFile } from './atomic-file.ts';
 import { filePurposes, moveFile, noFolder } from './stored-files.ts';
 

@@ -3,7 +3,7 @@ import { chooseAdapter, loadAdapter } from '../../src/chat/adapters/load.ts';
 import { untimedTemplate } from '../../src/chat/testing/inline-template.ts';
 import { defaultSettings, type Settings } from '../../src/config/flags.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { fixedTextSource } from '../../src/core/text-source.ts';
+import { fixedTextSource } from '../../src/core/text-service.ts';
 import { fakeEngine } from '../../src/engines/testing/fake-engine.ts';
 import { createApp } from '../../src/server/app.ts';
 

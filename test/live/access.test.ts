@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accessTable } from '../../scripts/pages/tables.ts';
-import { keyScopes } from '../../src/core/key-scopes.ts';
+import { keyScopes } from '../../src/core/people.ts';
 import type { AccessRule } from '../../src/http/call.ts';
 import { KeyFile } from '../../src/keys/key-file.ts';
 import { builtApp } from '../../src/server/testing/built-app.ts';

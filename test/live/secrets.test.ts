@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { keyScopes } from '../../src/core/key-scopes.ts';
+import { keyScopes } from '../../src/core/people.ts';
 import { KeyFile } from '../../src/keys/key-file.ts';
 import { neverEnding } from './client.ts';
 import { freePort } from './free-port.ts';

@@ -1,9 +1,9 @@
 import { AppError } from '../../core/errors.ts';
-import { joinedToolServers } from '../../core/joined-tool-servers.ts';
 import type { Sender } from '../../core/owner.ts';
 import type { ServerToolStep } from '../../core/server-tools.ts';
 import type { Ticket } from '../../core/ticket.ts';
 import {
+  joinedToolServers,
   type ServedCall,
   type ServedResult,
   type ServedTool,

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
-import { type Deferred, deferred } from '../../core/deferred.ts';
 import { AppError } from '../../core/errors.ts';
-import { startFailure } from '../../core/start-failure.ts';
+import { startFailure } from '../../core/processes.ts';
+import { type Deferred, deferred } from '../../core/synchronization.ts';
 import { systemTimer } from '../../core/timers.ts';
 import type { StartTimer } from '../host/engine-process.ts';
 import { FrameReader, type FromDriver, frame, type ToDriver } from './messages.ts';

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Duplex } from 'node:stream';
-import { type StartFailure, startFailure } from '../../core/start-failure.ts';
+import { type StartFailure, startFailure } from '../../core/processes.ts';
 import { AttachmentReader, type Attachments, announced, descriptors, LineReader, pulseOf } from './channel.ts';
 import type { Pulse } from './heartbeat.ts';
 

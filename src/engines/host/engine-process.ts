@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import { Latch } from '../../core/latch.ts';
+import { Latch } from '../../core/synchronization.ts';
 import type { Timer } from '../../core/timers.ts';
 import type { Attachments } from './channel.ts';
 import type { Child, ChildExit, Spawn } from './child.ts';

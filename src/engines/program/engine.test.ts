@@ -7,7 +7,7 @@ import { readEngine } from '../../config/engine.ts';
 import type { CardUse } from '../../core/card-memory.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import { isAlive } from '../../core/is-alive.ts';
+import { isAlive } from '../../core/processes.ts';
 import { BackendPool } from '../remote/backend-pool.ts';
 import { chatRequest } from '../remote/testing/requests.ts';
 import { filled } from './child.ts';

@@ -5,7 +5,7 @@ import { withServerTools } from '../../chat/server-tools/offer.ts';
 import type { ChatService } from '../../chat/service.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import { randomHex } from '../../core/random-hex.ts';
+import { randomHex } from '../../core/ids.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { GenerateBy } from '../../core/text-service.ts';
 import type { RemoteText } from './text.ts';

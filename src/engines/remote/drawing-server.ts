@@ -1,6 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { ImageFacts, ImageRequest, UpscaleRequest } from '../../core/image.ts';
-import type { GraphEvent, GraphRequest } from '../../core/image-graph.ts';
+import type { GraphEvent, GraphRequest, ImageFacts, ImageRequest, UpscaleRequest } from '../../core/image.ts';
 import type { BackendConnection } from './connection.ts';
 import { RemoteFailure } from './failure.ts';
 

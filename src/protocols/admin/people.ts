@@ -1,8 +1,8 @@
 import { AppError } from '../../core/errors.ts';
-import { keyScopes } from '../../core/key-scopes.ts';
 import {
   type HasLeft,
   type Invitation,
+  keyScopes,
   type NewSession,
   type People,
   type PersonRules,

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { RunsGraphs } from '../../core/image-graph.ts';
+import type { RunsGraphs } from '../../core/image.ts';
 import { ownerOf } from '../../core/owner.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';

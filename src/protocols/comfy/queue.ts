@@ -1,10 +1,10 @@
+import { unlessAborted } from '../../core/abort.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { ImageService, ImageTurn } from '../../core/image.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import { type Owner, ownerOf } from '../../core/owner.ts';
 import type { Ticket } from '../../core/ticket.ts';
 import type { StartTimer, Timer } from '../../core/timers.ts';
-import { unlessAborted } from '../../core/unless-aborted.ts';
 import type { LiveSocket, SocketCall } from '../../http/web-socket.ts';
 import { BoundedMap } from '../../store/bounded-map.ts';
 import type { PromptFields } from './fields.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
-import type { GraphEvent, GraphRequest } from '../../core/image-graph.ts';
+import type { GraphEvent, GraphRequest } from '../../core/image.ts';
 import type { Call } from '../../http/call.ts';
 import { asked } from '../testing/asked.ts';
 import { type FakeImageOptions, fakeImage, pngOf } from '../testing/pictures.ts';

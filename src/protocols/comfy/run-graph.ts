@@ -1,5 +1,4 @@
-import type { ImageTurn } from '../../core/image.ts';
-import type { GraphEvent, GraphFile, GraphRequest } from '../../core/image-graph.ts';
+import type { GraphEvent, GraphFile, GraphRequest, ImageTurn } from '../../core/image.ts';
 import { isObject } from '../fields.ts';
 import type { OwnFiles } from './files.ts';
 import type { Outputs, Running } from './queue.ts';

@@ -1,8 +1,8 @@
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { FinishCause, GenerationEvent, TokenChoice, TokenLogprob } from '../../core/events.ts';
-import { refuseWithoutModel } from '../../core/model-error.ts';
 import type { GenerationControls, GenerationRequest } from '../../core/request.ts';
 import { withReplySeed } from '../../core/sampling-fields.ts';
+import { refuseWithoutModel } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { dataFrame } from '../../http/sse.ts';
 import { write } from '../access.ts';

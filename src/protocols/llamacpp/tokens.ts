@@ -1,4 +1,4 @@
-import { refuseWithoutModel } from '../../core/model-error.ts';
+import { refuseWithoutModel } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read } from '../access.ts';
 import type { ChatReader } from '../dialect.ts';

@@ -1,5 +1,5 @@
 import { type AppError, type ErrorCode, evenCompacted } from '../../core/errors.ts';
-import { randomHex } from '../../core/random-hex.ts';
+import { randomHex } from '../../core/ids.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import type { ModelEndpoint } from '../endpoint.ts';

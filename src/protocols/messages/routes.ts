@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../chat/request.ts';
-import { refuseWithoutModel } from '../../core/model-error.ts';
+import { refuseWithoutModel } from '../../core/text-service.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { read, write } from '../access.ts';
 import {

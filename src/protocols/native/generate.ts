@@ -7,9 +7,8 @@ import {
   unreachable,
 } from '../../core/events.ts';
 import { fold, type Generation } from '../../core/fold.ts';
-import { textModelMissing } from '../../core/model-error.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { AbortOutcome, TextService, TextState } from '../../core/text-service.ts';
+import { type AbortOutcome, type TextService, type TextState, textModelMissing } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { abortCause } from '../../core/abort-cause.ts';
+import { abortCause } from '../../core/abort.ts';
 import { Channel } from '../../core/channel.ts';
 import { systemTimer } from '../../core/timers.ts';
 import type { Call, Endpoint, Reply } from '../../http/call.ts';

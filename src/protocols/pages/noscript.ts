@@ -1,6 +1,6 @@
 import { asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import { refuseWithoutModel } from '../../core/model-error.ts';
+import { refuseWithoutModel } from '../../core/text-service.ts';
 import type { Call, Family, Reply } from '../../http/call.ts';
 import { escapeHtml } from '../../http/pages.ts';
 import { information, write } from '../access.ts';

@@ -1,4 +1,4 @@
-import { Aborted } from '../../core/abort-cause.ts';
+import { Aborted } from '../../core/abort.ts';
 import { type AppError, asAppError } from '../../core/errors.ts';
 import { AudioBuffer, rateOf, samplesOf, wavOf } from './audio-buffer.ts';
 import { Conversation, type Item, type ItemPart, type MessageItem, refused, truncate } from './conversation.ts';

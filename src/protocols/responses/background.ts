@@ -1,4 +1,4 @@
-import { Aborted } from '../../core/abort-cause.ts';
+import { Aborted } from '../../core/abort.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { type OwnResponses, ResponseStore, type StoredResponse } from '../../store/responses.ts';

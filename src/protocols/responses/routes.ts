@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
-import { refuseWithoutModel } from '../../core/model-error.ts';
 import { ownerOf } from '../../core/owner.ts';
+import { refuseWithoutModel } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import type { OwnResponses } from '../../store/responses.ts';

@@ -1,8 +1,11 @@
 import { deflateSync } from 'node:zlib';
 import { defaultSettings } from '../../config/flags.ts';
+import { unlessAborted } from '../../core/abort.ts';
 import { AppError } from '../../core/errors.ts';
 import type {
   Drawings,
+  GraphEvent,
+  GraphRequest,
   ImageEvent,
   ImageFacts,
   ImageProgress,
@@ -10,10 +13,8 @@ import type {
   ImageService,
   UpscaleRequest,
 } from '../../core/image.ts';
-import type { GraphEvent, GraphRequest } from '../../core/image-graph.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import type { Ticket } from '../../core/ticket.ts';
-import { unlessAborted } from '../../core/unless-aborted.ts';
 import { Queue } from '../../queue/queue.ts';
 import type { PictureParts } from '../pictures/request.ts';
 import { dialectParts } from './doubles.ts';

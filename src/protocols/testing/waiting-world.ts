@@ -5,7 +5,7 @@ import { noTemplate } from '../../chat/prompt.ts';
 import { chatService } from '../../chat/service.ts';
 import { fold } from '../../core/fold.ts';
 import { plainRequest } from '../../core/testing/plain-request.ts';
-import { fixedTextSource } from '../../core/text-source.ts';
+import { fixedTextSource } from '../../core/text-service.ts';
 import { fakeEngine } from '../../engines/testing/fake-engine.ts';
 import type { Endpoint } from '../../http/call.ts';
 import { handTimer, serve } from '../../http/testing/world.ts';

@@ -1,7 +1,7 @@
 import { chooseAdapter, loadAdapter } from '../../chat/adapters/load.ts';
 import { noTemplate } from '../../chat/prompt.ts';
 import { defaultSettings, type Settings } from '../../config/flags.ts';
-import { fixedTextSource } from '../../core/text-source.ts';
+import { fixedTextSource } from '../../core/text-service.ts';
 import { noTextEngine } from '../../engines/none.ts';
 import { type App, createApp } from '../app.ts';
 

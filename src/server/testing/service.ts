@@ -1,6 +1,5 @@
 import type { GenerationRequest } from '../../core/request.ts';
-import type { TextService } from '../../core/text-service.ts';
-import { fixedTextSource } from '../../core/text-source.ts';
+import { fixedTextSource, type TextService } from '../../core/text-service.ts';
 import { type FakeEngine, fakeEngine, type Script } from '../../engines/testing/fake-engine.ts';
 import { Queue } from '../../queue/queue.ts';
 import { RequestQueue } from '../../queue/request-queue.ts';

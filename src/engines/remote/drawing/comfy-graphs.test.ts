@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { GraphEvent, GraphRequest } from '../../../core/image-graph.ts';
+import type { GraphEvent, GraphRequest } from '../../../core/image.ts';
 import { comfyGraphs, type Listen } from './comfy-graphs.ts';
 import { type Asked, fakeConnection } from './testing/fake-connection.ts';
 

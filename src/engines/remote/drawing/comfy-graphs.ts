@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../../../core/errors.ts';
-import type { GraphEvent, GraphOutputs, GraphRequest } from '../../../core/image-graph.ts';
+import type { GraphEvent, GraphOutputs, GraphRequest } from '../../../core/image.ts';
 import {
   type DrawingConnection,
   drawingFailed,

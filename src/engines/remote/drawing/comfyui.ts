@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
-import { previewPicture } from '../../../core/image-graph.ts';
+import { type ImageFacts, type ImageRequest, previewPicture } from '../../../core/image.ts';
 import {
   type DrawingConnection,
   type DrawingServer,

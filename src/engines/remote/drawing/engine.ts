@@ -2,13 +2,14 @@ import { Channel } from '../../../core/channel.ts';
 import { AppError } from '../../../core/errors.ts';
 import type {
   DrawOptions,
+  GraphEvent,
+  GraphRequest,
   ImageEngine,
   ImageEvent,
   ImageFacts,
   ImageRequest,
   UpscaleRequest,
 } from '../../../core/image.ts';
-import type { GraphEvent, GraphRequest } from '../../../core/image-graph.ts';
 import type { SentFields } from '../../../core/sent-fields.ts';
 import { RemoteTaskEngine, withBackend } from '../backend-pool.ts';
 import { type AsPng, type DrawingServer, type RemotePicture, readPng } from '../drawing-server.ts';

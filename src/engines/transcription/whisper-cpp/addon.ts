@@ -1,4 +1,4 @@
-import { unlessAborted } from '../../../core/unless-aborted.ts';
+import { unlessAborted } from '../../../core/abort.ts';
 import type { WhisperDriver } from './driver.ts';
 import type { WhisperResult } from './segments.ts';
 

@@ -1,5 +1,4 @@
-import { refuseWithoutModel } from '../../../core/model-error.ts';
-import type { TextService } from '../../../core/text-service.ts';
+import { refuseWithoutModel, type TextService } from '../../../core/text-service.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { CompletionParts, DialectParts } from '../../dialect.ts';
 import { wrong } from '../../fields.ts';

@@ -1,8 +1,7 @@
 import { abortedUnstarted, type GenerationEvent } from '../../../core/events.ts';
-import { refuseWithoutModel } from '../../../core/model-error.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { withReplySeed } from '../../../core/sampling-fields.ts';
-import type { TextService } from '../../../core/text-service.ts';
+import { refuseWithoutModel, type TextService } from '../../../core/text-service.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { type CompletionParts, withIgnored } from '../../dialect.ts';
 import { requestBody, withShortPath } from '../../endpoint.ts';

@@ -1,4 +1,4 @@
-import { isAlive } from '../../../../core/is-alive.ts';
+import { isAlive } from '../../../../core/processes.ts';
 import { steadyTime } from '../../../../core/steady-time.ts';
 import type { CacheReport, SnapshotFigures, StateFigures, StatesReport } from '../../../../core/text-service.ts';
 import type { FromWorker, StatesAction } from '../../messages.ts';

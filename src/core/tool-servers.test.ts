@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { onlyTools } from './only-tools.ts';
-import type { ToolServers } from './tool-servers.ts';
+import { onlyTools, type ToolServers } from './tool-servers.ts';
 
 const inputSchema = { type: 'object' };
 const servers: ToolServers = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { randomHex } from './random-hex.ts';
+import { randomHex } from './ids.ts';
 
 test('randomHex: ids of the requested length, none of them twice, also beyond one pool of bytes', () => {
   const ids = Array.from({ length: 1000 }, () => randomHex(12));

@@ -1,4 +1,5 @@
 import { freemem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 import { readText } from './read-text.ts';
 
 /** Available memory. Linux counts reclaimable memory and limits of a container or service, other systems only unused memory. */
@@ -16,4 +17,12 @@ function groupBytes(read: (path: string) => string): number {
   if (Number.isNaN(limit)) return Number.POSITIVE_INFINITY;
   const files = Number(/^file (\d+)$/m.exec(file('memory.stat'))?.[1] ?? 0);
   return limit - (Number(file('memory.current')) - files);
+}
+
+/** Of the heap, for one store in memory. */
+const share = 1 / 8;
+
+/** The limit of a store of texts: as many bytes as it should hold, or less where the heap is small (`--max-old-space-size`). */
+export function heapShare(bytes: number, heapBytes = getHeapStatistics().heap_size_limit): number {
+  return Math.min(bytes, Math.floor(heapBytes * share));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { previewPicture } from './image-graph.ts';
+import { previewPicture } from './image.ts';
 
 const message = (type: number, second: number, ...rest: readonly number[]): Uint8Array => {
   const head = Buffer.alloc(8);

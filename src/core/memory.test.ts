@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { availableBytes } from './available-memory.ts';
+import { availableBytes, heapShare } from './memory.ts';
 
 const available = (files: Record<string, string>) =>
   availableBytes(
@@ -26,4 +26,9 @@ test.each([
   expect(available(files)).toBe(2_000_000);
   expect(available({ ...files, [`/sys/fs/cgroup${folder}/memory.current`]: '9000000' })).toBe(0);
   expect(available({ ...files, [`/sys/fs/cgroup${folder}/memory.max`]: 'max\n' })).toBe(4_096_000);
+});
+
+test('heapShare: is the requested size, and an eighth of a small heap', () => {
+  expect(heapShare(100, 4096)).toBe(100);
+  expect(heapShare(100, 400)).toBe(50);
 });

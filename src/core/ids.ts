@@ -1,7 +1,17 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 
-/** 96 random bits: nobody finds an id by trying. */
-const randomHex = (): string => randomBytes(12).toString('hex');
+const pool = Buffer.alloc(4096);
+let used = pool.length;
+
+/** Random bytes in hexadecimal digits, for ids. Each call to the system fills a pool, because it costs more than the bytes. */
+export function randomHex(bytes: number): string {
+  if (used + bytes > pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  used += bytes;
+  return pool.toString('hex', used - bytes, used);
+}
 
 /**
  * Ids that begin with the time of their creation: in alphabetical order they are in the order of creation, so that a page of a list can
@@ -13,7 +23,8 @@ export class OrderedIds {
   constructor(
     /** Milliseconds since 1970. */
     private readonly now: () => number,
-    private readonly random: () => string = randomHex,
+    /** 96 bits by default: an id cannot be found by trying. */
+    private readonly random: () => string = () => randomHex(12),
   ) {}
 
   next(prefix: string): string {

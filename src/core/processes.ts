@@ -1,3 +1,13 @@
+/** Whether a process runs. One of another user refuses the signal. */
+export function isAlive(processId: number): boolean {
+  try {
+    process.kill(processId, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
 /** Why a process could not be started. */
 export interface StartFailure {
   readonly reason: string;

@@ -1,5 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { startFailure } from './start-failure.ts';
+import { isAlive, startFailure } from './processes.ts';
+
+test('isAlive: true until the process has ended', () => {
+  expect(isAlive(process.pid)).toBe(true);
+  expect(isAlive(spawnSync(process.execPath, ['--version']).pid)).toBe(false);
+});
 
 const failure = (code: string) => Object.assign(new Error(`spawn x ${code}`), { code });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { fileNameOf } from './library-file-name.ts';
 import { ownerOf } from './owner.ts';
+import { fileNameOf } from './person-data.ts';
 
 const of = (name: string) => fileNameOf(ownerOf({ key: { name } }));
 
