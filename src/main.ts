@@ -49,19 +49,19 @@ void main(process.argv.slice(2)).catch((error: unknown) => {
 });
 
 /** Reads the command line and chooses a mode. */
-async function main(words: readonly string[]): Promise<void> {
-  const [command = '', ...rest] = words;
+async function main(args: readonly string[]): Promise<void> {
+  const [command = '', ...rest] = args;
   const runs = command === 'run';
   const name = commandNames.find((one) => one === command);
   const output = new ReachedOutput(process.stdout);
   if (name) {
     const { runCommand } = await import('./server/commands.ts');
-    const code = await runCommand(name, { words: rest, stops, output });
+    const code = await runCommand(name, { args: rest, stops, output });
     process.exitCode = code || (await output.settled(console.error));
     return;
   }
   const loaded = loadSettings({
-    arguments: runs ? rest : words,
+    arguments: runs ? rest : args,
     runs,
     environment: process.env,
     readFile: (path) => readFileSync(configPath(path, ownFolder('config'), existsSync), 'utf8'),
@@ -71,7 +71,7 @@ async function main(words: readonly string[]): Promise<void> {
     const { failAsJson } = await import('./observe/json-log.ts');
     fail = failAsJson(process.stderr);
   }
-  const opens = pageOf(words, loaded, runs);
+  const opens = pageOf(args, loaded, runs);
   if (opens === 'launcher') return launcher(loaded);
   if (loaded.type === 'refused') {
     for (const line of [...loaded.notes, ...loaded.problems.map(({ sentence }) => sentence)]) fail(line);
@@ -88,14 +88,14 @@ async function main(words: readonly string[]): Promise<void> {
 }
 
 /** What opens in the browser. */
-function pageOf(words: readonly string[], loaded: Loaded, runs: boolean): FirstPage {
+function pageOf(args: readonly string[], loaded: Loaded, runs: boolean): FirstPage {
   const { showgui, skiplauncher, help, version } = loaded.settings;
   if (help || version) return 'none';
   const { env: environment, platform, pid, ppid } = process;
   return firstPage({
     showgui,
     skiplauncher,
-    given: !runs && (words.length > 0 || (loaded.type !== 'refused' && loaded.given.size > 0)),
+    given: !runs && (args.length > 0 || (loaded.type !== 'refused' && loaded.given.size > 0)),
     environment,
     platform,
     streams: ownStreams(environment),

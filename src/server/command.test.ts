@@ -3,18 +3,15 @@ import { flag, showUsage, text } from './command.ts';
 
 const options = { port: text, json: flag, yes: { ...flag, short: 'y' } } as const;
 
-function shown(...words: readonly string[]) {
+function shown(...args: readonly string[]) {
   const lines: string[] = [];
-  const code = showUsage({ line: (line = '') => void lines.push(line) }, 'the usage', { words, options });
+  const code = showUsage({ line: (line = '') => void lines.push(line) }, 'the usage', { args, options });
   return { code, text: lines.join('\n') };
 }
 
-test.each([[['--help']], [['-h']], [['rm', '--help', '--nonsense']]])(
-  'showUsage: %j is help, and no error',
-  (words) => {
-    expect(shown(...words)).toEqual({ code: 0, text: 'the usage' });
-  },
-);
+test.each([[['--help']], [['-h']], [['rm', '--help', '--nonsense']]])('showUsage: %j is help, and no error', (args) => {
+  expect(shown(...args)).toEqual({ code: 0, text: 'the usage' });
+});
 
 test.each([
   [['--nonsense'], '--nonsense is not an option here.'],
@@ -23,10 +20,10 @@ test.each([
   [['--port'], '--port needs a value.'],
   [['--port', '--json'], '--port needs a value.'],
   [['--json=1'], '--json takes no value.'],
-])('showUsage: %j begins with what is wrong', (words, problem) => {
-  expect(shown(...words)).toEqual({ code: 2, text: `${problem}\n\nthe usage` });
+])('showUsage: %j begins with what is wrong', (args, problem) => {
+  expect(shown(...args)).toEqual({ code: 2, text: `${problem}\n\nthe usage` });
 });
 
-test('showUsage: other words that are not understood have the usage alone, also after the end of the options', () => {
-  for (const words of [['nonsense'], ['--', '--help']]) expect(shown(...words)).toEqual({ code: 2, text: 'the usage' });
+test('showUsage: other arguments that are not understood have the usage alone, also after the end of the options', () => {
+  for (const args of [['nonsense'], ['--', '--help']]) expect(shown(...args)).toEqual({ code: 2, text: 'the usage' });
 });

@@ -9,9 +9,9 @@ import type { Terminal } from '../observe/terminal.ts';
 
 /** What `parley NAME` is run with; each command takes what it needs. */
 export interface Command {
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   readonly terminal: Terminal;
-  /** Where the command puts what it downloads, unless the words name another folder. */
+  /** Where the command puts what it downloads, unless the arguments name another folder. */
   readonly folder: string;
   /** Folders of this and other programs. */
   readonly places: readonly Place[];
@@ -20,37 +20,81 @@ export interface Command {
   readonly signal?: AbortSignal;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
+  /** Asks the person; undefined where nobody can answer. */
+  readonly ask: ((question: string) => Promise<string>) | undefined;
+}
+
+/** Ends a command; the message is a sentence for people. */
+export class CommandError extends Error {
+  constructor(
+    message: string,
+    readonly exitCode = 2,
+  ) {
+    super(message);
+  }
+}
+
+type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
+type Read<Known extends Options> = NonNullable<ReturnType<typeof readArgs<Known>>>;
+
+interface CommandForm<Known extends Options> {
+  readonly usage: string;
+  readonly options: Known;
+  /** With it, every error that is thrown is a sentence for people, as a `CommandError` is. */
+  readonly failureCode?: number;
+}
+
+/** A command, which resolves to the exit code. `run` returns undefined for arguments that it does not understand: the usage is shown. */
+export function command<
+  const Known extends Options,
+  Context extends Pick<Command, 'args'> & { readonly terminal: Lines },
+>(
+  { usage, options, failureCode }: CommandForm<Known>,
+  run: (read: Read<Known>, context: Context) => number | undefined | Promise<number | undefined>,
+) {
+  return async (context: Context): Promise<number> => {
+    const { args, terminal } = context;
+    const read = readArgs(args, options);
+    try {
+      return (read && (await run(read, context))) ?? showUsage(terminal, usage, { args, options });
+    } catch (error) {
+      const code = error instanceof CommandError ? error.exitCode : failureCode;
+      if (code === undefined) throw error;
+      terminal.line(error instanceof Error ? error.message : String(error));
+      return code;
+    }
+  };
 }
 
 export function hubParts({ hub, fetch, signal }: Pick<Command, 'hub' | 'fetch' | 'signal'>): HubParts {
   return { hub, fetch, allowsAddress: isPublicAddress, ...(signal && { signal }) };
 }
 
-type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
+export type Lines = Pick<Terminal, 'line'>;
 
 /** What a command was run with, and the options that it knows. */
-interface Asked {
-  readonly words: readonly string[];
-  readonly options?: Options;
+interface Usage {
+  readonly args: readonly string[];
+  readonly options: Options;
 }
 
-/** For words that are not understood, or ask for help. Returns the exit code. */
-export function showUsage(terminal: Pick<Terminal, 'line'>, usage: string, { words, options = {} }: Asked): number {
-  const isHelp = asksHelp(words);
-  const problem = isHelp ? undefined : optionProblem(words, options);
+/** For arguments that are not understood, or ask for help. Returns the exit code. */
+export function showUsage(terminal: Lines, usage: string, { args, options }: Usage): number {
+  const isHelp = asksHelp(args);
+  const problem = isHelp ? undefined : optionProblem(args, options);
   terminal.line(problem === undefined ? usage : `${problem}\n\n${usage}`);
   return isHelp ? 0 : 2;
 }
 
-/** Of words before `--`, which ends the options. */
-function asksHelp(words: readonly string[]): boolean {
-  const end = words.indexOf('--');
-  return words.slice(0, end < 0 ? words.length : end).some((word) => word === '--help' || word === '-h');
+/** Of arguments before `--`, which ends the options. */
+function asksHelp(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args.slice(0, end < 0 ? args.length : end).some((arg) => arg === '--help' || arg === '-h');
 }
 
 /** A sentence about the first option that is unknown, or has the wrong number of values. */
-function optionProblem(words: readonly string[], options: Options): string | undefined {
-  const { tokens } = parseArgs({ args: [...words], options, strict: false, tokens: true });
+function optionProblem(args: readonly string[], options: Options): string | undefined {
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
     const { name, rawName, value, inlineValue } = token;
@@ -76,8 +120,7 @@ export function readPort(value = '5001'): number | undefined {
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
 }
 
-/** The options among the words, and all others; undefined if an option is unknown or its value is missing. */
-export function readWords<const Known extends Options>(words: readonly string[], options: Known) {
-  const read = attempt(() => parseArgs({ args: [...words], options, allowPositionals: true }), undefined);
-  return read && { values: read.values, others: read.positionals };
+/** The options among the arguments, and all others; undefined if an option is unknown or its value is missing. */
+function readArgs<const Known extends Options>(args: readonly string[], options: Known) {
+  return attempt(() => parseArgs({ args: [...args], options, allowPositionals: true }), undefined);
 }

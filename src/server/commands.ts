@@ -5,11 +5,12 @@ import { readProduct } from '../core/product.ts';
 import { hubOf } from '../library/hub/access.ts';
 import { knownPlaces } from '../library/places.ts';
 import { streamOutput, Terminal } from '../observe/terminal.ts';
+import type { Command, Lines } from './command.ts';
 import type { ReachedOutput } from './reached-output.ts';
 import type { Stops } from './stops.ts';
 
-interface CommandParts {
-  readonly words: readonly string[];
+interface CommandInput {
+  readonly args: readonly string[];
   readonly stops: Stops;
   /** For commands whose output is their result. */
   readonly output: ReachedOutput;
@@ -17,120 +18,102 @@ interface CommandParts {
 
 /** `parley NAME`: each resolves to the exit code. */
 const commands = {
-  models: async ({ words }: CommandParts) => {
-    const { modelsCommand } = await import('./models-command.ts');
-    return modelsCommand({ words, places: knownPlaces(thisSystem()), terminal: ownTerminal() });
-  },
-  list: async ({ words }: CommandParts) => {
-    const { modelsCommand } = await import('./models-command.ts');
-    return modelsCommand({ words: ['list', ...words], places: knownPlaces(thisSystem()), terminal: ownTerminal() });
-  },
-  presets: async ({ words }: CommandParts) => {
-    const { presetsCommand } = await import('./presets-command.ts');
-    return presetsCommand({
-      ...{ words, folder: ownFolder('models'), terminal: ownTerminal() },
-      places: knownPlaces(thisSystem()),
-    });
-  },
-  rm: async ({ words }: CommandParts) => {
-    const { rmCommand } = await import('./rm-command.ts');
-    const places = knownPlaces(thisSystem());
-    return rmCommand({ words, places, folder: ownFolder('models'), terminal: ownTerminal(), ask: asking() });
-  },
-  show: async ({ words, stops }: CommandParts) => {
+  models: async (input: CommandInput) => (await import('./models-command.ts')).modelsCommand(here(input)),
+  list: async ({ args, ...input }: CommandInput) => commands.models({ ...input, args: ['list', ...args] }),
+  presets: async (input: CommandInput) => (await import('./presets-command.ts')).presetsCommand(here(input)),
+  rm: async (input: CommandInput) => (await import('./rm-command.ts')).rmCommand(here(input)),
+  show: async (input: CommandInput) => {
     const { showCommand } = await import('./show-command.ts');
     const { ownMachine } = await import('./own-machine.ts');
-    const system = thisSystem();
-    const machine = ownMachine();
-    return showCommand({ words, ...downloading(stops), machine, hub: hubOf(system), places: knownPlaces(system) });
+    return showCommand({ ...here(input), ...downloading(input), machine: ownMachine() });
   },
-  pull: async ({ words, stops }: CommandParts) => {
+  pull: async (input: CommandInput) => {
     const { pullCommand } = await import('./pull-command.ts');
     const { ownMachine } = await import('./own-machine.ts');
-    const own = { hub: hubOf(thisSystem()), folder: ownFolder('models'), environment: process.env };
-    const places = knownPlaces(thisSystem());
-    return pullCommand({ words, ...downloading(stops), ...own, places, machine: ownMachine() });
+    return pullCommand({ ...here(input), ...downloading(input), machine: ownMachine(), environment: process.env });
   },
-  search: async ({ words, stops }: CommandParts) => {
+  search: async (input: CommandInput) => {
     const { searchCommand } = await import('./search-command.ts');
     const { recommendedHere: recommended } = await import('./recommended.ts');
-    return searchCommand({ words, ...downloading(stops), hub: hubOf(thisSystem()), recommended });
+    return searchCommand({ ...here(input), ...downloading(input), recommended });
   },
-  pack: async ({ words, stops }: CommandParts) => {
+  pack: async (input: CommandInput) => {
     const { packCommand } = await import('./pack-command.ts');
-    return packCommand({ words, ...downloading(stops), folder: ownFolder('packs') });
+    return packCommand({ ...here(input), ...downloading(input), folder: ownFolder('packs') });
   },
-  launch: async ({ words }: CommandParts) => {
+  launch: async (input: CommandInput) => {
     const { launchCommand } = await import('./launch-command.ts');
     const { startServer } = await import('./child-server.ts');
-    const system = thisSystem();
     return launchCommand({
-      ...{ words, system, terminal: ownTerminal(), places: knownPlaces(system), ask: asking(), signals: process },
+      ...{ ...here(input), system: thisSystem(), signals: process },
       backups: join(ownFolder('config'), 'agents'),
       startServer: (flags) => startServer(flags, { detached: true }),
     });
   },
-  keys: async ({ words }: CommandParts) => {
+  keys: async (input: CommandInput) => {
     const { keysCommand } = await import('./keys-command.ts');
-    return keysCommand({ words, defaultFile: defaultKeyFile(), terminal: ownTerminal(), now: Date.now });
+    return keysCommand({ ...here(input), defaultFile: defaultKeyFile(), now: Date.now });
   },
-  lan: async ({ words }: CommandParts) => {
+  lan: async (input: CommandInput) => {
     const { lanCommand } = await import('./lan-command.ts');
     const { lanOf } = await import('./lan-server.ts');
-    const terminal = ownTerminal();
+    const own = here(input);
     return lanCommand({
-      ...{ words, terminal, fetch, now: Date.now, keyFile: defaultKeyFile() },
-      lan: lanOf({ host: '', ssl: null }, (line) => terminal.line(line)),
+      ...{ ...own, now: Date.now, keyFile: defaultKeyFile() },
+      lan: lanOf({ host: '', ssl: null }, (line) => own.terminal.line(line)),
       invitationFile: join(ownFolder('state'), 'invitations.json'),
       color: process.stdout.isTTY && !process.env.NO_COLOR,
     });
   },
-  mcp: async ({ words, stops }: CommandParts) => {
+  mcp: async (input: CommandInput) => {
     const { mcpCommand } = await import('./mcp-command.ts');
     const { openBrowser } = await import('./open-browser.ts');
-    const stop = new AbortController();
-    stops.handle(() => stop.abort(new Error('The login was stopped.')));
     return mcpCommand({
-      ...{ words, terminal: ownTerminal(), product: readProduct(), environment: process.env, signal: stop.signal },
+      ...{ ...here(input), product: readProduct(), environment: process.env },
+      signal: stopSignal(input, 'The login was stopped.'),
       defaultFile: join(ownFolder('config'), 'mcp.json'),
       open: (url) => openBrowser(url, () => undefined),
     });
   },
-  documents: async ({ words }: CommandParts) => {
+  documents: async (input: CommandInput) => {
     const { documentsCommand } = await import('./documents-command.ts');
     const { documentFolder } = await import('./document-services.ts');
-    const at = words.indexOf('--documentsdir');
-    const folder = documentFolder({ documentsdir: at === -1 ? '' : (words[at + 1] ?? '') });
-    return documentsCommand({ words, folder, terminal: ownTerminal(), fetch });
+    const { args } = input;
+    const index = args.indexOf('--documentsdir');
+    const folder = documentFolder({ documentsdir: index === -1 ? '' : (args[index + 1] ?? '') });
+    return documentsCommand({ ...here(input), folder });
   },
-  engines: async ({ words }: CommandParts) => {
-    const { enginesCommand } = await import('./engines-command.ts');
-    return enginesCommand(words, ownTerminal());
-  },
-  doctor: async ({ words, output }: CommandParts) => {
-    const { doctorCommand } = await import('./report-commands.ts');
-    return doctorCommand(words, output);
-  },
-  licenses: async ({ words, output }: CommandParts) => {
-    const { licensesCommand } = await import('./report-commands.ts');
-    return licensesCommand(words, output);
-  },
+  engines: async (input: CommandInput) => (await import('./engines-command.ts')).enginesCommand(here(input)),
+  doctor: async (input: CommandInput) => (await import('./report-commands.ts')).doctorCommand(report(input)),
+  licenses: async (input: CommandInput) => (await import('./report-commands.ts')).licensesCommand(report(input)),
 };
 
 export type CommandName = keyof typeof commands;
 
-export function runCommand(name: CommandName, parts: CommandParts): Promise<number> {
-  return commands[name](parts);
+export function runCommand(name: CommandName, input: CommandInput): Promise<number> {
+  return commands[name](input);
 }
 
-function ownTerminal(): Terminal {
-  return new Terminal(streamOutput(process.stdout, { moving: true }));
+/** On this machine. */
+function here({ args }: Pick<CommandInput, 'args'>): Command {
+  const system = thisSystem();
+  return {
+    ...{ args, fetch, ask: asking(), now: () => performance.now() },
+    terminal: new Terminal(streamOutput(process.stdout, { moving: true })),
+    folder: ownFolder('models'),
+    places: knownPlaces(system),
+    hub: hubOf(system),
+  };
+}
+
+function report({ args, output }: CommandInput): { readonly args: readonly string[]; readonly terminal: Lines } {
+  return { args, terminal: { line: (text = '') => output.write(`${text}\n`) } };
 }
 
 /** Undefined where nobody sits at a terminal. */
-function asking() {
+function asking(): Command['ask'] {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined;
-  return async (question: string): Promise<string> => {
+  return async (question) => {
     const { createInterface } = await import('node:readline/promises');
     const terminal = createInterface({ input: process.stdin, output: process.stdout });
     try {
@@ -141,8 +124,13 @@ function asking() {
   };
 }
 
-function downloading(stops: Stops) {
+/** What is stopped by a signal goes on with the next call. */
+function downloading(input: CommandInput) {
+  return { signal: stopSignal(input, 'it was stopped. What was downloaded is kept. Try again to continue.') };
+}
+
+function stopSignal({ stops }: CommandInput, reason: string): AbortSignal {
   const stop = new AbortController();
-  stops.handle(() => stop.abort(new Error('it was stopped. What was downloaded is kept. Try again to continue.')));
-  return { terminal: ownTerminal(), fetch, signal: stop.signal, now: () => performance.now() };
+  stops.handle(() => stop.abort(new Error(reason)));
+  return stop.signal;
 }

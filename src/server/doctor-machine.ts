@@ -3,56 +3,67 @@ import { createServer } from 'node:net';
 import { cpus, freemem, networkInterfaces, release, totalmem, type } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
+import type { Probe } from '../core/probe.ts';
 import { product } from '../core/product.ts';
 import { hasNodeSqlite, openDatabase } from '../documents/storage/sqlite.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { presentCards } from '../engines/llama/graphics-cards.ts';
+import type { GpuBuild } from '../engines/llama/load-options.ts';
 import { hashOf, weightsFolder } from '../engines/weights.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import { lanAddresses, reachableAddresses } from '../lan/addresses.ts';
 import { activeFirewall } from '../lan/firewall.ts';
 import { findModels } from '../library/find-models.ts';
-import { modelFacts } from '../library/model-facts.ts';
+import { type ModelFacts, modelFacts } from '../library/model-facts.ts';
 import { knownPlaces } from '../library/places.ts';
 import { builtInModels } from '../models/engine-kinds.ts';
 import { packageVersion } from '../models/engine-packages.ts';
-import { packs } from '../packs/catalogue.ts';
+import { type Pack, packs } from '../packs/catalogue.ts';
 import { checkPack } from '../packs/check.ts';
 import { builtPages } from '../protocols/pages/web-client.ts';
-import type { FolderFacts, Machine, OwnFile } from './doctor.ts';
-import { installed } from './engines-command.ts';
+import { type EngineRecipe, installed } from './engines-command.ts';
 import { runProbe } from './probe.ts';
 
-/** The machine that this process runs on. */
-export function thisMachine(port = 5001): Machine {
+/** The machine as the report sees it; every function may throw. */
+export type Machine = ReturnType<typeof thisMachine>;
+
+/** The machine that this process runs on; the port is that of the server. */
+export function thisMachine(port: number) {
   const { platform, arch, version } = process;
   return {
     product,
     system: { platform, arch, nodeVersion: version.replace(/^v/, '') },
     hardware,
+    /** Version of an installed package. */
     versionOf: packageVersion,
-    probe: (probe) => runProbe(probe),
+    probe: (probe: Probe) => runProbe(probe),
     ownFiles,
     catalogue: packs,
-    packState: async (pack) => (await checkPack(pack, { folder: ownFolder('packs') }, 'quick')).type,
+    packState: async (pack: Pack) => (await checkPack(pack, { folder: ownFolder('packs') }, 'quick')).type,
     sqlite,
-    builds: () => [...installedBuilds().keys()],
-    cards: () => presentCards(),
-    programPath: installed,
-    models: async () => Promise.all((await findModels(knownPlaces(thisSystem()))).map(modelFacts)),
-    folders: () => [
+    /** Builds of llama.cpp that are installed. */
+    builds: (): readonly GpuBuild[] => [...installedBuilds().keys()],
+    /** Graphics cards that the system knows, where that can be read. */
+    cards: (): readonly string[] => presentCards(),
+    /** Path of a program that can be an engine. */
+    programPath: (recipe: EngineRecipe) => installed(recipe),
+    /** Models in the folders of this and other programs. */
+    models: async (): Promise<readonly ModelFacts[]> =>
+      Promise.all((await findModels(knownPlaces(thisSystem()))).map(modelFacts)),
+    folders: (): readonly { readonly name: string; readonly path: string }[] => [
       { name: 'data', path: dirname(ownFolder('models')) },
       ...(['documents', 'config', 'cache', 'packs'] as const).map((name) => ({ name, path: ownFolder(name) })),
     ],
     folder: folderFacts,
     port,
     portState,
+    /** Addresses that other devices can open, the likeliest first. */
     addresses: () => reachableAddresses(lanAddresses(networkInterfaces())),
-    firewall: activeFirewall,
+    firewall: () => activeFirewall(),
   };
 }
 
-/** Opens a database with a full-text index, as a collection of documents is. */
+/** Opens a database with a full-text index, as a collection of documents is. Throws where SQLite cannot be used. */
 function sqlite(): string {
   const database = openDatabase(':memory:');
   try {
@@ -66,7 +77,7 @@ function sqlite(): string {
   }
 }
 
-function hardware(): ReturnType<Machine['hardware']> {
+function hardware() {
   const processors = cpus();
   const model = processors[0]?.model.trim();
   const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
@@ -77,6 +88,7 @@ function hardware(): ReturnType<Machine['hardware']> {
   };
 }
 
+/** Files that come with the program; `check` rejects if one is missing or damaged. */
 const ownFiles: readonly OwnFile[] = [
   ...builtInModels.map(({ files, ...model }) => ({
     ...model,
@@ -84,6 +96,13 @@ const ownFiles: readonly OwnFile[] = [
   })),
   { name: 'Web client', content: 'built', check: () => checkFile(join(builtPages, 'index.html')) },
 ];
+
+interface OwnFile {
+  readonly name: string;
+  readonly content: string;
+  readonly needed?: boolean;
+  readonly check: () => Promise<unknown>;
+}
 
 /** Without a hash only whether it can be read, and whether a GGUF file begins as one. */
 export async function checkFile(path: string, sha256?: string): Promise<void> {
@@ -96,8 +115,10 @@ export async function checkFile(path: string, sha256?: string): Promise<void> {
   if (sha256 === undefined && path.endsWith('.gguf')) await readGguf(path);
 }
 
-/** Of the folder, or of the nearest one above it that exists. */
-export async function folderFacts(path: string): Promise<FolderFacts> {
+/** Of the folder, or of the nearest one above it that exists. `exists`: the folder itself; it can be created in a writable one. */
+export async function folderFacts(
+  path: string,
+): Promise<{ readonly exists: boolean; readonly writable: boolean; readonly freeBytes: number }> {
   const exists = await stat(path).then(
     (found) => found.isDirectory(),
     () => false,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Probe } from '../core/probe.ts';
-import { examine, type Machine, reportLines } from './doctor.ts';
+import { examine, reportLines } from './doctor.ts';
+import type { Machine } from './doctor-machine.ts';
 import type { ProbeResult } from './probe.ts';
 import { doctorCommand } from './report-commands.ts';
 
@@ -306,12 +307,13 @@ Parley cannot serve until this is corrected: Text (Engines).`);
 });
 
 describe('parley doctor', () => {
-  async function run(words: readonly string[], own: Partial<Machine> = {}) {
+  async function run(args: readonly string[], own: Partial<Machine> = {}) {
     let output = '';
     const write = (text: string): void => {
       output += text;
     };
-    const code = await doctorCommand(words, { write }, () => machine(own));
+    const terminal = { line: (text = '') => write(`${text}\n`) };
+    const code = await doctorCommand({ args, terminal, machine: () => machine(own) });
     return { code, output };
   }
 

@@ -1,16 +1,15 @@
 import type { Probe } from '../core/probe.ts';
-import { type Product, versionText } from '../core/product.ts';
+import { versionText } from '../core/product.ts';
 import { byteSize } from '../core/readable.ts';
 import { howToGetCuda, unusedCard } from '../engines/llama/graphics-cards.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
 import type { LanAddress } from '../lan/addresses.ts';
 import { type Firewall, openingOf } from '../lan/firewall.ts';
-import type { ModelFacts } from '../library/model-facts.ts';
 import { engineChecks } from '../models/engine-kinds.ts';
 import type { System } from '../models/engine-packages.ts';
 import { type Pack, type PackPackage, systemOf } from '../packs/catalogue.ts';
-import type { PackState } from '../packs/check.ts';
-import { type EngineRecipe, engineRecipes } from './engines-command.ts';
+import type { Machine } from './doctor-machine.ts';
+import { engineRecipes } from './engines-command.ts';
 import type { ProbedDevice, ProbeResult } from './probe.ts';
 
 /** One line of the report. */
@@ -23,54 +22,6 @@ interface Finding {
   readonly advice?: string;
   /** Whether Parley cannot serve without it. */
   readonly needed?: boolean;
-}
-
-/** The machine as the report sees it; every function may throw. */
-export interface Machine {
-  readonly product: Product;
-  readonly system: System & { readonly nodeVersion: string };
-  readonly hardware: () => { readonly system: string; readonly processor: string; readonly memory: string };
-  /** Version of an installed package. */
-  readonly versionOf: (name: string) => string | undefined;
-  readonly probe: (probe: Probe) => Promise<ProbeResult>;
-  readonly ownFiles: readonly OwnFile[];
-  /** SQLite, which documents are stored with; throws where it cannot be used. */
-  readonly sqlite: () => string;
-  readonly catalogue: readonly Pack[];
-  /** Version of an installed package of a pack. */
-  readonly packState: (pack: Pack) => Promise<PackState['type']>;
-  /** Builds of llama.cpp that are installed. */
-  readonly builds: () => readonly GpuBuild[];
-  /** Graphics cards that the system knows, where that can be read. */
-  readonly cards: () => readonly string[];
-  /** Path of a program that can be an engine. */
-  readonly programPath: (recipe: EngineRecipe) => string | undefined;
-  /** Models in the folders of this and other programs. */
-  readonly models: () => Promise<readonly ModelFacts[]>;
-  readonly folders: () => readonly { readonly name: string; readonly path: string }[];
-  readonly folder: (path: string) => Promise<FolderFacts>;
-  /** Of the server. */
-  readonly port: number;
-  readonly portState: (port: number) => Promise<'free' | 'parley' | 'taken'>;
-  /** Addresses that other devices can open, the likeliest first. */
-  readonly addresses: () => readonly LanAddress[];
-  readonly firewall: () => Promise<Firewall | undefined>;
-}
-
-/** Files that come with the program. */
-export interface OwnFile {
-  readonly name: string;
-  readonly content: string;
-  readonly needed?: boolean;
-  /** Rejects if a file is missing or damaged. */
-  readonly check: () => Promise<unknown>;
-}
-
-export interface FolderFacts {
-  readonly exists: boolean;
-  /** For a folder that does not exist: whether it can be created. */
-  readonly writable: boolean;
-  readonly freeBytes: number;
 }
 
 type Section = keyof typeof sections;
@@ -93,9 +44,9 @@ const sections = {
 /** Examines everything at the same time. What cannot be examined is a problem in the report and never an exception. */
 export async function examine(machine: Machine) {
   const known = new Map<Probe, Promise<ProbeResult>>();
-  const probe = (wanted: Probe): Promise<ProbeResult> => {
-    const result = known.get(wanted) ?? machine.probe(wanted);
-    known.set(wanted, result);
+  const probe = (name: Probe): Promise<ProbeResult> => {
+    const result = known.get(name) ?? machine.probe(name);
+    known.set(name, result);
     return result;
   };
   const found = await Promise.all(
@@ -283,7 +234,7 @@ async function models({ models: find }: Machine): Promise<readonly Part[]> {
 }
 
 /** Less than a small model needs. */
-const littleSpace = 1e9;
+const minFreeBytes = 1e9;
 
 async function folders({ folders: list, folder }: Machine): Promise<readonly Part[]> {
   return Promise.all(
@@ -292,7 +243,7 @@ async function folders({ folders: list, folder }: Machine): Promise<readonly Par
       const move = 'set PARLEY_HOME to another folder';
       if (!writable) return problem(name, `${path} cannot be written`, `Allow this user to write there, or ${move}.`);
       const detail = `${path}${exists ? '' : ' (created when it is needed)'}, ${byteSize(freeBytes)} free`;
-      if (freeBytes >= littleSpace) return ok(name, detail);
+      if (freeBytes >= minFreeBytes) return ok(name, detail);
       return problem(name, detail, `Free some space on this disk, or ${move}.`);
     }),
   );

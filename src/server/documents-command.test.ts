@@ -22,7 +22,7 @@ function world(replies: Readonly<Record<string, unknown>>) {
       : Response.json({ detail: { msg: 'Only an administrator may do this.' } }, { status: 403 });
   }) as typeof fetch;
   const terminal = { line: (line = '') => void lines.push(line) } as never;
-  const run = (...words: string[]) => documentsCommand({ words, terminal, fetch: ask, folder: '/nowhere' });
+  const run = (...args: string[]) => documentsCommand({ args, terminal, fetch: ask, folder: '/nowhere' });
   return { lines, sent, owners, run };
 }
 
@@ -99,9 +99,9 @@ test('documents rm: deletes by name, and names what is not there', async () => {
   expect(lines).toEqual(['There is no collection "other".']);
 });
 
-test('documents: words that are not understood show the usage', async () => {
+test('documents: arguments that are not understood show the usage', async () => {
   const { lines, run } = world({});
-  for (const words of [[], ['add'], ['list', 'x'], ['forget', 'x'], ['list', '--unknown']])
-    expect(await run(...words)).toBe(2);
+  for (const args of [[], ['add'], ['list', 'x'], ['forget', 'x'], ['list', '--unknown']])
+    expect(await run(...args)).toBe(2);
   expect(lines[0]).toContain('parley documents add FOLDER');
 });

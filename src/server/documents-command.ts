@@ -1,16 +1,16 @@
 import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runningServer } from '../agents/running-server.ts';
-import type { Collection, DocumentLibrary } from '../core/documents.ts';
+import type { Collection, DocumentLibrary, IndexCounts, Passage } from '../core/documents.ts';
 import { isObject } from '../core/json.ts';
 import { noKey } from '../core/owner.ts';
 import { byteSize, tableLines } from '../core/readable.ts';
 import { hostName, isLoopback } from '../http/address.ts';
 import { printable } from '../observe/printable.ts';
 import { documentsPath } from '../protocols/native/documents.ts';
-import { type Command, readWords, showUsage, text } from './command.ts';
+import { type Command, CommandError, command, text } from './command.ts';
 
-interface DocumentsCommand extends Pick<Command, 'words' | 'terminal' | 'fetch' | 'folder'> {
+interface DocumentsCommand extends Pick<Command, 'args' | 'terminal' | 'fetch' | 'folder'> {
   readonly pauseMs?: number;
 }
 
@@ -23,62 +23,84 @@ Uses the server if one answers, else the folder of the collections itself; the s
 const defaultCollection = 'documents';
 const resultCount = 5;
 
-type Wire = Readonly<Record<string, unknown>>;
-
-/** What the command does, by a server or in the folder itself. */
-interface Access {
-  collections(): Promise<readonly { readonly name: string; readonly line: readonly string[] }[]>;
-  add(path: string, collection: string): Promise<string>;
-  search(query: string, collection: string | undefined): Promise<readonly string[]>;
-  remove(name: string): Promise<boolean>;
+/** The collections of a running server, or of the folder itself. */
+interface Collections {
+  list(): Promise<readonly ListedCollection[]>;
+  create(name: string): Promise<{ readonly id: string }>;
+  addFolder(id: string, path: string): Promise<unknown>;
+  delete(id: string): Promise<unknown>;
+  /** In all collections, unless one is named. */
+  search(query: string, collection: string | undefined): Promise<readonly FoundPassage[]>;
+  /** What is said after a folder was added. */
+  added(id: string, path: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** `parley documents`: resolves to the exit code. */
-export async function documentsCommand(command: DocumentsCommand): Promise<number> {
-  const { terminal } = command;
-  const options = { collection: text, port: text, url: text, password: text, documentsdir: text };
-  const { values, others = [] } = readWords(command.words, options) ?? {};
-  const [what, ...names] = others;
-  const argument = names.join(' ');
-  const isKnown =
-    what === 'list' ? names.length === 0 : ['add', 'search', 'rm'].includes(what ?? '') && argument !== '';
-  if (!values || !isKnown) return showUsage(terminal, usage, { words: command.words, options });
-  const { collection } = values;
-  let access: Access | undefined;
-  try {
-    const url = values.url ?? `http://localhost:${values.port ?? '5001'}`;
-    const server = await runningServer(url, values.password, command.fetch);
-    access = server ? await overHttp(server.url, values.password, command.fetch) : await inFolder(command);
-    switch (what) {
-      case 'list': {
-        const rows = (await access.collections()).map(({ line }) => line);
-        const heads = ['Collection', 'Files', 'Not indexed yet', 'Failed', 'Passages', 'Size'];
-        for (const line of rows.length === 0 ? ['There are no collections.'] : tableLines([heads, ...rows]))
-          terminal.line(line);
-        return 0;
-      }
-      case 'add':
-        terminal.line(await access.add(argument, collection ?? defaultCollection));
-        return 0;
-      case 'search':
-        for (const line of await access.search(argument, collection)) terminal.line(printable(line, 2000));
-        return 0;
-      default:
-        if (await access.remove(argument)) return 0;
-        terminal.line(`There is no collection ${JSON.stringify(argument)}.`);
-        return 1;
-    }
-  } catch (error) {
-    terminal.line((error as Error).message);
-    return 3;
-  } finally {
-    await access?.close();
-  }
+interface ListedCollection extends Pick<Collection, 'id' | 'name' | 'passages' | 'bytes'> {
+  readonly files: Pick<IndexCounts, 'total' | 'inProgress' | 'failed'>;
 }
+type FoundPassage = Pick<Passage, 'name' | 'headings' | 'text'>;
+
+/** `parley documents` */
+export const documentsCommand = command(
+  { usage, options: { collection: text, port: text, url: text, password: text, documentsdir: text }, failureCode: 3 },
+  async ({ values, positionals: [action = '', ...names] }, context: DocumentsCommand) => {
+    const argument = names.join(' ');
+    const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
+    if (!act || (action === 'list') !== (argument === '')) return undefined;
+    const { collection, password, port = '5001', url = `http://localhost:${port}` } = values;
+    const server = await runningServer(url, password, context.fetch);
+    const collections = server ? await ofServer(server.url, password, context.fetch) : await ofFolder(context);
+    try {
+      for (const line of await act(collections, argument, collection)) context.terminal.line(line);
+      return 0;
+    } finally {
+      await collections.close();
+    }
+  },
+);
+
+type Action = (from: Collections, argument: string, collection: string | undefined) => Promise<readonly string[]>;
+
+const actions: Readonly<Record<string, Action>> = {
+  list: async (from) => {
+    const rows = (await from.list()).map(({ name, files: { total, inProgress, failed }, passages, bytes }) => {
+      return [printable(name), ...[total, inProgress, failed, passages].map(String), byteSize(bytes)];
+    });
+    const heads = ['Collection', 'Files', 'Not indexed yet', 'Failed', 'Passages', 'Size'];
+    return rows.length === 0 ? ['There are no collections.'] : tableLines([heads, ...rows]);
+  },
+  add: async (from, path, name = defaultCollection) => {
+    const known = await named(from, name);
+    const { id } = known ?? (await from.create(name));
+    try {
+      await from.addFolder(id, path);
+    } catch (error) {
+      // The first error is what went wrong.
+      if (!known) await from.delete(id).catch(() => undefined);
+      throw error;
+    }
+    return [`${printable(name)}: ${await from.added(id, path)}`];
+  },
+  search: async (from, query, collection) =>
+    (await from.search(query, collection)).flatMap(({ name, headings, text: found }) =>
+      [[name, ...headings].join(' › '), `  ${found.replace(/\s+/g, ' ').slice(0, 300)}`, ''].map((line) =>
+        printable(line, 2000),
+      ),
+    ),
+  rm: async (from, name) => {
+    const known = await named(from, name);
+    if (!known) throw new CommandError(`There is no collection ${JSON.stringify(name)}.`, 1);
+    await from.delete(known.id);
+    return [];
+  },
+};
+
+const named = async (from: Collections, name: string): Promise<ListedCollection | undefined> =>
+  (await from.list()).find((one) => one.name === name || one.id === name);
 
 /** Without a server: files are read here, and embedded when a server has the collection. */
-async function inFolder({ folder, pauseMs = 200, terminal }: DocumentsCommand): Promise<Access> {
+async function ofFolder({ folder, pauseMs = 200, terminal }: DocumentsCommand): Promise<Collections> {
   const { openDocuments } = await import('../documents/open-documents.ts');
   const documents = openDocuments({
     folder,
@@ -88,48 +110,37 @@ async function inFolder({ folder, pauseMs = 200, terminal }: DocumentsCommand): 
     warn: (sentence) => terminal.line(sentence),
   });
   const library: DocumentLibrary = documents.of(noKey);
-  const settled = async (name: string): Promise<Collection | undefined> => {
-    await documents.scanned();
-    for (;;) {
-      const collection = await library.collection(name);
-      if (!collection || collection.files.inProgress === 0) return collection;
-      await pause(pauseMs);
-    }
-  };
   return {
-    collections: async () =>
-      (await library.collections()).map((one) => ({
-        name: one.name,
-        line: lineOf(one.name, one.files.total, one.files.inProgress, one.files.failed, one.passages, one.bytes),
-      })),
-    add: async (path, name) => {
-      const known = await library.collection(name);
-      const { id } = known ?? (await library.create({ name }));
-      await orUndo(library.addFolder(id, { path }), async () => {
-        if (!known) await library.delete(id);
-      });
-      const collection = await settled(id);
+    list: () => library.collections(),
+    create: (name) => library.create({ name }),
+    addFolder: (id, path) => library.addFolder(id, { path }),
+    delete: (id) => library.delete(id),
+    added: async (id) => {
+      await documents.scanned();
+      let collection = await library.collection(id);
+      while (collection && collection.files.inProgress > 0) {
+        await pause(pauseMs);
+        collection = await library.collection(id);
+      }
       const { total = 0, failed = 0 } = collection?.files ?? {};
-      return `${printable(name)}: ${total} ${total === 1 ? 'file' : 'files'}, ${failed} could not be read. The next server that is started makes their vectors.`;
+      return `${total} ${total === 1 ? 'file' : 'files'}, ${failed} could not be read. The next server that is started makes their vectors.`;
     },
     search: async (query, collection) => {
-      const names = collection === undefined ? (await library.collections()).map(({ id }) => id) : [collection];
-      const request = { queries: [query], collections: names, limit: resultCount };
-      const { hits } = await library.search(request, new AbortController().signal);
-      return hits.flatMap(({ passage }) => resultLines(passage.name, passage.headings, passage.text));
-    },
-    remove: async (name) => {
-      const collection = await library.collection(name);
-      if (collection) await library.delete(collection.id);
-      return collection !== undefined;
+      const collections = collection === undefined ? (await library.collections()).map(({ id }) => id) : [collection];
+      const request = { queries: [query], collections, limit: resultCount };
+      return (await library.search(request, new AbortController().signal)).hits.map(({ passage }) => passage);
     },
     close: () => documents.stop(),
   };
 }
 
-async function overHttp(url: string, key: string | undefined, ask: typeof fetch): Promise<Access> {
+type Wire = Readonly<Record<string, unknown>>;
+
+async function ofServer(url: string, key: string | undefined, ask: typeof fetch): Promise<Collections> {
   const isLocal = isLoopback(hostName(new URL(url).host) ?? '');
   const owner = isLocal && key === undefined ? await ownerToken(url, ask) : undefined;
+  // The server has a folder of its own in which it runs.
+  const pathOf = (path: string) => (isLocal ? resolve(path) : path);
   const call = async (method: string, rest = '', body?: object): Promise<Wire> => {
     const reply = await ask(`${url}${documentsPath}${rest}`, {
       method,
@@ -144,66 +155,35 @@ async function overHttp(url: string, key: string | undefined, ask: typeof fetch)
     if (reply.ok) return isObject(answer) ? answer : {};
     throw new Error(`The server answered ${reply.status}: ${sentenceIn(answer)}`);
   };
-  const all = async () => ((await call('GET')).collections ?? []) as readonly Wire[];
-  const named = async (name: string) => (await all()).find((one) => one.name === name || one.id === name);
   return {
-    collections: async () =>
-      (await all()).map(({ name, files, passages, bytes }) => {
-        const { total, in_progress: waiting, failed } = files as Readonly<Record<string, number>>;
-        return { name: String(name), line: lineOf(name, total, waiting, failed, passages, bytes) };
-      }),
-    add: async (given, name) => {
-      // The server has a folder of its own in which it runs.
-      const folder = isLocal ? resolve(given) : given;
-      const known = await named(name);
-      const { id } = known ?? (await call('POST', '', { name }));
-      await orUndo(call('POST', `/${String(id)}/folders`, { path: folder }), async () => {
-        if (!known) await call('DELETE', `/${String(id)}`);
+    list: async () => {
+      const { collections = [] } = (await call('GET')) as { readonly collections?: readonly WireCollection[] };
+      return collections.map(({ files: { in_progress: inProgress, ...files }, ...one }) => {
+        return { ...one, files: { ...files, inProgress } };
       });
-      return `${printable(name)}: the server indexes ${printable(folder)}. "parley documents list" shows how far it is.`;
     },
+    create: async (name) => (await call('POST', '', { name })) as { readonly id: string },
+    addFolder: (id, path) => call('POST', `/${id}/folders`, { path: pathOf(path) }),
+    delete: (id) => call('DELETE', `/${id}`),
+    added: async (_, path) =>
+      `the server indexes ${printable(pathOf(path))}. "parley documents list" shows how far it is.`,
     search: async (query, collection) => {
-      const { results = [] } = await call('POST', '/search', {
-        query,
-        limit: resultCount,
-        ...(collection && { collections: [collection] }),
-      });
-      return (results as readonly Wire[]).flatMap(({ name, headings, text: own }) =>
-        resultLines(String(name), headings as readonly string[], String(own)),
-      );
-    },
-    remove: async (name) => {
-      const collection = await named(name);
-      if (collection) await call('DELETE', `/${String(collection.id)}`);
-      return collection !== undefined;
+      const request = { query, limit: resultCount, ...(collection && { collections: [collection] }) };
+      return ((await call('POST', '/search', request)).results ?? []) as readonly FoundPassage[];
     },
     close: async () => undefined,
   };
 }
 
-/** Undoes what was done for `work` where that fails, and throws its error: that is what went wrong. */
-async function orUndo(work: Promise<unknown>, undo: () => Promise<void>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    await undo().catch(() => undefined);
-    throw error;
-  }
+interface WireCollection extends Omit<ListedCollection, 'files'> {
+  readonly files: { readonly total: number; readonly in_progress: number; readonly failed: number };
 }
 
-/** That of the page: whoever runs this command on the machine of the server may do what the page may. */
+/** That of the page: a user on the machine of the server may do what the page may. */
 async function ownerToken(url: string, ask: typeof fetch): Promise<string | undefined> {
   const headers = { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'empty' };
   const answer: unknown = await (await ask(`${url}/api/extra/owner`, { headers })).json().catch(() => undefined);
   return isObject(answer) && typeof answer.token === 'string' ? answer.token : undefined;
-}
-
-function lineOf(...[name, total, waiting, failed, passages, bytes]: readonly unknown[]): readonly string[] {
-  return [printable(String(name)), ...[total, waiting, failed, passages].map(String), byteSize(Number(bytes))];
-}
-
-function resultLines(name: string, headings: readonly string[], own: string): readonly string[] {
-  return [[name, ...headings].join(' › '), `  ${own.replace(/\s+/g, ' ').slice(0, 300)}`, ''];
 }
 
 function sentenceIn(answer: unknown): string {

@@ -5,16 +5,18 @@ import { expect, onTestFinished, test } from 'vitest';
 import { commandKind, readEngine } from '../config/engine.ts';
 import { engineRecipes, enginesCommand, installed } from './engines-command.ts';
 
-function run(...words: readonly string[]) {
+async function run(...args: readonly string[]) {
   const lines: string[] = [];
-  const code = enginesCommand(words, { line: (line = '') => void lines.push(line) }, ({ program }) =>
-    program === 'vllm' ? '/bin/vllm' : undefined,
-  );
+  const code = await enginesCommand({
+    args,
+    terminal: { line: (line = '') => void lines.push(line) },
+    find: ({ program }) => (program === 'vllm' ? '/bin/vllm' : undefined),
+  });
   return { code, text: lines.join('\n') };
 }
 
-test('parley engines: lists the recipes, and which programs are here', () => {
-  const { code, text } = run();
+test('parley engines: lists the recipes, and which programs are here', async () => {
+  const { code, text } = await run();
   expect(code).toBe(0);
   expect(text).toContain('found: /bin/vllm');
   expect(text).toContain('not found here; get it from https://github.com/ggml-org/llama.cpp/releases');
@@ -34,13 +36,13 @@ test('installed: Python alone is not ComfyUI, whose own file has to be there', (
   expect([find(comfy), find({ program: 'vllm' })]).toEqual([join(folder, 'ComfyUI', 'main.py'), undefined]);
 });
 
-test('parley engines NAME: prints a config that is valid', () => {
+test('parley engines NAME: prints a config that is valid', async () => {
   for (const { title } of engineRecipes) {
-    const reading = readEngine(JSON.stringify(JSON.parse(run(title).text).engine));
+    const reading = readEngine(JSON.stringify(JSON.parse((await run(title)).text).engine));
     expect(reading.ok && commandKind(reading.engine)).toBeTruthy();
   }
-  expect(run('--help')).toMatchObject({ code: 0, text: expect.stringContaining('parley engines NAME') });
-  expect(run('nothing')).toMatchObject({ code: 2, text: expect.stringContaining('parley engines NAME') });
+  expect(await run('--help')).toMatchObject({ code: 0, text: expect.stringContaining('parley engines NAME') });
+  expect(await run('nothing')).toMatchObject({ code: 2, text: expect.stringContaining('parley engines NAME') });
 });
 
 test('docs/engines.md: has the config of every recipe', () => {

@@ -4,8 +4,7 @@ import { resolve } from 'node:path';
 import { findProgram } from '../agents/find-program.ts';
 import { attempt } from '../core/attempt.ts';
 import { thisSystem } from '../core/data-folder.ts';
-import type { Terminal } from '../observe/terminal.ts';
-import { showUsage } from './command.ts';
+import { command, type Lines } from './command.ts';
 
 /** A program that is known to work as an engine: where to get it, and its config. */
 export interface EngineRecipe {
@@ -83,32 +82,34 @@ export const engineRecipes: readonly EngineRecipe[] = [
 const usage = `parley engines               programs that can be the engine of a model, and whether they are installed here
 parley engines NAME          the config of one of them`;
 
-/** `parley engines [NAME]`: resolves to the exit code. */
-export function enginesCommand(
-  words: readonly string[],
-  terminal: Pick<Terminal, 'line'>,
-  find: (recipe: EngineRecipe) => string | undefined = installed,
-): number {
-  const [name, ...more] = words;
-  if (name === undefined) {
-    for (const recipe of engineRecipes) {
-      const { title, does, from, file } = recipe;
-      const path = find(recipe);
-      const where =
-        file === undefined ? 'not found here' : `not found here (${file} in this folder or your home folder)`;
-      terminal.line(`${title.padEnd(16)}${does}`);
-      terminal.line(`${''.padEnd(16)}${path === undefined ? `${where}; get it from ${from}` : `found: ${path}`}`);
-    }
-    terminal.line('A config: parley engines NAME. How to use it: docs/engines.md');
-    return 0;
-  }
-  const recipe = engineRecipes.find(({ title }) => title.toLowerCase() === name.toLowerCase());
-  if (!recipe || more.length > 0) {
-    return showUsage(terminal, usage, { words });
-  }
-  terminal.line(JSON.stringify({ engine: recipe.engine }, undefined, 2));
-  return 0;
+interface EnginesCommand {
+  readonly args: readonly string[];
+  readonly terminal: Lines;
+  readonly find?: typeof installed;
 }
+
+/** `parley engines [NAME]` */
+export const enginesCommand = command(
+  { usage, options: {} },
+  ({ positionals: [name, ...rest] }, { terminal, find = installed }: EnginesCommand) => {
+    if (name === undefined) {
+      for (const recipe of engineRecipes) {
+        const { title, does, from, file } = recipe;
+        const path = find(recipe);
+        const where =
+          file === undefined ? 'not found here' : `not found here (${file} in this folder or your home folder)`;
+        terminal.line(`${title.padEnd(16)}${does}`);
+        terminal.line(`${''.padEnd(16)}${path === undefined ? `${where}; get it from ${from}` : `found: ${path}`}`);
+      }
+      terminal.line('A config: parley engines NAME. How to use it: docs/engines.md');
+      return 0;
+    }
+    const recipe = engineRecipes.find(({ title }) => title.toLowerCase() === name.toLowerCase());
+    if (!recipe || rest.length > 0) return undefined;
+    terminal.line(JSON.stringify({ engine: recipe.engine }, undefined, 2));
+    return 0;
+  },
+);
 
 /** Its path; undefined if its program is not on the path of programs, or its own file is not there. */
 export function installed(

@@ -24,14 +24,14 @@ import { askNpm } from './npm-package.ts';
 import { chooseHere, ownMachine } from './own-machine.ts';
 import { StartError } from './start-error.ts';
 
-interface FetchOptions extends Omit<Command, 'words' | 'signal'> {
+interface FetchOptions extends Omit<Command, 'args' | 'ask' | 'signal'> {
   readonly findPackage: PullParts['findPackage'];
   readonly signal: AbortSignal;
   /** Settings that a person has chosen: they win over those that a model comes with. */
   readonly given: ReadonlySet<FlagKey>;
   /** Whether pictures and sound can be used. */
   readonly hasVision: boolean;
-  /** For which a file is chosen where none is named; without it the usual one is. */
+  /** For which a file is chosen where none is named; without it the default one is. */
   readonly machine?: HubMachine;
 }
 

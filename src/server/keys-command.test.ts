@@ -9,10 +9,10 @@ const freshFolder = freshFolders();
 function commands() {
   const defaultFile = join(freshFolder(), 'config', 'keys.json');
   const lines: string[] = [];
-  const run = async (...words: string[]) => {
+  const run = async (...args: string[]) => {
     lines.length = 0;
     const terminal = { line: (line: string) => void lines.push(line) };
-    return keysCommand({ words, defaultFile, terminal, now: () => Date.UTC(2026, 5, 1) });
+    return keysCommand({ args, defaultFile, terminal, now: () => Date.UTC(2026, 5, 1) });
   };
   const stored = () => new KeyFile({ path: defaultFile, warn: () => {}, now: () => new Date(0) }).keys();
   return { run, lines, stored };
@@ -20,8 +20,8 @@ function commands() {
 
 test('keys add: shows the key once, and stores its rules', async () => {
   const { run, lines, stored } = commands();
-  const words = ['--scopes', 'chat,images', '--rate', '30/min', '--weight', '2', '--expires', '2027-01-31'];
-  expect(await run('add', 'phone', ...words)).toBe(0);
+  const args = ['--scopes', 'chat,images', '--rate', '30/min', '--weight', '2', '--expires', '2027-01-31'];
+  expect(await run('add', 'phone', ...args)).toBe(0);
   expect(lines[0]).toMatch(/^parley_/);
   expect(await stored()).toMatchObject([{ name: 'phone', scopes: ['chat', 'images'], rate: 30, weight: 2 }]);
   expect(await run('list')).toBe(0);
@@ -62,8 +62,8 @@ test('keys --help: shows the usage; an unknown option is named', async () => {
   expect(lines[0]).toMatch(/^parley keys list/);
   expect(await run('add', 'phone', '--scope', 'chat')).toBe(2);
   expect(lines[0]).toMatch(/^--scope is not an option here\. Did you mean --scopes\?\n\nparley keys list/);
-  for (const words of [['add'], ['revoke'], ['forget', 'phone'], ['add', 'a', 'b']]) {
-    expect(await run(...words)).toBe(2);
+  for (const args of [['add'], ['revoke'], ['forget', 'phone'], ['add', 'a', 'b']]) {
+    expect(await run(...args)).toBe(2);
     expect(lines[0]).toMatch(/^parley keys list/);
   }
 });
@@ -89,8 +89,8 @@ test.each([
   [['add', 'a', '--expires', '2026-13-01'], '--expires must be'],
   [['add', 'a', '--expires', '1969-12-31'], '--expires must be'],
   [['add', 'a', '--color', 'red'], '--color'],
-])('keys %j: says what is wrong', async (words, sentence) => {
+])('keys %j: says what is wrong', async (args, sentence) => {
   const { run, lines } = commands();
-  expect(await run(...words)).toBe(2);
+  expect(await run(...args)).toBe(2);
   expect(lines.join('\n')).toContain(sentence);
 });

@@ -2,14 +2,13 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { keyScopes } from '../core/people.ts';
 import { isKeyName, isScope, KeyExists, KeyFile, type KeyRules, type StoredKey } from '../keys/key-file.ts';
-import type { Terminal } from '../observe/terminal.ts';
-import { flag, readWords, showUsage, text } from './command.ts';
+import { CommandError, command, flag, type Lines, text } from './command.ts';
 
 interface KeysCommand {
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   /** Used without `--keyfile`. */
   readonly defaultFile: string;
-  readonly terminal: Pick<Terminal, 'line'>;
+  readonly terminal: Lines;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -31,51 +30,53 @@ const options = {
   ...{ shared: flag, expires: text, keyfile: text },
 };
 
-class BadWord extends Error {}
-
-/** `parley keys`: resolves to the exit code. */
-export async function keysCommand({ words, defaultFile, terminal, now }: KeysCommand): Promise<number> {
-  try {
-    const read = readWords(words, options);
-    if (!read) return showUsage(terminal, usage, { words, options });
-    const { values, others } = read;
-    const [action = 'list', name, ...rest] = others;
+/** `parley keys` */
+export const keysCommand = command(
+  { usage, options },
+  async ({ values, positionals }, { defaultFile, terminal, now }: KeysCommand) => {
+    const [action = 'list', name, ...rest] = positionals;
+    if (rest.length > 0) return undefined;
     const path = values.keyfile === undefined ? defaultFile : resolve(values.keyfile);
     const file = new KeyFile({ path, warn: (sentence) => terminal.line(sentence), now: () => new Date(now()) });
-    const isKnown = action === 'list' || (['add', 'revoke'].includes(action) && name !== undefined);
-    if (!isKnown || rest.length > 0) return showUsage(terminal, usage, { words, options });
-    if (action === 'list') return await list(file, path, terminal, now());
-    if (action === 'revoke') return await revoke(file, name ?? '', terminal);
-    const rules = rulesOf(name ?? '', values, now());
+    if (action === 'list') {
+      const keys = await file.keys();
+      if (keys.length === 0) terminal.line(`There are no keys in ${path}. Make one with parley keys add NAME.`);
+      for (const key of keys) terminal.line(keyLine(key, now()));
+      return 0;
+    }
+    if (name === undefined || !['add', 'revoke'].includes(action)) return undefined;
+    if (action === 'revoke') {
+      if (!(await file.revoke(name))) throw new CommandError(`There is no key ${name}.`);
+      terminal.line(`The key of ${name} is revoked.`);
+      return 0;
+    }
+    const rules = rulesOf(name, values, now());
     await mkdir(dirname(path), { recursive: true });
-    const key = await file.add(rules, now());
+    const key = await file.add(rules, now()).catch((error: unknown) => {
+      if (!(error instanceof KeyExists)) throw error;
+      throw new CommandError('There is a key of this name already. Revoke it first, or use another name.');
+    });
     terminal.line(key);
-    terminal.line(`This is the key of ${rules.name}. It is shown only now: ${path} has a hash of it.`);
+    terminal.line(`This is the key of ${name}. It is shown only now: ${path} has a hash of it.`);
     terminal.line(`Servers take it that are started with --keyfile ${path}, also those that run already.`);
     return 0;
-  } catch (error) {
-    if (error instanceof KeyExists)
-      terminal.line('There is a key of this name already. Revoke it first, or use another name.');
-    else if (error instanceof BadWord) terminal.line(error.message);
-    else throw error;
-    return 2;
-  }
-}
+  },
+);
 
-type Values = NonNullable<ReturnType<typeof readWords<typeof options>>>['values'];
+type Values = Partial<Record<Exclude<keyof typeof options, 'shared'>, string>> & { readonly shared?: boolean };
 
 function rulesOf(name: string, values: Values, now: number): KeyRules {
   if (!isKeyName(name))
-    throw new BadWord('A name has up to 64 letters, digits and . _ @ -, and begins with a letter or digit.');
+    throw new CommandError('A name has up to 64 letters, digits and . _ @ -, and begins with a letter or digit.');
   const scopes = values.scopes?.split(',').map((scope) => scope.trim());
   const unknown = scopes?.find((scope) => !isScope(scope));
-  if (unknown !== undefined) throw new BadWord(`There is no scope ${unknown}. There are ${keyScopes.join(', ')}.`);
+  if (unknown !== undefined) throw new CommandError(`There is no scope ${unknown}. There are ${keyScopes.join(', ')}.`);
   const rate = values.rate === undefined ? undefined : Number(/^(\d{1,6})(\/min)?$/.exec(values.rate)?.[1]);
   if (rate !== undefined && !(rate > 0))
-    throw new BadWord('--rate must be a number of requests per minute, such as 30/min.');
+    throw new CommandError('--rate must be a number of requests per minute, such as 30/min.');
   const tokensPerDay = values.tokens === undefined ? undefined : tokensIn(values.tokens);
   const weight = Number(values.weight ?? 1);
-  if (!(weight >= 0.01 && weight <= 100)) throw new BadWord('--weight must be a number from 0.01 to 100.');
+  if (!(weight >= 0.01 && weight <= 100)) throw new CommandError('--weight must be a number from 0.01 to 100.');
   const expires = values.expires === undefined ? undefined : lastMoment(values.expires, now);
   return {
     name,
@@ -94,7 +95,7 @@ const unitSizes: Readonly<Record<string, number>> = { '': 1, k: 1e3, m: 1e6, g: 
 function tokensIn(text: string): number {
   const [, number, unit = ''] = /^(\d{1,12}(?:\.\d+)?)([kmg]?)(?:\/day)?$/i.exec(text) ?? [];
   const tokens = Math.floor(Number(number) * (unitSizes[unit.toLowerCase()] ?? 1));
-  if (!(tokens > 0)) throw new BadWord('--tokens must be a number of tokens per day, such as 500k/day or 2M/day.');
+  if (!(tokens > 0)) throw new CommandError('--tokens must be a number of tokens per day, such as 500k/day or 2M/day.');
   return tokens;
 }
 
@@ -104,15 +105,8 @@ function lastMoment(text: string, now: number): number {
   // As it was written: a month 13 would be the first of the next year.
   const isDate = new Date(year, month - 1, day).toLocaleDateString('sv') === text;
   const end = new Date(year, month - 1, day + 1).getTime();
-  if (!isDate || end <= now) throw new BadWord('--expires must be a date to come, such as 2027-01-31.');
+  if (!isDate || end <= now) throw new CommandError('--expires must be a date to come, such as 2027-01-31.');
   return end;
-}
-
-async function list(file: KeyFile, path: string, terminal: KeysCommand['terminal'], now: number): Promise<number> {
-  const keys = await file.keys();
-  if (keys.length === 0) terminal.line(`There are no keys in ${path}. Make one with parley keys add NAME.`);
-  for (const key of keys) terminal.line(keyLine(key, now));
-  return 0;
 }
 
 function keyLine({ name, scopes, rate, tokensPerDay, weight, shared, expires }: StoredKey, now: number): string {
@@ -127,10 +121,4 @@ function keyLine({ name, scopes, rate, tokensPerDay, weight, shared, expires }: 
       : [`${expires <= now ? 'EXPIRED' : 'expires'} ${new Date(expires - 1).toLocaleDateString('sv')}`]),
   ];
   return `${name.padEnd(20)} ${limits.join('  ')}`;
-}
-
-async function revoke(file: KeyFile, name: string, terminal: KeysCommand['terminal']): Promise<number> {
-  const found = await file.revoke(name);
-  terminal.line(found ? `The key of ${name} is revoked.` : `There is no key ${name}.`);
-  return found ? 0 : 2;
 }

@@ -9,7 +9,7 @@ const answer = { enabled: true, public: true, addresses: ['192.168.1.5'], unname
 
 /** `answers`: what servers of these addresses say. */
 function run(
-  words: readonly string[],
+  args: readonly string[],
   answers: Readonly<Record<string, object>> = { '127.0.0.1': answer },
   hasOtherKeys = false,
 ) {
@@ -23,7 +23,7 @@ function run(
       ...{ warn: expect.fail, now: () => Date.UTC(2027, 0, 1) },
     });
   const code = lanCommand({
-    ...{ words, color: false, now: () => Date.UTC(2027, 0, 1) },
+    ...{ args, color: false, now: () => Date.UTC(2027, 0, 1) },
     terminal: { line: (line = '') => void printed.push(line) },
     keyFile: join(folder, 'keys.json'),
     invitationFile: join(folder, 'invitations.json'),
@@ -92,8 +92,8 @@ describe('parley lan', () => {
 
   test.each([[['--port', '0']], [['--port', 'x']], [['more']], [['--name', '']], [['--unknown']]])(
     'shows its usage for %j',
-    async (words) => {
-      const { status, text } = await run(words);
+    async (args) => {
+      const { status, text } = await run(args);
       expect(status).toBe(2);
       expect(text).toMatch(/^Usage: parley lan/m);
     },

@@ -7,12 +7,11 @@ import { Invitations } from '../keys/invitations.ts';
 import { isKeyName, KeyFile } from '../keys/key-file.ts';
 import { addressLines, invitationLines, nextCodeLine } from '../lan/console.ts';
 import { type Lan, lanUrl } from '../lan/lan.ts';
-import type { Terminal } from '../observe/terminal.ts';
-import { flag, readPort, readWords, showUsage, text } from './command.ts';
+import { CommandError, command, flag, type Lines, readPort, text } from './command.ts';
 
 interface LanCommand {
-  readonly words: readonly string[];
-  readonly terminal: Pick<Terminal, 'line'>;
+  readonly args: readonly string[];
+  readonly terminal: Lines;
   readonly lan: Pick<Lan, 'addresses' | 'certificate' | 'renew' | 'facts'>;
   readonly fetch: typeof fetch;
   /** Used without `--keyfile`. */
@@ -37,13 +36,11 @@ const options = { new: flag, name: text, renew: flag, port: text, keyfile: text 
 const lifetimeMs = 15 * 60_000;
 
 /** `parley lan`: addresses and QR codes of the server that runs on this machine. */
-export async function lanCommand(command: LanCommand): Promise<number> {
-  const { words, terminal, lan, now, color } = command;
-  const read = readWords(words, options);
-  const port = readPort(read?.values.port);
-  if (!read || read.others.length > 0 || port === undefined) return showUsage(terminal, usage, { words, options });
-  const { values } = read;
-  if (values.name !== undefined && !isKeyName(values.name)) return showUsage(terminal, usage, { words, options });
+export const lanCommand = command({ usage, options }, async ({ values, positionals }, context: LanCommand) => {
+  const { terminal, lan, now, color } = context;
+  const port = readPort(values.port);
+  if (positionals.length > 0 || port === undefined) return undefined;
+  if (values.name !== undefined && !isKeyName(values.name)) return undefined;
   if (values.renew) {
     await lan.renew(true);
     terminal.line('There is another authority now, which devices have to trust anew: parley lan says how.');
@@ -51,12 +48,7 @@ export async function lanCommand(command: LanCommand): Promise<number> {
     terminal.line('A running server uses it within ten seconds.');
     return 0;
   }
-  const found = await serverOn(port, lan.addresses(), command.fetch);
-  if (typeof found === 'string') {
-    terminal.line(found);
-    return 1;
-  }
-  const { address, facts } = found;
+  const { address, facts } = await serverOn(port, lan.addresses(), context.fetch);
   for (const line of addressLines(facts)) terminal.line(line);
   if (!values.new && values.name === undefined) {
     const certificate = facts.fingerprint && (await lan.certificate());
@@ -64,50 +56,49 @@ export async function lanCommand(command: LanCommand): Promise<number> {
     terminal.line(nextCodeLine('parley'));
     return 0;
   }
-  const keyfile = resolve(values.keyfile ?? command.keyFile);
+  const keyfile = resolve(values.keyfile ?? context.keyFile);
   const warn = (sentence: string) => terminal.line(sentence);
   const keys = await new KeyFile({ path: keyfile, warn, now: () => new Date(now()) }).keys();
   const isTaken = (name: string) => keys.some((key) => key.name === name);
-  if (values.name !== undefined && isTaken(values.name)) {
-    terminal.line(
+  if (values.name !== undefined && isTaken(values.name))
+    throw new CommandError(
       `There is a key ${values.name} already. Choose another --name, or revoke it: parley keys revoke ${values.name} --keyfile ${keyfile}`,
     );
-    return 2;
-  }
-  const invitations = new Invitations({ path: command.invitationFile, keyfile, warn, now });
+  const invitations = new Invitations({ path: context.invitationFile, keyfile, warn, now });
   const suggested = values.name === undefined;
   const name = values.name ?? (await freeName('Phone', isTaken));
   const scopes = keyScopes.filter((scope) => scope !== 'admin');
   const issued = await invitations.create({ name, suggested, rules: { scopes }, lifetimeMs, by: 'console' });
   const body = JSON.stringify({ token: issued.token });
-  const known = await answerOf(lanUrl('http', address, port, previewPath), command.fetch, { method: 'POST', body });
+  const known = await answerOf(lanUrl('http', address, port, previewPath), context.fetch, { method: 'POST', body });
   if (!isObject(known) || known.id !== issued.id) {
     await invitations.withdraw(issued.id);
-    terminal.line(`The server on port ${port} has other keys than ${keyfile}. Name its file with --keyfile.`);
-    return 1;
+    throw new CommandError(
+      `The server on port ${port} has other keys than ${keyfile}. Name its file with --keyfile.`,
+      1,
+    );
   }
   for (const line of invitationLines(facts, issued, color)) terminal.line(line);
   return 0;
-}
+});
 
 function certificateLine({ hosts, expires }: NonNullable<Awaited<ReturnType<Lan['certificate']>>>): string {
   const end = expires.toISOString().slice(0, 10);
   return `The certificate of the server is for ${hosts.join(', ')}. It ends on ${end}; the server renews it a month before, and for other addresses.`;
 }
 
-interface FoundServer {
-  readonly address: string;
-  readonly facts: LanFacts;
-}
-
-/** Where the running server answers, and what it says; a sentence if there is none. With `--host` it may listen on one of the addresses only. */
-async function serverOn(port: number, addresses: readonly string[], ask: typeof fetch): Promise<FoundServer | string> {
+/** Where the running server answers, and what it says. With `--host` it may listen on one of the addresses only. */
+async function serverOn(
+  port: number,
+  addresses: readonly string[],
+  ask: typeof fetch,
+): Promise<{ readonly address: string; readonly facts: LanFacts }> {
   const start = 'Start it with parley --lan, or name its port with --port.';
   for (const address of ['127.0.0.1', ...addresses]) {
     const body = await answerOf(lanUrl('http', address, port, lanPath), ask);
     if (body === undefined) continue;
     if (!isObject(body) || body.enabled !== true)
-      return `The server on port ${port} was started without --lan. ${start}`;
+      throw new CommandError(`The server on port ${port} was started without --lan. ${start}`, 1);
     const texts = (value: unknown) => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []);
     const { fingerprint } = body;
     const facts = {
@@ -117,7 +108,7 @@ async function serverOn(port: number, addresses: readonly string[], ask: typeof 
     };
     return { address, facts };
   }
-  return `No server answers on port ${port} of this machine. ${start}`;
+  throw new CommandError(`No server answers on port ${port} of this machine. ${start}`, 1);
 }
 
 /** Undefined where nobody answers. */

@@ -36,7 +36,7 @@ class Child extends EventEmitter {
   readonly spawnfile = 'agent';
   connected = true;
   constructor(
-    readonly words: readonly string[],
+    readonly args: readonly string[],
     readonly environment: NodeJS.ProcessEnv = {},
   ) {
     super();
@@ -101,7 +101,7 @@ function world(options: World = {}) {
     };
     return new Response(JSON.stringify(bodies[pathname] ?? { value: contextSize }));
   }) as typeof globalThis.fetch;
-  const command: Omit<LaunchCommand, 'words'> = {
+  const command: Omit<LaunchCommand, 'args'> = {
     terminal: new Terminal({ interactive: false, columns: 80, write }),
     system: { home, platform: process.platform, environment: { PATH: bin, ...options.environment } },
     places: options.places ?? [models],
@@ -113,22 +113,22 @@ function world(options: World = {}) {
             write(question);
             return options.answer ?? '';
           },
-    startServer: (words) => {
-      const child = new Child(words);
+    startServer: (args) => {
+      const child = new Child(args);
       servers.push(child);
       setImmediate(() => server(child));
       return child as never;
     },
     signals: signals as never,
-    spawn: ((_: string, words: readonly string[], { env }: { env: NodeJS.ProcessEnv }) => {
-      const child = new Child(words, env);
+    spawn: ((_: string, args: readonly string[], { env }: { env: NodeJS.ProcessEnv }) => {
+      const child = new Child(args, env);
       started.push(child);
       setImmediate(() => (options.agent ?? ((one: Child) => one.end(0)))(child));
       return child;
     }) as never,
     fetch,
   };
-  const run = (line: string) => launchCommand({ ...command, words: line.split(' ').filter(Boolean) });
+  const run = (line: string) => launchCommand({ ...command, args: line.split(' ').filter(Boolean) });
   return { run, home, servers, started, signals, text: () => text };
 }
 
@@ -166,7 +166,7 @@ describe('parley launch', () => {
     const { run, started, servers, text } = world({ running: { 5001: ['big'] } });
     expect(await run('claude -- -p hello')).toBe(0);
     expect(servers).toEqual([]);
-    expect(started[0]?.words).toEqual(['-p', 'hello']);
+    expect(started[0]?.args).toEqual(['-p', 'hello']);
     expect(started[0]?.environment).toMatchObject({
       ANTHROPIC_BASE_URL: 'http://127.0.0.1:5001',
       ANTHROPIC_MODEL: 'big',
@@ -178,18 +178,18 @@ describe('parley launch', () => {
     const { run, servers, started } = world({ agent: (child) => child.end(7) });
     expect(await run('codex --gpulayers 5 -- exec hi')).toBe(7);
     const [server] = servers;
-    expect(server?.words).toEqual([
+    expect(server?.args).toEqual([
       ...['--model', join(models.folder, 'parley-mini.gguf'), '--port', '0', '--skiplauncher'],
       ...['--targetcontext', '65536', '--defaultgenamt', '8192', '--gpulayers', '5'],
     ]);
     expect(server?.sent).toEqual(['stop']);
-    expect(started[0]?.words.slice(-2)).toEqual(['exec', 'hi']);
+    expect(started[0]?.args.slice(-2)).toEqual(['exec', 'hi']);
   });
 
   test('--remote needs no model of this machine', async () => {
     const { run, servers } = world({ places: [] });
     expect(await run('codex --remote http://gpu:8000')).toBe(0);
-    expect(servers[0]?.words).toEqual(expect.arrayContaining(['--nomodel', '--remote', 'http://gpu:8000']));
+    expect(servers[0]?.args).toEqual(expect.arrayContaining(['--nomodel', '--remote', 'http://gpu:8000']));
   });
 
   test('asks which model where there are several, or names them where nobody can answer', async () => {
@@ -199,7 +199,7 @@ describe('parley launch', () => {
     const asked = world({ places, answer: '2' });
     expect(await asked.run('codex')).toBe(0);
     expect(asked.text()).toMatch(/1 {2}a .*\n.*2 {2}b .*\nWhich model\? \[1-2\] /);
-    expect(asked.servers[0]?.words[1]).toBe(join(folder, 'b.gguf'));
+    expect(asked.servers[0]?.args[1]).toBe(join(folder, 'b.gguf'));
     const silent = world({ places });
     expect([await silent.run('codex'), silent.text()]).toEqual([2, 'Name a model with --model: a, b.\n']);
     const none = world({ places: [] });

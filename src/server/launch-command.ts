@@ -21,7 +21,7 @@ import { type LaunchOptions, readLaunchOptions } from './launch-options.ts';
 import { findFile } from './models-command.ts';
 
 export interface LaunchCommand {
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   readonly terminal: Terminal;
   readonly system: SystemFolders;
   readonly places: readonly Place[];
@@ -29,7 +29,7 @@ export interface LaunchCommand {
   readonly backups: string;
   /** Asks the person; undefined where nobody can answer. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
-  readonly startServer: (words: readonly string[]) => LaunchedChild;
+  readonly startServer: (args: readonly string[]) => LaunchedChild;
   readonly signals: Pick<NodeJS.Process, 'on' | 'off'>;
   readonly spawn?: typeof spawnProcess;
   readonly fetch?: typeof fetch;
@@ -50,9 +50,9 @@ parley launch AGENT --restore           puts those settings back
 
 /** `parley launch`: resolves to the exit code, which is that of the agent. */
 export async function launchCommand(command: LaunchCommand): Promise<number> {
-  const { terminal, words } = command;
+  const { terminal, args } = command;
   try {
-    const options = readLaunchOptions(words, defaultSettings.port);
+    const options = readLaunchOptions(args, defaultSettings.port);
     if (options.action === 'help') return printed(terminal, launchUsage.split('\n'), 0);
     if (options.agent === undefined && options.serverFlags.length > 0)
       throw new Error(`Name the agent first: parley launch AGENT ${options.serverFlags.join(' ')}`);
@@ -160,8 +160,9 @@ async function chosenModel(command: LaunchCommand, name: string | undefined): Pr
   const { places, terminal, ask } = command;
   if (name !== undefined) {
     if (isRemoteModel(name)) return name;
-    const file = await findFile(name, places, terminal);
-    if (!file) throw new Error('Name another model with --model.');
+    const file = await findFile(name, places).catch((error: Error) => {
+      throw new Error(`${error.message}\nName another model with --model.`);
+    });
     return file.path;
   }
   const facts = await Promise.all((await findModels(places)).map(modelFacts));
@@ -202,7 +203,7 @@ const stopMs = 10_000;
 /** Starts a server, calls `use` when it is ready, and stops the server whatever happens. */
 async function duringServer(
   { terminal, startServer, signals }: LaunchCommand,
-  words: readonly string[],
+  args: readonly string[],
   use: (url: string) => Promise<number>,
 ): Promise<number> {
   let isReady = false;
@@ -219,7 +220,7 @@ async function duringServer(
   };
   for (const name of stopSignals) signals.on(name, stop);
   try {
-    launched.start(words);
+    launched.start(args);
     const state = await Promise.race([ready, ended]);
     if (state.type === 'ended') return signal === undefined ? 3 : signalCode(signal);
     isReady = true;

@@ -1,4 +1,4 @@
-/** The words of `parley launch`. */
+/** The arguments of `parley launch`. */
 export interface LaunchOptions {
   readonly agent: string | undefined;
   readonly model: string | undefined;
@@ -15,9 +15,9 @@ export interface LaunchOptions {
 const actions = { '--config': 'config', '--restore': 'restore', '--help': 'help', '-h': 'help' } as const;
 
 /** Throws a sentence for people. Words that are not its own are flags of the server, which checks them. */
-export function readLaunchOptions(words: readonly string[], defaultPort: number): LaunchOptions {
-  const end = words.indexOf('--');
-  const own = end < 0 ? words : words.slice(0, end);
+export function readLaunchOptions(args: readonly string[], defaultPort: number): LaunchOptions {
+  const end = args.indexOf('--');
+  const own = end < 0 ? args : args.slice(0, end);
   let agent: string | undefined;
   let action: LaunchOptions['action'] = 'start';
   const values: Partial<Record<'--model' | '--port' | '--password', string>> = {};
@@ -43,7 +43,7 @@ export function readLaunchOptions(words: readonly string[], defaultPort: number)
     password: values['--password'],
     action,
     serverFlags,
-    agentArguments: end < 0 ? [] : words.slice(end + 1),
+    agentArguments: end < 0 ? [] : args.slice(end + 1),
   };
 }
 

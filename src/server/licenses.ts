@@ -128,5 +128,5 @@ export function licensesText({ own, packages, weights, missing }: Licenses): str
   ];
   const absent = missing.length > 0 ? [`Not installed, so without their texts: ${missing.join(', ')}.`, ''] : [];
   const head = ['Parley contains these packages. The texts of their licences follow.', '', ...list, '', ...absent];
-  return `${[head.join('\n'), ...sections.map((section) => `${rule}\n${section}\n`)].join('\n')}`;
+  return `${head.join('\n')}\n${sections.map((section) => `${rule}\n${section}`).join('\n\n')}`;
 }

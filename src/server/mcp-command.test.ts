@@ -13,11 +13,11 @@ function world(servers: object) {
   writeFileSync(file, JSON.stringify({ mcpServers: servers }));
   const kept = join(folder, 'logins', 'mcp-logins.json');
   const logins = loginFile(kept);
-  const run = async (...words: readonly string[]) => {
+  const run = async (...args: readonly string[]) => {
     const lines: string[] = [];
     const opened: string[] = [];
     const code = await mcpCommand({
-      words,
+      args,
       defaultFile: file,
       terminal: { line: (line = '') => void lines.push(line) },
       product: { name: 'Parley', version: '1' },

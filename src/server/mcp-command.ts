@@ -1,14 +1,13 @@
 import { logIn } from '../mcp/login.ts';
 import type { LoginFile } from '../mcp/logins.ts';
-import type { Terminal } from '../observe/terminal.ts';
-import { flag, readWords, showUsage, text } from './command.ts';
+import { command, flag, type Lines, text } from './command.ts';
 import { loginFile, namedServers } from './tool-servers.ts';
 
 interface McpCommand {
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   /** Used without `--mcpfile`. */
   readonly defaultFile: string;
-  readonly terminal: Pick<Terminal, 'line'>;
+  readonly terminal: Lines;
   readonly product: { readonly name: string; readonly version: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly open: (url: string) => void;
@@ -23,21 +22,14 @@ parley mcp logout NAME       forget its tokens
   --mcpfile FILE             the file with the servers; mcp.json in the config folder without
   --nobrowser                only show the address of the login page`;
 
-const options = { mcpfile: text, nobrowser: flag };
-
-/** `parley mcp`. Resolves to the exit code. */
-export async function mcpCommand(parts: McpCommand): Promise<number> {
-  const { words, terminal, defaultFile, environment, product, open, signal, logins = loginFile() } = parts;
-  const read = readWords(words, options);
-  const [action = '', name, ...more] = read?.others ?? [];
-  const isKnown = action === 'list' ? name === undefined : ['login', 'logout'].includes(action) && name !== undefined;
-  if (!read || !isKnown || more.length > 0) return showUsage(terminal, usage, { words, options });
-  const mcpfile = read.values.mcpfile ?? defaultFile;
-  const fail = (sentence: string): number => {
-    terminal.line(sentence);
-    return 1;
-  };
-  try {
+/** `parley mcp` */
+export const mcpCommand = command(
+  { usage, options: { mcpfile: text, nobrowser: flag }, failureCode: 1 },
+  async ({ values, positionals: [action = '', name, ...rest] }, context: McpCommand) => {
+    const { terminal, defaultFile, environment, product, open, signal, logins = loginFile() } = context;
+    const isKnown = action === 'list' ? name === undefined : ['login', 'logout'].includes(action) && name !== undefined;
+    if (!isKnown || rest.length > 0) return undefined;
+    const { mcpfile = defaultFile, nobrowser } = values;
     const servers = namedServers({ settings: { mcpfile, admin: false }, environment });
     if (action === 'list') {
       for (const config of servers) {
@@ -49,22 +41,21 @@ export async function mcpCommand(parts: McpCommand): Promise<number> {
       return 0;
     }
     const config = servers.find((one) => one.name === name);
-    if (!config) return fail(`${mcpfile} has no server ${name}. It has: ${servers.map((one) => one.name).join(', ')}.`);
-    if (config.type !== 'address') return fail(`${name} is a program, which needs no login here.`);
+    if (!config)
+      throw new Error(`${mcpfile} has no server ${name}. It has: ${servers.map((one) => one.name).join(', ')}.`);
+    if (config.type !== 'address') throw new Error(`${name} is a program, which needs no login here.`);
     if (action === 'logout') {
       await logins.remove(config.url);
       terminal.line(`The tokens of ${name} are deleted.`);
       return 0;
     }
-    if (config.oauth?.grant) return fail(`${name} logs in by itself, with the client credentials of ${mcpfile}.`);
+    if (config.oauth?.grant) throw new Error(`${name} logs in by itself, with the client credentials of ${mcpfile}.`);
     const show = ({ href }: URL): void => {
       terminal.line(`Open this address to log in to ${name}:\n${href}`);
-      if (!read.values.nobrowser) open(href);
+      if (!nobrowser) open(href);
     };
     const result = await logIn({ config, logins, product, show, signal });
     terminal.line(result === 'done' ? `Logged in to ${name}.` : `${name} needs no login.`);
     return 0;
-  } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error));
-  }
-}
+  },
+);

@@ -23,13 +23,11 @@ export function openMemories(
   });
 }
 
-/** Of all owners together: what is kept is found by hashes. */
-export interface AllRecalls extends KeptRecalls {
-  clear(): void;
-}
-
-/** In memory only: after a restart the next turn of a conversation is computed from the first message that had memories. */
-export function keptRecalls(): AllRecalls {
+/**
+ * Of all owners together: what is kept is found by hashes. In memory only: after a restart the next turn of a conversation is computed from the first message that had
+ * memories.
+ */
+export function keptRecalls(): KeptRecalls & { clear(): void } {
   const blocks = new BoundedMap<string>({ entries: 5000, bytes: 4 * 2 ** 20 });
   return {
     get: (key) => blocks.get(key),

@@ -39,9 +39,9 @@ function terminal() {
   return { terminal: new Terminal(output), text: () => text };
 }
 
-async function run(...words: string[]) {
+async function run(...args: string[]) {
   const screen = terminal();
-  const code = await modelsCommand({ words, places, terminal: screen.terminal });
+  const code = await modelsCommand({ args, places, terminal: screen.terminal });
   return { code, text: screen.text() };
 }
 
@@ -57,7 +57,7 @@ describe('parley models', () => {
   test('list: names the searched folders if none has a model', async () => {
     const screen = terminal();
     await modelsCommand({
-      words: [],
+      args: [],
       places: [{ program: 'Jan', folder: join(root, 'none'), layout: 'files' }],
       terminal: screen.terminal,
     });
@@ -83,8 +83,8 @@ describe('parley models', () => {
 
   test.each([[['--help']], [['list', '--help']], [['verify', '-h']], [['path', 'a', '--help']]])(
     '%j shows the usage, and is no error',
-    async (words) => {
-      const { code, text } = await run(...words);
+    async (args) => {
+      const { code, text } = await run(...args);
       expect(code).toBe(0);
       expect(text).toMatch(/^parley list/);
     },
@@ -98,18 +98,18 @@ describe('parley models', () => {
     [['path', 'a', 'b']],
     [['path', '--x']],
     [['list', '--x']],
-  ])('%j fails with the usage', async (words) => {
-    const { code, text } = await run(...words);
+  ])('%j fails with the usage', async (args) => {
+    const { code, text } = await run(...args);
     expect(code).toBe(2);
     expect(text).toMatch(/parley (models|list)/);
   });
 });
 
 describe('parley pull', () => {
-  const pull = async (words: string[], base = 'http://127.0.0.1:1') => {
+  const pull = async (args: string[], base = 'http://127.0.0.1:1') => {
     const screen = terminal();
     const code = await pullCommand({
-      words,
+      args,
       folder: join(root, 'pulled'),
       environment: {},
       terminal: screen.terminal,
@@ -149,8 +149,8 @@ describe('parley pull', () => {
     [['a/b/c.gguf', '--what']],
     [['a/b/c.gguf', 'd']],
     [['a/b/c.gguf', '--to']],
-  ])('%j fails with the usage', async (words) => {
-    const { code, text } = await pull(words);
+  ])('%j fails with the usage', async (args) => {
+    const { code, text } = await pull(args);
     expect(code).toBe(2);
     expect(text).toContain('parley pull SOURCE');
   });
@@ -199,11 +199,11 @@ describe('parley search', () => {
     ...{ purpose: 'chat', name: 'Foo 8B', model: 'acme/Foo-8B-GGUF:Q4_K_M', search: null, pack: null },
     ...{ file: null, sha256: null, bytes: 5.2e9, licence: 'MIT', why: 'It answers.' },
   };
-  const search = async (words: string[], base: string) => {
+  const search = async (args: string[], base: string) => {
     const screen = terminal();
     const hub = { base, token: undefined, offline: false };
     const recommended = async () => ({ date: '2026-10', memoryBytes: 8e9, models: [recommendation] });
-    const code = await searchCommand({ words, hub, terminal: screen.terminal, fetch, recommended });
+    const code = await searchCommand({ args, hub, terminal: screen.terminal, fetch, recommended });
     return { code, text: screen.text() };
   };
 
@@ -254,8 +254,8 @@ describe('parley search', () => {
 
   test.each([[['--sort', 'size', 'x']], [['x', '--count', '0']], [['x', '--what']]])(
     '%j fails with the usage',
-    async (words) => {
-      const { code, text } = await search(words, 'http://127.0.0.1:1');
+    async (args) => {
+      const { code, text } = await search(args, 'http://127.0.0.1:1');
       expect(code).toBe(2);
       expect(text).toContain('parley search [WORDS]');
     },

@@ -7,7 +7,7 @@ import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type ModelFacts, meantModel, modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';
 import { progressBar, type Terminal } from '../observe/terminal.ts';
-import { type Command, flag, showUsage } from './command.ts';
+import { type Command, CommandError, command, flag } from './command.ts';
 
 const usage = `parley list                   the models on this machine, also those that other programs fetched (also: parley models)
 parley list --json            the same for scripts
@@ -17,54 +17,42 @@ parley models verify NAME     whether it is whole, and its SHA-256
 parley models path NAME       where it lies: parley --model "$(parley models path NAME)"
 NAME is a name of the list, or the path of a file.`;
 
-const options = { json: flag };
+/** `parley models` and `parley list` */
+export const modelsCommand = command(
+  { usage, options: { json: flag } },
+  async ({ values, positionals }, { places, terminal }: Pick<Command, 'args' | 'places' | 'terminal'>) => {
+    const [action = 'list', name, ...rest] = positionals;
+    if (action === 'list') {
+      if (name !== undefined) return undefined;
+      const facts = await Promise.all((await findModels(places)).map(modelFacts));
+      if (values.json) terminal.line(JSON.stringify(facts, undefined, 2));
+      else for (const line of listLines(facts, places)) terminal.line(line);
+      return 0;
+    }
+    const known = { show, verify, path: showPath } as const;
+    if (!Object.hasOwn(known, action) || name === undefined || rest.length > 0 || values.json) return undefined;
+    return known[action as keyof typeof known](await findFile(name, places), terminal);
+  },
+);
 
-/** `parley models` and `parley list`: resolves to the exit code. */
-export async function modelsCommand({
-  words,
-  places,
-  terminal,
-}: Pick<Command, 'words' | 'places' | 'terminal'>): Promise<number> {
-  const [action = 'list', name, ...rest] = words;
-  const known = { show, verify, path: showPath } as const;
-  if (action === 'list' || action === '--json') {
-    const others = words.filter((word) => word !== 'list');
-    const isJson = others[0] === '--json';
-    if (others.length > (isJson ? 1 : 0)) return showUsage(terminal, usage, { words, options });
-    const facts = await Promise.all((await findModels(places)).map(modelFacts));
-    if (isJson) terminal.line(JSON.stringify(facts, undefined, 2));
-    else for (const line of listLines(facts, places)) terminal.line(line);
-    return 0;
-  }
-  if (!Object.hasOwn(known, action) || name === undefined || name.startsWith('-') || rest.length > 0)
-    return showUsage(terminal, usage, { words, options });
-  const file = await findFile(name, places, terminal);
-  return file ? known[action as keyof typeof known](file, terminal) : 2;
-}
-
-/** The model that a person means; undefined, with a line that says so, if there is none or more than one. */
-export async function findFile(
-  name: string,
-  places: readonly Place[],
-  terminal: Terminal,
-): Promise<FoundFile | undefined> {
+/** The model that a person means. */
+export async function findFile(name: string, places: readonly Place[]): Promise<FoundFile> {
   const own = await stat(name).catch(() => undefined);
-  if (own?.isFile()) return { name: name, path: name, program: '' };
-  const found = meantModel(await findModels(places), name);
-  if (found.length === 1) return found[0];
-  if (found.length === 0) terminal.line(`There is no model ${name} here; parley list shows those that there are.`);
-  else terminal.line(`${name} may be any of these: ${found.map(({ path }) => path).join(', ')}`);
-  return undefined;
+  if (own?.isFile()) return { name, path: name, program: '' };
+  const [model, ...others] = meantModel(await findModels(places), name);
+  if (!model) throw new CommandError(`There is no model ${name} here; parley list shows those that there are.`);
+  if (others.length === 0) return model;
+  throw new CommandError(`${name} may be any of these: ${[model, ...others].map(({ path }) => path).join(', ')}`);
 }
 
 async function show({ path }: FoundFile, terminal: Terminal): Promise<number> {
-  try {
-    terminal.line(describeGguf(await readGguf(path)));
-    return 0;
-  } catch (error) {
-    terminal.line(`${path}: ${(error as Error).message}`);
-    return 3;
-  }
+  const description = readGguf(path).then(describeGguf);
+  terminal.line(
+    await description.catch((error: Error) => {
+      throw new CommandError(`${path}: ${error.message}`, 3);
+    }),
+  );
+  return 0;
 }
 
 async function showPath({ path }: FoundFile, terminal: Terminal): Promise<number> {
@@ -74,22 +62,17 @@ async function showPath({ path }: FoundFile, terminal: Terminal): Promise<number
 
 async function verify(file: FoundFile, terminal: Terminal): Promise<number> {
   const facts = await modelFacts(file);
-  if (facts.type === 'damaged') {
-    terminal.line(`${file.path}: ${facts.reason}`);
-    return 3;
-  }
+  if (facts.type === 'damaged') throw new CommandError(`${file.path}: ${facts.reason}`, 3);
   const digest = await fileHash(file.path, 'sha256', (bytes) =>
     terminal.status(`Reading ${file.name} ${progressBar(bytes / facts.bytes)}`),
   );
   const hash = digest.toString('hex');
   terminal.line(`${file.path}: whole, ${byteSize(facts.bytes)}, sha256 ${hash}`);
   if (file.sha256 === undefined) return 0;
-  if (file.sha256 === hash) {
-    terminal.line(`That is the hash under which ${file.program} keeps it.`);
-    return 0;
-  }
-  terminal.line(`It should be ${file.sha256}: the file has changed since ${file.program} fetched it.`);
-  return 3;
+  if (file.sha256 !== hash)
+    throw new CommandError(`It should be ${file.sha256}: the file has changed since ${file.program} fetched it.`, 3);
+  terminal.line(`That is the hash under which ${file.program} keeps it.`);
+  return 0;
 }
 
 function listLines(facts: readonly ModelFacts[], places: readonly Place[]): readonly string[] {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { Terminal } from '../observe/terminal.ts';
 import { fakeToolkit } from '../packs/testing/fake-toolkit.ts';
-import { buildOptions, jobsFor } from './pack-build.ts';
+import { jobsFor } from './pack-build.ts';
 import { packCommand } from './pack-command.ts';
 import type { ProbeResult } from './probe.ts';
 
@@ -17,10 +17,10 @@ const card = { name: 'a fake card', graphics: true, freeBytes: 8e9, totalBytes: 
 function world(probed: ProbeResult = { type: 'loaded', devices: [card] }) {
   const place = mkdtempSync(join(root, 'machine-'));
   const { environment, source } = fakeToolkit(place);
-  const run = async (words: string, { arch = 'x64', platform = 'linux' as NodeJS.Platform } = {}) => {
+  const run = async (args: string, { arch = 'x64', platform = 'linux' as NodeJS.Platform } = {}) => {
     let output = '';
     const code = await packCommand({
-      words: words.split(' '),
+      args: args.split(' '),
       folder: join(place, 'packs'),
       terminal: new Terminal({ write: (text) => (output += text), interactive: false, columns: 200 }),
       fetch: () => Promise.reject(new Error('there is no network')),
@@ -51,6 +51,12 @@ describe.skipIf(process.platform === 'win32')('pack build, with fake programs', 
     expect((await run('list')).output).toContain('cuda-built      not compiled');
   });
 
+  test('takes architectures and the number of jobs from its options', async () => {
+    const { run, source } = world();
+    const { output } = await run(`build cuda --source ${source} --arch 86,90 --jobs 4`);
+    expect(output).toContain('for compute capability 86, 90, 4 files at once');
+  });
+
   test('a library that does not work here is named as such', async () => {
     const { run, source } = world({ type: 'failed', reason: 'no kernel image' });
     expect((await run(`build cuda --source ${source}`)).output).toContain('It cannot be used here: no kernel image\n');
@@ -72,18 +78,10 @@ describe.skipIf(process.platform === 'win32')('pack build, with fake programs', 
 
   test.each(['build', 'build vulkan', 'build cuda --arch', 'build cuda --arch fast', 'build cuda --jobs 0'])(
     '%j fails with the usage',
-    async (words) => {
-      expect(await world().run(words)).toMatchObject({ code: 2, output: expect.stringContaining('pack build cuda') });
+    async (args) => {
+      expect(await world().run(args)).toMatchObject({ code: 2, output: expect.stringContaining('pack build cuda') });
     },
   );
-});
-
-test('buildOptions: source, architectures and jobs', () => {
-  expect(buildOptions(['cuda', '--arch', '86,90', '--jobs', '4', '--source', '/s.tgz'])).toEqual({
-    source: '/s.tgz',
-    architectures: ['86', '90'],
-    jobs: 4,
-  });
 });
 
 test('jobsFor: as many as there are processors, with two gigabytes each', () => {

@@ -5,66 +5,58 @@ import { progressBar, progressOf, type Terminal } from '../observe/terminal.ts';
 import { type BuildParts, buildCuda, workFolder } from '../packs/build-cuda.ts';
 import { cudaBuilt } from '../packs/built.ts';
 import { engineSource, systemOf } from '../packs/catalogue.ts';
-import { type Command, readWords, showUsage, text } from './command.ts';
+import { type Command, CommandError, command, text } from './command.ts';
 import { askNpm } from './npm-package.ts';
 import { runProbe } from './probe.ts';
 
 export interface BuildCommand
-  extends Pick<Command, 'folder' | 'terminal' | 'fetch' | 'signal' | 'now'>,
+  extends Pick<Command, 'args' | 'folder' | 'terminal' | 'fetch' | 'signal' | 'now'>,
     Partial<Pick<BuildParts, 'findPackage' | 'environment'>> {
   readonly system?: Pick<NodeJS.Process, 'platform' | 'arch'>;
   readonly probe?: typeof runProbe;
 }
 
-/** `parley pack build cuda`: resolves to the exit code. */
-export async function buildCommand(words: readonly string[], command: BuildCommand, usage: string): Promise<number> {
-  const { terminal, folder, signal, fetch, findPackage = askNpm, system = process } = command;
-  const asked = buildOptions(words);
-  if (!asked) return showUsage(terminal, usage, { words, options: wordOptions });
-  const name = systemOf(system);
-  if (!Object.hasOwn(cudaBuilt.packages, name)) {
-    terminal.line(`The CUDA engine can be compiled on Linux only, not on this system (${name}).`);
-    return 2;
-  }
-  const parts: BuildParts = {
-    folder,
-    system: name,
-    environment: command.environment ?? process.env,
-    source: asked.source,
-    architectures: asked.architectures,
-    jobs: asked.jobs ?? jobsFor(availableParallelism(), availableBytes()),
-    fetch,
-    findPackage,
-    progress: sourceProgress(terminal, command.now),
-    started: ({ toolkit, architectures, jobs }) =>
-      terminal.line(
-        `Compiling llama.cpp ${engineSource.llama} for CUDA, with the toolkit ${toolkit}, for compute capability ${architectures.join(', ')}, ${jobs === 1 ? '1 file' : `${jobs} files`} at once. On 16 cores this takes about five minutes.`,
-      ),
-    compiled: compileProgress(terminal),
-    ...(signal && { signal }),
-  };
-  try {
-    await buildCuda(parts);
-  } catch (error) {
-    terminal.line(`The CUDA engine was not compiled: ${(error as Error).message}`);
-    if (signal?.aborted) terminal.line(`What is compiled so far is in ${workFolder(folder)}.`);
-    return 3;
-  }
-  terminal.line(`cuda-built is installed, in ${folder}. It is used from the next start on.`);
-  terminal.line(await checked(command.probe ?? runProbe));
-  return 0;
-}
+export const packUsage = `parley pack list            the packs that there are, what each brings, and which are here
+parley pack add NAME        fetch one, checked by its hash; what broke off is taken up again by the same command
+parley pack build cuda      compile the CUDA engine for the cards of this machine (Linux; needs the CUDA toolkit, cmake and git)
+                            --source FILE: the npm package of the source, or a folder with it, on a machine without network
+                            --arch 90: another compute capability; --jobs N: files that are compiled at once
+parley pack remove NAME     delete it
+parley pack verify [NAME]   check every file of what is installed
+parley pack repair [NAME]   fetch again what is broken`;
 
-const wordOptions = { source: text, arch: text, jobs: text };
-
-/** Undefined if they are not understood. */
-export function buildOptions([what, ...words]: readonly string[]) {
-  const { values, others = [] } = readWords(words, wordOptions) ?? {};
-  if (!values || what !== 'cuda' || others.length > 0) return undefined;
-  const { source, arch = '', jobs = '' } = values;
-  if (!/^(\d+[af]?(-real|-virtual)?([,;](?=\d)|$))*$/.test(arch) || !/^([1-9]\d{0,3})?$/.test(jobs)) return undefined;
-  return { source, architectures: arch === '' ? [] : arch.split(/[,;]/), jobs: jobs === '' ? undefined : Number(jobs) };
-}
+/** `parley pack build cuda`; the arguments begin with `cuda`. */
+export const buildCommand = command(
+  { usage: packUsage, options: { source: text, arch: text, jobs: text } },
+  async ({ values, positionals: [what, ...rest] }, context: BuildCommand) => {
+    const { terminal, folder, signal, fetch, now, findPackage = askNpm, probe = runProbe } = context;
+    const { source, arch = '', jobs = '' } = values;
+    const isValid = /^(\d+[af]?(-real|-virtual)?([,;](?=\d)|$))*$/.test(arch) && /^([1-9]\d{0,3})?$/.test(jobs);
+    if (what !== 'cuda' || rest.length > 0 || !isValid) return undefined;
+    const system = systemOf(context.system ?? process);
+    if (!Object.hasOwn(cudaBuilt.packages, system))
+      throw new CommandError(`The CUDA engine can be compiled on Linux only, not on this system (${system}).`);
+    await buildCuda({
+      ...{ folder, system, source, fetch, findPackage },
+      environment: context.environment ?? process.env,
+      architectures: arch === '' ? [] : arch.split(/[,;]/),
+      jobs: jobs === '' ? jobsFor(availableParallelism(), availableBytes()) : Number(jobs),
+      progress: sourceProgress(terminal, now),
+      started: ({ toolkit, architectures, jobs }) =>
+        terminal.line(
+          `Compiling llama.cpp ${engineSource.llama} for CUDA, with the toolkit ${toolkit}, for compute capability ${architectures.join(', ')}, ${jobs === 1 ? '1 file' : `${jobs} files`} at once. On 16 cores this takes about five minutes.`,
+        ),
+      compiled: compileProgress(terminal),
+      ...(signal && { signal }),
+    }).catch((error: Error) => {
+      const left = signal?.aborted ? `\nWhat is compiled so far is in ${workFolder(folder)}.` : '';
+      throw new CommandError(`The CUDA engine was not compiled: ${error.message}${left}`, 3);
+    });
+    terminal.line(`cuda-built is installed, in ${folder}. It is used from the next start on.`);
+    terminal.line(await checked(probe));
+    return 0;
+  },
+);
 
 /** The largest files of the source need about this much while they are compiled. */
 const bytesPerJob = 2 * 2 ** 30;
@@ -84,12 +76,12 @@ function sourceProgress(terminal: Terminal, now: () => number): BuildParts['prog
 
 /** A bar on a terminal, a line per tenth in a log file. */
 function compileProgress(terminal: Terminal): BuildParts['compiled'] {
-  let toldTenths = 0;
+  let shownTenths = 0;
   return (done, total) => {
     terminal.status(`Compiling ${progressBar(done / total)} [${done}/${total}]`);
     const tenths = Math.floor((done / total) * 10);
-    if (tenths <= toldTenths) return;
-    toldTenths = tenths;
+    if (tenths <= shownTenths) return;
+    shownTenths = tenths;
     if (!terminal.interactive) terminal.line(`Compiling: ${tenths * 10}% [${done}/${total}]`);
   };
 }

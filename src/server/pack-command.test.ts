@@ -28,10 +28,10 @@ function world() {
   const folder = mkdtempSync(join(root, 'packs-'));
   let output = '';
   const terminal = new Terminal({ write: (text) => (output += text), interactive: false, columns: 200 });
-  const run = async (words: string, more: { findPackage?: () => Promise<{ tarball: string }> } = {}) => {
+  const run = async (args: string, more: { findPackage?: () => Promise<{ tarball: string }> } = {}) => {
     output = '';
     const code = await packCommand({
-      words: words.split(' ').filter(Boolean),
+      args: args.split(' ').filter(Boolean),
       folder,
       terminal,
       catalogue,
@@ -79,17 +79,17 @@ test('pack add: lists the known packs for an unknown name', async () => {
 
 test.each(['--help', 'list --help', 'remove --help', 'build cuda --help'])(
   '%j shows the usage, and is no error',
-  async (words) => {
+  async (args) => {
     const { run } = world();
-    expect(await run(words)).toMatchObject({ code: 0, output: expect.stringMatching(/^parley pack list/) });
+    expect(await run(args)).toMatchObject({ code: 0, output: expect.stringMatching(/^parley pack list/) });
   },
 );
 
 test.each(['add', 'fetch fast', 'add --fast', 'add fast elsewhere', 'list fast'])(
   '%j fails with the usage',
-  async (words) => {
+  async (args) => {
     const { run } = world();
-    expect(await run(words)).toMatchObject({ code: 2, output: expect.stringContaining('parley pack add NAME') });
+    expect(await run(args)).toMatchObject({ code: 2, output: expect.stringContaining('parley pack add NAME') });
   },
 );
 
@@ -119,7 +119,7 @@ test('pack add: the image pack names its systems on an unsupported one', async (
   const folder = mkdtempSync(join(root, 'none-'));
   let output = '';
   const terminal = new Terminal({ write: (text) => (output += text), interactive: false, columns: 200 });
-  const command = { words: ['add', 'diffusion'], folder, terminal, fetch, now: () => 0 };
+  const command = { args: ['add', 'diffusion'], folder, terminal, fetch, now: () => 0 };
   expect(await packCommand({ ...command, system: { platform: 'win32', arch: 'arm64' } })).toBe(2);
   expect(output).toContain('diffusion has no part for this system (win32-arm64); it has linux-x64');
 });
@@ -129,7 +129,7 @@ test('pack add: names a package that the registry does not have', async () => {
   let output = '';
   const terminal = new Terminal({ write: (text) => (output += text), interactive: false, columns: 200 });
   const code = await packCommand({
-    words: ['add', 'diffusion'],
+    args: ['add', 'diffusion'],
     folder,
     terminal,
     fetch,
@@ -163,11 +163,11 @@ function manyPackages() {
   });
   const packs = [pack('music', 'music-driver'), pack('pictures', 'picture-driver', 'codec')];
   const asked: string[] = [];
-  const run = async (words: string, { catalogue: list = packs, gone = '' } = {}) => {
+  const run = async (args: string, { catalogue: list = packs, gone = '' } = {}) => {
     let output = '';
     asked.length = 0;
     const code = await packCommand({
-      words: words.split(' '),
+      args: args.split(' '),
       folder,
       terminal: new Terminal({ write: (text) => (output += text), interactive: false, columns: 200 }),
       catalogue: list,

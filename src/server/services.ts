@@ -21,15 +21,15 @@ import { pictureEditor } from '../models/picture-editor.ts';
 import { recordExchanges } from '../observe/exchange-record.ts';
 import type { ExchangeLog } from '../observe/json-log.ts';
 import type { LogTail } from '../observe/log-tail.ts';
-import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import { createMetrics } from '../observe/metrics.ts';
 import type { Tracer } from '../observe/trace/tracer.ts';
 import type { AdminAccess } from '../protocols/admin/access.ts';
-import { type OwnerAccess, ownerAccess } from '../protocols/admin/owner.ts';
+import { ownerAccess } from '../protocols/admin/owner.ts';
 import { ComfyQueue } from '../protocols/comfy/queue.ts';
 import type { SlotWatch } from '../protocols/llamacpp/status.ts';
-import { type ResponseState, responseState } from '../protocols/responses/background.ts';
+import { responseState } from '../protocols/responses/background.ts';
 import { LastDrawings } from '../protocols/sdapi/progress.ts';
-import { type SpeechSettings, speechSettings } from '../protocols/xtts/routes.ts';
+import { speechSettings } from '../protocols/xtts/routes.ts';
 import { RunningDrawings } from '../queue/image.ts';
 import { maxQueuedRequests, Queue } from '../queue/queue.ts';
 import { RequestQueue } from '../queue/request-queue.ts';
@@ -39,7 +39,7 @@ import { KeptSummaries } from '../store/kept-summaries.ts';
 import { ActiveCalls } from './active-calls.ts';
 import type { ClientServices } from './client-services.ts';
 import type { DocumentServices } from './document-services.ts';
-import { type AllRecalls, keptRecalls } from './memories.ts';
+import { keptRecalls } from './memories.ts';
 
 interface SelectedBeside {
   readonly context: {
@@ -99,40 +99,10 @@ export interface ServiceParts {
   readonly shutdown: () => void;
 }
 
-/** State and services of the whole server. They outlive requests, and every swap of a model. */
-export interface ServerServices extends ServiceParts {
-  readonly requestQueue: RequestQueue;
-  /** How many requests may run at once, by lane. */
-  readonly capacities: Map<string, () => number>;
-  readonly metrics: Metrics;
-  /** What the slots of each text model do. */
-  readonly slots: WeakMap<TextService, SlotWatch>;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  readonly admin: AdminAccess;
-  readonly owner: OwnerAccess;
-  readonly editor: PictureEditor;
-  readonly responses: ResponseState;
-  readonly comfy: ComfyQueue;
-  readonly drawings: RunningDrawings;
-  readonly lastDrawings: LastDrawings;
-  readonly streams: ResumableStreams;
-  /** Logs, metrics and others that follow requests. */
-  readonly exchangeSinks: readonly WatchExchange[];
-  /** The last requests, for the inspector. */
-  readonly inspected: RequestStore;
-  /** Undefined with `--noagentreport`. */
-  readonly conversations: ConversationReport | undefined;
-  /** Compacted beginnings of conversations (`--contextoverflow compact`). */
-  readonly summaries: KeptSummaries<Message>;
-  readonly speechSettings: SpeechSettings;
-  /** The requests of each key that are being answered. */
-  readonly activeCalls: ActiveCalls;
-  /** What was remembered for each message of a conversation (`--memory`). */
-  readonly recalls: AllRecalls;
-}
+export type ServerServices = ReturnType<typeof serverServices>;
 
-export function serverServices(parts: ServiceParts): ServerServices {
+/** State and services of the whole server. They outlive requests, and every swap of a model. */
+export function serverServices(parts: ServiceParts) {
   const { settings, product, models, usage, warn } = parts;
   const capacities = new Map<string, () => number>();
   const queue = new Queue({
@@ -163,15 +133,30 @@ export function serverServices(parts: ServiceParts): ServerServices {
   const conversations = noagentreport
     ? undefined
     : new ConversationReport({ now: () => Date.now(), tick: () => performance.now(), ended: parts.turnEnded });
+  const exchangeSinks: readonly WatchExchange[] = [
+    recordExchanges({
+      now: () => performance.now(),
+      time: () => Date.now(),
+      content: exchangeLog?.content ?? false,
+      traceparent: tracer?.traceparent,
+      over: [metrics.exchange, exchangeLog?.write, tracer?.record].filter((over) => over !== undefined),
+    }),
+    ...(usage ? [(head: ExchangeHead) => usage.watch(head)] : []),
+    ...(conversations ? [(head: ExchangeHead) => conversations.watch(head)] : []),
+    ...(inspect > 0 ? [(head: ExchangeHead) => inspected.watch(head)] : []),
+  ];
   return {
     ...parts,
+    /** How many requests may run at once, by lane. */
     capacities,
     requestQueue: new RequestQueue(queue, () => performance.now(), {
       separateClients: settings.password !== '' || parts.keys !== undefined,
     }),
+    /** Milliseconds since 1970. */
     startedAt,
     metrics,
-    slots: new WeakMap(),
+    /** What the slots of each text model do. */
+    slots: new WeakMap<TextService, SlotWatch>(),
     owner,
     admin: { ...adminAccess(settings, warn), ...(owner.type === 'page' && { ownerToken: owner.token }) },
     editor: parts.editor ?? pictureEditor,
@@ -180,23 +165,18 @@ export function serverServices(parts: ServiceParts): ServerServices {
     drawings: new RunningDrawings(() => performance.now()),
     lastDrawings: new LastDrawings(),
     streams: new ResumableStreams({ startTimer: systemTimer }),
-    exchangeSinks: [
-      recordExchanges({
-        now: () => performance.now(),
-        time: () => Date.now(),
-        content: exchangeLog?.content ?? false,
-        traceparent: tracer?.traceparent,
-        over: [metrics.exchange, exchangeLog?.write, tracer?.record].filter((over) => over !== undefined),
-      }),
-      ...(usage ? [(head: ExchangeHead) => usage.watch(head)] : []),
-      ...(conversations ? [(head: ExchangeHead) => conversations.watch(head)] : []),
-      ...(inspect > 0 ? [(head: ExchangeHead) => inspected.watch(head)] : []),
-    ],
+    /** Logs, metrics and others that follow requests. */
+    exchangeSinks,
+    /** The last requests, for the inspector. */
     inspected,
+    /** Undefined with `--noagentreport`. */
     conversations,
-    summaries: parts.summaries ?? new KeptSummaries({ now: () => Date.now() }),
+    /** Compacted beginnings of conversations (`--contextoverflow compact`). */
+    summaries: parts.summaries ?? new KeptSummaries<Message>({ now: () => Date.now() }),
+    /** What was remembered for each message of a conversation (`--memory`). */
     recalls: keptRecalls(),
     speechSettings: speechSettings(),
+    /** The requests of each key that are being answered. */
     activeCalls: new ActiveCalls((key) => parts.keys?.isValid(key) ?? true),
   };
 }

@@ -26,13 +26,13 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
-async function show(words: string[], base = 'http://127.0.0.1:1') {
+async function show(args: string[], base = 'http://127.0.0.1:1') {
   let text = '';
   const write = (piece: string) => {
     text += piece;
   };
   const code = await showCommand({
-    words,
+    args,
     places,
     hub: { base, token: undefined, offline: false, registry: base },
     machine: { ...ownMachine(), memory: async () => ({ cardBytes: [], mainBytes: 2 ** 34 }) },
@@ -85,7 +85,7 @@ test("show: layers and parameters of a model of Ollama's registry", async () => 
   expect(text).toContain('Be\\x1b[31m kind.');
 });
 
-test('show: a model that is nowhere, and wrong words', async () => {
+test('show: a model that is nowhere, and wrong arguments', async () => {
   const { base } = await testHub({});
   expect(await show(['acme/none'], base)).toMatchObject({
     code: 3,

@@ -10,10 +10,10 @@ import { readManifest, readText } from '../library/ollama/registry.ts';
 import { readSource, type Source } from '../library/source.ts';
 import { type HubMachine, hubFiles, readHubModel } from '../models/hub-files.ts';
 import { printable, printableText } from '../observe/printable.ts';
-import { type Command, hubParts, showUsage } from './command.ts';
+import { type Command, CommandError, command, hubParts } from './command.ts';
 import { findFile } from './models-command.ts';
 
-interface ShowCommand extends Omit<Command, 'folder' | 'now'> {
+interface ShowCommand extends Omit<Command, 'folder' | 'now' | 'ask'> {
   readonly machine: HubMachine;
 }
 
@@ -27,26 +27,23 @@ const fitWords = {
   no: 'does not fit',
 } as const;
 
-/** `parley show`: resolves to the exit code. */
-export async function showCommand(command: ShowCommand): Promise<number> {
-  const { words, places, terminal } = command;
-  const [name, ...rest] = words;
-  if (name === undefined || name.startsWith('-') || rest.length > 0) return showUsage(terminal, usage, { words });
+/** `parley show` */
+export const showCommand = command({ usage, options: {} }, async ({ positionals }, context: ShowCommand) => {
+  const [name, ...rest] = positionals;
+  if (name === undefined || rest.length > 0) return undefined;
+  const lines = await modelLines(name, context).catch((error: Error) => {
+    throw error instanceof CommandError ? error : new CommandError(`${name}: ${error.message}`, 3);
+  });
+  for (const line of lines) context.terminal.line(line);
+  return 0;
+});
+
+async function modelLines(name: string, context: ShowCommand): Promise<readonly string[]> {
   const source = readSource(name);
-  const isHere = /\.gguf$/i.test(name) || meantModel(await findModels(places), name).length > 0;
-  try {
-    if (!isHere && (source?.type === 'model' || source?.type === 'ollama')) {
-      const lines = source.type === 'model' ? hubLines(source, command) : ollamaLines(source, command);
-      for (const line of await lines) terminal.line(line);
-      return 0;
-    }
-    const file = await findFile(name, places, terminal);
-    for (const line of file ? await localLines(file) : []) terminal.line(line);
-    return file ? 0 : 2;
-  } catch (error) {
-    terminal.line(`${name}: ${(error as Error).message}`);
-    return 3;
-  }
+  const isHere = /\.gguf$/i.test(name) || meantModel(await findModels(context.places), name).length > 0;
+  if (!isHere && source?.type === 'model') return hubLines(source, context);
+  if (!isHere && source?.type === 'ollama') return ollamaLines(source, context);
+  return localLines(await findFile(name, context.places));
 }
 
 async function localLines({ path, program }: FoundFile): Promise<readonly string[]> {
@@ -56,9 +53,9 @@ async function localLines({ path, program }: FoundFile): Promise<readonly string
 
 async function hubLines(
   { repository: id, revision, tag }: Source & { type: 'model' },
-  command: ShowCommand,
+  context: ShowCommand,
 ): Promise<readonly string[]> {
-  const parts = hubParts(command);
+  const parts = hubParts(context);
   const repository = await readRepository(id, revision, parts);
   const model = await readHubModel(repository, parts, tag);
   if (!model) throw new Error(`it has no ${tag ?? 'complete model file (.gguf)'}`);
@@ -67,7 +64,7 @@ async function hubLines(
   const { files, reason, architecture, supported, trainedContext, projector } = await hubFiles(
     model,
     undefined,
-    command.machine,
+    context.machine,
   );
   const yes = (value: boolean | undefined) => (value === undefined ? 'not said' : value ? 'yes' : 'no');
   const rows: string[][] = [
@@ -98,8 +95,8 @@ async function hubLines(
   ];
 }
 
-async function ollamaLines({ name }: Source & { type: 'ollama' }, command: ShowCommand): Promise<readonly string[]> {
-  const parts = hubParts(command);
+async function ollamaLines({ name }: Source & { type: 'ollama' }, context: ShowCommand): Promise<readonly string[]> {
+  const parts = hubParts(context);
   const layers = await readManifest(name, parts);
   const short = shortOllamaName(name);
   const rows = layers
