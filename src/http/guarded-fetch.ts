@@ -1,14 +1,14 @@
-import { type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as tlsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { isLoopback, isPublicAddress } from './address.ts';
-import { checkedAddresses, only } from './outgoing.ts';
+import { checkedAddresses, requestFrom } from './outgoing.ts';
 
 interface GuardedFetchParts {
   /** Which URLs may be requested, also by a redirect. */
   readonly allows: (url: URL) => boolean;
   readonly resolve?: NonNullable<Parameters<typeof checkedAddresses>[1]['resolve']>;
 }
+
+type Addresses = Awaited<ReturnType<typeof checkedAddresses>>;
 
 const maxRedirects = 3;
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -31,7 +31,7 @@ export function guardedFetch({ allows, resolve }: GuardedFetchParts): typeof fet
         ...(resolve && { resolve }),
         allows: (address) => address === host || (isLoopback(host) ? isLoopback(address) : isPublicAddress(address)),
       });
-      const response = await send(url, init, signal, only(addresses));
+      const response = await send(url, init, signal, addresses);
       const { statusCode = 500, statusMessage = '', headers } = response;
       const target = [307, 308].includes(statusCode) ? headers.location : undefined;
       if (target !== undefined && URL.canParse(target, url.href) && hop < maxRedirects) {
@@ -56,18 +56,11 @@ export function guardedFetch({ allows, resolve }: GuardedFetchParts): typeof fet
   };
 }
 
-/** Without an agent: a connection that is kept alive may lead to another address than the one just checked. */
-function send(url: URL, init: RequestInit, signal: AbortSignal, lookup: ReturnType<typeof only>) {
-  const { method = 'GET', body } = init;
+function send(url: URL, { method = 'GET', body, headers }: RequestInit, signal: AbortSignal, addresses: Addresses) {
   if (body !== undefined && body !== null && typeof body !== 'string') throw new TypeError('only texts can be sent');
-  const headers = {
-    ...Object.fromEntries(new Headers(init.headers)),
-    'accept-encoding': 'identity',
-    ...(body ? { 'content-length': String(Buffer.byteLength(body)) } : {}),
-  };
-  return new Promise<IncomingMessage>((resolve, reject) => {
-    const make = url.protocol === 'https:' ? tlsRequest : plainRequest;
-    const request = make(url, { method, headers, agent: false, lookup, signal });
-    request.on('response', resolve).on('error', reject).end(body);
+  const length = body ? { 'content-length': String(Buffer.byteLength(body)) } : {};
+  return requestFrom(addresses, url, {
+    ...{ method, signal, headers: { ...Object.fromEntries(new Headers(headers)), ...length } },
+    ...(body && { body }),
   });
 }

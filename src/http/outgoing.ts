@@ -61,7 +61,9 @@ export async function fetchRemote(target: string, options: OutgoingOptions): Pro
 async function follow(target: string, options: OutgoingOptions): Promise<Fetched> {
   let url = parse(target);
   for (let hop = 0; hop <= limits.redirects; hop++) {
-    const response = await open(url, await checkedAddresses(url, options), options);
+    const { signal, userAgent = 'Parley' } = options;
+    const headers = { accept: '*/*', 'user-agent': userAgent, connection: 'close' };
+    const response = await requestFrom(await checkedAddresses(url, options), url, { signal, headers });
     const status = response.statusCode ?? 0;
     if (!redirects.has(status)) return await read(response, options);
     response.destroy();
@@ -92,22 +94,22 @@ export async function checkedAddresses(
   return addresses;
 }
 
-/** Without an agent: a connection that is kept alive may lead to another address than the one just checked. */
-function open(url: URL, addresses: readonly Address[], { signal, userAgent = 'Parley' }: OutgoingOptions) {
-  const options: RequestOptions = {
-    agent: false,
-    lookup: only(addresses),
-    signal,
-    headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': userAgent, connection: 'close' },
-  };
-  return new Promise<IncomingMessage>((resolve, reject) => {
-    const request = (url.protocol === 'https:' ? tlsRequest : plainRequest)(url, options);
-    request.on('response', resolve).on('error', reject).end();
+/** Without an agent: a connection that is kept alive may lead to another address than those just checked. */
+export function requestFrom(
+  addresses: readonly Address[],
+  url: URL,
+  { headers, body, ...options }: Pick<RequestOptions, 'method' | 'signal' | 'headers'> & { readonly body?: string },
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const make = url.protocol === 'https:' ? tlsRequest : plainRequest;
+    const all = { ...headers, 'accept-encoding': 'identity' };
+    const request = make(url, { ...options, headers: all, agent: false, lookup: only(addresses) });
+    request.on('response', resolve).on('error', reject).end(body);
   });
 }
 
 /** A DNS lookup that returns the addresses that were checked. */
-export function only(addresses: readonly Address[]): LookupFunction {
+function only(addresses: readonly Address[]): LookupFunction {
   return (_name, { all }, done) => {
     const [first] = addresses;
     if (all) done(null, [...addresses]);

@@ -15,7 +15,7 @@ interface StreamObserver {
 /** A reader gets as many events at once as fit into a few packets. */
 const maxChunkLength = 16_384;
 /** Without readers, the source is read this many times before the event loop continues. */
-const longestRun = 256;
+const maxRun = 256;
 /** As it is sent, and what a string in an array takes. */
 const sizeOf = (event: string): number => Buffer.byteLength(event) + 64;
 
@@ -40,7 +40,6 @@ export class ResumableStream {
   readonly #readers = new Set<Reader>();
   readonly #numbers: EventNumbers;
   readonly #iterator: AsyncIterator<string | Uint8Array>;
-  readonly #source: ReaderSource;
   readonly #decoder = new TextDecoder();
   #status = '';
   #statusVersion = 0;
@@ -48,18 +47,11 @@ export class ResumableStream {
   constructor(
     readonly reply: StreamReply,
     format: EventFormat,
-    private readonly mostBytes: number,
+    private readonly maxBytes: number,
     private readonly observer: StreamObserver,
   ) {
     this.#numbers = new EventNumbers(format);
     this.#iterator = reply.stream[Symbol.asyncIterator]();
-    this.#source = {
-      step: (reader) => this.#step(reader),
-      wait: () => this.#pull(),
-      leave: (reader) => {
-        if (this.#readers.delete(reader)) this.#pull();
-      },
-    };
   }
 
   get running(): boolean {
@@ -84,7 +76,7 @@ export class ResumableStream {
     this.#check(after);
     if (this.#over && after === this.last) return nothingLeft;
     const { status, headers = {}, keepAlive, statusComments } = this.reply;
-    const reader = new Reader(after + 1, this.#source);
+    const reader = new Reader(after + 1, this);
     this.#readers.add(reader);
     return {
       status,
@@ -134,7 +126,7 @@ export class ResumableStream {
   }
 
   /** The next events of a reader; undefined if it has to wait. Throws if there will be none. */
-  #step(reader: Reader): IteratorResult<string> | undefined {
+  step(reader: Reader): IteratorResult<string> | undefined {
     if (reader.position < this.#first) throw new AppError('stream-forgotten', { first: this.#first });
     let index = reader.position - this.#first;
     if (index < this.#events.length) {
@@ -152,15 +144,20 @@ export class ResumableStream {
     return { done: false, value: this.#tail };
   }
 
-  #pull(): void {
+  /** Reads the source, if that is needed now. */
+  pull(): void {
     if (this.#pulling || this.#over) return;
     if (!this.#isWanted()) return;
     this.#pulling = true;
     this.#run = this.#readers.size > 0 ? 0 : this.#run + 1;
-    if (this.#run > longestRun) {
+    if (this.#run > maxRun) {
       this.#run = 0;
       setImmediate(this.#read);
     } else this.#read();
+  }
+
+  leave(reader: Reader): void {
+    if (this.#readers.delete(reader)) this.pull();
   }
 
   /** There is no reader, or a reader waits. */
@@ -195,7 +192,7 @@ export class ResumableStream {
     // Readers that wait get the events before they can be forgotten.
     this.#wake();
     this.#grow(added);
-    this.#pull();
+    this.pull();
   };
 
   #textOf(piece: string | Uint8Array): string {
@@ -206,7 +203,7 @@ export class ResumableStream {
     this.#bytes += bytes;
     this.observer.grown(bytes);
     // An eighth more than needed, so that it is not done for each event.
-    if (this.#bytes > this.mostBytes) this.forget(this.#bytes - this.mostBytes + this.mostBytes / 8);
+    if (this.#bytes > this.maxBytes) this.forget(this.#bytes - this.maxBytes + this.maxBytes / 8);
   }
 
   #end(failure: { readonly reason: unknown } | undefined): void {
@@ -249,14 +246,6 @@ export class ResumableStream {
 /** Tells `EventSource` not to connect again. */
 const nothingLeft: Reply = { status: 204, body: '' };
 
-/** What a reader needs of its stream. */
-interface ReaderSource {
-  /** Undefined if there is nothing yet. */
-  step(reader: Reader): IteratorResult<string> | undefined;
-  wait(): void;
-  leave(reader: Reader): void;
-}
-
 class Reader implements AsyncIterable<string>, AsyncIterator<string> {
   sentTail = false;
   #waiting: { resolve(result: IteratorResult<string>): void; reject(reason: unknown): void } | undefined;
@@ -264,7 +253,7 @@ class Reader implements AsyncIterable<string>, AsyncIterator<string> {
   constructor(
     /** Number of the event that it gets next. */
     public position: number,
-    private readonly source: ReaderSource,
+    private readonly stream: ResumableStream,
   ) {}
 
   get waits(): boolean {
@@ -279,14 +268,14 @@ class Reader implements AsyncIterable<string>, AsyncIterator<string> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
       this.wake();
-      if (this.#waiting) this.source.wait();
+      if (this.#waiting) this.stream.pull();
     });
   }
 
   return(): Promise<IteratorResult<string>> {
     this.#waiting?.resolve({ done: true, value: undefined });
     this.#waiting = undefined;
-    this.source.leave(this);
+    this.stream.leave(this);
     return Promise.resolve({ done: true, value: undefined });
   }
 
@@ -295,13 +284,13 @@ class Reader implements AsyncIterable<string>, AsyncIterator<string> {
     const waiting = this.#waiting;
     if (!waiting) return;
     try {
-      const step = this.source.step(this);
+      const step = this.stream.step(this);
       if (!step) return;
       this.#waiting = undefined;
       waiting.resolve(step);
     } catch (error) {
       this.#waiting = undefined;
-      this.source.leave(this);
+      this.stream.leave(this);
       waiting.reject(error);
     }
   }

@@ -94,20 +94,11 @@ export function createHttpServer(options: HttpServerOptions) {
   };
 
   const upgrades = createUpgrades({
-    stopping: parts.stopping,
+    ...parts,
+    ...{ maxWaitingBytes, pingMilliseconds, refuse: endRaw, webSockets: options.webSockets },
     endpoints: options.sockets ?? [],
-    guard: parts.guard,
     maxMessageBytes: parts.maxRequestMegabytes * 1024 * 1024,
-    maxWaitingBytes,
-    pingMilliseconds,
-    startTimer: parts.startTimer,
-    tooSoon: (address) => parts.rate(address, parts.now()),
-    newId: parts.newId,
-    watchExchange: parts.watchExchange,
     onError: (error) => options.onError(error, { method: 'GET', path: 'a socket' }),
-    refuse: endRaw,
-    onRefused: options.onRefused,
-    webSockets: options.webSockets,
     answered: connections.answered,
   });
 

@@ -3,30 +3,25 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { RawData, WebSocket, WebSocketServer } from 'ws';
 import { Aborted } from '../core/abort.ts';
-import { AppError, asAppError, type Refused } from '../core/errors.ts';
-import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
+import { AppError, asAppError } from '../core/errors.ts';
+import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import type { KeyScope } from '../core/people.ts';
 import type { StartTimer } from '../core/timers.ts';
 import { plainAddress } from './address.ts';
 import type { AccessRule, Call, ClientKey, Endpoint, Reply } from './call.ts';
 import { errorRefusal } from './error-reply.ts';
-import { type Guard, type Identity, reportIdentity, withoutProtocolKey } from './guard.ts';
+import { type Identity, reportIdentity, withoutProtocolKey } from './guard.ts';
+import type { RequestParts } from './handle-request.ts';
 import { plainPath, queryOf, router } from './router.ts';
 
-interface UpgradeParts extends LiveSocketParts {
-  /** Whether the server is stopping and takes no new requests. */
-  readonly stopping: () => boolean;
+type SharedParts = 'stopping' | 'guard' | 'onRefused' | 'rate' | 'now' | 'newId' | 'watchExchange';
+
+interface UpgradeParts extends LiveSocketParts, Pick<RequestParts, SharedParts> {
   readonly endpoints: readonly SocketEndpoint[];
-  readonly guard: Guard;
   readonly maxMessageBytes: number;
   /** Writes an error response on a socket without a response object, and ends it. */
   readonly refuse: (socket: Duplex, reply: Reply) => void;
-  readonly onRefused?: ((refused: Refused) => void) | undefined;
   readonly webSockets?: (() => Promise<typeof import('ws')>) | undefined;
-  /** Seconds until this address may send another queued request, 0 for now. */
-  readonly tooSoon: (remoteAddress: string) => number;
-  readonly newId: () => string;
-  readonly watchExchange: WatchExchange | undefined;
   /** Settles when all earlier requests on the connection are answered. */
   readonly answered: (socket: Duplex) => Promise<void>;
 }
@@ -158,7 +153,7 @@ async function beginWork(
     return refusalFor(parts, request, route, identified, { ...(scope !== undefined && { scope }), counted });
   };
   const refused = (await admit(true)) ?? parts.guard.refuseTokens(identity, scope);
-  const retryAfterSeconds = refused || !spaced ? 0 : parts.tooSoon(remoteAddress);
+  const retryAfterSeconds = refused || !spaced ? 0 : parts.rate(remoteAddress, parts.now());
   const error = refused ?? (retryAfterSeconds > 0 ? new AppError('rate-limited', { retryAfterSeconds }) : undefined);
   const watch = parts.watchExchange?.(head);
   if (error) {

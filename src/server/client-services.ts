@@ -1,9 +1,7 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
-import type { BatchWork } from '../batches/runner.ts';
 import type { Settings } from '../config/flags.ts';
-import type { BatchLibrary } from '../core/batches.ts';
 import type { DocumentLibrary } from '../core/documents.ts';
 import type { MemoryLibrary } from '../core/memories.ts';
 import { Libraries, type LibrariesOf, noKey, type Owner } from '../core/owner.ts';
@@ -17,15 +15,9 @@ import { webSearch } from '../search/web-search.ts';
 import { SaveSlots, type SaveSlotsParts } from '../store/save-slots.ts';
 import { SharedStory } from '../store/shared-story.ts';
 import { SyncedRecords } from '../store/synced-records.ts';
+import type { openFiles } from './file-services.ts';
 
-/** The batches of clients, which run once it is known how. */
-export interface RunnableBatches extends LibrariesOf<BatchLibrary> {
-  start(work: BatchWork): void;
-  /** Cancels those of an owner, and resolves when none of them runs. */
-  stop(owner: Owner): Promise<void>;
-}
-
-/** Services for clients beside generation; absent ones are not enabled. */
+/** Services for clients besides generation; absent ones are not enabled. */
 export interface ClientServices {
   readonly slots?: Libraries<SaveSlots>;
   readonly records?: Libraries<SyncedRecords>;
@@ -37,16 +29,20 @@ export interface ClientServices {
   /** Files that clients uploaded. */
   readonly files?: LibrariesOf<FileLibrary>;
   readonly uploads?: LibrariesOf<UploadLibrary>;
-  readonly batches?: RunnableBatches;
+  /** They run once it is known how. */
+  readonly batches?: ReturnType<typeof openFiles>['batches'];
   /** MCP servers of `--mcpallow`, with the headers of a request. */
   readonly mcp?: (url: string, headers?: Readonly<Record<string, string>>) => ToolServers | undefined;
 }
 
-type Wanted = Pick<Settings, 'savedatafile' | 'multiplayer' | 'websearch' | 'websearchurl' | 'port' | 'keyfile'>;
+type ClientSettings = Pick<
+  Settings,
+  'savedatafile' | 'multiplayer' | 'websearch' | 'websearchurl' | 'port' | 'keyfile'
+>;
 
 /** `folder` is the default folder of stories. Throws a clear sentence at the start if a file cannot be used. */
 export async function openClientServices(
-  settings: Wanted,
+  settings: ClientSettings,
   { folder, warn }: { readonly folder: string; readonly warn: (sentence: string) => void },
 ): Promise<ClientServices> {
   const { savedatafile, multiplayer, websearch, websearchurl, port, keyfile } = settings;

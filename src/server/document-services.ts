@@ -11,6 +11,7 @@ import type { Documents, DocumentTotals } from '../documents/open-documents.ts';
 import type { WorkKind } from '../queue/queue.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
 import type { ClientServices } from './client-services.ts';
+import { lazily } from './lazily.ts';
 
 /** What is known once the app is built. */
 interface DocumentUse {
@@ -18,16 +19,7 @@ interface DocumentUse {
   readonly requestQueue: Pick<RequestQueue, 'queue'>;
 }
 
-export interface DocumentServices {
-  readonly clients: { readonly documents: LibrariesOf<DocumentLibrary> };
-  /** Before the first request. */
-  bind(use: DocumentUse): void;
-  /** Goes on with what an earlier server has not indexed, and watches folders, if there are collections. */
-  resume(): Promise<void>;
-  /** Undefined unless they are open. */
-  totals(): Promise<DocumentTotals | undefined>;
-  stop(): Promise<void>;
-}
+export type DocumentServices = ReturnType<typeof documentServices>;
 
 interface ServiceOptions {
   readonly folder: string;
@@ -52,7 +44,7 @@ export function openDocumentServices(
 const readingWork: WorkKind = { name: 'document', cost: 1, initialEstimateSeconds: 1, hasShare: true };
 
 /** Nothing is loaded or started before the first use: most servers never have a collection. */
-function documentServices({ folder, files, warn }: ServiceOptions): DocumentServices {
+function documentServices({ folder, files, warn }: ServiceOptions) {
   let use: DocumentUse | undefined;
   let opened: Promise<Documents> | undefined;
   const open = (): Promise<Documents> => {
@@ -63,17 +55,17 @@ function documentServices({ folder, files, warn }: ServiceOptions): DocumentServ
         files: (owner) => files()?.of(senderOf(owner)),
         turn: async (giveWay, signal) => {
           if (!use) return () => undefined;
-          const place = use.requestQueue.queue.enter({
+          const entry = use.requestQueue.queue.enter({
             client: 'documents',
             lane: 'documents',
             kind: readingWork,
             giveWay,
           });
-          await unlessAborted(place.turn, signal).catch((error: unknown) => {
-            place.leave();
+          await unlessAborted(entry.turn, signal).catch((error: unknown) => {
+            entry.leave();
             throw error;
           });
-          return place.leave;
+          return entry.leave;
         },
       }),
     );
@@ -85,14 +77,17 @@ function documentServices({ folder, files, warn }: ServiceOptions): DocumentServ
         lazyLibrary(owner, open, async () => opened !== undefined || hasCollections(folder)),
       ),
     },
-    bind: (own) => {
+    /** Before the first request. */
+    bind: (own: DocumentUse): void => {
       use = own;
     },
-    resume: async () => {
+    /** Goes on with what an earlier server has not indexed, and watches folders, if there are collections. */
+    resume: async (): Promise<void> => {
       if (await hasCollections(folder)) await open();
     },
-    totals: async () => (await opened)?.totals(),
-    stop: async () => (await opened)?.stop(),
+    /** Undefined unless they are open. */
+    totals: async (): Promise<DocumentTotals | undefined> => (await opened)?.totals(),
+    stop: async (): Promise<void> => (await opened)?.stop(),
   };
 }
 
@@ -105,19 +100,10 @@ function lazyLibrary(owner: Owner, open: () => Promise<Documents>, hasAny: () =>
     forgetFile: () => undefined,
   };
   let library: DocumentLibrary | undefined;
-  return new Proxy({} as DocumentLibrary, {
-    get: (_, name: keyof DocumentLibrary) => {
-      // A promise would be resolved with it.
-      if ((name as string) === 'then') return undefined;
-      return async (...args: readonly unknown[]) => {
-        if (!library) {
-          const none = empty[name];
-          if (none && !(await hasAny())) return none();
-          library = (await open()).of(owner);
-        }
-        return (library[name] as (...args: readonly unknown[]) => unknown)(...args);
-      };
-    },
+  return lazily(async (method) => {
+    if (!library && method in empty && !(await hasAny())) return empty as Partial<DocumentLibrary>;
+    library ??= (await open()).of(owner);
+    return library;
   });
 }
 

@@ -7,7 +7,7 @@ import type { BatchLibrary } from '../core/batches.ts';
 import { ownFolder } from '../core/data-folder.ts';
 import type { DocumentLibrary } from '../core/documents.ts';
 import { OrderedIds } from '../core/ids.ts';
-import { Libraries, type LibrariesOf, type Owner, senderOf } from '../core/owner.ts';
+import { Libraries, type LibrariesOf, type Owner, type Sender, senderOf } from '../core/owner.ts';
 import { fileNameOf } from '../core/person-data.ts';
 import type { FileLibrary, UploadLibrary } from '../core/stored-files.ts';
 import { systemTimer } from '../core/timers.ts';
@@ -15,7 +15,7 @@ import { removeLeftovers, uploadFolder } from '../http/form.ts';
 import type { FileServices } from '../protocols/stored-files.ts';
 import type { StoredFiles } from '../store/stored-files.ts';
 import type { Uploads } from '../store/uploads.ts';
-import type { RunnableBatches } from './client-services.ts';
+import { lazily } from './lazily.ts';
 
 interface OpenFilesOptions {
   readonly folder: string;
@@ -27,27 +27,13 @@ interface OpenFilesOptions {
   readonly forget?: (library: Owner, id: string) => Promise<void>;
 }
 
-/** What clients store on the server, by its owners. */
-interface ClientFiles {
-  readonly files: LibrariesOf<FileLibrary>;
-  readonly uploads: LibrariesOf<UploadLibrary>;
-  readonly batches: RunnableBatches;
-  /** Deletes what has expired and what killed servers have left, of all owners. */
-  clean(): Promise<void>;
-}
-
-interface OwnFiles {
-  readonly files: StoredFiles;
-  readonly uploads: Uploads;
-}
-
 /** In the folder of the files, for those that are being received. */
 const incoming = 'incoming';
 
-/** Nothing is loaded or read before the first use: most servers never store a file. */
-export function openFiles({ folder, limits, now, warn, forget }: OpenFilesOptions): ClientFiles {
-  const stores = new Map<Owner, Promise<OwnFiles>>();
-  const open = async (owner: Owner): Promise<OwnFiles> => {
+/** What clients store on the server. Nothing is loaded or read before the first use: most servers never store a file. */
+export function openFiles({ folder, limits, now, warn, forget }: OpenFilesOptions) {
+  const stores = new Map<Owner, ReturnType<typeof open>>();
+  const open = async (owner: Owner): Promise<{ readonly files: StoredFiles; readonly uploads: Uploads }> => {
     const [{ StoredFiles }, { Uploads }] = await Promise.all([
       import('../store/stored-files.ts'),
       import('../store/uploads.ts'),
@@ -64,7 +50,7 @@ export function openFiles({ folder, limits, now, warn, forget }: OpenFilesOption
     });
     return { files, uploads };
   };
-  const storesOf = (owner: Owner): Promise<OwnFiles> => {
+  const storesOf = (owner: Owner): ReturnType<typeof open> => {
     const known = stores.get(owner) ?? open(owner);
     stores.set(owner, known);
     return known;
@@ -78,20 +64,25 @@ export function openFiles({ folder, limits, now, warn, forget }: OpenFilesOption
     if (work) own.start(work);
     return own;
   };
-  const files = new Libraries((owner) => lazyFiles(async () => (await storesOf(owner)).files, new OrderedIds(now)));
-  const libraries = new Libraries((owner) => lazyBatches(async () => (await batches()).of(owner)));
+  const files = new Libraries((owner) => {
+    const ids = new OrderedIds(now);
+    return lazily<FileLibrary>(async () => (await storesOf(owner)).files, { newId: () => ids.next('file-') });
+  });
+  const libraries = new Libraries((owner) => lazily<BatchLibrary>(async () => (await batches()).of(owner)));
   return {
     files,
     batches: {
-      of: (sender) => libraries.of(sender),
-      start: (how) => {
+      of: (sender: Sender) => libraries.of(sender),
+      start: (how: BatchWork): void => {
         work = how;
         void (opened ? opened.then((own) => own.start(how)) : resumed(folder, batches));
       },
-      stop: async (owner) => (await opened)?.stop(owner),
+      /** Cancels those of an owner, and resolves when none of them runs. */
+      stop: async (owner: Owner): Promise<void> => (await opened)?.stop(owner),
     },
-    uploads: new Libraries((owner) => lazyUploads(async () => (await storesOf(owner)).uploads)),
-    clean: async () => {
+    uploads: new Libraries((owner) => lazily<UploadLibrary>(async () => (await storesOf(owner)).uploads)),
+    /** Deletes what has expired and what killed servers have left, of all owners. */
+    clean: async (): Promise<void> => {
       const names = await readdir(folder).catch(() => []);
       if (names.length === 0) return;
       const { ownerIn } = await import('../store/stored-files.ts');
@@ -104,38 +95,6 @@ export function openFiles({ folder, limits, now, warn, forget }: OpenFilesOption
       }
       await removeLeftovers(join(folder, incoming));
     },
-  };
-}
-
-function lazyFiles(load: () => Promise<FileLibrary>, ids: OrderedIds): FileLibrary {
-  return {
-    list: async () => (await load()).list(),
-    get: async (id) => (await load()).get(id),
-    add: async (file, content, signal) => (await load()).add(file, content, signal),
-    move: async (file, path) => (await load()).move(file, path),
-    newId: () => ids.next('file-'),
-    path: async (id) => (await load()).path(id),
-    delete: async (id) => (await load()).delete(id),
-  };
-}
-
-function lazyUploads(load: () => Promise<UploadLibrary>): UploadLibrary {
-  return {
-    create: async (upload) => (await load()).create(upload),
-    addPart: async (id, path) => (await load()).addPart(id, path),
-    complete: async (id, parts, md5, signal) => (await load()).complete(id, parts, md5, signal),
-    cancel: async (id) => (await load()).cancel(id),
-  };
-}
-
-function lazyBatches(load: () => Promise<BatchLibrary>): BatchLibrary {
-  return {
-    list: async (api) => (await load()).list(api),
-    get: async (id) => (await load()).get(id),
-    create: async (batch) => (await load()).create(batch),
-    cancel: async (id) => (await load()).cancel(id),
-    results: async (id) => (await load()).results(id),
-    delete: async (id) => (await load()).delete(id),
   };
 }
 
@@ -175,16 +134,12 @@ const cleaningMs = 60 * 60 * 1000;
 /** After the start of the server. */
 const firstCleaningMs = 60 * 1000;
 
-interface FileUsers {
-  readonly documents?: LibrariesOf<DocumentLibrary>;
-}
-
 /** The files of clients in Parley's own folder. Those that are deleted or expire leave the collections, too. */
 export function openOwnFiles(
   { filelimit, filespace }: Pick<Settings, 'filelimit' | 'filespace'>,
-  users: () => FileUsers,
-  { warn }: Pick<OpenFilesOptions, 'warn'>,
-): Pick<ClientFiles, 'files' | 'uploads' | 'batches'> {
+  users: () => { readonly documents?: LibrariesOf<DocumentLibrary> },
+  warn: OpenFilesOptions['warn'],
+) {
   const { clean, ...stored } = openFiles({
     folder: ownFolder('files'),
     limits: { fileBytes: filelimit * 2 ** 20, allBytes: filespace * 2 ** 20 },
@@ -192,15 +147,15 @@ export function openOwnFiles(
     warn,
     forget: async (library, id) => users().documents?.of(senderOf(library)).forgetFile(id),
   });
-  let trouble = '';
+  let reported = '';
   const tried = async (): Promise<void> => {
     const failure = await clean().then(
       () => '',
       (error: Error) => error.message,
     );
     // The same failure is reported once.
-    if (failure !== '' && failure !== trouble) warn(`Stored files that have expired cannot be deleted: ${failure}.`);
-    trouble = failure;
+    if (failure !== '' && failure !== reported) warn(`Stored files that have expired cannot be deleted: ${failure}.`);
+    reported = failure;
   };
   setTimeout(() => void tried(), firstCleaningMs).unref();
   setInterval(() => void tried(), cleaningMs).unref();

@@ -38,8 +38,10 @@ import { KeptSummaries } from '../store/kept-summaries.ts';
 import { LastModel, type ModelChoice, SavedDownloads, SavedSummaries } from '../store/state-files.ts';
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
-import { openKept } from './kept.ts';
+import { openDocumentServices } from './document-services.ts';
+import { openOwnFiles } from './file-services.ts';
 import type { Announced } from './lan-server.ts';
+import { openMemories } from './memories.ts';
 import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
 import type { HeldMemory } from './own-machine.ts';
@@ -89,23 +91,19 @@ export interface Runtime {
 
 export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const { settings, terminal, served } = parts;
+  const log = (line: string): void => terminal.line(line);
   const pool = await textBackends(settings, terminal);
   const model = await textModel(parts, pool);
-  const kept = served
-    ? openKept(
-        settings,
-        () => clients,
-        (line) => terminal.line(line),
-      )
-    : undefined;
-  const others = served ? { ...(await clientServices(settings, terminal)), ...(await openAllowedServers(parts)) } : {};
-  const clients: ClientServices = { ...kept?.services, ...others };
-  const documents = kept?.documents;
-  const lan =
-    served && settings.lan
-      ? await (await import('./lan-server.ts')).openLan(settings, (line) => terminal.line(line))
-      : undefined;
-  const senders = served ? await peopleServices(settings, (line) => terminal.line(line)) : undefined;
+  const documents = served ? openDocumentServices(settings, () => clients, log) : undefined;
+  const clients: ClientServices = served
+    ? {
+        ...{ ...openOwnFiles(settings, () => clients, log), memories: openMemories(log), ...documents?.clients },
+        ...(await clientServices(settings, log)),
+        ...(await openAllowedServers(parts)),
+      }
+    : {};
+  const lan = served && settings.lan ? await (await import('./lan-server.ts')).openLan(settings, log) : undefined;
+  const senders = served ? await peopleServices(settings, log) : undefined;
   const summaries = keptSummaries(parts);
   const registry = createRegistry(settings, model, terminal);
   const own = modelParts(model, registry);
@@ -163,7 +161,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       server,
       requestQueue,
       timeoutSeconds: settings.shutdowntimeout,
-      say: (line) => terminal.line(line),
+      log,
       wait: (milliseconds, signal) => wait(milliseconds, undefined, { signal }),
     }).then(() => exit(0));
   }
@@ -480,11 +478,11 @@ async function openTracer({ settings, product, terminal }: RuntimeParts): Promis
 }
 
 /** Save slots, multiplayer stories and web search, if flags enable them. */
-function clientServices(settings: Settings, terminal: Terminal): Promise<ClientServices> {
+function clientServices(settings: Settings, warn: (sentence: string) => void): Promise<ClientServices> {
   return checked(async () => {
     preloadedStory(settings.preloadstory);
     if (settings.savedatafile === '' && !settings.multiplayer && !settings.websearch) return {};
     const { openClientServices } = await import('./client-services.ts');
-    return openClientServices(settings, { folder: ownFolder('stories'), warn: (sentence) => terminal.line(sentence) });
+    return openClientServices(settings, { folder: ownFolder('stories'), warn });
   });
 }

@@ -23,7 +23,7 @@ function world({ running = 2, timeoutSeconds = 8 } = {}) {
     server,
     requestQueue,
     timeoutSeconds,
-    say: (line) => seen.push(line),
+    log: (line) => seen.push(line),
     wait: (milliseconds) => new Promise((resolve) => waits.set(milliseconds, resolve)),
   });
   const pass = async (milliseconds: number): Promise<void> => {

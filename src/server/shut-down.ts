@@ -6,7 +6,7 @@ interface ShutDownParts {
   readonly requestQueue: Pick<RequestQueue, 'close' | 'stopAll'>;
   /** `--shutdowntimeout` */
   readonly timeoutSeconds: number;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
   /** The signal ends the wait early. */
   readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }
@@ -20,7 +20,7 @@ const lastEventsMs = 1000;
  * Stops the server gracefully: no new connections and requests, errors for the requests that wait, and time for those that run. After
  * the time-out these end with an error in their dialect, and what is left after that is cut.
  */
-export async function shutDown({ server, requestQueue, timeoutSeconds, say, wait }: ShutDownParts): Promise<void> {
+export async function shutDown({ server, requestQueue, timeoutSeconds, log, wait }: ShutDownParts): Promise<void> {
   requestQueue.close();
   const drained = server.drain();
   /** Whether all requests are answered within this time. */
@@ -36,7 +36,7 @@ export async function shutDown({ server, requestQueue, timeoutSeconds, say, wait
   if (timeoutMs > 0 && !(await within(first))) {
     const { running } = server;
     const those = running === 1 ? '1 request is finishing' : `${running} requests are finishing`;
-    if (running > 0) say(`${those}, for up to ${timeoutSeconds} s; press Ctrl+C again to end now.`);
+    if (running > 0) log(`${those}, for up to ${timeoutSeconds} s; press Ctrl+C again to end now.`);
     if (!(await within(timeoutMs - first))) {
       requestQueue.stopAll();
       await within(lastEventsMs);
