@@ -1,3 +1,4 @@
+import { readFileSync, statSync } from 'node:fs';
 import { posix, win32 } from 'node:path';
 import type { SystemFolders } from '../core/data-folder.ts';
 
@@ -6,6 +7,12 @@ interface ProgramFiles {
   /** Throws if it cannot be read. */
   readonly read: (path: string) => string;
 }
+
+/** Those of this machine. */
+const ownFiles: ProgramFiles = {
+  isFile: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false,
+  read: (path) => readFileSync(path, 'utf8'),
+};
 
 /** A program as it is started without a shell, in which arguments could become commands. */
 export interface Program {
@@ -18,7 +25,7 @@ export interface Program {
 export function findProgram(
   name: string,
   { platform, environment }: Pick<SystemFolders, 'platform' | 'environment'>,
-  { isFile, read }: ProgramFiles,
+  { isFile, read }: ProgramFiles = ownFiles,
   node = process.execPath,
 ): Program | undefined {
   const windows = platform === 'win32';

@@ -1,11 +1,8 @@
 /** Bytes of request bodies that are in memory together, from their first byte to the end of their response. */
 export class BodyBudget {
-  readonly #limit: number;
   #used = 0;
 
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
+  constructor(private readonly limit: number) {}
 
   /** The share of one request, which is empty at first. */
   open(): BodyShare {
@@ -14,7 +11,7 @@ export class BodyBudget {
       // A body that is alone may be larger: its own limit applies.
       take: (bytes) => {
         const isAlone = this.#used === own;
-        if (!isAlone && this.#used + bytes > this.#limit) return false;
+        if (!isAlone && this.#used + bytes > this.limit) return false;
         own += bytes;
         this.#used += bytes;
         return true;

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { upToFormEnd } from './form-end.ts';
+import { upToFormEnd } from './form.ts';
 
 const type = 'multipart/form-data; boundary=b';
 const passed = async (parts: readonly string[], contentType = type) =>

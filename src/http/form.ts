@@ -3,12 +3,11 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Writable } from 'node:stream';
+import { Transform, type Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { isDiskFull } from '../core/errors.ts';
 import { isAlive } from '../core/processes.ts';
 import type { BodyLimits, ReadBody } from './body.ts';
-import { upToFormEnd } from './form-end.ts';
 
 /** A `multipart/form-data` body: fields in memory, files on disk. */
 export interface Form {
@@ -158,6 +157,30 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
     request.on('data', take).on('end', ended).on('close', gone);
     request.pipe(body).pipe(parser);
   });
+}
+
+/** Passes on a `multipart` body up to its closing delimiter. The parser would take what follows for parts, and wait for their end for ever. */
+export function upToFormEnd(contentType: string): Transform {
+  const closing = Buffer.from(`\r\n--${boundaryOf(contentType)}--`);
+  // The first delimiter may be at the very beginning, without a line break before it.
+  let tail = closing.subarray(0, 2);
+  let isOver = false;
+  return new Transform({
+    transform: (chunk: Buffer, _, done) => {
+      if (isOver) return done();
+      const joined = Buffer.concat([tail, chunk]);
+      const found = joined.indexOf(closing);
+      isOver = found >= 0;
+      if (isOver) return done(null, joined.subarray(tail.length, found + closing.length));
+      tail = joined.subarray(Math.max(0, joined.length - closing.length + 1));
+      return done(null, chunk);
+    },
+  });
+}
+
+function boundaryOf(contentType: string): string {
+  const { quoted, plain } = /;\s*boundary=(?:"(?<quoted>[^"]*)"|(?<plain>[^\s;]*))/i.exec(contentType)?.groups ?? {};
+  return quoted ?? plain ?? '';
 }
 
 const openUpload = (path: string): Writable => createWriteStream(path, { mode: 0o600, flags: 'wx' });

@@ -59,31 +59,19 @@ export function renewed(present: StoredCertificates | undefined, needed: Needed)
 }
 
 /** The authority of this account and the certificate of its servers, in one file that only the account can read. */
-export class CertificateStore {
-  readonly #file: AtomicFile<StoredCertificates | undefined>;
-  readonly #path: string;
+export class CertificateStore extends AtomicFile<StoredCertificates | undefined> {
+  readonly #folder: string;
 
-  constructor({ path, warn, now }: Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'>) {
-    this.#path = path;
-    this.#file = new AtomicFile<StoredCertificates | undefined>({
-      path,
-      warn,
-      now,
-      empty: undefined,
-      mostBytes: 2 ** 20,
-      ...form,
-    });
-  }
-
-  /** Undefined before the first `--lan`. */
-  read(): Promise<StoredCertificates | undefined> {
-    return this.#file.read();
+  constructor(options: Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'>) {
+    // There is none before the first `--lan`.
+    super({ ...options, empty: undefined, mostBytes: 2 ** 20, ...form });
+    this.#folder = dirname(options.path);
   }
 
   /** Makes or renews what is missing or ends soon. `anew`: everything, also the authority. */
   async renew(needed: Needed, anew = false): Promise<StoredCertificates> {
-    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
-    return (await this.#file.change((present) => renewed(anew ? undefined : present, needed))) as StoredCertificates;
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    return (await this.change((present) => renewed(anew ? undefined : present, needed))) as StoredCertificates;
   }
 }
 

@@ -47,21 +47,14 @@ export function decodeMessage(bytes: Buffer): DnsMessage | undefined {
 
 /** Every read beyond the end is a RangeError, of Buffer too. */
 class Reader {
-  readonly #bytes: Buffer;
   #at = 0;
 
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
-  }
+  constructor(private readonly bytes: Buffer) {}
 
   message(): DnsMessage {
-    const [id, flags, questions, answers, authorities] = [
+    const [id = 0, flags = 0, questions = 0, answers = 0, authorities = 0] = Array.from({ length: 5 }, () =>
       this.#uint16(),
-      this.#uint16(),
-      this.#uint16(),
-      this.#uint16(),
-      this.#uint16(),
-    ];
+    );
     this.#at = headerBytes;
     if (questions + answers + authorities > maxEntries) throw new RangeError('too many entries');
     return {
@@ -85,14 +78,14 @@ class Reader {
     const flush = (this.#uint16() & topBit) !== 0;
     const ttl = this.#uint16() * 0x10000 + this.#uint16();
     const length = this.#uint16();
-    if (this.#at + length > this.#bytes.length) throw new RangeError('the data ends early');
-    const data = this.#bytes.subarray(this.#at, this.#at + length);
+    if (this.#at + length > this.bytes.length) throw new RangeError('the data ends early');
+    const data = this.bytes.subarray(this.#at, this.#at + length);
     this.#at += length;
     return { name, type, flush, ttl, data };
   }
 
   #uint16(): number {
-    const value = this.#bytes.readUInt16BE(this.#at);
+    const value = this.bytes.readUInt16BE(this.#at);
     this.#at += 2;
     return value;
   }
@@ -105,9 +98,9 @@ class Reader {
     let end: number | undefined;
     let size = 0;
     for (;;) {
-      const length = this.#bytes.readUInt8(at);
+      const length = this.bytes.readUInt8(at);
       if (length >= 0xc0) {
-        const target = this.#bytes.readUInt16BE(at) & 0x3fff;
+        const target = this.bytes.readUInt16BE(at) & 0x3fff;
         if (target >= lowest) throw new RangeError('a pointer leads forwards');
         end ??= at + 2;
         lowest = target;
@@ -118,8 +111,8 @@ class Reader {
       at += 1 + length;
       if (length === 0) break;
       size += 1 + length;
-      if (size > maxNameBytes || at > this.#bytes.length) throw new RangeError('the name is too long');
-      labels.push(this.#bytes.toString('latin1', at - length, at));
+      if (size > maxNameBytes || at > this.bytes.length) throw new RangeError('the name is too long');
+      labels.push(this.bytes.toString('latin1', at - length, at));
     }
     this.#at = end ?? at;
     return labels.join('.').toLowerCase();

@@ -29,15 +29,13 @@ export const commonName = 'parley.local';
 
 /** How this server is reached in the network, and with which certificate. */
 export class Lan implements LanService {
-  readonly #options: LanOptions;
   readonly #store: CertificateStore;
   #authority: string | undefined;
   #pair: TlsPair | undefined;
   #port = 0;
   #names: readonly string[] = [];
 
-  constructor(options: LanOptions) {
-    this.#options = options;
+  constructor(private readonly options: LanOptions) {
     const { folder, warn, now } = options;
     this.#store = new CertificateStore({ path: join(folder, 'certificates.json'), warn, now: () => new Date(now()) });
   }
@@ -49,7 +47,7 @@ export class Lan implements LanService {
 
   /** Whether others than this machine can connect. */
   get isPublic(): boolean {
-    const { host } = this.#options;
+    const { host } = this.options;
     return !isLoopback(hostName(isIP(host) === 6 ? `[${host}]` : host) ?? '');
   }
 
@@ -61,18 +59,11 @@ export class Lan implements LanService {
 
   /** Makes and renews certificates. True if there is another one for the server. `anew`: with another authority. */
   async renew(anew = false): Promise<boolean> {
-    const { machineName, now, ssl } = this.#options;
+    const { machineName, now, ssl } = this.options;
     if (ssl) return false;
     const names = machineNames(machineName);
-    const hosts = [
-      'localhost',
-      commonName,
-      ...localNames(machineName),
-      ...names,
-      '127.0.0.1',
-      '::1',
-      ...this.#certified(),
-    ];
+    const ownNames = ['localhost', commonName, ...localNames(machineName), ...names];
+    const hosts = [...ownNames, '127.0.0.1', '::1', ...this.#certified()];
     const needed = { hosts: [...new Set(hosts)], machineNames: names, name: machineName, now: now() };
     const { authority, server } = await this.#store.renew(needed, anew);
     this.#authority = authority.certificate;
@@ -97,7 +88,7 @@ export class Lan implements LanService {
     return {
       ...{ addresses, names: this.#names, port: this.#port, isPublic: this.isPublic },
       ...(fingerprint && { fingerprint }),
-      unnamed: this.#options.ssl ? [] : addresses.filter((address) => isIP(address) !== 0 && !isPermitted(address, [])),
+      unnamed: this.options.ssl ? [] : addresses.filter((address) => isIP(address) !== 0 && !isPermitted(address, [])),
     };
   }
 
@@ -110,18 +101,18 @@ export class Lan implements LanService {
   }
 
   addresses(): readonly string[] {
-    return this.#own(reachableAddresses(lanAddresses(this.#options.interfaces())).map(({ address }) => address));
+    return this.#own(reachableAddresses(lanAddresses(this.options.interfaces())).map(({ address }) => address));
   }
 
   /** Containers come and go, and nobody opens a page in their networks. */
   #certified(): readonly string[] {
-    const all = lanAddresses(this.#options.interfaces()).filter(({ kind }) => kind !== 'container');
+    const all = lanAddresses(this.options.interfaces()).filter(({ kind }) => kind !== 'container');
     return this.#own([...all.map(({ address }) => address), ...this.addresses()]);
   }
 
   /** With `--host`, there is only that one. */
   #own(addresses: readonly string[]): readonly string[] {
-    const { host } = this.#options;
+    const { host } = this.options;
     if (host === '' || host === '0.0.0.0') return host === '' ? addresses : addresses.filter((one) => isIP(one) === 4);
     return host === '::' ? addresses : [host.toLowerCase()];
   }

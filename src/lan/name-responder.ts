@@ -52,19 +52,16 @@ const legacyTtlSeconds = 10;
 
 /** Answers for names of this machine in the local network (multicast DNS, RFC 6762), and for no name that somebody has already. */
 export class NameResponder {
-  readonly #options: ResponderOptions;
   readonly #states = new Map<string, NameState>();
   readonly #answeredAt = new Map<string, number>();
   /** A later round of probes makes the timers of earlier ones ineffective. */
   readonly #rounds = new Map<string, number>();
 
-  constructor(options: ResponderOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: ResponderOptions) {}
 
   /** Names for which somebody else answers are tried again, too: the network may be another one. */
   start(): void {
-    for (const name of this.#options.names) this.#probe(name);
+    for (const name of this.options.names) this.#probe(name);
   }
 
   #probe(name: string, delayMs = 0): void {
@@ -76,10 +73,10 @@ export class NameResponder {
       if (count === probes) return void this.#claim(name, round);
       const authorities = this.#records(name, recordTypes.ANY, false);
       this.#send({ questions: [{ name, type: recordTypes.ANY }], authorities });
-      this.#options.startTimer(probeMs, () => step(count + 1));
+      this.options.startTimer(probeMs, () => step(count + 1));
     };
     if (delayMs === 0) step(0);
-    else this.#options.startTimer(delayMs, () => step(0));
+    else this.options.startTimer(delayMs, () => step(0));
   }
 
   #claim(name: string, round: number): void {
@@ -87,7 +84,7 @@ export class NameResponder {
     const announce = (count: number): void => {
       if (this.#rounds.get(name) !== round || this.#states.get(name) !== 'ours') return;
       this.#send({ isResponse: true, answers: this.#records(name, recordTypes.ANY, true) });
-      if (count > 1) this.#options.startTimer(announceMs, () => announce(count - 1));
+      if (count > 1) this.options.startTimer(announceMs, () => announce(count - 1));
     };
     announce(announcements);
   }
@@ -97,10 +94,10 @@ export class NameResponder {
    * writes the address of somebody else into a message could have the answers sent there.
    */
   receive(bytes: Buffer, from: Sender): void {
-    if (!this.#options.isNear(from.address)) return;
+    if (!this.options.isNear(from.address)) return;
     const message = decodeMessage(bytes);
     if (!message) return;
-    if (message.isResponse) this.#heard(message);
+    if (message.isResponse) this.#observe(message);
     else {
       this.#contest(message);
       this.#answer(message, from);
@@ -108,14 +105,14 @@ export class NameResponder {
   }
 
   /** Somebody says where a name leads. */
-  #heard({ answers }: DnsMessage): void {
+  #observe({ answers }: DnsMessage): void {
     for (const [name, state] of this.#states) {
       const addresses = addressesOf(
         name,
         answers.filter(({ ttl }) => ttl > 0),
       );
       if (addresses.length === 0 || state === 'taken') continue;
-      const isHere = addresses.every(this.#options.isOwn);
+      const isHere = addresses.every(this.options.isOwn);
       if (!isHere) this.#set(name, 'taken');
       else if (state === 'probing') this.#set(name, 'system');
     }
@@ -125,13 +122,13 @@ export class NameResponder {
   #contest({ authorities }: DnsMessage): void {
     for (const [name, state] of this.#states) {
       const theirs = addressesOf(name, authorities);
-      if (state !== 'probing' || theirs.length === 0 || theirs.every(this.#options.isOwn)) continue;
+      if (state !== 'probing' || theirs.length === 0 || theirs.every(this.options.isOwn)) continue;
       const order = (list: readonly string[]) =>
         list
           .map((one) => ipBytes(one).toString('hex'))
           .sort()
           .join();
-      if (order(this.#options.addresses()) < order(theirs)) this.#probe(name, announceMs);
+      if (order(this.options.addresses()) < order(theirs)) this.#probe(name, announceMs);
     }
   }
 
@@ -159,7 +156,7 @@ export class NameResponder {
   }
 
   #mayAnswer(key: string): boolean {
-    const now = this.#options.now();
+    const now = this.options.now();
     if (now - (this.#answeredAt.get(key) ?? Number.NEGATIVE_INFINITY) < answerPauseMs) return false;
     // Types are numbers of the sender's choice.
     if (this.#answeredAt.size > 100) this.#answeredAt.clear();
@@ -167,8 +164,8 @@ export class NameResponder {
     return true;
   }
 
-  #records(name: string, wanted: number, flush: boolean, ttl = ttlSeconds): readonly DnsRecord[] {
-    return this.#options
+  #records(name: string, question: number, flush: boolean, ttl = ttlSeconds): readonly DnsRecord[] {
+    return this.options
       .addresses()
       .map((address) => ({
         name,
@@ -177,7 +174,7 @@ export class NameResponder {
         data: ipBytes(address),
         flush,
       }))
-      .filter(({ type }) => wanted === recordTypes.ANY || wanted === type);
+      .filter(({ type }) => question === recordTypes.ANY || question === type);
   }
 
   #send(message: Partial<DnsMessage>, to?: Sender): void {
@@ -189,14 +186,14 @@ export class NameResponder {
       authorities: [],
       ...message,
     };
-    this.#options.send(encodeMessage(whole), to);
+    this.options.send(encodeMessage(whole), to);
   }
 
   #set(name: string, state: NameState): void {
     if (this.#states.get(name) === state) return;
     this.#states.set(name, state);
-    const names = this.#options.names.filter((one) => ['ours', 'system'].includes(this.#states.get(one) ?? ''));
-    this.#options.changed(names);
+    const names = this.options.names.filter((one) => ['ours', 'system'].includes(this.#states.get(one) ?? ''));
+    this.options.changed(names);
   }
 }
 

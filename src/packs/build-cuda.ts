@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { appendFileSync, createWriteStream, existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type DownloadParts, download, readIntegrity } from '../library/download.ts';
 import { fileHash } from '../library/file-hash.ts';
@@ -9,7 +12,6 @@ import { readArchive } from '../library/tar.ts';
 import { builtPackage, factsFile, libraryName } from './built.ts';
 import { cudaSource, engineSource } from './catalogue.ts';
 import { type InstallParts, placePackage, stageFolder } from './install.ts';
-import { runProgram } from './run-program.ts';
 import {
   cardArchitectures,
   type Environment,
@@ -19,11 +21,6 @@ import {
   type Toolkit,
   type Tools,
 } from './toolkit.ts';
-
-/** A sentence for people: what is missing, and what to do. */
-class BuildError extends Error {
-  override readonly name = 'BuildError';
-}
 
 export interface BuildParts extends DownloadParts, Pick<InstallParts, 'findPackage'> {
   /** Where packs are installed. */
@@ -60,14 +57,14 @@ export async function buildCuda(parts: BuildParts): Promise<BuildPlan> {
   checkTools(tools, isFolder);
   const toolkit = await readToolkit(tools.nvcc as string, environment);
   if (toolkit.libraries === undefined) {
-    throw new BuildError(
+    throw new Error(
       `the CUDA toolkit in ${toolkit.root} has no cuBLAS for linking (libcublas.so). Install its development files, such as libcublas-dev`,
     );
   }
   const architectures =
     parts.architectures.length > 0 ? parts.architectures : await cardArchitectures(environment).catch(() => []);
   if (architectures.length === 0) {
-    throw new BuildError(
+    throw new Error(
       'nvidia-smi names no card. Name the compute capability of the card without its point, such as --arch 90 for 9.0',
     );
   }
@@ -75,7 +72,7 @@ export async function buildCuda(parts: BuildParts): Promise<BuildPlan> {
   await mkdir(work, { recursive: true });
   const source = isFolder ? named : await unpackedSource(work, named, tools.git as string, parts);
   const problem = await sourceProblem(source);
-  if (problem !== undefined) throw new BuildError(problem);
+  if (problem !== undefined) throw new Error(problem);
   signal?.throwIfAborted();
   const plan = { toolkit: toolkit.version, architectures, jobs };
   parts.started(plan);
@@ -100,28 +97,23 @@ export function checkTools(tools: Tools, sourceIsFolder: boolean): void {
     ...(tools.ninja || tools.make ? [] : ['ninja or make (for example: apt install ninja-build)']),
     ...(tools.git || sourceIsFolder ? [] : ['git (for example: apt install git)']),
   ];
-  if (missing.length > 0) throw new BuildError(`this is missing: ${missing.join('; ')}`);
+  if (missing.length > 0) throw new Error(`this is missing: ${missing.join('; ')}`);
 }
 
-/** The source of the bundle in the package, which is downloaded unless its file is given. */
-async function unpackedSource(
-  work: string,
-  given: string | undefined,
-  git: string,
-  parts: BuildParts,
-): Promise<string> {
+/** The source of the bundle in the package, which is downloaded unless its file is named. */
+async function unpackedSource(work: string, file: string | undefined, git: string, parts: BuildParts): Promise<string> {
   const source = join(work, 'source');
   if ((await sourceProblem(source)) === undefined) return source;
   await rm(source, { recursive: true, force: true });
   const expected = readIntegrity(cudaSource.integrity);
-  const archive = given ?? join(work, 'source.tgz');
-  if (given !== undefined) {
-    const hash = await fileHash(given, 'sha512').catch((error: Error) => {
-      throw new BuildError(`${given} cannot be read: ${error.message}`);
+  const archive = file ?? join(work, 'source.tgz');
+  if (file !== undefined) {
+    const hash = await fileHash(file, 'sha512').catch((error: Error) => {
+      throw new Error(`${file} cannot be read: ${error.message}`);
     });
     if (!expected?.digest.equals(hash)) {
-      throw new BuildError(
-        `${given} is not the package ${cudaSource.name} ${cudaSource.version} (its SHA-512 differs), nor a folder`,
+      throw new Error(
+        `${file} is not the package ${cudaSource.name} ${cudaSource.version} (its SHA-512 differs), nor a folder`,
       );
     }
   } else if (!existsSync(archive)) {
@@ -132,8 +124,8 @@ async function unpackedSource(
   await extract(archive, 'package/llama/gitRelease.bundle', bundle);
   const fresh = join(work, 'source.new');
   await rm(fresh, { recursive: true, force: true });
-  const words = ['-c', 'advice.detachedHead=false', 'clone', '--quiet', bundle, fresh];
-  await step('git', git, words, work, parts);
+  const args = ['-c', 'advice.detachedHead=false', 'clone', '--quiet', bundle, fresh];
+  await step('git', git, args, work, parts);
   await rm(bundle, { force: true });
   // By one rename: an interrupted clone is no source.
   await rename(fresh, source);
@@ -146,7 +138,7 @@ async function extract(archive: string, wanted: string, target: string): Promise
     await pipeline(content, createWriteStream(target));
     return;
   }
-  throw new BuildError(`${archive} has no ${wanted}`);
+  throw new Error(`${archive} has no ${wanted}`);
 }
 
 /** Why a source is not that of the engine packages: another version would have other structures. */
@@ -198,7 +190,7 @@ async function compile(parts: Compilation): Promise<string> {
     },
   });
   const library = join(build, 'bin', libraryName);
-  if (!existsSync(library)) throw new BuildError(`the compiler has made no ${libraryName}`);
+  if (!existsSync(library)) throw new Error(`the compiler has made no ${libraryName}`);
   return library;
 }
 
@@ -247,13 +239,13 @@ type StepParts = Pick<BuildParts, 'environment' | 'signal'> & { readonly line?: 
 async function step(
   name: string,
   program: string,
-  words: readonly string[],
+  args: readonly string[],
   work: string,
   { environment, signal, line }: StepParts,
 ): Promise<void> {
   const log = join(work, 'build.log');
   const lines: string[] = [];
-  const code = await runProgram(program, words, {
+  const code = await runProgram(program, args, {
     environment: { ...environment, NINJA_STATUS: '[%f/%t] ' },
     ...(signal && { signal }),
     line: (text) => {
@@ -263,14 +255,65 @@ async function step(
       line?.(text);
     },
   });
-  if (code !== 0) throw new BuildError(`${name} failed: ${failureOf(lines)}. All of its output: ${log}`);
+  if (code !== 0) throw new Error(`${name} failed: ${failureOf(lines)}. All of its output: ${log}`);
 }
 
 /** The first line with an error, which mostly causes the others. */
 export function failureOf(lines: readonly string[]): string {
   const index = lines.findIndex((line) => /\b(fatal|error)\b/i.test(line));
-  const told = index === -1 ? lines.slice(-1) : lines.slice(index, index + 2);
-  return told.map((line) => line.trim()).join(' ') || 'it said nothing';
+  const reported = index === -1 ? lines.slice(-1) : lines.slice(index, index + 2);
+  return reported.map((line) => line.trim()).join(' ') || 'it said nothing';
+}
+
+interface Running {
+  readonly environment: Environment;
+  readonly signal?: AbortSignal;
+  readonly line: (line: string) => void;
+}
+
+/** How long programs may take to end by themselves. */
+const endingMs = 5000;
+
+/** Runs a program to its end and resolves to its exit code. An abort ends it with all programs that it has started. */
+async function runProgram(
+  program: string,
+  args: readonly string[],
+  { environment, signal, line }: Running,
+): Promise<number> {
+  signal?.throwIfAborted();
+  // In a process group of its own, which is ended as a whole: a compiler has many children.
+  const child = spawn(program, args, {
+    env: environment as NodeJS.ProcessEnv,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  // There are none if they could not be made; the error follows.
+  const outputs: readonly (Readable | null | undefined)[] = [child.stdout, child.stderr];
+  for (const input of outputs) if (input) createInterface({ input }).on('line', line);
+  const end = (how: NodeJS.Signals): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, how);
+    } catch {
+      // It has ended.
+    }
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const stop = (): void => {
+    end('SIGTERM');
+    timer = setTimeout(() => end('SIGKILL'), endingMs);
+  };
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    const code = await new Promise<number>((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (status) => resolve(status ?? 1));
+    });
+    signal?.throwIfAborted();
+    return code;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', stop);
+  }
 }
 
 async function install(

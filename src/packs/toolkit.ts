@@ -70,8 +70,8 @@ export interface Toolkit {
 
 /** A program of the person may be a script that starts another, so the compiler is asked where its toolkit is. */
 export async function readToolkit(nvcc: string, environment: Environment): Promise<Toolkit> {
-  const said = await output(nvcc, ['--version'], environment);
-  const version = /\bV(\d+(?:\.\d+)+)/.exec(said)?.[1] ?? /release (\d+\.\d+)/.exec(said)?.[1];
+  const versionText = await output(nvcc, ['--version'], environment);
+  const version = /\bV(\d+(?:\.\d+)+)/.exec(versionText)?.[1] ?? /release (\d+\.\d+)/.exec(versionText)?.[1];
   if (version === undefined) throw new Error(`${nvcc} does not say its version`);
   const dry = await output(nvcc, ['--dryrun', '-x', 'cu', '-c', '/dev/null', '-o', '/dev/null'], environment);
   const top = /^#\$ TOP=(.+)$/m.exec(dry)?.[1];
@@ -103,21 +103,17 @@ export function runtimeLibraries(folder: string, version: string): readonly stri
 export async function cardArchitectures(environment: Environment): Promise<readonly string[]> {
   const program = onPath('nvidia-smi', environment);
   if (program === undefined) return [];
-  const said = await output(program, ['--query-gpu=compute_cap', '--format=csv,noheader'], environment);
-  return readCapabilities(said);
-}
-
-function readCapabilities(text: string): readonly string[] {
+  const text = await output(program, ['--query-gpu=compute_cap', '--format=csv,noheader'], environment);
   const found = [...text.matchAll(/^\s*(\d+)\.(\d+)\s*$/gm)].map(([, major, minor]) => `${major}${minor}`);
   return [...new Set(found)];
 }
 
-const longestMs = 60_000;
+const timeoutMs = 60_000;
 
 /** What a program writes, also if it fails: nvcc writes to standard error. */
-async function output(program: string, words: readonly string[], environment: Environment): Promise<string> {
-  const options = { env: environment as NodeJS.ProcessEnv, timeout: longestMs };
-  const { stdout, stderr } = await promisify(execFile)(program, words, options).catch(
+async function output(program: string, args: readonly string[], environment: Environment): Promise<string> {
+  const options = { env: environment as NodeJS.ProcessEnv, timeout: timeoutMs };
+  const { stdout, stderr } = await promisify(execFile)(program, args, options).catch(
     (error: Error & { readonly stdout?: string; readonly stderr?: string }) => {
       if (error.stdout === undefined) throw error;
       return { stdout: error.stdout, stderr: error.stderr ?? '' };

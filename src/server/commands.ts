@@ -34,7 +34,7 @@ const commands = {
   },
   search: async (input: CommandInput) => {
     const { searchCommand } = await import('./search-command.ts');
-    const { recommendedHere: recommended } = await import('./recommended.ts');
+    const { recommendedHere: recommended } = await import('./own-machine.ts');
     return searchCommand({ ...here(input), ...downloading(input), recommended });
   },
   pack: async (input: CommandInput) => {

@@ -134,7 +134,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
         models,
         memory,
         library,
-        recommended: async () => (await import('./recommended.ts')).recommendedHere(),
+        recommended: async () => (await import('./own-machine.ts')).recommendedHere(),
         hasKeyFile: keys !== undefined,
         fileFacts: modelFileFacts(),
         availableBytes,

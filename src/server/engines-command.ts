@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { findProgram } from '../agents/find-program.ts';
@@ -117,9 +117,7 @@ export function installed(
   system: Parameters<typeof findProgram>[1] = thisSystem(),
   folders: readonly string[] = [process.cwd(), homedir()],
 ): string | undefined {
-  const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-  const files = { isFile, read: (path: string) => readFileSync(path, 'utf8') };
-  const path = attempt(() => findProgram(program, system, files)?.path, undefined);
+  const path = attempt(() => findProgram(program, system)?.path, undefined);
   if (path === undefined || file === undefined) return path;
-  return folders.map((folder) => resolve(folder, file)).find(isFile);
+  return folders.map((folder) => resolve(folder, file)).find(existsSync);
 }

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn as spawnProcess } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,16 +74,11 @@ function printed(terminal: Terminal, lines: readonly string[], code: number): nu
 
 function agentLines({ system }: LaunchCommand): readonly string[] {
   const rows = Object.entries(agents).map(([name, agent]) => {
-    const program = programOf(agent, system);
+    const program = findProgram(agent.program, system);
     return [name, agent.title, program ? 'installed' : 'not installed', program ? '' : agent.install];
   });
   const table = tableLines([['NAME', 'AGENT', 'HERE', 'INSTALL'], ...rows]);
   return [...table, 'parley launch NAME starts one; --help says more.'];
-}
-
-function programOf({ program }: Agent, system: SystemFolders): Program | undefined {
-  const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-  return findProgram(program, system, { isFile, read: (path) => readFileSync(path, 'utf8') });
 }
 
 async function restore({ backups, terminal }: LaunchCommand, name: string): Promise<number> {
@@ -117,7 +111,7 @@ async function writeConfig(command: LaunchCommand, options: LaunchOptions, agent
 
 async function start(command: LaunchCommand, options: LaunchOptions, agent: Agent): Promise<number> {
   const { terminal, system } = command;
-  const program = programOf(agent, system);
+  const program = findProgram(agent.program, system);
   if (!program) throw new Error(`${agent.title} is not installed. Install it: ${agent.install}`);
   const running = await runningHere(command, options);
   const onServer = (server: AgentServer) => runAgent(command, options, { agent, program, server });

@@ -22,8 +22,7 @@ import { engineRecipes, installed } from './engines-command.ts';
 import { guardFaults } from './guard-faults.ts';
 import { modelLibrary } from './model-library.ts';
 import { openBrowser } from './open-browser.ts';
-import { ownCards } from './own-machine.ts';
-import { recommendedHere } from './recommended.ts';
+import { ownCards, recommendedHere } from './own-machine.ts';
 import type { Stops } from './stops.ts';
 
 interface LauncherParts {

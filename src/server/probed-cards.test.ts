@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Probe } from '../core/probe.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
+import { probedCards } from './own-machine.ts';
 import type { ProbeResult } from './probe.ts';
-import { probedCards } from './probed-cards.ts';
 
 const card = { name: 'a card', graphics: true, freeBytes: 5, totalBytes: 9 };
 const processor = { name: 'a processor', graphics: false, freeBytes: 1, totalBytes: 1 };

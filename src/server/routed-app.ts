@@ -32,13 +32,11 @@ import type { Terminal } from '../observe/terminal.ts';
 import type { LastModel, ModelChoice } from '../store/state-files.ts';
 import type { App, AppParts } from './app.ts';
 import { FileVersions } from './file-versions.ts';
+import { configSources, preloadedConfigs, prepareOption, type Settle, saveConfig } from './model-configs.ts';
 import type { ModelContext } from './model-context.ts';
 import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
-import { configSources, preloadedConfigs } from './preloaded-configs.ts';
-import { prepareOption, type Settle } from './prepare-option.ts';
 import { presetStore } from './preset-store.ts';
-import { saveConfig } from './saved-config.ts';
 import { slowModelAdvice } from './slow-model.ts';
 import { StartError } from './start-error.ts';
 

@@ -31,7 +31,7 @@ function world(
     state?: TextState;
     given?: Serving['given'];
     file?: string;
-    taskModels?: ReturnType<Serving['model']>['taskModels'];
+    taskModels?: Serving['runtime']['model']['taskModels'];
     opensPage?: boolean;
     /** Stopped while the model loads. */
     stopped?: boolean;
@@ -59,16 +59,21 @@ function world(
   const terminal = new Terminal({ interactive: false, columns: 80, write: (text) => (written += text) });
   onTerminal?.(terminal);
   const running = serve({
-    app: { server } as App,
-    engine: {
-      state: engine.state,
-      start: async () => {
-        happened.push('engine started');
-        if (!stopped) await engine.settled();
+    runtime: {
+      app: { server } as App,
+      engine: {
+        state: engine.state,
+        start: async () => {
+          happened.push('engine started');
+          if (!stopped) await engine.settled();
+        },
       },
+      model: { taskModels, file: file === undefined ? undefined : ({ path: file } as ModelFile) },
+      preload: () => undefined,
+      exit: async (code) => void happened.push(`exit ${code}`),
+      stop: (why) => void happened.push(`stopped: ${why}`),
     },
     given: given ?? [],
-    model: () => ({ taskModels, file: file === undefined ? undefined : ({ path: file } as ModelFile) }),
     settings: { ...defaultSettings, ...changes },
     terminal,
     opensPage,
@@ -76,8 +81,6 @@ function world(
       happened.push(`opened ${url}`);
       failed();
     },
-    exit: (code) => void happened.push(`exit ${code}`),
-    stop: (why) => void happened.push(`stopped: ${why}`),
     channel: channel ?? ownChannel(),
     wait: async (milliseconds) => void happened.push(`waited ${milliseconds}`),
     ...(isAlive && { isAlive }),
@@ -144,7 +147,7 @@ describe('serve', () => {
       { name: 'far', kind: 'image', optional: true, load: () => Promise.reject(new Error('away')) },
       { name: 'near', kind: 'music', load: async () => void loaded.push('near') },
     ];
-    const taskModels = { image: {}, music: {} } as ReturnType<Serving['model']>['taskModels'];
+    const taskModels = { image: {}, music: {} } as Serving['runtime']['model']['taskModels'];
     const { running, happened, written } = world({}, { given, taskModels });
     await running;
     expect([happened, loaded]).toEqual([['listening', 'engine started'], ['near']]);

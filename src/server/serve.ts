@@ -13,35 +13,26 @@ import { type Addresses, baseUrl, hintLines, readyLines } from '../observe/banne
 import { JsonTerminal } from '../observe/json-log.ts';
 import { printable } from '../observe/printable.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import type { App } from './app.ts';
 import { channelPath, openChannel, stopInstance } from './instance-channel.ts';
-import type { Announced } from './lan-server.ts';
 import { openBrowser } from './open-browser.ts';
-import type { StartableModel } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
 
 export interface Serving {
-  readonly app: App;
-  readonly engine: StartableModel;
-  /** The model that is served once the engine has started. */
-  readonly model: () => Pick<PreparedModel, 'taskModels' | 'file'>;
+  readonly runtime: Pick<Runtime, 'app' | 'engine' | 'preload' | 'exit' | 'stop'> &
+    Partial<Pick<Runtime, 'lan'>> & {
+      readonly model: Pick<PreparedModel, 'taskModels' | 'file'>;
+    };
   /** Models of other kinds that flags name; they are loaded after the text model. */
   readonly given?: readonly GivenModel[];
   readonly settings: Settings;
-  /** With `--lan`. */
-  readonly lan?: Pick<Announced, 'lan' | 'people'>;
   readonly terminal: Terminal;
   /** Open the web client in the browser, as with `--launch`. */
   readonly opensPage?: boolean;
   readonly open?: typeof openBrowser;
-  readonly exit: (code: number) => void;
-  /** Ends the server as a signal does. */
-  readonly stop: (why: string) => void;
   /** Where instances on the port find each other; by default in a folder of the account. */
   readonly channel?: string;
   /** Called when the port is open: from then on a fault in one request must not end the others. */
   readonly listening?: () => void;
-  /** Called when the models of the start are loaded. */
-  readonly preload?: () => void;
   readonly wait?: (milliseconds: number) => Promise<void>;
   readonly isAlive?: (pid: number) => boolean;
 }
@@ -55,7 +46,8 @@ interface GivenModel {
 
 /** Opens the port at once, loads the models unless that is left to the first request, and prints the addresses. */
 export async function serve(serving: Serving): Promise<void> {
-  const { app, engine, settings, terminal, exit } = serving;
+  const { runtime, settings, terminal } = serving;
+  const { app, engine } = runtime;
   const { port } = await listen(serving);
   serving.listening?.();
   const addresses: Addresses = { scheme: settings.ssl ? 'https' : 'http', port, host: settings.host };
@@ -69,28 +61,32 @@ export async function serve(serving: Serving): Promise<void> {
   const missing = state.type === 'failed' ? undefined : await loadGiven(serving);
   if (!missing) {
     await app.server.close();
-    return exit(3);
+    return runtime.exit(3);
   }
   const failed = missing.map(({ kind }) => kind);
-  const offers = offeredKinds(serving.model().taskModels, state.type !== 'none', failed);
+  const offers = offeredKinds(runtime.model.taskModels, state.type !== 'none', failed);
   for (const line of readyLines(addresses, settings, offers)) terminal.line(line);
-  const builtIn = serving.model().file?.path === embeddedModel;
+  const builtIn = runtime.model.file?.path === embeddedModel;
   const hints = hintLines({ command: ownCommand(process.env), builtIn, interactive: terminal.interactive });
   for (const line of hints) terminal.line(line);
-  if (serving.lan) await announced(serving.lan, serving, port);
+  if (runtime.lan) await announced(runtime.lan, serving, port);
   if (settings.launch || serving.opensPage) {
     const url = baseUrl(addresses);
     const { open = openBrowser } = serving;
     open(url, () => terminal.line(`No browser could be started; open ${url} yourself.`));
   }
-  serving.preload?.();
+  runtime.preload();
   if (settings.onready) runOnReady(settings.onready, terminal);
 }
 
-async function announced(lan: NonNullable<Serving['lan']>, { app, terminal }: Serving, port: number): Promise<void> {
+async function announced(
+  lan: NonNullable<Runtime['lan']>,
+  { runtime, terminal }: Serving,
+  port: number,
+): Promise<void> {
   const { announceLan } = await import('./lan-server.ts');
   const color = terminal.interactive && !process.env.NO_COLOR;
-  await announceLan({ ...lan, port, terminal, color, server: app.server });
+  await announceLan({ ...lan, port, terminal, color, server: runtime.app.server });
 }
 
 /** Those that could not be loaded; undefined if one of them is not optional. */
@@ -112,12 +108,13 @@ async function loadGiven({ given = [], settings, terminal }: Serving): Promise<r
   return missing;
 }
 
-/** A minute. Then the start goes on beside the other instance. */
-const mostLooks = 240;
+/** A minute. Then the start goes on next to the other instance. */
+const maxLooks = 240;
 
 /** With `--singleinstance` an older instance on the port is asked to stop first, and this one can be asked by a newer one. */
 async function listen(serving: Serving): Promise<{ port: number }> {
-  const { app, settings, terminal, stop, channel } = serving;
+  const { runtime, settings, terminal, channel } = serving;
+  const { app, stop } = runtime;
   if (!settings.singleinstance) return app.server.listen();
   const listening = await app.server.listen().catch(async (error: unknown) => {
     if (!(await dismissOther(serving))) throw error;
@@ -144,7 +141,7 @@ async function dismissOther(serving: Serving): Promise<boolean> {
       );
     return false;
   }
-  for (let look = 0; look < mostLooks && pid > 0 && isAlive(pid); look++) await wait(250);
+  for (let look = 0; look < maxLooks && pid > 0 && isAlive(pid); look++) await wait(250);
   return true;
 }
 

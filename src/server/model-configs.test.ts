@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { readConfigFile } from '../config/config-file.ts';
 import { defaultSettings } from '../config/flags.ts';
-import { saveConfig } from './saved-config.ts';
+import { saveConfig } from './model-configs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import type { ChatRequest } from '../chat/request.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { defaultControls } from '../core/request.ts';
-import { oneAnswer, oneShot } from './one-shot.ts';
+import { controlParts } from '../protocols/testing/doubles.ts';
+import { oneAnswer, oneShot, terminalControls } from './terminal-modes.ts';
 import { fakeService } from './testing/service.ts';
 
 const limit = (maxTokens: number) => ({ ...defaultControls, maxTokens });
@@ -74,4 +75,15 @@ test('oneAnswer: asks the chat model, and prints the answer without the thinking
   await oneAnswer({ reply }, 'Which colour?', limit(50), target);
   expect(written).toEqual(['Blue.', '\n']);
   expect(asked).toEqual([[{ role: 'user', content: [{ type: 'text', text: 'Which colour?' }] }], 50]);
+});
+
+test('terminalControls: are those of a request without fields', () => {
+  const controls = terminalControls({ applyDefaults: (body) => body, controlParts: () => controlParts });
+  expect(controls).toEqual({ ...defaultControls, maxTokens: controlParts.defaultMaxTokens });
+});
+
+test('terminalControls: have the defaults of --gendefaults', () => {
+  const applyDefaults = (body: object) => ({ ...body, temperature: 0, stop_sequence: ['x'] });
+  const controls = terminalControls({ applyDefaults, controlParts: () => controlParts });
+  expect(controls).toMatchObject({ sampling: { temperature: 0 }, stop: ['x'] });
 });

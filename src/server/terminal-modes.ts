@@ -1,0 +1,93 @@
+import { appendFileSync, existsSync } from 'node:fs';
+import { text as content } from '../chat/messages.ts';
+import type { ChatRequest } from '../chat/request.ts';
+import type { ChatService } from '../chat/service.ts';
+import type { Settings } from '../config/flags.ts';
+import type { GenerationEvent } from '../core/events.ts';
+import type { GenerationControls } from '../core/request.ts';
+import type { TextService } from '../core/text-service.ts';
+import type { Ticket } from '../core/ticket.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { decodeControls, readControls } from '../protocols/controls/decode.ts';
+import { benchmark, benchmarkCsv, benchmarkText } from './benchmark.ts';
+import type { ModelContext } from './model-context.ts';
+import type { ReachedOutput } from './reached-output.ts';
+import type { Runtime } from './runtime.ts';
+import { terminalChat } from './terminal-chat.ts';
+
+type TerminalMode = (runtime: Runtime, settings: Settings, terminal: Terminal, output: ReachedOutput) => Promise<void>;
+
+/** The modes that load a model and are no server. */
+export const terminalModes = {
+  answer: ({ app: { context } }, { prompt }, _, output) =>
+    oneAnswer(context.chat, prompt, terminalControls(context), output),
+  prompt: ({ app: { context } }, { prompt }, _, output) =>
+    oneShot(context.text, prompt, terminalControls(context), output),
+  chat: ({ app: { context }, model }, _, __, output) =>
+    terminalChat({
+      text: context.text,
+      tags: model.format.adapter.adapter.tags,
+      controls: terminalControls(context),
+      input: process.stdin,
+      output: process.stdout,
+      lost: output.lost,
+    }),
+  benchmark: async ({ app: { context } }, { benchmark: target }, terminal) => {
+    const result = await benchmark(context.text);
+    terminal.line(benchmarkText(result));
+    if (!target || target === 'stdout') return;
+    appendFileSync(target, benchmarkCsv(result, new Date().toISOString(), !existsSync(target)));
+  },
+} satisfies Readonly<Record<string, TerminalMode>>;
+
+/** The controls of the terminal modes: those of a request without fields. */
+export function terminalControls({
+  applyDefaults,
+  controlParts,
+}: Pick<ModelContext, 'applyDefaults' | 'controlParts'>): GenerationControls {
+  return decodeControls(readControls(applyDefaults({})), controlParts());
+}
+
+/** `--prompt`: prints one reply and nothing else, for scripts. It stops when standard output is closed. */
+export async function oneShot(
+  text: TextService,
+  prompt: string,
+  controls: GenerationControls,
+  output: ReplyOutput,
+): Promise<void> {
+  await printed((ticket) => text.generate({ ...controls, prompt, memory: '' }, ticket), output);
+}
+
+/** `parley run NAME PROMPT`: prints the answer of the chat model to one question, without its thinking. */
+export async function oneAnswer(
+  chat: Pick<ChatService, 'reply'>,
+  question: string,
+  controls: GenerationControls,
+  output: ReplyOutput,
+): Promise<void> {
+  const request: ChatRequest = {
+    conversation: { messages: [{ role: 'user', content: content(question) }], media: [], tools: [] },
+    continueAssistantTurn: false,
+    toolChoice: { type: 'none' },
+    parallelToolCalls: false,
+    output: { type: 'text' },
+    reasoning: { effort: undefined, separate: true },
+    templateVariables: {},
+    memory: '',
+    controls,
+  };
+  await printed((ticket) => chat.reply(request, ticket), output);
+}
+
+type ReplyOutput = Pick<ReachedOutput, 'lost' | 'write'>;
+
+async function printed(
+  generate: (ticket: Ticket) => AsyncIterable<GenerationEvent>,
+  output: ReplyOutput,
+): Promise<void> {
+  for await (const event of generate({ genkey: '', client: 'terminal', signal: output.lost })) {
+    if (event.type === 'text-delta') output.write(event.text);
+    if (event.type === 'error') throw event.error;
+  }
+  output.write('\n');
+}
