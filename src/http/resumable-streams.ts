@@ -27,20 +27,17 @@ const streamLimits: StreamLimits = {
   cancelMs: 5000,
 };
 
-/** What the header `x-parley-resumable` of a request asks for. */
-type Asked =
-  /** `1`: the stream is known by the id of the request, so that it goes on without its client once the response has begun. */
-  | { readonly type: 'by-id' }
-  /** Also known by a name that the client has chosen: it goes on without its client from the beginning. */
-  | { readonly type: 'by-name'; readonly name: string };
-
 /** Long enough that it cannot be guessed. */
 const nameForm = /^[\w.-]{16,64}$/;
 
-function askedBy({ headers }: Pick<Call, 'headers'>): Asked | undefined {
+/**
+ * What the header `x-parley-resumable` asks for. With `1` the stream is known by the id of the request, so that it goes on without its
+ * client once the response has begun. With a name that the client has chosen, it goes on without its client from the beginning.
+ */
+function requestedBy({ headers }: Pick<Call, 'headers'>): { readonly name?: string } | undefined {
   const sent = headers['x-parley-resumable'];
-  if (sent === '1') return { type: 'by-id' };
-  return typeof sent === 'string' && nameForm.test(sent) ? { type: 'by-name', name: sent } : undefined;
+  if (sent === '1') return {};
+  return typeof sent === 'string' && nameForm.test(sent) ? { name: sent } : undefined;
 }
 
 /** A request whose stream can be taken up. */
@@ -89,14 +86,14 @@ export class ResumableStreams {
 
   /** Undefined if the call does not ask for it, or too many streams run. */
   accept(call: Call): ResumableCall | undefined {
-    const asked = call.authorized ? askedBy(call) : undefined;
-    if (!asked || !this.#makeRoom(ownerOf(call))) return undefined;
+    const requested = call.authorized ? requestedBy(call) : undefined;
+    if (!requested || !this.#makeRoom(ownerOf(call))) return undefined;
+    const { name } = requested;
     const controller = new AbortController();
     const { signal: client } = call;
     const follow = (): void => controller.abort(client.reason);
-    if (asked.type === 'by-id') client.addEventListener('abort', follow);
+    if (name === undefined) client.addEventListener('abort', follow);
     if (client.aborted) follow();
-    const name = asked.type === 'by-name' ? asked.name : undefined;
     const settled = deferred<Reply | undefined>();
     const ended = deferred<void>();
     const entry: Entry = { id: call.id, owner: ownerOf(call), name, controller, ended, settled: settled.promise };

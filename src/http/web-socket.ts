@@ -61,11 +61,9 @@ export function createUpgrades(parts: UpgradeParts) {
     const found = known ? routes.find('GET', path) : undefined;
     let owner: ClientKey | undefined;
     try {
-      const error = found
-        ? await refusalFor(parts, request, found, (identity) => {
-            owner = keyOf(identity);
-          })
-        : new AppError('not-found', { method: 'GET', path });
+      const admitted = found && (await admission(parts, request, found));
+      const error = admitted ? admitted.error : new AppError('not-found', { method: 'GET', path });
+      owner = admitted && keyOf(admitted.identity);
       if (known && !error) sockets ??= opening();
       const loaded = known && !error ? found?.load?.() : undefined;
       const [server] = await Promise.all([known && !error ? sockets : undefined, loaded, answered(socket)]);
@@ -118,20 +116,19 @@ function closed(socket: WebSocket, startTimer: StartTimer): Promise<void> {
   });
 }
 
-async function refusalFor(
+/** Who sends the request, and why it is refused. */
+async function admission(
   { guard, stopping }: Pick<UpgradeParts, 'guard' | 'stopping'>,
   { headers, url = '', socket }: IncomingMessage,
   route: SocketEndpoint,
-  identified?: (identity: Identity) => void,
-  { scope, counted = true }: { readonly scope?: KeyScope; readonly counted?: boolean } = {},
-): Promise<AppError | undefined> {
+  { scope, counted = true }: { readonly scope?: KeyScope | undefined; readonly counted?: boolean } = {},
+): Promise<{ readonly identity: Identity; readonly error: AppError | undefined }> {
   const refused = guard.refuseHost(headers, route) ?? guard.refuseOrigin(headers, route);
-  if (refused) return refused;
+  if (refused) return { identity: { type: 'nobody' }, error: refused };
   const identity = await guard.identify(headers, route, { target: url, address: plainAddress(socket.remoteAddress) });
-  identified?.(identity);
   const scopeRefused = scope === undefined ? undefined : guard.refuseKey(identity, { ...route, scope }, 'part');
   const keyRefused = scopeRefused ?? guard.refuseKey(identity, route, counted ? 'work' : 'part');
-  return keyRefused ?? (stopping() ? new AppError('stopping', {}) : undefined);
+  return { identity, error: keyRefused ?? (stopping() ? new AppError('stopping', {}) : undefined) };
 }
 
 /** Checks the key again, which may have been removed or be over its rate, and the rate of the address. */
@@ -145,14 +142,8 @@ async function beginWork(
   const id = parts.newId();
   const { family, path: endpoint, recorded } = route;
   const head = { id, method: 'GET', path, family: family.name, endpoint, recorded, remoteAddress, headers };
-  let identity: Identity = { type: 'nobody' };
-  const admit = async (counted: boolean): Promise<AppError | undefined> => {
-    const identified = (found: Identity): void => {
-      identity = found;
-    };
-    return refusalFor(parts, request, route, identified, { ...(scope !== undefined && { scope }), counted });
-  };
-  const refused = (await admit(true)) ?? parts.guard.refuseTokens(identity, scope);
+  const { identity, error: notAdmitted } = await admission(parts, request, route, { scope });
+  const refused = notAdmitted ?? parts.guard.refuseTokens(identity, scope);
   const retryAfterSeconds = refused || !spaced ? 0 : parts.rate(remoteAddress, parts.now());
   const error = refused ?? (retryAfterSeconds > 0 ? new AppError('rate-limited', { retryAfterSeconds }) : undefined);
   const watch = parts.watchExchange?.(head);
@@ -164,8 +155,8 @@ async function beginWork(
   }
   reportIdentity(watch, identity);
   const check = async (): Promise<void> => {
-    const lost = await admit(false);
-    if (lost) throw lost;
+    const now = await admission(parts, request, route, { scope, counted: false });
+    if (now.error) throw now.error;
   };
   const key = keyOf(identity);
   return { id, watch, check, ...(key && { key }) };

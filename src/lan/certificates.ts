@@ -3,6 +3,7 @@ import {
   createPrivateKey,
   generateKeyPairSync,
   type KeyObject,
+  type KeyPairKeyObjectResult,
   randomBytes,
   sign,
   X509Certificate,
@@ -69,18 +70,18 @@ export function createAuthority(
   machineNames: readonly string[],
   { name, now, random = randomBytes }: Subject,
 ): CertificatePair {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const subject = distinguishedName(`Parley on ${name}`);
   const domains = [...new Set([...localDomains, ...machineNames.filter(isMachineName)])];
   return issue({
-    ...{ subject, issuer: subject, publicKey, privateKey, signer: privateKey, now, random, days: authorityDays },
+    ...{ subject, issuer: subject, keys, signer: keys.privateKey, now, random, days: authorityDays },
     extensions: [
       // An authority that signs no other authorities.
       extension(ids.basicConstraints, true, sequence(boolean(true), integer(Uint8Array.of(0)))),
       extension(ids.keyUsage, true, bits(Uint8Array.of(keyCertSign), 2)),
       extension(ids.extendedKeyUsage, false, sequence(oid(ids.serverAuth))),
       extension(ids.nameConstraints, true, sequence(tagged(0, true, ...permitted(domains)))),
-      extension(ids.subjectKey, false, octets(keyId(publicKey))),
+      extension(ids.subjectKey, false, octets(keyId(keys.publicKey))),
     ],
   });
 }
@@ -91,17 +92,17 @@ export function createServerCertificate(
   hosts: readonly string[],
   { name, now, random = randomBytes }: Subject,
 ): CertificatePair {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const parent = new X509Certificate(authority.certificate);
   return issue({
-    ...{ subject: distinguishedName(name), issuer: subjectOf(parent), publicKey, privateKey, now, random },
+    ...{ subject: distinguishedName(name), issuer: subjectOf(parent), keys, now, random },
     ...{ signer: createPrivateKey(authority.key), days: serverDays },
     extensions: [
       extension(ids.basicConstraints, true, sequence()),
       extension(ids.keyUsage, true, bits(Uint8Array.of(digitalSignature), 7)),
       extension(ids.extendedKeyUsage, false, sequence(oid(ids.serverAuth))),
       extension(ids.subjectNames, false, sequence(...hosts.map(generalName))),
-      extension(ids.subjectKey, false, octets(keyId(publicKey))),
+      extension(ids.subjectKey, false, octets(keyId(keys.publicKey))),
       extension(ids.authorityKey, false, sequence(tagged(0, false, keyId(parent.publicKey)))),
     ],
   });
@@ -126,31 +127,19 @@ export function isIssuedBy({ certificate, key }: CertificatePair, authority: Cer
   );
 }
 
-interface Contents {
+interface Contents extends Required<Pick<Subject, 'now' | 'random'>> {
   readonly subject: Buffer;
   readonly issuer: Buffer;
-  readonly publicKey: KeyObject;
-  readonly privateKey: KeyObject;
-  /** The key of the issuer. */
+  readonly keys: KeyPairKeyObjectResult;
+  /** The private key of the issuer. */
   readonly signer: KeyObject;
   readonly extensions: readonly Buffer[];
-  readonly now: number;
   readonly days: number;
-  readonly random: (bytes: number) => Buffer;
 }
 
 /** Certificate of RFC 5280. */
-function issue({
-  subject,
-  issuer,
-  publicKey,
-  privateKey,
-  signer,
-  extensions,
-  now,
-  days,
-  random,
-}: Contents): CertificatePair {
+function issue({ subject, issuer, keys, signer, extensions, now, days, random }: Contents): CertificatePair {
+  const { publicKey, privateKey } = keys;
   const algorithm = sequence(oid(ids.ecdsaSha256));
   const version3 = tagged(0, true, integer(Uint8Array.of(2)));
   const begin = now - backdated;

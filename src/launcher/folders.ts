@@ -26,7 +26,7 @@ const endings: Readonly<Record<Wanted, RegExp>> = {
   any: /./,
 };
 
-const mostEntries = 2000;
+const maxEntries = 2000;
 
 /** Folders in which files may be listed: the home folder, the working folder, and drives. */
 export function allowedPlaces(
@@ -61,8 +61,8 @@ export async function listFolder(path: string, wanted: Wanted, places: readonly 
   return {
     path: real,
     parent: parent !== real && (await allowedPath(parent, places)) !== undefined ? parent : undefined,
-    entries: entries.slice(0, mostEntries),
-    more: Math.max(0, entries.length - mostEntries),
+    entries: entries.slice(0, maxEntries),
+    more: Math.max(0, entries.length - maxEntries),
   };
 }
 

@@ -33,23 +33,13 @@ interface LauncherParts {
   readonly availableBytes: () => number;
   /** Graphics cards that an installed build can use. */
   readonly cards?: () => Promise<readonly Pick<CardMemory, 'description' | 'freeBytes'>[]>;
-  /** Programs that are known to work as engines. */
-  readonly recipes?: () => readonly LauncherRecipe[];
+  /** Programs that are known to work as engines: their configs, where to get them, and whether they are installed. */
+  readonly recipes?: () => readonly object[];
   readonly quit: () => void;
 }
 
-/** A program for the form of engine programs: its config, and where to get it. */
-interface LauncherRecipe {
-  readonly title: string;
-  readonly program: string;
-  readonly does: string;
-  readonly from: string;
-  readonly installed: boolean;
-  readonly engine: object;
-}
-
 /** Reading the header of a model takes some milliseconds. */
-const mostHeaders = 100;
+const maxHeaders = 100;
 
 type Problems = { readonly problems: readonly string[] };
 
@@ -81,7 +71,7 @@ export class LauncherService {
     if (!folder) return undefined;
     const models = wanted === 'model' ? folder.entries.filter(({ name }) => /\.gguf$/i.test(name)) : [];
     const facts = await Promise.all(
-      models.slice(0, mostHeaders).map(async ({ name, path: file }) => [name, await this.model(file)] as const),
+      models.slice(0, maxHeaders).map(async ({ name, path: file }) => [name, await this.model(file)] as const),
     );
     return { ...folder, facts: Object.fromEntries(facts) };
   }
@@ -193,14 +183,14 @@ function launchName(layer: Layer): string | undefined {
   return unnamed && configName(programName(unnamed), 'config');
 }
 
-const longest = 100;
+const maxNameLength = 100;
 
 /** File name of a config; undefined if it contains a path or is invalid on some system. */
-export function configName(asked: string, kind: 'config' | 'template'): string | undefined {
+export function configName(requested: string, kind: 'config' | 'template'): string | undefined {
   const ending = kind === 'config' ? '.kcpps' : '.kcppt';
-  const bare = asked.trim().replace(/\.kcpp[st]$/i, '');
+  const bare = requested.trim().replace(/\.kcpp[st]$/i, '');
   const fits =
-    bare.length > 0 && bare.length <= longest && !/[/\\:*?"<>|\p{Cc}]/u.test(bare) && !/^\.|[. ]$/.test(bare);
+    bare.length > 0 && bare.length <= maxNameLength && !/[/\\:*?"<>|\p{Cc}]/u.test(bare) && !/^\.|[. ]$/.test(bare);
   const reserved = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(bare);
   return fits && !reserved ? bare + ending : undefined;
 }

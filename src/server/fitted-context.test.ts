@@ -21,7 +21,7 @@ async function fit({ own = {}, trainedContext = 131_072, free = 5 + 4, cards = [
     probes += 1;
     return { mainBytes: free * gib, cardBytes: cards.map((card) => card * gib) };
   };
-  const fitted = await fittedContext(running, { path: 'm.gguf', shape } as ModelFile, { memory });
+  const fitted = await fittedContext(running, { path: 'm.gguf', shape } as ModelFile, memory);
   return { ...fitted, probes };
 }
 

@@ -15,26 +15,16 @@ const routerShares: ContextShares = { cards: defaultShares.cards / 2, main: defa
 /** An agent does little in a short context, so that it gets most of the memory. */
 const agentShares: ContextShares = { cards: 9 / 10, main: 1 / 2 };
 
-interface ContextOptions {
-  /** Asked only if there is something to choose: looking for graphics cards starts a process. */
-  readonly memory: () => Promise<FreeMemory>;
-}
-
-/** A context size and the reason for it as a sentence. Without a reason the size follows from the settings. */
-interface FittedContext {
-  readonly size: number;
-  readonly reason?: string;
-}
-
 /**
  * The context of a model without `--contextsize`: the default, or as much more as there is room for beside the weights, up to the
- * training length. Explicit placement and positions leave nothing to choose.
+ * training length. Explicit placement and positions leave nothing to choose: there is no reason, as a sentence, then. `memory` is called
+ * only if there is a choice, because looking for GPUs starts a process.
  */
 export async function fittedContext(
   { settings, given }: Running,
   file: ModelFile,
-  { memory }: ContextOptions,
-): Promise<FittedContext> {
+  memory: () => Promise<FreeMemory>,
+): Promise<{ readonly size: number; readonly reason?: string }> {
   const options = textLoadOptions(settings, given, file);
   const { contextSize, gpuLayers, backend, memoryMarginMegabytes } = options;
   const { trainedContext } = file.shape;
@@ -61,8 +51,8 @@ export async function fittedContext(
     cards.length > 0 && cardBytes === 0
       ? contextSize
       : largestContext(shape, { ...options, sequences, shared }, free, limit, shares);
-  const usual = fitting(max, settings.routermode ? routerShares : defaultShares);
-  const size = Math.max(usual, fitting(settings.targetcontext, agentShares));
+  const defaultSize = fitting(max, settings.routermode ? routerShares : defaultShares);
+  const size = Math.max(defaultSize, fitting(settings.targetcontext, agentShares));
   const trained = size < trainedContext ? `; it was trained for ${trainedContext}` : '';
   const reason =
     size > contextSize

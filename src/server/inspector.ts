@@ -9,13 +9,7 @@ import type { ServerServices } from './services.ts';
 
 /** The endpoints of the translation inspector, and of the report on conversations. */
 export function requestEndpoints(
-  {
-    settings,
-    admin,
-    inspected,
-    conversations,
-    keys,
-  }: Pick<ServerServices, 'settings' | 'admin' | 'inspected' | 'conversations' | 'keys'>,
+  { settings, admin, inspected, conversations, keys }: ServerServices,
   server: DialectServices,
   rows: () => readonly EndpointShape[],
 ): ModelEndpoint<ModelContext>[] {
@@ -34,7 +28,7 @@ export function requestEndpoints(
   ];
 }
 
-/** A token in an address invites whoever opens it. */
+/** The token in an address is an invitation. */
 const invitation = /(\/join#)[\w.~-]+/g;
 
 /** Lines of the console without secrets. */

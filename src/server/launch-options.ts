@@ -1,25 +1,13 @@
-/** The arguments of `parley launch`. */
-export interface LaunchOptions {
-  readonly agent: string | undefined;
-  readonly model: string | undefined;
-  readonly port: number;
-  readonly portGiven: boolean;
-  readonly password: string | undefined;
-  readonly action: 'start' | 'config' | 'restore' | 'help';
-  /** Flags of the server, as they are. */
-  readonly serverFlags: readonly string[];
-  /** What follows `--`, for the agent. */
-  readonly agentArguments: readonly string[];
-}
+export type LaunchOptions = ReturnType<typeof readLaunchOptions>;
 
 const actions = { '--config': 'config', '--restore': 'restore', '--help': 'help', '-h': 'help' } as const;
 
-/** Throws a sentence for people. Words that are not its own are flags of the server, which checks them. */
-export function readLaunchOptions(args: readonly string[], defaultPort: number): LaunchOptions {
+/** The arguments of `parley launch`. Throws a sentence for people. Flags that are not its own are those of the server, which checks them. */
+export function readLaunchOptions(args: readonly string[], defaultPort: number) {
   const end = args.indexOf('--');
   const own = end < 0 ? args : args.slice(0, end);
   let agent: string | undefined;
-  let action: LaunchOptions['action'] = 'start';
+  let action: 'start' | (typeof actions)[keyof typeof actions] = 'start';
   const values: Partial<Record<'--model' | '--port' | '--password', string>> = {};
   const serverFlags: string[] = [];
   for (let index = 0; index < own.length; index += 1) {
@@ -42,7 +30,8 @@ export function readLaunchOptions(args: readonly string[], defaultPort: number):
     portGiven: values['--port'] !== undefined,
     password: values['--password'],
     action,
-    serverFlags,
+    serverFlags: serverFlags as readonly string[],
+    /** What follows `--`. */
     agentArguments: end < 0 ? [] : args.slice(end + 1),
   };
 }

@@ -27,9 +27,9 @@ interface Manifest {
   readonly version?: string;
   readonly license?: unknown;
   readonly licenses?: unknown;
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
-  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly dependencies?: object;
+  readonly optionalDependencies?: object;
+  readonly peerDependencies?: object;
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
@@ -66,12 +66,8 @@ export function installedPackages(root: string): Pick<Licenses, 'packages' | 'mi
 }
 
 /** Each with whether it is optional. npm repeats optional dependencies among the others. */
-function dependenciesOf({
-  dependencies = {},
-  optionalDependencies = {},
-  peerDependencies = {},
-  peerDependenciesMeta = {},
-}: Manifest): ReadonlyMap<string, boolean> {
+function dependenciesOf(manifest: Manifest): ReadonlyMap<string, boolean> {
+  const { dependencies = {}, optionalDependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = manifest;
   const peers = Object.keys(peerDependencies).filter((name) => !peerDependenciesMeta[name]?.optional);
   const entries = (names: readonly string[], optional: boolean) => names.map((name) => [name, optional] as const);
   return new Map([
@@ -83,8 +79,8 @@ function dependenciesOf({
 
 /** The folder of a package that code in another folder imports. */
 function packageFrom(folder: string, name: string): string | undefined {
-  const place = join(folder, 'node_modules', name);
-  if (basename(folder) !== 'node_modules' && manifestOf(place)) return realpathSync(place);
+  const path = join(folder, 'node_modules', name);
+  if (basename(folder) !== 'node_modules' && manifestOf(path)) return realpathSync(path);
   const parent = dirname(folder);
   return parent === folder ? undefined : packageFrom(parent, name);
 }

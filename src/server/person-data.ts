@@ -16,18 +16,8 @@ import type { ServerServices } from './services.ts';
 
 /** Every store of the server that has something of a person, by the name of its folder in an export. */
 function personStores(services: ServerServices): Readonly<Record<string, PersonStore>> {
-  const {
-    settings,
-    clients = {},
-    responses,
-    streams,
-    comfy,
-    lastDrawings,
-    requestQueue,
-    summaries,
-    recalls,
-  } = services;
-  const { conversations, inspected, speechSettings } = services;
+  const { settings, clients = {}, responses, streams, comfy, lastDrawings, requestQueue } = services;
+  const { summaries, recalls, conversations, inspected, speechSettings } = services;
   const forgotten = (libraries: Pick<Libraries<unknown>, 'forget'> | undefined) => async (owner: Owner) =>
     libraries?.forget(owner);
   return {
@@ -165,12 +155,12 @@ function beginning(folder: string | undefined, forget: (owner: Owner) => Promise
 }
 
 /** A file, or all below a folder. */
-async function* filesIn(path: string, shown = ''): AsyncGenerator<PersonFile> {
+async function* filesIn(path: string, name = ''): AsyncGenerator<PersonFile> {
   const facts = await stat(path).catch(() => undefined);
-  if (facts?.isFile()) yield { path: shown, bytes: facts.size, content: () => createReadStream(path) };
+  if (facts?.isFile()) yield { path: name, bytes: facts.size, content: () => createReadStream(path) };
   if (!facts?.isDirectory()) return;
-  for (const name of (await readdir(path).catch(() => [])).sort())
-    yield* filesIn(join(path, name), shown === '' ? name : `${shown}/${name}`);
+  for (const entry of (await readdir(path).catch(() => [])).sort())
+    yield* filesIn(join(path, entry), name === '' ? entry : `${name}/${entry}`);
 }
 
 /** The files of collections are open in another process: their texts are read from there. */

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { AppError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 
-const mostBytes = 64 * 2 ** 20;
+const maxBytes = 64 * 2 ** 20;
 
 /** `--preloadstory` names a file or holds the story itself. Clients are sent its bytes as they are, once it is sure that they are JSON. */
 export function preloadedStory(flag: string): string | Uint8Array | undefined {
@@ -10,7 +10,7 @@ export function preloadedStory(flag: string): string | Uint8Array | undefined {
   if (flag.trimStart().startsWith('{')) return checked(flag, 'the text');
   try {
     const { size } = statSync(flag);
-    if (size > mostBytes) throw new Error(`it has more than ${mostBytes / 2 ** 20} MB`);
+    if (size > maxBytes) throw new Error(`it has more than ${maxBytes / 2 ** 20} MB`);
     return checked(readFileSync(flag), flag);
   } catch (error) {
     if (error instanceof AppError) throw error;

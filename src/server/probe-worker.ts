@@ -15,7 +15,7 @@ import type { Probed, ProbedDevice, ProbeResult } from './probe.ts';
 // The process of `parley doctor` that loads one native part, as its engine does. Packages are imported on use: any may be missing.
 
 /** Less than the time that the whole probe has. */
-const longestDriverMs = 20_000;
+const driverTimeoutMs = 20_000;
 
 const load = createRequire(import.meta.url);
 
@@ -73,7 +73,7 @@ const probes: Readonly<Record<string, (part: string) => Promise<Probed>>> = {
     const { findBarePack } = await import('../engines/bare/pack.ts');
     const { runtime, module } = findBarePack(pack);
     const entry = fileURLToPath(new URL('../engines/bare/probe.js', import.meta.url));
-    await promisify(execFile)(runtime, [entry, module], { timeout: longestDriverMs }).catch(({ stderr, message }) => {
+    await promisify(execFile)(runtime, [entry, module], { timeout: driverTimeoutMs }).catch(({ stderr, message }) => {
       throw new Error(/^Uncaught (.*)$/m.exec(stderr)?.[1] ?? message);
     });
     return {};

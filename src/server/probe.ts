@@ -22,11 +22,11 @@ export interface Probed {
 export type ProbeResult = ({ readonly type: 'loaded' } & Probed) | { readonly type: 'failed'; readonly reason: string };
 
 /** Graphics drivers may need many seconds at their first use. */
-const longestMs = 30_000;
+const timeoutMs = 30_000;
 
-function lastWords({ lastLines }: ChildExit): readonly string[] {
-  const words = lastLines.findLast((line) => /error/i.test(line)) ?? lastLines.at(-1);
-  return words ? [words.trim()] : [];
+function lastError({ lastLines }: ChildExit): readonly string[] {
+  const line = lastLines.findLast((one) => /error/i.test(one)) ?? lastLines.at(-1);
+  return line ? [line.trim()] : [];
 }
 
 /** Loads a native part in a process of its own, because it may crash or hang. Never rejects. */
@@ -39,9 +39,9 @@ export function runProbe(
     const failed = (reason: string): void => end({ type: 'failed', reason });
     const child = spawn<Probe, ProbeResult>(entry, {
       message: (result) => end(result),
-      exit: (exit) => failed([howItDied(exit), ...lastWords(exit)].join(': ')),
+      exit: (exit) => failed([howItDied(exit), ...lastError(exit)].join(': ')),
     });
-    const timer = startTimer(longestMs, () => failed(`it did not load within ${longestMs / 1000} seconds`));
+    const timer = startTimer(timeoutMs, () => failed(`it did not load within ${timeoutMs / 1000} seconds`));
     function end(result: ProbeResult): void {
       timer.cancel();
       resolve(result);

@@ -442,7 +442,7 @@ async function settle(running: Running, file: ModelFile, options: SettleOptions)
     const { ownMachine } = await import('./own-machine.ts');
     return ownMachine(settings, held).memory();
   };
-  const { size, reason } = await fittedContext({ settings, given }, file, { memory });
+  const { size, reason } = await fittedContext({ settings, given }, file, memory);
   if (reason !== undefined) line(reason);
   return { ...settings, contextsize: size };
 }
