@@ -12,7 +12,7 @@ const reply = (fields: Partial<QuickReply>): QuickReply => ({
   button: true,
   ...fields,
 });
-const read = (value: unknown) => quickRepliesIn(value, counting()).replies;
+const read = (value: unknown) => quickRepliesIn(value, counting());
 
 test('quickRepliesIn: reads a set of SillyTavern', () => {
   const set = {

@@ -55,7 +55,7 @@ export function quickReplyFile(replies: readonly QuickReply[]): object {
 }
 
 /** The quick replies of a file of Parley, or of a set of SillyTavern in either version. */
-export function quickRepliesIn(value: unknown, newId: () => string): { readonly replies: QuickReply[] } {
+export function quickRepliesIn(value: unknown, newId: () => string): QuickReply[] {
   const fields = fieldsOf(value);
   const found =
     fields.format === format
@@ -63,10 +63,9 @@ export function quickRepliesIn(value: unknown, newId: () => string): { readonly 
       : Array.isArray(fields.qrList)
         ? listIn(fields.qrList, maxReplies).map((one) => replyOfSet(one, fields))
         : listIn(fields.quickReplySlots, maxReplies).map((one) => replyOfSlot(one, fields));
-  const replies = found
+  return found
     .filter(({ label, text }) => text.trim() !== '' || label !== '')
     .map((one) => ({ ...withKnownCommands(one), id: newId() }));
-  return { replies };
 }
 
 type Read = Omit<QuickReply, 'id'>;

@@ -134,7 +134,7 @@ async function keepQuickReplies(value: unknown, name: string): Promise<Place> {
     import('../quick-replies/sets.ts'),
     import('../quick-replies/texts.ts'),
   ]);
-  const { replies } = quickRepliesIn(value, newId);
+  const replies = quickRepliesIn(value, newId);
   if (replies.length === 0) throw new Unreadable(words.unreadable(name));
   await addQuickReplies(replies);
   notify(words.imported(replies.length));
