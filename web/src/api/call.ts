@@ -1,7 +1,6 @@
 import { addressOf } from './address.ts';
-import { failureOf } from './failure.ts';
-import { currentKey, requestKey } from './key.svelte.ts';
-import { ownerHeaders } from './owner.ts';
+import { Failure, failureOf } from './failure.ts';
+import { currentKey, ownerHeaders, requestKey } from './key.svelte.ts';
 
 export interface CallOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -38,4 +37,11 @@ export async function call(path: string, options: CallOptions = {}): Promise<Res
 
 export async function read<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
   return (await call(path, options)).json() as Promise<Answer>;
+}
+
+/** Asks the server to change something. Throws its reason if it does not. */
+export async function command<Answer extends object>(path: string, body: object): Promise<Answer> {
+  const answer = await read<Answer & { readonly success: boolean; readonly error?: string }>(path, { body });
+  if (!answer.success) throw new Failure(answer.error ?? '');
+  return answer;
 }

@@ -1,5 +1,4 @@
 import { type Fields, fieldsOf } from '../api/loose.ts';
-import { shapeText } from './shape.ts';
 
 /** The parts of the OpenAPI document that the page shows. */
 export interface Operation {
@@ -198,4 +197,39 @@ export function found(groups: readonly Group[], search: string): readonly Group[
   return groups
     .map((group) => ({ ...group, operations: group.operations.filter(fits) }))
     .filter(({ operations }) => operations.length > 0);
+}
+
+/** What a schema describes, in the notation of TypeScript. A reference is followed once on each way. */
+export function shapeText(schema: Fields, schemas: Fields, indent = '', seen: readonly string[] = []): string {
+  const name = /^#\/components\/schemas\/(.+)$/.exec(String(schema.$ref ?? ''))?.[1];
+  if (name !== undefined) {
+    const found = schemas[name] as Fields | undefined;
+    return found && !seen.includes(name)
+      ? shapeText(found, schemas, indent, [...seen, name])
+      : (name.split('.').at(-1) ?? name);
+  }
+  const inner = (one: unknown, more = ''): string => shapeText(one as Fields, schemas, indent + more, seen);
+  if ('const' in schema) return JSON.stringify(schema.const);
+  if (Array.isArray(schema.enum)) return schema.enum.map((one) => JSON.stringify(one)).join(' | ');
+  if (Array.isArray(schema.anyOf)) return [...new Set(schema.anyOf.map((one) => inner(one)))].join(' | ');
+  if (schema.type === 'array') {
+    const items = inner(schema.items ?? {});
+    return / \| /.test(items) && !items.startsWith('{') ? `(${items})[]` : `${items}[]`;
+  }
+  if (schema.type === 'object') return objectText(schema, inner, indent);
+  if (schema.type === 'integer') return 'number';
+  return typeof schema.type === 'string' ? schema.type : 'any';
+}
+
+function objectText(schema: Fields, inner: (one: unknown, more?: string) => string, indent: string): string {
+  const required = (schema.required ?? []) as readonly string[];
+  const members = Object.entries((schema.properties ?? {}) as Fields).map(
+    ([name, one]) =>
+      `${/^[\w$]+$/.test(name) ? name : JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${inner(one, '  ')}`,
+  );
+  const { additionalProperties: more = true } = schema;
+  if (members.length === 0 && typeof more === 'object') return `{ [name]: ${inner(more)} }`;
+  if (members.length === 0) return more ? 'object' : '{}';
+  const all = more ? [...members, '…'] : members;
+  return `{\n${all.map((one) => `${indent}  ${one}\n`).join('')}${indent}}`;
 }

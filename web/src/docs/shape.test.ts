@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shapeText } from './shape.ts';
+import { shapeText } from './description.ts';
 
 const text = { type: 'string' };
 const person = {

@@ -3,7 +3,7 @@ import { change, library } from '../conversations/library.svelte.ts';
 import { go } from '../ui/navigation.svelte.ts';
 import { notify, reported } from '../ui/notices.svelte.ts';
 import { texts } from './collection-texts.ts';
-import { addContent, createCollection, fetchCollections } from './collections.ts';
+import { addContent, createCollection, fetchCollections, freeName } from './collections.ts';
 import { type Reach, withReach } from './taken.ts';
 
 /** Keeps with which messages a collection goes, in the chat or in all chats of its folder. */
@@ -22,11 +22,9 @@ export function documentsOf(chat: Chat): readonly Attachment[] {
 export async function collectDocuments(chat: Chat): Promise<void> {
   await reported(async () => {
     const { collections } = await fetchCollections(false);
-    const taken = new Set(collections.map(({ name }) => name.toLowerCase()));
     const documents = documentsOf(chat);
     const wanted = chat.title || documents[0]?.name || texts.collect.name;
-    let name = wanted;
-    for (let number = 2; taken.has(name.toLowerCase()); number += 1) name = `${wanted} ${number}`;
+    const name = freeName(wanted, collections);
     const { id } = await createCollection(name);
     for (const { name: file, text = '' } of documents) await addContent(id, { name: file, text });
     const run = (): void => go({ view: 'knowledge', id });

@@ -146,3 +146,11 @@ export async function fetchText(id: string, file: string): Promise<string> {
 export async function fetchContent(id: string, file: string): Promise<Blob> {
   return (await call(ofFile(id, file, '/content'))).blob();
 }
+
+/** The name, or with a number the first one that no collection has. */
+export function freeName(name: string, collections: readonly Pick<Collection, 'name'>[]): string {
+  const taken = new Set(collections.map((one) => one.name.toLowerCase()));
+  let free = name;
+  for (let number = 2; taken.has(free.toLowerCase()); number += 1) free = `${name} ${number}`;
+  return free;
+}

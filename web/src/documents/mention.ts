@@ -1,4 +1,5 @@
 import type { TakenCollection } from '../conversations/conversation.ts';
+import { completions } from '../ui/completions.ts';
 
 /** Collections that are named in a message as `#name`. All functions are pure. */
 
@@ -35,10 +36,7 @@ export function mentioned<Item extends TakenCollection>(text: string, collection
 
 /** Collections for what is typed after `#`: those that begin with it first. */
 export function matching<Item extends TakenCollection>(collections: readonly Item[], query: string): readonly Item[] {
-  const typed = query.toLowerCase();
-  const rank = ({ name }: Item): number => {
-    const at = name.toLowerCase().indexOf(typed);
-    return at < 0 ? 2 : Math.min(at, 1);
-  };
-  return collections.filter((one) => rank(one) < 2).sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
+  return completions(collections.toSorted(byName), query, ({ name }) => name);
 }
+
+const byName = (a: TakenCollection, b: TakenCollection): number => a.name.localeCompare(b.name);

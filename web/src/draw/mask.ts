@@ -44,24 +44,8 @@ function sinceClear(steps: readonly MaskStep[]): readonly MaskStep[] {
   return steps.slice(steps.findLastIndex(({ type }) => type === 'clear') + 1);
 }
 
-type Context = Pick<
-  CanvasRenderingContext2D,
-  | 'globalCompositeOperation'
-  | 'fillStyle'
-  | 'strokeStyle'
-  | 'lineCap'
-  | 'lineJoin'
-  | 'lineWidth'
-  | 'clearRect'
-  | 'fillRect'
-  | 'beginPath'
-  | 'moveTo'
-  | 'lineTo'
-  | 'stroke'
->;
-
 export interface MaskCanvas {
-  readonly context: Context;
+  readonly context: CanvasRenderingContext2D;
   readonly width: number;
   readonly height: number;
   readonly color: string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { settingsOf } from './png-settings.ts';
+import { settingsOf } from './image-request.ts';
 
 test('settingsOf: reads the names of image programs', () => {
   expect(

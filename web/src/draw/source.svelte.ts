@@ -1,5 +1,7 @@
-import { imageUrl } from './generated-images.ts';
+import { dataUrlOf } from '../files/data-url.ts';
+import { base64Of, imageUrl } from './generated-images.ts';
 import { emptyMask, type Mask, type MaskStep, maskImage } from './mask.ts';
+import { texts } from './texts.ts';
 
 /** The input image in base64 and its mask. Both stay while other views are open. */
 class Source {
@@ -29,4 +31,30 @@ export async function sizeOf(picture: string): Promise<{ readonly width: number;
   image.src = imageUrl(picture);
   await image.decode();
   return { width: image.naturalWidth, height: image.naturalHeight };
+}
+
+const mostMegabytes = 20;
+
+interface ReadPicture {
+  /** base64 */
+  readonly picture?: string;
+  /** Why it cannot be used, for people. */
+  readonly problem?: string;
+}
+
+export async function readPicture(file: File): Promise<ReadPicture> {
+  const problem = problemOf(file);
+  if (problem !== undefined) return { problem };
+  const picture = base64Of(await dataUrlOf(file));
+  const isReadable = await sizeOf(picture).then(
+    () => true,
+    () => false,
+  );
+  return isReadable ? { picture } : { problem: texts.source.unreadable(file.name) };
+}
+
+function problemOf({ name, type, size }: File): string | undefined {
+  if (!type.startsWith('image/')) return texts.source.noImage(name || texts.source.pasted);
+  const megabytes = size / 2 ** 20;
+  return megabytes > mostMegabytes ? texts.source.tooLarge(name, Math.ceil(megabytes), mostMegabytes) : undefined;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { upscalerFor } from './upscaler.ts';
+import { upscalerFor } from './image-request.ts';
 
 const builtIn = ['Nearest', 'Lanczos', 'ESRGAN-slim 2x', 'ESRGAN-slim 3x', 'ESRGAN-slim 4x', 'ESRGAN-slim 8x'];
 

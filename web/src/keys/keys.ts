@@ -44,16 +44,10 @@ export function sumByClient(rows: readonly DayUsage[]): readonly ClientUsage[] {
   return [...clients.values()].sort((one, other) => tokens(other) - tokens(one) || other.requests - one.requests);
 }
 
-function added(one: ClientUsage, other: ClientUsage): ClientUsage {
-  return {
-    ...one,
-    requests: one.requests + other.requests,
-    prompt_tokens: one.prompt_tokens + other.prompt_tokens,
-    completion_tokens: one.completion_tokens + other.completion_tokens,
-    images: one.images + other.images,
-    audio_seconds_in: one.audio_seconds_in + other.audio_seconds_in,
-    audio_seconds_out: one.audio_seconds_out + other.audio_seconds_out,
-  };
+function added({ type, name, ...counts }: ClientUsage, other: ClientUsage): ClientUsage {
+  const names = Object.keys(counts) as (keyof typeof counts)[];
+  const sums = names.map((one) => [one, counts[one] + other[one]]);
+  return { type, name, ...(Object.fromEntries(sums) as typeof counts) };
 }
 
 export function isExpired({ expires }: ListedKey, now: number): boolean {

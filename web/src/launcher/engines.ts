@@ -1,3 +1,4 @@
+import { type Fields, fieldsOf, isObject, jsonIn } from '../api/loose.ts';
 import type { Recipe, Value } from './types.ts';
 
 /** An engine program as the form shows it. */
@@ -32,13 +33,13 @@ export function readEngines(value: Value): readonly Engine[] {
 }
 
 function readEngine(text: string): Engine {
-  const object = parsed(text);
-  if (object) return engineOf(object);
+  const object = jsonIn(text);
+  if (isObject(object)) return engineOf(object);
   const at = text.indexOf('=');
   return { ...none, name: text.slice(0, Math.max(0, at)).trim(), command: text.slice(at + 1).trim() };
 }
 
-function engineOf({ name, command, model, kind, idle, cwd, env, ...other }: Readonly<Record<string, unknown>>): Engine {
+function engineOf({ name, command, model, kind, idle, cwd, env, ...other }: Fields): Engine {
   return {
     name: textOf(name),
     command: Array.isArray(command) ? typed(command.map(String)) : textOf(command),
@@ -46,7 +47,7 @@ function engineOf({ name, command, model, kind, idle, cwd, env, ...other }: Read
     kind: textOf(kind),
     idle: textOf(idle),
     folder: textOf(cwd),
-    environment: Object.entries(isObject(env) ? env : {})
+    environment: Object.entries(fieldsOf(env))
       .map(([variable, value]) => `${variable}=${value}`)
       .join('\n'),
     other,
@@ -82,18 +83,5 @@ export function newEngine(engines: readonly Engine[], recipe?: Recipe): Engine {
 export function typed(args: readonly string[]): string {
   return args.map((arg) => (/^[\w./:=@%+,${}-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'"'"'`)}'`)).join(' ');
 }
-
-function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
-  if (!text.trimStart().startsWith('{')) return undefined;
-  try {
-    const value = JSON.parse(text) as unknown;
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const textOf = (value: unknown): string => (value === undefined || value === null ? '' : String(value));

@@ -1,5 +1,4 @@
-import { read } from '../api/call.ts';
-import { Failure } from '../api/failure.ts';
+import { command, read } from '../api/call.ts';
 import { notify, notifyFailure } from '../ui/notices.svelte.ts';
 import { awaitDownload, type Download, downloads, isGoingOn, startDownload } from './downloads.svelte.ts';
 import { texts } from './hub-texts.ts';
@@ -26,10 +25,7 @@ export function isOwn({ type, program }: Pick<LibraryEntry, 'type' | 'program'>)
 }
 
 export async function deleteModel(filename: string): Promise<void> {
-  const body = { filename };
-  const { success, error } = await read<{ success: boolean; error?: string }>('api/admin/models/delete', { body });
-  await fetchLibrary();
-  if (!success) throw new Failure(error ?? '');
+  await command('api/admin/models/delete', { filename }).finally(fetchLibrary);
 }
 
 const bareName = (name: string): string => name.replace(/^.*[\\/]/, '').replace(/\.gguf$/i, '');

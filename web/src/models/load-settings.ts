@@ -1,5 +1,5 @@
 import type { LoadSettings } from '../../../src/core/models-view.ts';
-import { read } from '../api/call.ts';
+import { command, read } from '../api/call.ts';
 import { Failure } from '../api/failure.ts';
 
 /** Reply of `GET /api/admin/load_settings`. */
@@ -30,8 +30,7 @@ const lookMs = 400;
 
 /** Loads the model again. Resolves when it is loaded; rejects with the reason if it is loaded as before. */
 export async function changeLoad(settings: Partial<LoadSettings>): Promise<LoadStatus> {
-  const { success, error } = await read<{ success: boolean; error?: string }>(path, { body: settings });
-  if (!success) throw new Failure(error ?? '');
+  await command(path, settings);
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, lookMs));
     const now = await fetchLoad();

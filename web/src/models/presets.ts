@@ -1,5 +1,4 @@
-import { read } from '../api/call.ts';
-import { Failure } from '../api/failure.ts';
+import { command, read } from '../api/call.ts';
 import { texts } from './panel-texts.ts';
 
 /** An entry of `GET /api/admin/presets`: a model name for other generation settings. */
@@ -62,12 +61,6 @@ export function presetSummary({ gendefaults = {}, defaultgenamt, reasoningeffort
   return found.filter((part) => part !== undefined).join(', ');
 }
 
-interface Reply {
-  readonly success: boolean;
-  readonly error?: string;
-  readonly name?: string;
-}
-
 const path = 'api/admin/presets';
 
 export async function fetchPresets(): Promise<readonly ModelPreset[]> {
@@ -81,12 +74,8 @@ export async function savePreset(body: {
   readonly settings: PresetSettings;
   readonly replace: boolean;
 }): Promise<string> {
-  const { success, error, name = body.name } = await read<Reply>(path, { body });
-  if (!success) throw new Failure(error ?? '');
+  const { name = body.name } = await command<{ name?: string }>(path, body);
   return name;
 }
 
-export async function deletePreset(name: string): Promise<void> {
-  const { success, error } = await read<Reply>(`${path}/delete`, { body: { name } });
-  if (!success) throw new Failure(error ?? '');
-}
+export const deletePreset = (name: string): Promise<object> => command(`${path}/delete`, { name });

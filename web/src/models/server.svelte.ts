@@ -1,7 +1,6 @@
 import { read } from '../api/call.ts';
 import { Failure } from '../api/failure.ts';
-import { currentKey, isSignedIn, signInAsBefore } from '../api/key.svelte.ts';
-import { askForOwnership } from '../api/owner.ts';
+import { askForOwnership, currentKey, isSignedIn, signInAsBefore } from '../api/key.svelte.ts';
 import { type ModelsAnswer, modelName } from './status.ts';
 
 /** The program that serves this page; another one may serve the same API. */

@@ -1,4 +1,4 @@
-import { tabId } from './tabs.ts';
+import { tabId } from './id.ts';
 
 /** Ends the ownership. */
 export type Release = () => void;

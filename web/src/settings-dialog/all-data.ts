@@ -1,6 +1,10 @@
-import { clearDatabase } from '../saved/database.ts';
+import { chatShape } from '../conversations/merge.ts';
+import { type CollectionName, clearDatabase, collectionNames } from '../saved/database.ts';
+import { historyShape } from '../saved/history.ts';
+import { type RecordStore, recordStore } from '../saved/record-store.ts';
 import { closeRecords, flushRecords } from '../saved/records.svelte.ts';
-import { type AnyRecord, allRecords } from './all-records.ts';
+import { plainShape, type Shape } from '../saved/shape.ts';
+import { storyShape } from '../story/merge.ts';
 import { type Backup, importedStorage, isOwnName, newRecords, ownerOf, partsOfBackup } from './backup.ts';
 
 function ownStorage(): Record<string, string> {
@@ -54,4 +58,26 @@ export async function removeEverything(): Promise<void> {
   if ('caches' in globalThis)
     for (const name of await caches.keys()) if (name.startsWith('parley-shared')) await caches.delete(name);
   for (const name of Object.keys(ownStorage())) if (name.startsWith('parley.')) localStorage.removeItem(name);
+}
+
+// The shapes stay in the files of their collections, which the first load fetches anyway.
+import '../conversations/library.svelte.ts';
+import '../story/library.svelte.ts';
+
+export interface AnyRecord {
+  readonly id: string;
+}
+
+const shapes: Partial<Record<CollectionName, unknown>> = {
+  chats: chatShape,
+  stories: storyShape,
+  histories: historyShape,
+};
+
+/** The stored records of all collections, whatever part of the pages they belong to. */
+export function allRecords(): readonly (readonly [name: CollectionName, store: RecordStore<AnyRecord>])[] {
+  return collectionNames.map((name) => {
+    const shape = (shapes[name] ?? plainShape<AnyRecord>()) as Shape<AnyRecord>;
+    return [name, recordStore(name, shape)];
+  });
 }

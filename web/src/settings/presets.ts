@@ -1,5 +1,6 @@
 import { fieldsOf, listIn, numberIn, textIn, textsIn } from '../api/loose.ts';
 import { newId } from '../saved/id.ts';
+import { isSame } from '../saved/merge.ts';
 import { foreignPreset } from './foreign-presets.ts';
 import { storedOrder } from './sampler-order.ts';
 import { texts } from './texts.ts';
@@ -119,17 +120,8 @@ function endTokenIn(value: unknown): EndToken {
 
 /** Whether the current values differ from those of a preset. */
 export function differs<Values extends object>(current: Values, preset: Partial<Values>): boolean {
-  return Object.entries(preset).some(([name, value]) => !same(current[name as keyof Values], value));
+  return Object.entries(preset).some(([name, value]) => !isSame(current[name as keyof Values], value));
 }
-
-/** Equal as JSON, whatever the order of fields. */
-function same(one: unknown, other: unknown): boolean {
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other;
-  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
-  return [...names].every((name) => same(fieldOf(one, name), fieldOf(other, name)));
-}
-
-const fieldOf = (object: object, name: string): unknown => (object as Record<string, unknown>)[name];
 
 /** A name that no other preset has. */
 export function freeName(name: string, taken: readonly string[]): string {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { closeAudio } from './close-audio.ts';
+import { closeAudio } from './microphone.ts';
 
 test.each([
   ['running', 1],

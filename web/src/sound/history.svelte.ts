@@ -1,3 +1,4 @@
+import { download, fileName } from '../files/download.ts';
 import { Records } from '../saved/records.svelte.ts';
 import type { Segment } from './subtitles.ts';
 
@@ -33,4 +34,19 @@ const mostAudioBytes = 50 * 2 ** 20;
 
 export function keptAudio(audio: Blob): { readonly audio?: Blob } {
   return audio.size > mostAudioBytes ? {} : { audio };
+}
+
+/** A file name for the audio of a saved sound. */
+function audioName(sound: SavedSound): string {
+  return sound.kind === 'transcript' ? sound.name : fileName(sound.text.slice(0, 40), `.${sound.format}`);
+}
+
+export function downloadAudio(sound: SavedSound): void {
+  const { audio } = sound;
+  if (audio) download({ name: audioName(sound), type: audio.type, content: audio });
+}
+
+/** Saves a transcript, or its subtitles, under the name of its recording. */
+export function saveText({ name }: SavedTranscript, extension: string, content: string): void {
+  download({ name: fileName(name.replace(/\.\w+$/, ''), extension), type: 'text/plain', content });
 }

@@ -37,3 +37,8 @@ export function refusalOf(thrown: unknown): string {
   if (thrown instanceof DOMException && thrown.name === 'NotFoundError') return texts.microphone.missing;
   return texts.microphone.blocked;
 }
+
+/** Closes an audio context that may be closed already: the browser does so by itself when it loses the device. */
+export function closeAudio(context: Pick<AudioContext, 'state' | 'close'>): void {
+  if (context.state !== 'closed') void context.close();
+}

@@ -1,4 +1,4 @@
-import { closeAudio } from './close-audio.ts';
+import { closeAudio } from './microphone.ts';
 
 interface Piece {
   readonly itemId: string;

@@ -1,5 +1,4 @@
-import { closeAudio } from './close-audio.ts';
-import { openMicrophone } from './microphone.ts';
+import { closeAudio, openMicrophone } from './microphone.ts';
 
 /** Recording from the microphone; one at a time. */
 export const recorder = $state<{ running: boolean; seconds: number; level: number }>({

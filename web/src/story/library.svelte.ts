@@ -1,8 +1,8 @@
+import { fieldsOf, jsonIn, listIn } from '../api/loose.ts';
 import { histories } from '../saved/histories.ts';
 import type { History } from '../saved/history.ts';
 import { newId } from '../saved/id.ts';
 import { Records } from '../saved/records.svelte.ts';
-import { backup } from './backup.ts';
 import { storyShape } from './merge.ts';
 import { newStory, type Passage, type Story } from './story.ts';
 
@@ -95,3 +95,14 @@ class Library {
 }
 
 export const library = new Library();
+
+const name = 'parley.rescue';
+
+/** Stories that a page of an earlier version could not save when it closed. */
+export const backup = {
+  read(): Story[] {
+    const kept = listIn(jsonIn(localStorage.getItem(name)));
+    localStorage.removeItem(name);
+    return kept.filter((story): story is Story => typeof fieldsOf(story).id === 'string');
+  },
+};

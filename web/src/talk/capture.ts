@@ -1,5 +1,4 @@
-import { closeAudio } from '../sound/close-audio.ts';
-import { refusalOf } from '../sound/microphone.ts';
+import { closeAudio, refusalOf } from '../sound/microphone.ts';
 import { texts } from '../sound/texts.ts';
 import worklet from './capture-worklet.js?url';
 

@@ -3,7 +3,7 @@ import { buildPrompt } from '../story/prompt.ts';
 import type { Mode } from '../story/story.ts';
 import { storyOfTexts } from '../story/testing/stories.ts';
 import { stopsOf } from '../story/turns.ts';
-import { joinedReply, replyRequest } from './request.ts';
+import { joinedReply, replyRequest } from './reply.ts';
 
 const options = { sampling: { temperature: 0.5 }, replyLength: 80, probabilities: false, context: 4096 };
 

@@ -15,8 +15,7 @@ import { newPassage, type Story, textOf, titleOf } from '../story/story.ts';
 import { cutAtStop, stopsOf, trimmedReply } from '../story/turns.ts';
 import { notify, reported } from '../ui/notices.svelte.ts';
 import { pageSettings } from './page-state.svelte.ts';
-import { choicesOf, type StoryReply, storyReplies } from './reply.ts';
-import { joinedReply, replyRequest } from './request.ts';
+import { choicesOf, joinedReply, replyRequest, type StoryReply, storyReplies } from './reply.ts';
 
 interface Running {
   readonly story: string;

@@ -1,5 +1,6 @@
 import type { QuickReply } from '../../quick-replies/sets.ts';
 import { type CommandName, commandNames } from '../../quick-replies/slash.ts';
+import { completions } from '../../ui/completions.ts';
 
 /** What the commands of a chat depend on. */
 export interface Possible {
@@ -59,17 +60,5 @@ export function entriesFor(query: string, possible: Possible, replies: readonly 
       .map((name): Entry => ({ id: `command.${name}`, kind: 'command', name, label: name })),
     ...replies.map((reply): Entry => ({ id: `reply.${reply.id}`, kind: 'reply', reply, label: reply.label })),
   ];
-  return matchingLabels(all, query);
-}
-
-export function matchingLabels<Item extends { readonly label: string }>(
-  all: readonly Item[],
-  query: string,
-): readonly Item[] {
-  const typed = query.toLowerCase();
-  const rank = ({ label }: Item): number => {
-    const at = label.toLowerCase().indexOf(typed);
-    return at < 0 ? 2 : Math.min(at, 1);
-  };
-  return all.filter((one) => rank(one) < 2).sort((a, b) => rank(a) - rank(b));
+  return completions(all, query, ({ label }) => label);
 }
