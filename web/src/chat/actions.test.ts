@@ -13,20 +13,20 @@ async function opened(chat?: Chat) {
       new Response('data: {"choices":[{"delta":{"content":"Done."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'),
   });
   if (chat) page.records('chats').set(chat.id, chat);
-  const { library, libraryLoaded } = await import('../conversations/library.svelte.ts');
-  await libraryLoaded();
+  const { chatRecords } = await import('../conversations/library.svelte.ts');
+  await chatRecords.load();
   const { loadScripts } = await import('../replies/message-texts.svelte.ts');
   await loadScripts(undefined);
   const actions = await import('./actions.ts');
-  const texts = (id = 'c') => pathOf(library.get(id) as Chat).map(({ text }) => text);
-  const done = (id = 'c') => expect.poll(() => leafOf(library.get(id) as Chat)?.finish).toBe('stop');
-  return { page, library, texts, done, ...actions };
+  const texts = (id = 'c') => pathOf(chatRecords.find(id) as Chat).map(({ text }) => text);
+  const done = (id = 'c') => expect.poll(() => leafOf(chatRecords.find(id) as Chat)?.finish).toBe('stop');
+  return { page, chatRecords, texts, done, ...actions };
 }
 
 test('send: starts a chat with the first message and opens it', async () => {
-  const { library, texts, done, send } = await opened();
+  const { chatRecords, texts, done, send } = await opened();
   send(undefined, { text: 'Hi there' });
-  const [chat] = library.chats;
+  const [chat] = chatRecords.all;
   await done(chat?.id);
   expect(chat?.title).toBe('Hi there');
   expect(texts(chat?.id)).toEqual(['Hi there', 'Done.']);
@@ -34,17 +34,17 @@ test('send: starts a chat with the first message and opens it', async () => {
 });
 
 test('retry: adds another version of the reply', async () => {
-  const { library, texts, done, retry } = await opened(answered);
+  const { chatRecords, texts, done, retry } = await opened(answered);
   retry('c', reply);
   await done();
   expect(texts()).toEqual(['Hi', 'Done.']);
-  expect(Object.keys(library.get('c')?.turns ?? {})).toHaveLength(3);
+  expect(Object.keys(chatRecords.find('c')?.turns ?? {})).toHaveLength(3);
 });
 
 test('undo: after retry, the version before it is shown again', async () => {
-  const { library, texts, retry } = await opened(answered);
+  const { chatRecords, texts, retry } = await opened(answered);
   const { undo } = await import('../conversations/library.svelte.ts');
-  const shown = () => leafOf(library.get('c') as Chat) as Turn;
+  const shown = () => leafOf(chatRecords.find('c') as Chat) as Turn;
   const versions: string[] = [];
   for (let times = 0; times < 3; times += 1) {
     versions.push(shown().id);
@@ -60,11 +60,11 @@ test('undo: after retry, the version before it is shown again', async () => {
 
 test('retry: replaces a reply that failed without text', async () => {
   const failed: Turn = { ...reply, text: '', failed: 'The queue is full.' };
-  const { library, texts, done, retry } = await opened(withTurn(withTurn(emptyChat('c', 1), question), failed));
+  const { chatRecords, texts, done, retry } = await opened(withTurn(withTurn(emptyChat('c', 1), question), failed));
   retry('c', failed);
   await done();
   expect(texts()).toEqual(['Hi', 'Done.']);
-  expect(Object.keys(library.get('c')?.turns ?? {})).toHaveLength(2);
+  expect(Object.keys(chatRecords.find('c')?.turns ?? {})).toHaveLength(2);
 });
 
 test('sendInstead: adds a version of the message with its own reply', async () => {
@@ -75,12 +75,12 @@ test('sendInstead: adds a version of the message with its own reply', async () =
 });
 
 test('deleteItems: offers to undo the deletion of a chat', async () => {
-  const { library } = await opened(answered);
+  const { chatRecords } = await opened(answered);
   const { notices } = await import('../ui/notices.svelte.ts');
   const { deleteItems } = await import('../library/actions.ts');
   const { itemOfChat } = await import('../library/items.ts');
-  await deleteItems([itemOfChat(library.get('c') as Chat)], undefined);
-  expect(library.chats).toEqual([]);
+  await deleteItems([itemOfChat(chatRecords.find('c') as Chat)], undefined);
+  expect(chatRecords.all).toEqual([]);
   notices.list[0]?.action?.run();
-  expect(library.get('c')).toMatchObject({ id: 'c' });
+  expect(chatRecords.find('c')).toMatchObject({ id: 'c' });
 });

@@ -1,5 +1,5 @@
 import type { Turn } from '../conversations/conversation.ts';
-import { change, chatOrNew, library, put } from '../conversations/library.svelte.ts';
+import { change, chatOrNew, chatRecords, put } from '../conversations/library.svelte.ts';
 import { forked, leafOf, withChange, withoutMessage, withoutTurn, withTurn } from '../conversations/tree.ts';
 import { areScriptsReady, loadScripts, storedText } from '../replies/message-texts.svelte.ts';
 import { requestReply } from '../replies/replies.svelte.ts';
@@ -12,7 +12,7 @@ import { cancelTitles } from './titles/model-titles.ts';
 
 /** Does something with the texts of a chat, when its regex scripts are loaded. */
 function withScripts(chatId: string | undefined, work: () => void): void {
-  const chat = chatId === undefined ? undefined : library.get(chatId);
+  const chat = chatRecords.find(chatId);
   if (areScriptsReady(chat)) work();
   else void loadScripts(chat).catch(notifyFailure).then(work);
 }
@@ -46,7 +46,7 @@ export function saveText(chatId: string, turn: Turn, text: string): void {
   if (text === turn.text) return;
   const derived = { chances: undefined, sources: undefined, memories: undefined };
   withScripts(chatId, () => {
-    const stored = storedText(library.get(chatId), turn, text, 'edit');
+    const stored = storedText(chatRecords.find(chatId), turn, text, 'edit');
     change(chatId, (chat) => withChange(chat, turn.id, { text: stored, ...derived }), { undoable: true });
   });
 }
@@ -56,7 +56,7 @@ export function sendInstead(chatId: string, turn: Turn, text: string): void {
   cancelTitles();
   withScripts(chatId, () => {
     const { attachments = [], collections = [] } = turn;
-    const other = userTurn(turn.parent, { text, attachments, collections }, library.get(chatId));
+    const other = userTurn(turn.parent, { text, attachments, collections }, chatRecords.find(chatId));
     change(chatId, (chat) => withTurn(chat, other), { undoable: true });
     void requestReply(chatId, other.id, { undoable: false });
   });
@@ -72,7 +72,7 @@ export function deleteMessage(chatId: string, turn: Turn): void {
 
 /** Opens a new chat with the messages up to this one. */
 export function fork(chatId: string, turn: Turn): void {
-  const chat = library.get(chatId);
+  const chat = chatRecords.find(chatId);
   if (!chat) return;
   const title = texts.turn.forkTitle(chat.title || texts.turn.untitled);
   const copy = forked(chat, turn.id, title, { newId, now: Date.now() });

@@ -21,27 +21,9 @@ const undoSteps = histories<Chat>({
   },
 });
 
-/** All chats of this browser. Changes are shown and saved at once. */
-export const library = {
-  get ready(): boolean {
-    return chatRecords.loaded;
-  },
-  get chats(): readonly Chat[] {
-    return chatRecords.all;
-  },
-  get(id: string): Chat | undefined {
-    return chatRecords.find(id);
-  },
-  history(id: string): History {
-    return undoSteps.of(id);
-  },
-};
-
 void chatRecords.load();
 
-export function libraryLoaded(): Promise<void> {
-  return chatRecords.load();
-}
+export const historyOf = (id: string): History => undoSteps.of(id);
 
 let asked = false;
 
@@ -59,7 +41,7 @@ export function put(chat: Chat): void {
 }
 
 export function chatOrNew(chatId: string | undefined): Chat {
-  const known = chatId === undefined ? undefined : library.get(chatId);
+  const known = chatRecords.find(chatId);
   if (known) return known;
   const chat = emptyChat(newId(), Date.now());
   put(chat);
@@ -68,26 +50,21 @@ export function chatOrNew(chatId: string | undefined): Chat {
 
 /** Changes a chat. `undoable` adds an undo step. */
 export function change(id: string, make: (chat: Chat) => Chat, { undoable = false } = {}): void {
-  const before = library.get(id);
+  const before = chatRecords.find(id);
   const after = before && make(before);
   if (!after || after === before) return;
   undoSteps.changed(before, after, undoable);
   put(after);
 }
 
-/** Resolves when the changes of a chat are stored. */
-export async function saveNow(id: string): Promise<void> {
-  await chatRecords.flush(id);
-}
-
 export function undo(id: string): void {
-  const chat = library.get(id);
+  const chat = chatRecords.find(id);
   const before = chat && undoSteps.undo(chat);
   if (before) put(before);
 }
 
 export function redo(id: string): void {
-  const chat = library.get(id);
+  const chat = chatRecords.find(id);
   const after = chat && undoSteps.redo(chat);
   if (after) put(after);
 }

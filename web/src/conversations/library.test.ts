@@ -10,30 +10,30 @@ async function loaded(...chats: readonly Chat[]) {
   const page = fakePage();
   for (const one of chats) page.records('chats').set(one.id, one);
   const module = await import('./library.svelte.ts');
-  await module.libraryLoaded();
+  await module.chatRecords.load();
   return { page, ...module };
 }
 
 test('chat library: loads the stored chats', async () => {
-  const { library } = await loaded(chat);
-  expect(library.ready).toBe(true);
-  expect(library.get('c')).toEqual(chat);
+  const { chatRecords } = await loaded(chat);
+  expect(chatRecords.loaded).toBe(true);
+  expect(chatRecords.find('c')).toEqual(chat);
 });
 
 test('chat library: is ready and reports the error if the database cannot be read', async () => {
   fakePage().databaseError = new Error('No disk.');
-  const { library, libraryLoaded } = await import('./library.svelte.ts');
-  await libraryLoaded();
+  const { chatRecords } = await import('./library.svelte.ts');
+  await chatRecords.load();
   const { notices } = await import('../ui/notices.svelte.ts');
-  expect(library.ready).toBe(true);
+  expect(chatRecords.loaded).toBe(true);
   expect(notices.list.map(({ text }) => text)).toEqual(['No disk.']);
 });
 
 test('chat library: shows and saves a changed chat at once', async () => {
-  const { page, library, change, saveNow } = await loaded(chat);
+  const { page, chatRecords, change } = await loaded(chat);
   change('c', (now) => ({ ...now, folder: 'Work' }));
-  expect(library.get('c')?.folder).toBe('Work');
-  await saveNow('c');
+  expect(chatRecords.find('c')?.folder).toBe('Work');
+  await chatRecords.flush('c');
   expect(page.records('chats').get('c')).toMatchObject({ folder: 'Work' });
 });
 
@@ -44,28 +44,28 @@ test('chat library: ignores a change of an unknown chat', async () => {
 });
 
 test('chat library: undo and redo restore the turns but not the title', async () => {
-  const { library, change, undo, redo } = await loaded(chat);
+  const { chatRecords, historyOf, change, undo, redo } = await loaded(chat);
   change('c', (now) => withTurn(now, turn('a', null)), { undoable: true });
   change('c', (now) => ({ ...now, title: 'New' }));
   undo('c');
-  expect(pathOf(library.get('c') as Chat)).toEqual([]);
-  expect(library.get('c')?.title).toBe('New');
+  expect(pathOf(chatRecords.find('c') as Chat)).toEqual([]);
+  expect(chatRecords.find('c')?.title).toBe('New');
   redo('c');
-  expect(pathOf(library.get('c') as Chat).map(({ id }) => id)).toEqual(['a']);
+  expect(pathOf(chatRecords.find('c') as Chat).map(({ id }) => id)).toEqual(['a']);
   redo('c');
-  expect(library.history('c').future).toEqual([]);
+  expect(historyOf('c').future).toEqual([]);
 });
 
 test('chat library: undo keeps what was added since by another tab', async () => {
-  const { page, library, change, undo, saveNow } = await loaded(chat);
+  const { page, chatRecords, change, undo } = await loaded(chat);
   change('c', (now) => withTurn(now, turn('a', null)), { undoable: true });
-  await saveNow('c');
-  page.records('chats').set('c', withTurn(library.get('c') as Chat, turn('b', 'a')));
+  await chatRecords.flush('c');
+  page.records('chats').set('c', withTurn(chatRecords.find('c') as Chat, turn('b', 'a')));
   page.receive('parley.chats', { id: 'c', revision: 'other' });
-  await expect.poll(() => pathOf(library.get('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']);
+  await expect.poll(() => pathOf(chatRecords.find('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']);
   undo('c');
   // The undone message has a reply that another tab wrote: both stay.
-  expect(pathOf(library.get('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']);
+  expect(pathOf(chatRecords.find('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']);
 });
 
 test('chat library: the undo history survives a reload', async () => {
@@ -74,35 +74,35 @@ test('chat library: the undo history survives a reload', async () => {
   before.change('c', (now) => withTurn(now, turn('b', 'a')));
   before.page.fire('pagehide');
   await expect.poll(() => before.page.records('histories').size).toBe(1);
-  await before.saveNow('c');
+  await before.chatRecords.flush('c');
   const kept = structuredClone([...before.page.records('histories').values()]) as { id: string }[];
   const stored = before.page.records('chats').get('c') as Chat;
   const page = fakePage();
   for (const one of kept) page.records('histories').set(one.id, one);
   page.records('chats').set('c', stored);
-  const { library, libraryLoaded, undo, redo } = await import('./library.svelte.ts');
-  await libraryLoaded();
-  await expect.poll(() => library.history('c').past).toHaveLength(1);
+  const { chatRecords, historyOf, undo, redo } = await import('./library.svelte.ts');
+  await chatRecords.load();
+  await expect.poll(() => historyOf('c').past).toHaveLength(1);
   undo('c');
-  expect(library.get('c')?.turns).toEqual({});
+  expect(chatRecords.find('c')?.turns).toEqual({});
   redo('c');
-  expect(pathOf(library.get('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']);
+  expect(pathOf(chatRecords.find('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']);
 });
 
 test('chat library: removes a chat from the database and informs other tabs', async () => {
-  const { page, library, remove } = await loaded(chat);
+  const { page, chatRecords, remove } = await loaded(chat);
   await remove('c');
-  expect(library.chats).toEqual([]);
+  expect(chatRecords.all).toEqual([]);
   expect(page.records('chats').size).toBe(0);
   expect(page.posted('parley.chats')).toEqual([{ id: 'c' }]);
 });
 
 test('chat library: follows changes and removals of other tabs', async () => {
-  const { page, library } = await loaded(chat);
+  const { page, chatRecords } = await loaded(chat);
   page.records('chats').set('c', { ...chat, title: 'From another tab' });
   page.receive('parley.chats', { id: 'c', revision: 'x' });
-  await expect.poll(() => library.get('c')?.title).toBe('From another tab');
+  await expect.poll(() => chatRecords.find('c')?.title).toBe('From another tab');
   page.records('chats').delete('c');
   page.receive('parley.chats', { id: 'c' });
-  await expect.poll(() => library.get('c')).toBeUndefined();
+  await expect.poll(() => chatRecords.find('c')).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import type { Attachment, Chat, TakenCollection } from '../conversations/conversation.ts';
-import { change, library } from '../conversations/library.svelte.ts';
+import { change, chatRecords } from '../conversations/library.svelte.ts';
 import { go } from '../ui/navigation.svelte.ts';
 import { notify, reported } from '../ui/notices.svelte.ts';
 import { texts } from './collection-texts.ts';
@@ -8,7 +8,7 @@ import { type Reach, withReach } from './taken.ts';
 
 /** Keeps with which messages a collection goes, in the chat or in all chats of its folder. */
 export function setReach(chat: Chat, collection: TakenCollection, reach: Reach): void {
-  for (const { id, collections } of withReach(chat, library.chats, collection, reach))
+  for (const { id, collections } of withReach(chat, chatRecords.all, collection, reach))
     change(id, ({ collections: _, ...now }) => (collections?.length ? { ...now, collections } : now));
 }
 

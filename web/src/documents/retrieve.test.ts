@@ -43,14 +43,14 @@ async function opened(chat: Chat, responses: Parameters<typeof fakePage>[0] = {}
   page.records('chats').set('c', chat);
   const { refreshServer } = await import('../models/server.svelte.ts');
   await refreshServer();
-  const { library, libraryLoaded } = await import('../conversations/library.svelte.ts');
-  await libraryLoaded();
+  const { chatRecords } = await import('../conversations/library.svelte.ts');
+  await chatRecords.load();
   const { retrieve } = await import('./retrieve.ts');
   const { indexState } = await import('./document-index.svelte.ts');
   const { notices } = await import('../ui/notices.svelte.ts');
   const find = (turnId: string, signal = new AbortController().signal) =>
     retrieve('c', turnId, { signal, onStatus: () => {} });
-  const turn = (id: string) => (library.get('c') as Chat).turns[id] as Turn;
+  const turn = (id: string) => (chatRecords.find('c') as Chat).turns[id] as Turn;
   return { page, find, turn, indexState, notices };
 }
 

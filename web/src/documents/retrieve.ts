@@ -1,7 +1,7 @@
 import { call } from '../api/call.ts';
 import { Failure, sentenceOf } from '../api/failure.ts';
 import type { Attachment, Chat, FoundBy, Source, TakenCollection, Turn } from '../conversations/conversation.ts';
-import { change, library } from '../conversations/library.svelte.ts';
+import { change, chatRecords } from '../conversations/library.svelte.ts';
 import { pathTo, withChange } from '../conversations/tree.ts';
 import { server } from '../models/server.svelte.ts';
 import { notify } from '../ui/notices.svelte.ts';
@@ -37,7 +37,7 @@ interface RetrieveOptions {
  * `turn.sources`; a message that has sources keeps them. A failure is shown, and the message is sent without sources.
  */
 export async function retrieve(chatId: string, turnId: string | null, options: RetrieveOptions): Promise<void> {
-  const chat = library.get(chatId);
+  const chat = chatRecords.find(chatId);
   const turn = turnId === null ? undefined : chat?.turns[turnId];
   if (!chat || !turn || turn.role !== 'user' || turn.sources) return;
   const webSearch = searches(chat, turn);
@@ -46,7 +46,7 @@ export async function retrieve(chatId: string, turnId: string | null, options: R
   const collections = uniqueById<TakenCollection>([
     ...(turn.collections ?? []),
     ...(await namedIn(turn)),
-    ...collectionsOf(chat, library.chats),
+    ...collectionsOf(chat, chatRecords.all),
   ]);
   if (documents.length === 0 && collections.length === 0 && !webSearch) return;
   // They share what the context has left for passages.
@@ -87,7 +87,7 @@ function failed({ signal }: RetrieveOptions, sentence: (reason: string) => strin
 function searches(chat: Chat, turn: Turn): boolean {
   if (chat.webSearch === undefined && turn.parent === null && takeSearchOfNewChat())
     change(chat.id, (now) => ({ ...now, webSearch: true }));
-  const isOn = turn.webSearch ?? library.get(chat.id)?.webSearch ?? false;
+  const isOn = turn.webSearch ?? chatRecords.find(chat.id)?.webSearch ?? false;
   return isOn && server.features.websearch === true && turn.text.trim() !== '';
 }
 
@@ -95,13 +95,13 @@ function searches(chat: Chat, turn: Turn): boolean {
 function fixModes(chat: Chat, { id, attachments = [] }: Turn): Chat {
   const modes = sendModes(attachments, server.context);
   const isOpen = attachments.some((one) => one.send === undefined && modes.get(one.id) === 'passages');
-  if (!isOpen) return library.get(chat.id) ?? chat;
+  if (!isOpen) return chatRecords.find(chat.id) ?? chat;
   const fixed = attachments.map((one) => {
     const send = modes.get(one.id);
     return send === undefined ? one : { ...one, send };
   });
   change(chat.id, (now) => withChange(now, id, { attachments: fixed }));
-  return library.get(chat.id) ?? chat;
+  return chatRecords.find(chat.id) ?? chat;
 }
 
 async function fromDocuments(
@@ -344,6 +344,6 @@ async function fromWeb(query: string, { signal, onStatus }: RetrieveOptions): Pr
 }
 
 function usedDocuments(): ReadonlySet<string> {
-  const turns = library.chats.flatMap((chat) => Object.values(chat.turns));
+  const turns = chatRecords.all.flatMap((chat) => Object.values(chat.turns));
   return new Set(turns.flatMap(({ attachments = [] }) => attachments.map(({ id }) => id)));
 }

@@ -15,6 +15,9 @@ export class InlineDrawing<Note extends { readonly prompt: string }> {
   progress = $state(0);
   /** base64 of a preview; empty if there is none yet. */
   preview = $state('');
+  /** Id of the chat or story whose scene the model is describing. */
+  describing = $state<string>();
+  #description = new AbortController();
   #task: DrawingTask | undefined;
   readonly #pending;
   readonly #keep: (note: Note, image: Blob) => void | Promise<void>;
@@ -37,6 +40,31 @@ export class InlineDrawing<Note extends { readonly prompt: string }> {
     const started = startDrawing(request, (progress) => this.#show(progress));
     const end = this.#pending.add(started.genkey, note);
     await this.#finish(started, note).finally(end);
+  }
+
+  /** Generates an image of a scene that the model describes first. */
+  async startDescribed(
+    id: string,
+    describe: (signal: AbortSignal) => Promise<string>,
+    noteOf: (prompt: string) => Note,
+  ): Promise<void> {
+    if (this.describing !== undefined) return;
+    this.describing = id;
+    this.#description = new AbortController();
+    const { signal } = this.#description;
+    try {
+      const prompt = await describe(signal);
+      this.describing = undefined;
+      await this.start(noteOf(prompt.replaceAll(/\s+/g, ' ').trim()));
+    } catch (thrown) {
+      if (!signal.aborted) notifyFailure(thrown);
+    } finally {
+      this.describing = undefined;
+    }
+  }
+
+  stopDescribing(): void {
+    this.#description.abort();
   }
 
   /** Finishes the images of pages that were closed. */

@@ -1,4 +1,4 @@
-import { library as chats } from '../conversations/library.svelte.ts';
+import { chatRecords } from '../conversations/library.svelte.ts';
 import { persistedState } from '../saved/persisted-state.svelte.ts';
 import { library as stories } from '../story/library.svelte.ts';
 import { type Item, type ItemKind, itemGroups, itemsOf, matchingItems } from './items.ts';
@@ -36,7 +36,7 @@ export function setListOpen(open: boolean): void {
 }
 
 export function allItems(): Item[] {
-  return itemsOf(chats.chats, stories.stories);
+  return itemsOf(chatRecords.all, stories.stories);
 }
 
 /** Groups as they are shown, also used to go to the next chat. */

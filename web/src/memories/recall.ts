@@ -1,4 +1,4 @@
-import { change, library } from '../conversations/library.svelte.ts';
+import { change, chatRecords } from '../conversations/library.svelte.ts';
 import { withChange } from '../conversations/tree.ts';
 import { characterOf, findMemories } from './memories.ts';
 
@@ -6,7 +6,7 @@ const maxQuery = 4000;
 
 /** Finds what is remembered about a message. It is kept in `turn.memories`, so that the prompt of later turns begins the same. */
 export async function recall(chatId: string, turnId: string | null, signal: AbortSignal): Promise<void> {
-  const chat = library.get(chatId);
+  const chat = chatRecords.find(chatId);
   const turn = turnId === null ? undefined : chat?.turns[turnId];
   if (!chat || !turn || turn.role !== 'user' || turn.memories || turn.text.trim() === '') return;
   try {

@@ -1,6 +1,6 @@
 import { sentenceOf } from '../api/failure.ts';
 import type { Chat, ToolCall } from '../conversations/conversation.ts';
-import { change, chatRecords, library, saveNow } from '../conversations/library.svelte.ts';
+import { change, chatRecords } from '../conversations/library.svelte.ts';
 import { leafOf, withTurn } from '../conversations/tree.ts';
 import { newId } from '../saved/id.ts';
 import { tryAcquire } from '../saved/ownership.ts';
@@ -39,7 +39,7 @@ async function settle(chatId: string, call: ToolCall, resultOf: () => Promise<st
   } finally {
     running = running.filter((id) => id !== call.id);
     if (result !== undefined) finishCall(chatId, call, result);
-    await saveNow(chatId);
+    await chatRecords.flush(chatId);
     release?.();
   }
 }
@@ -56,19 +56,19 @@ export async function trust(chatId: string, call: ToolCall): Promise<void> {
 }
 
 function finishCall(chatId: string, call: ToolCall, text: string): void {
-  const chat = library.get(chatId);
+  const chat = chatRecords.find(chatId);
   // Another branch may be shown meanwhile.
   if (!chat || !isOpen(chat, call)) return;
   const parent = leafOf(chat)?.id ?? null;
   change(chatId, (now) =>
     withTurn(now, { id: newId(), parent, role: 'tool', text, at: Date.now(), callId: call.id, toolName: call.name }),
   );
-  const now = library.get(chatId);
+  const now = chatRecords.find(chatId);
   if (now && !openCalls(now)) void requestReply(chatId, leafOf(now)?.id ?? null, { undoable: false });
 }
 
 function runTrusted(chatId: string): void {
-  const chat = library.get(chatId);
+  const chat = chatRecords.find(chatId);
   if (!chat) return;
   for (const call of openCalls(chat)?.calls ?? []) if (runsWithoutApproval(chat, call)) void approve(chatId, call);
 }

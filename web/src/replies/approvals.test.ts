@@ -18,12 +18,12 @@ async function opened(chat: Chat) {
       new Response('data: {"choices":[{"delta":{"content":"Done."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'),
   });
   page.records('chats').set('c', chat);
-  const { library, libraryLoaded } = await import('../conversations/library.svelte.ts');
-  await libraryLoaded();
+  const { chatRecords } = await import('../conversations/library.svelte.ts');
+  await chatRecords.load();
   const approvals = await import('./approvals.svelte.ts');
-  const path = () => pathOf(library.get('c') as Chat);
-  const answered = () => expect.poll(() => leafOf(library.get('c') as Chat)?.text).toBe('Done.');
-  return { page, library, path, answered, ...approvals };
+  const path = () => pathOf(chatRecords.find('c') as Chat);
+  const answered = () => expect.poll(() => leafOf(chatRecords.find('c') as Chat)?.text).toBe('Done.');
+  return { page, chatRecords, path, answered, ...approvals };
 }
 
 test('approve: calls the tool and requests a reply to its result', async () => {
@@ -62,21 +62,21 @@ test('deny: tells the model that the call was not allowed', async () => {
 });
 
 test('trust: also runs the other open calls of the tool without asking', async () => {
-  const { page, library, answered, trust } = await opened(chatWith(roll, { ...roll, id: 'k2' }));
+  const { page, chatRecords, answered, trust } = await opened(chatWith(roll, { ...roll, id: 'k2' }));
   await trust('c', roll);
   await answered();
-  expect(library.get('c')?.trusted).toEqual(['roll']);
+  expect(chatRecords.find('c')?.trusted).toEqual(['roll']);
   expect(page.requestsTo('mcp')).toHaveLength(2);
 });
 
 test('approve: drops the result if another branch is shown meanwhile', async () => {
-  const { page, library, path, approve } = await opened(chatWith(roll));
+  const { page, chatRecords, path, approve } = await opened(chatWith(roll));
   const { change } = await import('../conversations/library.svelte.ts');
   const other: Turn = { id: 'r2', parent: 'q', role: 'assistant', text: 'Another', at: 3 };
   const done = approve('c', roll);
   change('c', (chat) => withTurn(chat, other));
   await done;
   expect(path().map(({ id }) => id)).toEqual(['q', 'r2']);
-  expect(Object.keys(library.get('c')?.turns ?? {})).toHaveLength(3);
+  expect(Object.keys(chatRecords.find('c')?.turns ?? {})).toHaveLength(3);
   expect(page.requestsTo(completions)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import type { Attachment, Turn } from '../conversations/conversation.ts';
 import { imageSize } from '../conversations/image-size.ts';
-import { change, chatOrNew, library, libraryLoaded } from '../conversations/library.svelte.ts';
+import { change, chatOrNew, chatRecords } from '../conversations/library.svelte.ts';
 import { leafOf, withTurn } from '../conversations/tree.ts';
 import { InlineDrawing } from '../draw/inline-drawing.svelte.ts';
 import { newId } from '../saved/id.ts';
@@ -17,20 +17,16 @@ interface Note {
 
 /** The image that is being generated for a chat. */
 export const drawing = new InlineDrawing<Note>('chat', put, ({ chatId }) => ({
-  title: library.get(chatId)?.title || document.title,
+  title: chatRecords.find(chatId)?.title || document.title,
   place: { view: 'chat', id: chatId },
 }));
-void libraryLoaded().then(() => drawing.resume());
+void chatRecords.load().then(() => drawing.resume());
 
-/** Generates an image; the prompt and the image become turns of the chat. A picture of the scene has no question. */
-export async function drawPicture(
-  chatId: string | undefined,
-  prompt: string,
-  { asked: withQuestion = true } = {},
-): Promise<void> {
+/** Generates an image; the prompt and the image become turns of the chat. */
+export async function drawPicture(chatId: string | undefined, prompt: string): Promise<void> {
   const { id } = chatOrNew(chatId);
   if (chatId === undefined) go({ view: 'chat', id }, { replace: true });
-  await drawing.start({ chatId: id, prompt, ...(withQuestion ? {} : { scene: true }) });
+  await drawing.start({ chatId: id, prompt });
 }
 
 /** Adds another image for the same prompt as a version. */

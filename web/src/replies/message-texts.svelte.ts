@@ -7,7 +7,7 @@ import { server } from '../models/server.svelte.ts';
 import { modelName } from '../models/status.ts';
 import { chosenScripts, type Stage, scriptsOf } from '../regex/chosen.ts';
 import type { Resolve } from '../regex/engine.ts';
-import { areScriptsLoaded, generalScripts, loadGeneralScripts } from '../regex/general.svelte.ts';
+import { generalScripts } from '../regex/general.ts';
 import { texts } from '../regex/texts.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { patternProblem } from '../story/pattern-texts.ts';
@@ -80,19 +80,19 @@ let engine = $state.raw<typeof import('../regex/engine.ts')>();
 function scriptsFor(chat: Chat | undefined, { role, speaker }: Pick<Turn, 'role' | 'speaker'>): readonly RegexScript[] {
   const all = (chat?.characters ?? []).flatMap((id) => characters.find(id) ?? []);
   const own = role === 'assistant' && all.length > 1 ? all.filter(({ id }) => id === speaker) : all;
-  return scriptsOf(generalScripts(), own);
+  return scriptsOf(generalScripts.items, own);
 }
 
 const hasScripts = (chat: Chat | undefined): boolean => scriptsFor(chat, { role: 'user' }).length > 0;
 
 /** Whether texts of a chat can be made now; see `loadScripts`. */
 export function areScriptsReady(chat: Chat | undefined): boolean {
-  return areScriptsLoaded() && (engine !== undefined || !hasScripts(chat));
+  return generalScripts.loaded && (engine !== undefined || !hasScripts(chat));
 }
 
 /** Reads the scripts. Their engine is loaded only if there are some. */
 export async function loadScripts(chat: Chat | undefined): Promise<void> {
-  await loadGeneralScripts();
+  await generalScripts.load();
   if (chat?.characters?.length) await loadCharacters();
   if (hasScripts(chat)) engine ??= await import('../regex/engine.ts');
 }

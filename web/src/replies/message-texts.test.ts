@@ -17,9 +17,9 @@ async function opened(...scripts: readonly RegexScript[]) {
   const page = fakePage({ [completions]: () => new Response(answer) });
   page.records('chats').set('c', answered);
   page.records('scripts').set('general', { id: 'general', changedAt: 1, scripts });
-  const { library, libraryLoaded } = await import('../conversations/library.svelte.ts');
-  await libraryLoaded();
-  const chat = () => library.get('c') as Chat;
+  const { chatRecords } = await import('../conversations/library.svelte.ts');
+  await chatRecords.load();
+  const chat = () => chatRecords.find('c') as Chat;
   const actions = await import('../chat/actions.ts');
   const texts = await import('./message-texts.svelte.ts');
   const stored = () => pathOf(chat()).map(({ text }) => text);

@@ -1,5 +1,5 @@
 import type { Chat, QueuedMessage, Turn } from '../conversations/conversation.ts';
-import { change, library } from '../conversations/library.svelte.ts';
+import { change, chatRecords } from '../conversations/library.svelte.ts';
 import { leafOf, openComparison, withTurn } from '../conversations/tree.ts';
 import { newId } from '../saved/id.ts';
 import { openCalls } from './calls.ts';
@@ -34,7 +34,7 @@ function withoutQueued({ queued = [], ...chat }: Chat, id: string): Chat {
 
 /** Returns how to undo it. */
 export function removeQueued(chatId: string, id: string): () => void {
-  const before = library.get(chatId)?.queued ?? [];
+  const before = chatRecords.find(chatId)?.queued ?? [];
   const at = before.findIndex((one) => one.id === id);
   const removed = before[at];
   change(chatId, (chat) => withoutQueued(chat, id));
@@ -61,7 +61,7 @@ export function endEdit(chatId: string, text?: string): void {
 
 /** Sends a message now. False while a reply is running. */
 export function sendQueued(chatId: string, message: QueuedMessage): boolean {
-  const chat = library.get(chatId);
+  const chat = chatRecords.find(chatId);
   if (!chat?.queued?.some(({ id }) => id === message.id) || liveReply(chatId)) return false;
   const turn = userTurn(leafOf(chat)?.id ?? null, message, chat);
   change(chatId, (now) => withTurn(withoutQueued(now, message.id), turn), { undoable: true });
@@ -71,7 +71,7 @@ export function sendQueued(chatId: string, message: QueuedMessage): boolean {
 
 /** Sends the next message after a complete reply. One that was stopped or has failed may need something else first. */
 export function sendNext(chatId: string): boolean {
-  const chat = library.get(chatId);
+  const chat = chatRecords.find(chatId);
   const next = chat?.queued?.[0];
   if (!chat || !next || next.id === edits[chatId]?.id) return false;
   if (openComparison(chat) || openCalls(chat) || !isComplete(leafOf(chat))) return false;

@@ -21,12 +21,12 @@ async function running() {
   });
   page.records('chats').set('c', asked);
   page.records('chats').set('other', withTurn(emptyChat('other', 1), question));
-  const { change, library, libraryLoaded, saveNow } = await import('../conversations/library.svelte.ts');
-  await libraryLoaded();
+  const { change, chatRecords } = await import('../conversations/library.svelte.ts');
+  await chatRecords.load();
   const replies = await import('./replies.svelte.ts');
   const queue = await import('./queue.svelte.ts');
   await import('../roleplay/rounds.svelte.ts');
-  const chat = (id = 'c') => library.get(id) as Chat;
+  const chat = (id = 'c') => chatRecords.find(id) as Chat;
   const texts = () => pathOf(chat()).map(({ text }) => text);
   const first = (id = 'c') => chat(id).queued?.[0] as QueuedMessage;
   const queued = () => (chat().queued ?? []).map(({ text }) => text);
@@ -37,15 +37,15 @@ async function running() {
     stream.end();
     await reply;
   };
-  return { page, stream, saveNow, change, chat, texts, first, queued, reply, finish, ...replies, ...queue };
+  return { page, stream, chatRecords, change, chat, texts, first, queued, reply, finish, ...replies, ...queue };
 }
 
 test('queue: messages are sent one after the other when the reply is done', async () => {
-  const { page, chat, texts, queued, finish, enqueue, saveNow } = await running();
+  const { page, chat, texts, queued, finish, enqueue, chatRecords } = await running();
   enqueue('c', { text: 'One', prefill: 'Well' });
   enqueue('c', { text: 'Two' });
   expect(queued()).toEqual(['One', 'Two']);
-  await saveNow('c');
+  await chatRecords.flush('c');
   expect(page.records('chats').get('c')).toMatchObject({ queued: [{ text: 'One' }, { text: 'Two' }] });
   await finish();
   await expect.poll(() => [texts().length, leafOf(chat())?.finish]).toEqual([6, 'stop']);

@@ -4,7 +4,7 @@ import { sentenceOf } from '../api/failure.ts';
 import { requestReply as fetchReply, pause, type ReplyParts, resumeReply } from '../api/running-reply.ts';
 import { loadCharacters } from '../characters/library.svelte.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
-import { change, chatRecords, library, libraryLoaded, saveNow } from '../conversations/library.svelte.ts';
+import { change, chatRecords } from '../conversations/library.svelte.ts';
 import { pathOf, pathTo, withChange, withTurn } from '../conversations/tree.ts';
 import { chosenModel } from '../models/models.svelte.ts';
 import { server } from '../models/server.svelte.ts';
@@ -80,7 +80,7 @@ chatRecords.onChange((id, _, origin) => {
 
 /** Follows the running replies of a chat that other tabs have requested, and leaves those that have ended. */
 function followPending(chatId: string): void {
-  const turns = library.get(chatId)?.turns ?? {};
+  const turns = chatRecords.find(chatId)?.turns ?? {};
   for (const [genkey, { chatId: id, turnId, leave }] of followed)
     if (id === chatId && turns[turnId]?.pending?.genkey !== genkey) leave.abort();
   for (const turn of Object.values(turns)) if (turn.pending) void follow(chatId, turn, turn.pending.genkey);
@@ -164,8 +164,8 @@ export async function requestReply(
   { prefill = '', undoable = true, speaker }: RequestOptions = {},
 ): Promise<void> {
   if (liveReply(chatId)) return;
-  if (library.get(chatId)?.characters?.length) await loadCharacters();
-  const speaks = speakerFields(library.get(chatId), parent, speaker);
+  if (chatRecords.find(chatId)?.characters?.length) await loadCharacters();
+  const speaks = speakerFields(chatRecords.find(chatId), parent, speaker);
   if (!speaks || liveReply(chatId)) return;
   const turn: Turn = { id: newId(), parent, role: 'assistant', text: prefill, at: Date.now(), ...speaks };
   await write(chatId, turn, prefill, undoable);
@@ -173,7 +173,7 @@ export async function requestReply(
 
 /** Continues a reply. */
 export async function continueReply(chatId: string, id: string): Promise<void> {
-  const turn = library.get(chatId)?.turns[id];
+  const turn = chatRecords.find(chatId)?.turns[id];
   if (turn && !liveReply(chatId)) await write(chatId, turn, turn.text, true);
 }
 
@@ -183,8 +183,8 @@ export async function stop(chatId: string): Promise<void> {
 
 /** Resumes running replies after a reload. */
 export async function resumeAll(): Promise<void> {
-  await libraryLoaded();
-  for (const { id } of library.chats) followPending(id);
+  await chatRecords.load();
+  for (const { id } of chatRecords.all) followPending(id);
 }
 
 /** What a reply is generated with instead of the settings. */
@@ -205,8 +205,8 @@ export async function requestReplies(
   put: (chat: Chat, turns: readonly Turn[]) => Chat,
   { undoable }: Required<Pick<RequestOptions, 'undoable'>>,
 ): Promise<void> {
-  if (library.get(chatId)?.characters?.length) await loadCharacters();
-  const speaks = speakerFields(library.get(chatId), parent, undefined);
+  if (chatRecords.find(chatId)?.characters?.length) await loadCharacters();
+  const speaks = speakerFields(chatRecords.find(chatId), parent, undefined);
   if (!speaks || liveReply(chatId)) return;
   const at = Date.now();
   const turns = generations.map((_, index): Turn => {
@@ -258,9 +258,9 @@ async function generate(chatId: string, turn: Turn, { generation, prepare }: Gen
   const { model, samplers, prompt: values } = generation ?? {};
   await deliver(chatId, turn, async (parts) => {
     // Saved before the request is sent: the key must be known after a reload.
-    await saveNow(chatId);
+    await chatRecords.flush(chatId);
     await (prepare?.(parts) ?? prepareMessage(chatId, turn.parent, parts));
-    const chat = library.get(chatId);
+    const chat = chatRecords.find(chatId);
     if (!chat) return noReply;
     const before = pathTo(chat, turn.parent);
     const continues = prefix.trim() !== '';
@@ -299,7 +299,7 @@ async function deliver(
   const controller = new AbortController();
   let cleaner: ((reply: Reply) => Reply) | undefined;
   const cleaned = (reply: Reply): Reply => {
-    cleaner ??= replyCleaner(library.get(chatId), turn);
+    cleaner ??= replyCleaner(chatRecords.find(chatId), turn);
     return cleaner(reply);
   };
   let latest = soFar(turn);
@@ -358,8 +358,8 @@ async function deliver(
   }
   removeEventListener('pagehide', store, { capture: true });
   clearTimeout(storing);
-  await loadScripts(library.get(chatId));
-  const written = storedText(library.get(chatId), turn, reply.text);
+  await loadScripts(chatRecords.find(chatId));
+  const written = storedText(chatRecords.find(chatId), turn, reply.text);
   stops.delete(turn.id);
   fetched.delete(genkey);
   const statistics = statisticsOf(reply, { startedAt: since, firstAt, endedAt: Date.now() });
@@ -377,10 +377,10 @@ async function deliver(
     }),
   );
   setLive(turn.id, undefined);
-  await saveNow(chatId);
+  await chatRecords.flush(chatId);
   for (const listener of listeners) listener(chatId, turn.id);
   tellDone(() => {
-    const title = library.get(chatId)?.title || document.title;
+    const title = chatRecords.find(chatId)?.title || document.title;
     return { kind: reply.failed === undefined ? 'reply' : 'failed', title, place: { view: 'chat', id: chatId }, since };
   });
 }

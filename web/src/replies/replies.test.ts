@@ -15,11 +15,11 @@ const chunk = (content: string, finish_reason: string | null = null) => ({
 async function opened(responses: Parameters<typeof fakePage>[0], chat = asked) {
   const page = fakePage(responses);
   page.records('chats').set('c', chat);
-  const { library, libraryLoaded } = await import('../conversations/library.svelte.ts');
-  await libraryLoaded();
+  const { chatRecords } = await import('../conversations/library.svelte.ts');
+  await chatRecords.load();
   const replies = await import('./replies.svelte.ts');
-  const reply = () => leafOf(library.get('c') as Chat) as Turn;
-  return { page, library, reply, ...replies };
+  const reply = () => leafOf(chatRecords.find('c') as Chat) as Turn;
+  return { page, chatRecords, reply, ...replies };
 }
 
 test('requestReply: shows the reply while it streams and puts it into the chat at its end', async () => {

@@ -4,13 +4,12 @@ import { cleanedReply } from '../characters/prompt.ts';
 import { prompts } from '../characters/prompts.ts';
 import { type Character, calledName } from '../conversations/character.ts';
 import type { Chat } from '../conversations/conversation.ts';
-import { library, put } from '../conversations/library.svelte.ts';
+import { chatRecords, put } from '../conversations/library.svelte.ts';
 import { pathOf } from '../conversations/tree.ts';
-import { drawPicture } from '../replies/drawing.svelte.ts';
+import { drawing } from '../replies/drawing.svelte.ts';
 import { castOf } from '../replies/message-texts.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
-import { notifyFailure } from '../ui/notices.svelte.ts';
 import { hiddenReply } from './hidden-request.ts';
 import { newCharacterChat } from './new-chat.ts';
 
@@ -29,7 +28,7 @@ interface ImpersonateOptions {
 
 /** Writes the next message of the person, for the input field. `onText` is called with the text so far. */
 export async function impersonate(chatId: string, { onText, signal }: ImpersonateOptions = {}): Promise<string> {
-  const chat = library.get(chatId);
+  const chat = chatRecords.find(chatId);
   if (!chat) return '';
   const cast = castOf(chat);
   const me = cast.persona?.name || texts.person;
@@ -47,32 +46,11 @@ export async function impersonate(chatId: string, { onText, signal }: Impersonat
 
 const sceneTokens = 160;
 
-/** Chats for which the model is describing the scene. */
-export const describing = $state<{ chatId: string | undefined }>({ chatId: undefined });
-
-let stopDescription = new AbortController();
-
-export function stopDescribing(): void {
-  stopDescription.abort();
-}
-
 /** Asks the model what the scene looks like, and draws it into the chat. */
 export async function drawScene(chatId: string): Promise<void> {
-  const chat = library.get(chatId);
-  if (!chat || describing.chatId !== undefined) return;
-  describing.chatId = chatId;
-  stopDescription = new AbortController();
-  try {
-    const prompt = await hiddenReply(chat, pathOf(chat), {
-      instruction: prompts.scene,
-      replyLength: sceneTokens,
-      signal: stopDescription.signal,
-    });
-    describing.chatId = undefined;
-    await drawPicture(chatId, prompt.replaceAll(/\s+/g, ' '), { asked: false });
-  } catch (thrown) {
-    notifyFailure(thrown);
-  } finally {
-    describing.chatId = undefined;
-  }
+  const chat = chatRecords.find(chatId);
+  if (!chat) return;
+  const describe = (signal: AbortSignal): Promise<string> =>
+    hiddenReply(chat, pathOf(chat), { instruction: prompts.scene, replyLength: sceneTokens, signal });
+  await drawing.startDescribed(chatId, describe, (prompt) => ({ chatId, prompt, scene: true }));
 }

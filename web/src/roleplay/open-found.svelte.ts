@@ -1,6 +1,6 @@
 import { characters, loadCharacters, personas } from '../characters/library.svelte.ts';
 import { type Character, changed, newCharacter, type Persona } from '../conversations/character.ts';
-import { change, library, libraryLoaded, put, remove } from '../conversations/library.svelte.ts';
+import { change, chatRecords, put, remove } from '../conversations/library.svelte.ts';
 import { emptyChat, renamed } from '../conversations/tree.ts';
 import type { Lorebook } from '../files/lorebook.ts';
 import { contentOf, type Found, largestFile, storyOfText } from '../files/open-file.ts';
@@ -43,7 +43,7 @@ export async function openFound(file: File, { otherwise = 'nothing' }: OpenOptio
 }
 
 async function keep(found: Found, name: string): Promise<Place | undefined> {
-  await Promise.all([loadCharacters(), libraryLoaded()]);
+  await Promise.all([loadCharacters(), chatRecords.load()]);
   switch (found.kind) {
     case 'character':
       return keepCharacter(found.character);
@@ -116,27 +116,28 @@ function notifyAdded(chats: number, characters: readonly string[]): void {
 
 /** After those that are there, for all characters. */
 async function keepScripts(value: unknown): Promise<Place> {
-  const [{ changeGeneralScripts, loadGeneralScripts }, { scriptsIn }, { texts: words }] = await Promise.all([
-    import('../regex/general.svelte.ts'),
+  const [{ generalScripts }, { scriptsIn }, { texts: words }] = await Promise.all([
+    import('../regex/general.ts'),
     import('../files/regex-scripts.ts'),
     import('../regex/texts.ts'),
   ]);
-  await loadGeneralScripts();
+  await generalScripts.load();
   const added = scriptsIn(value, newId);
-  changeGeneralScripts((now) => [...now, ...added]);
+  generalScripts.change((now) => [...now, ...added]);
   notify(words.imported(added.length));
   return navigation.place;
 }
 
 async function keepQuickReplies(value: unknown, name: string): Promise<Place> {
-  const [{ addQuickReplies }, { quickRepliesIn }, { texts: words }] = await Promise.all([
-    import('../quick-replies/quick-replies.svelte.ts'),
+  const [{ quickReplies }, { quickRepliesIn }, { texts: words }] = await Promise.all([
+    import('../quick-replies/quick-replies.ts'),
     import('../quick-replies/sets.ts'),
     import('../quick-replies/texts.ts'),
   ]);
   const replies = quickRepliesIn(value, newId);
   if (replies.length === 0) throw new Unreadable(words.unreadable(name));
-  await addQuickReplies(replies);
+  await quickReplies.load();
+  quickReplies.change((now) => [...now, ...replies]);
   notify(words.imported(replies.length));
   return navigation.place;
 }
@@ -160,7 +161,7 @@ async function keepLorebook({ world, options }: Lorebook): Promise<Place> {
     stories.change(story.id, (now) => ({ ...now, world: [...now.world, ...world] }));
     return { view: 'write', id: story.id };
   }
-  const open = view === 'chat' && id !== undefined ? library.get(id) : undefined;
+  const open = view === 'chat' ? chatRecords.find(id) : undefined;
   const chat = open ?? renamed(emptyChat(newId(), Date.now()), name);
   if (!open) put(chat);
   change(chat.id, (now) => ({ ...now, world: [...(now.world ?? []), ...world] }));

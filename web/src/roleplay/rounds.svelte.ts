@@ -1,6 +1,6 @@
 import { nextSpeaker, speakerInTurn } from '../characters/speakers.ts';
 import type { Character } from '../conversations/character.ts';
-import { change, library } from '../conversations/library.svelte.ts';
+import { change, chatRecords } from '../conversations/library.svelte.ts';
 import { leafOf, openComparison, pathTo } from '../conversations/tree.ts';
 import { castOf } from '../replies/message-texts.svelte.ts';
 import { sendNext } from '../replies/queue.svelte.ts';
@@ -9,7 +9,7 @@ import { summarizeIfFull } from './summary.svelte.ts';
 
 /** "X speaks now": this character replies to the last message, whatever the turn order. */
 export async function speakNow(chatId: string, speaker: string): Promise<void> {
-  const chat = library.get(chatId);
+  const chat = chatRecords.find(chatId);
   if (chat) await requestReply(chatId, leafOf(chat)?.id ?? null, { speaker });
 }
 
@@ -22,13 +22,13 @@ export function setMuted(chatId: string, character: string, muted: boolean): voi
 
 /** After a reply the next one of a group speaks, or the next message of the queue is sent; the start of a full chat is summarized. */
 onFinished((chatId, turnId) => {
-  const chat = library.get(chatId);
+  const chat = chatRecords.find(chatId);
   const turn = chat?.turns[turnId];
   // Another version may be shown meanwhile.
   if (!chat || !turn || leafOf(chat)?.id !== turnId) return;
   if (turn.failed !== undefined || turn.finish === 'stopped' || turn.calls?.length) return;
   void summarizeIfFull(chatId).then(() => {
-    const now = library.get(chatId);
+    const now = chatRecords.find(chatId);
     // Of replies that are compared, one is chosen first.
     if (!now || openComparison(now) || leafOf(now)?.id !== turnId) return;
     const path = pathTo(now, turnId);

@@ -2,7 +2,7 @@ import { texts } from '../characters/chat-texts.ts';
 import { summarizedTurns } from '../characters/prompt.ts';
 import { prompts } from '../characters/prompts.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
-import { change, library } from '../conversations/library.svelte.ts';
+import { change, chatRecords } from '../conversations/library.svelte.ts';
 import { pathOf } from '../conversations/tree.ts';
 import { server } from '../models/server.svelte.ts';
 import { estimateOf, roomFor } from '../replies/context-fit.ts';
@@ -23,7 +23,7 @@ const full = 0.8;
 
 /** Summarizes the start of a chat when its context fills, if it is switched on. */
 export async function summarizeIfFull(chatId: string): Promise<void> {
-  const chat = library.get(chatId);
+  const chat = chatRecords.find(chatId);
   if (!chat?.autoSummary || server.context <= 0) return;
   const path = pathOf(chat);
   const { used, dropped } = contextUse(surroundingText(chat, path), path, '', summarizedTurns(chat, path));
@@ -32,7 +32,7 @@ export async function summarizeIfFull(chatId: string): Promise<void> {
 
 /** Summarizes all but the last messages, together with the summary so far. `asked`: by the person, who is told if it is too short. */
 export async function summarize(chatId: string, { asked = false } = {}): Promise<void> {
-  const chat = library.get(chatId);
+  const chat = chatRecords.find(chatId);
   if (!chat || summarizing.chats.includes(chatId)) return;
   const path = pathOf(chat);
   const room = roomFor(server.context, settings.replyLength);

@@ -2,7 +2,7 @@ import { addressOf } from '../api/address.ts';
 import { currentKey, requestKey } from '../api/key.svelte.ts';
 import { loadCharacters, personas } from '../characters/library.svelte.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
-import { change, library } from '../conversations/library.svelte.ts';
+import { change, chatRecords } from '../conversations/library.svelte.ts';
 import { leafOf, pathOf, withChange, withTurn } from '../conversations/tree.ts';
 import { answeringModel } from '../models/models.svelte.ts';
 import { server } from '../models/server.svelte.ts';
@@ -60,7 +60,7 @@ export class Talk {
       if (!tts) throw new Error(texts.noVoice);
       if (server.state === 'locked' && !(await requestKey())) return this.end();
       await loadCharacters();
-      await loadScripts(library.get(this.#chatId));
+      await loadScripts(chatRecords.find(this.#chatId));
       const capture = await openCapture(
         (samples) => this.#hear(samples),
         (paused) => (this.paused = paused),
@@ -68,7 +68,7 @@ export class Talk {
       if (this.state === 'ended') return capture.stop();
       this.#capture = capture;
       this.#background = runInBackground({
-        title: library.get(this.#chatId)?.title || texts.label,
+        title: chatRecords.find(this.#chatId)?.title || texts.label,
         toggleMicrophone: () => this.toggleMute(),
         end: () => this.end(),
       });
@@ -156,7 +156,7 @@ export class Talk {
 
   /** What the model is told before the first word. */
   #introduce(): void {
-    const chat = library.get(this.#chatId);
+    const chat = chatRecords.find(this.#chatId);
     const said = [systemOf(chat), instructions].filter((text) => text !== '').join('\n\n');
     const output = settings.voice ? { voice: settings.voice } : {};
     const input = { transcription: { model: 'default' }, turn_detection: { type: 'server_vad' } };

@@ -2,19 +2,14 @@ import { read } from '../api/call.ts';
 import { texts } from './texts.ts';
 import { type McpTool, resultText } from './tools.ts';
 
-let tools = $state.raw<readonly McpTool[]>([]);
-let last = 0;
-
 /** The tools of the connected MCP servers. */
-export const mcp = {
-  get tools(): readonly McpTool[] {
-    return tools;
-  },
-};
+export const mcp = $state<{ tools: readonly McpTool[] }>({ tools: [] });
+
+let last = 0;
 
 export async function fetchTools(): Promise<void> {
   const { result } = await rpc<{ tools?: readonly McpTool[] }>('tools/list', {}, true);
-  tools = result?.tools ?? [];
+  mcp.tools = result?.tools ?? [];
 }
 
 export async function callTool(name: string, given: Record<string, unknown>): Promise<string> {

@@ -12,39 +12,22 @@ interface McpServer {
   readonly tools: readonly string[];
 }
 
-interface ServerList {
-  readonly servers: readonly McpServer[];
-  readonly admin: { readonly enabled: boolean; readonly allowed: boolean };
-  readonly file: string | null;
-}
-
-let list = $state.raw<ServerList>({ servers: [], admin: { enabled: false, allowed: false }, file: null });
-
 /** The MCP servers of the server, and whether this person may add some. */
-export const servers = {
-  get list(): readonly McpServer[] {
-    return list.servers;
-  },
-  get admin(): ServerList['admin'] {
-    return list.admin;
-  },
-  get file(): string | null {
-    return list.file;
-  },
-};
+export const servers = $state({
+  list: [] as readonly McpServer[],
+  admin: { enabled: false, allowed: false },
+  file: null as string | null,
+});
 
 export async function fetchServers(): Promise<void> {
-  list = await read<ServerList>('api/extra/mcp', { background: true });
-  if (list.servers.length > 0) await fetchTools();
-}
-
-interface Outcome {
-  readonly success: boolean;
-  readonly error?: string;
+  type Answer = Omit<typeof servers, 'list'> & { readonly servers: readonly McpServer[] };
+  const { servers: list, admin, file } = await read<Answer>('api/extra/mcp', { background: true });
+  Object.assign(servers, { list, admin, file });
+  if (list.length > 0) await fetchTools();
 }
 
 async function change(path: string, body: object): Promise<void> {
-  const { success, error } = await read<Outcome>(path, { body });
+  const { success, error } = await read<{ success: boolean; error?: string }>(path, { body });
   if (!success) throw new Error(error ?? texts.add.failed);
   await fetchServers();
 }

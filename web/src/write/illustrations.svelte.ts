@@ -5,7 +5,6 @@ import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { library, storyRecords } from '../story/library.svelte.ts';
 import { type Illustration, type Story, textOf, titleOf } from '../story/story.ts';
-import { notifyFailure } from '../ui/notices.svelte.ts';
 import { sceneRequest, texts } from './texts.ts';
 
 /** Where the image goes. */
@@ -23,34 +22,16 @@ export const illustration = new InlineDrawing<Note>(
 );
 void storyRecords.load().then(() => illustration.resume());
 
-/** The story whose last scene the model is describing. */
-export const describing = $state<{ story: string | undefined }>({ story: undefined });
-let stopDescription = new AbortController();
-
 const sceneTokens = 120;
 /** The end of a story that the model reads, in characters. */
 const sceneLength = 3000;
 
-export function stopDescribing(): void {
-  stopDescription.abort();
-}
-
 /** Asks the model what the last scene looks like, and draws it after the last passage. */
 export async function illustrate(story: Story): Promise<void> {
   const last = story.passages.at(-1);
-  if (!last || describing.story !== undefined || illustration.note) return;
-  describing.story = story.id;
-  stopDescription = new AbortController();
-  const { signal } = stopDescription;
-  try {
-    const prompt = await describedScene(story, signal);
-    describing.story = undefined;
-    await illustration.start({ story: story.id, passage: last.id, prompt });
-  } catch (thrown) {
-    if (!signal.aborted) notifyFailure(thrown);
-  } finally {
-    describing.story = undefined;
-  }
+  if (!last || illustration.note) return;
+  const noteOf = (prompt: string): Note => ({ story: story.id, passage: last.id, prompt });
+  await illustration.startDescribed(story.id, (signal) => describedScene(story, signal), noteOf);
 }
 
 export function removeIllustration(story: string, id: string): void {
@@ -74,7 +55,7 @@ async function describedScene(story: Story, signal: AbortSignal): Promise<string
     },
   });
   const { choices } = (await response.json()) as { choices: readonly { message: { content: string | null } }[] };
-  const described = choices[0]?.message.content?.replaceAll(/\s+/g, ' ').trim() ?? '';
+  const described = choices[0]?.message.content?.trim() ?? '';
   if (described === '') throw new Error(texts.illustration.notDescribed);
   return described;
 }

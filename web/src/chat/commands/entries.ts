@@ -14,38 +14,28 @@ export interface Possible {
   readonly models: number;
 }
 
-/** The word for what is written after a command; `required` if it does nothing without. */
-export const commandArguments: Partial<
-  Record<CommandName, { readonly word: 'prompt' | 'message' | 'name'; readonly required: boolean }>
-> = {
-  image: { word: 'prompt', required: false },
-  system: { word: 'prompt', required: false },
-  compare: { word: 'message', required: false },
-  search: { word: 'message', required: true },
-  model: { word: 'name', required: true },
-};
-
-export function isPossible(name: CommandName, possible: Possible): boolean {
-  const { hasModel, hasImages, hasSearch, begun, characters, models } = possible;
-  switch (name) {
-    case 'image':
-      return hasImages;
-    case 'search':
-      return hasModel && hasSearch;
-    case 'impersonate':
-      return hasModel && characters;
-    case 'retry':
-    case 'continue':
-    case 'summarize':
-      return hasModel && begun;
-    case 'compare':
-      return hasModel;
-    case 'model':
-      return models > 1;
-    default:
-      return true;
-  }
+interface Command {
+  /** The word for what is written after it. */
+  readonly argument?: 'prompt' | 'message' | 'name';
+  /** Not while a reply is running. */
+  readonly waits?: true;
+  readonly isPossible: (possible: Possible) => boolean;
 }
+
+const inChat = ({ hasModel, begun }: Possible): boolean => hasModel && begun;
+
+export const commands: Readonly<Record<CommandName, Command>> = {
+  retry: { waits: true, isPossible: inChat },
+  continue: { waits: true, isPossible: inChat },
+  impersonate: { waits: true, isPossible: ({ hasModel, characters }) => hasModel && characters },
+  image: { argument: 'prompt', waits: true, isPossible: ({ hasImages }) => hasImages },
+  system: { argument: 'prompt', isPossible: () => true },
+  compare: { argument: 'message', waits: true, isPossible: ({ hasModel }) => hasModel },
+  search: { argument: 'message', isPossible: ({ hasModel, hasSearch }) => hasModel && hasSearch },
+  summarize: { waits: true, isPossible: inChat },
+  new: { isPossible: () => true },
+  model: { argument: 'name', isPossible: ({ models }) => models > 1 },
+};
 
 /** An entry of the list behind `/`. */
 export type Entry =
@@ -56,7 +46,7 @@ export type Entry =
 export function entriesFor(query: string, possible: Possible, replies: readonly QuickReply[]): readonly Entry[] {
   const all: readonly Entry[] = [
     ...commandNames
-      .filter((name) => isPossible(name, possible))
+      .filter((name) => commands[name].isPossible(possible))
       .map((name): Entry => ({ id: `command.${name}`, kind: 'command', name, label: name })),
     ...replies.map((reply): Entry => ({ id: `reply.${reply.id}`, kind: 'reply', reply, label: reply.label })),
   ];

@@ -7,13 +7,13 @@ import { modelList } from '../../models/models.svelte.ts';
 import { server } from '../../models/server.svelte.ts';
 import type { ModelStatus } from '../../models/status.ts';
 import { useModel } from '../../models/switching.svelte.ts';
-import type { CommandName, SlashCommand } from '../../quick-replies/slash.ts';
+import type { SlashCommand } from '../../quick-replies/slash.ts';
 import { continueReply } from '../../replies/replies.svelte.ts';
 import type { Message } from '../../replies/user-turn.ts';
 import { go } from '../../ui/navigation.svelte.ts';
 import { notify, notifyFailure } from '../../ui/notices.svelte.ts';
 import { retry } from '../actions.ts';
-import { isPossible, type Possible } from './entries.ts';
+import { commands, type Possible } from './entries.ts';
 import { texts } from './texts.ts';
 
 /** What commands use of the page. */
@@ -48,13 +48,11 @@ export function possibleIn(chat: Chat | undefined): Possible {
   };
 }
 
-const waiting: readonly CommandName[] = ['retry', 'continue', 'impersonate', 'summarize', 'compare', 'image'];
-
 /** Returns why the command was not run, for people. */
 function refusal({ name, argument }: SlashCommand, { chat, busy }: CommandHost): string | undefined {
-  if (!isPossible(name, possibleIn(chat)))
+  if (!commands[name].isPossible(possibleIn(chat)))
     return name === 'retry' || name === 'continue' ? texts.noReply : texts.unavailable(name);
-  if (busy && waiting.includes(name)) return texts.busy;
+  if (busy && commands[name].waits) return texts.busy;
   const last = chat && leafOf(chat);
   if ((name === 'retry' || name === 'continue') && last?.role !== 'assistant') return texts.noReply;
   if (name === 'search' && argument === '') return texts.noText(name);

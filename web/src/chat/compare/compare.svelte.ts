@@ -1,6 +1,6 @@
 import { withFields } from '../../conversations/character.ts';
 import type { Chat, Turn } from '../../conversations/conversation.ts';
-import { change, chatOrNew, library } from '../../conversations/library.svelte.ts';
+import { change, chatOrNew, chatRecords } from '../../conversations/library.svelte.ts';
 import { leafOf, withChosen, withTurn } from '../../conversations/tree.ts';
 import { loadScripts } from '../../replies/message-texts.svelte.ts';
 import { sendNext } from '../../replies/queue.svelte.ts';
@@ -48,7 +48,7 @@ export async function compare(
   blind: boolean,
 ): Promise<void> {
   cancelTitles();
-  await loadScripts(chatId === undefined ? undefined : library.get(chatId));
+  await loadScripts(chatRecords.find(chatId));
   const chat = chatOrNew(chatId);
   const again = text === '' ? lastAsked(chat) : undefined;
   const turn = again ?? userTurn(leafOf(chat)?.id ?? null, { text }, chat);
@@ -70,7 +70,7 @@ export async function compare(
 
 /** The chat goes on with this reply; the others stay as its versions. */
 export function chooseReply(chatId: string, id: string): void {
-  const candidates = library.get(chatId)?.comparison?.candidates ?? [];
+  const candidates = chatRecords.find(chatId)?.comparison?.candidates ?? [];
   const winner = candidates.find((one) => one.id === id);
   if (winner)
     compared.tally = tallied(

@@ -16,9 +16,9 @@ async function opened() {
     [completions]: (_: never, signal: AbortSignal | undefined) => streams[requests++ % 2]?.response(signal),
   });
   page.records('chats').set('c', withTurn(emptyChat('c', 1), question));
-  const { library, libraryLoaded, change, undo, redo } = await import('../../conversations/library.svelte.ts');
-  await libraryLoaded();
-  const chat = () => library.get('c') as Chat;
+  const { change, chatRecords, redo, undo } = await import('../../conversations/library.svelte.ts');
+  await chatRecords.load();
+  const chat = () => chatRecords.find('c') as Chat;
   const compare = await import('./compare.svelte.ts');
   const replies = await import('../../replies/replies.svelte.ts');
   const queue = await import('../../replies/queue.svelte.ts');

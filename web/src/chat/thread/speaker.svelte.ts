@@ -1,7 +1,7 @@
 import { call } from '../../api/call.ts';
 import { characters } from '../../characters/library.svelte.ts';
 import type { Turn } from '../../conversations/conversation.ts';
-import { library } from '../../conversations/library.svelte.ts';
+import { chatRecords } from '../../conversations/library.svelte.ts';
 import { resolvedText } from '../../replies/message-texts.svelte.ts';
 import { settings } from '../../settings/settings.svelte.ts';
 import type { StoryPart } from '../../sound/narration.ts';
@@ -60,7 +60,7 @@ export async function speak(turnId: string, markdown: string, given?: Voices): P
   const fetched = (input: string, voice: string, format: string): Promise<Response> =>
     call('v1/audio/speech', { body: { input, ...(voice ? { voice } : {}), response_format: format }, signal });
   try {
-    const chat = library.chats.find(({ turns }) => turns[turnId] !== undefined);
+    const chat = chatRecords.all.find(({ turns }) => turns[turnId] !== undefined);
     const turn = chat?.turns[turnId];
     const { voice, narrator, plain } = given ?? voicesOf(turn);
     const text = turn ? resolvedText(chat, turn, markdown) : markdown;

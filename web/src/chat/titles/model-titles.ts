@@ -1,6 +1,6 @@
 import { read } from '../../api/call.ts';
 import type { Chat, Turn } from '../../conversations/conversation.ts';
-import { change, library } from '../../conversations/library.svelte.ts';
+import { change, chatRecords } from '../../conversations/library.svelte.ts';
 import { pathOf, renamed } from '../../conversations/tree.ts';
 import { chosenModel } from '../../models/models.svelte.ts';
 import { server } from '../../models/server.svelte.ts';
@@ -21,7 +21,7 @@ export function cancelTitles(): void {
 }
 
 onFinished((chatId) => {
-  const chat = library.get(chatId);
+  const chat = chatRecords.find(chatId);
   const path = chat ? pathOf(chat) : [];
   if (chat && settings.modelTitles && server.model !== embeddedModel && needsTitle(chat, path))
     void writeTitle(chat, path, running.signal);

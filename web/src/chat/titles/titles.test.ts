@@ -35,14 +35,14 @@ describe('titles of the model', () => {
     });
     const { settings } = await import('../../settings/settings.svelte.ts');
     settings.modelTitles = true;
-    const { library } = await import('../../conversations/library.svelte.ts');
+    const { chatRecords } = await import('../../conversations/library.svelte.ts');
     const { loadScripts } = await import('../../replies/message-texts.svelte.ts');
     await loadScripts(undefined);
     const { send } = await import('../actions.ts');
     send(undefined, { text: 'How long does rye bake?' });
-    const id = library.chats[0]?.id ?? '';
+    const id = chatRecords.all[0]?.id ?? '';
     const titleRequests = () => page.requestsTo('v1/chat/completions').filter(({ body }) => !body.stream);
-    return { page, library, send, id, titleRequests, chat: () => library.get(id) };
+    return { page, chatRecords, send, id, titleRequests, chat: () => chatRecords.find(id) };
   }
   const answer = (content: string) => ({ choices: [{ message: { content } }] });
 
