@@ -1,5 +1,5 @@
 import { type AudioChunk, type DurationLimit, decodeSlices, unreadable } from './decoder.ts';
-import { endOfTags, flacRate } from './format.ts';
+import { endOfTags, flacRate, flacSamples } from './format.ts';
 
 /** Longer than any frame; nothing else lies between frames. */
 const maxGapBytes = 2 ** 20;
@@ -7,7 +7,7 @@ const maxGapBytes = 2 ** 20;
 /** The header declares the number of samples, so that truncated files are detected and files that are too long are rejected at once. */
 export async function* decodeFlac(file: Uint8Array, limit: DurationLimit): AsyncGenerator<AudioChunk> {
   const bytes = file.subarray(endOfTags(file));
-  const declared = declaredSamples(bytes);
+  const declared = flacSamples(bytes);
   limit.checkDeclared(declared, flacRate(bytes));
   let [read, given, decoded] = [0, 0, 0];
   function* parts(): Generator<Uint8Array> {
@@ -38,13 +38,6 @@ function framesOf(bytes: Uint8Array): Uint8Array {
     end += 4 + high * 65_536 + middle * 256 + low;
   }
   return bytes.subarray(end);
-}
-
-/** A field of 36 bits in the first block; 0 if unknown. */
-function declaredSamples(bytes: Uint8Array): number {
-  if (bytes.length < 26) return 0;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return (view.getUint8(21) & 0x0f) * 2 ** 32 + view.getUint32(22);
 }
 
 /** Per part that the decoder is given, unless a single frame has more. */

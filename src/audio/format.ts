@@ -138,8 +138,8 @@ export function mpegSeconds(bytes: Uint8Array): number {
   return (frames * (isFirst ? 1152 : 576)) / rate;
 }
 
-/** Header of the MPEG audio frame at this offset: length in bytes, sample rate, and whether it is MPEG-1. */
-function mpegFrame(bytes: Uint8Array, start: number) {
+/** Header of the MPEG audio frame at this offset: length in bytes, sample rate, kilobits per second, and whether it is MPEG-1. */
+export function mpegFrame(bytes: Uint8Array, start: number) {
   const [first, second = 0, third = 0] = bytes.subarray(start, start + 3);
   if (first !== 0xff || (second & 0xe0) !== 0xe0) return undefined;
   const version = (second >> 3) & 3;
@@ -154,7 +154,14 @@ function mpegFrame(bytes: Uint8Array, start: number) {
   const rate = fullRate / (isFirst ? 1 : version === 2 ? 2 : 4);
   const padding = (third >> 1) & 1;
   const slots = (perFrame: number): number => Math.floor((perFrame * bitrate * 1000) / rate) + padding;
-  return { isFirst, rate, length: layer === 1 ? 4 * slots(12) : slots(layer === 3 && !isFirst ? 72 : 144) };
+  return { isFirst, rate, bitrate, length: layer === 1 ? 4 * slots(12) : slots(layer === 3 && !isFirst ? 72 : 144) };
+}
+
+/** Samples that a FLAC file declares, in a field of 36 bits in the first block; 0 if unknown. */
+export function flacSamples(bytes: Uint8Array): number {
+  if (bytes.length < 26) return 0;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return (view.getUint8(21) & 0x0f) * 2 ** 32 + view.getUint32(22);
 }
 
 /** A field of 20 bits in the first block. */

@@ -1,3 +1,4 @@
+import { endOfTags, flacRate, flacSamples, mpegFrame } from '../../audio/format.ts';
 import type { RemoteAddress } from '../../config/remote.ts';
 import { AppError } from '../../core/errors.ts';
 import { languageCode, languageCodes } from '../../core/languages.ts';
@@ -11,9 +12,9 @@ import type {
   TranscriptionRequest,
 } from '../../core/transcription.ts';
 import { identifyByModels } from './backend.ts';
-import { type BackendPool, RemoteTaskEngine, withBackend } from './backend-pool.ts';
+import { onBackend, RemoteTaskEngine } from './backend-pool.ts';
 import type { BackendConnection } from './connection.ts';
-import { clientError, RemoteFailure } from './failure.ts';
+import { RemoteFailure } from './failure.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 import { passedFields, withPassed } from './passed-fields.ts';
 
@@ -54,22 +55,22 @@ export class RemoteSpeech extends RemoteTaskEngine<AudioParts> implements Speech
 
   async *speak(request: SpeechRequest, signal: AbortSignal, sent?: SentFields): AsyncGenerator<SpeechEvent> {
     const { text, voice, speed, language, instruction, format, seed } = request;
-    const { bytes, host } = await asked(
-      this.pool,
-      this.parts,
-      voice,
-      signal,
-      async ({ connection, host, pass }, id) => {
-        const own = {
-          ...(instruction ? { instructions: instruction } : {}),
-          ...(language ? { language } : {}),
-          ...(seed > 0 ? { seed } : {}),
-        };
-        const body = { model: id, input: text, voice, speed, response_format: format, ...own };
-        const limits = { method: 'POST', body: withPassed(body, sent, pass), signal, bytes: speechBytes } as const;
-        return { bytes: await connection.bytes('/v1/audio/speech', limits), host };
-      },
-    );
+    const options = { model: this.parts.model, affinity: voice, signal };
+    const { bytes, host } = await onBackend(this.pool, options, async ({ backend, model: { id } }) => {
+      const { connection, address } = backend;
+      const own = {
+        ...(instruction ? { instructions: instruction } : {}),
+        ...(language ? { language } : {}),
+        ...(seed > 0 ? { seed } : {}),
+      };
+      const body = withPassed(
+        { model: id, input: text, voice, speed, response_format: format, ...own },
+        sent,
+        address.pass,
+      );
+      const limits = { method: 'POST', body, signal, bytes: speechBytes } as const;
+      return { bytes: await connection.bytes('/v1/audio/speech', limits), host: address.host };
+    });
     if (!isSound(bytes, format))
       throw new AppError('remote-answer', { backend: host, reason: `it is no sound in the format ${format}` });
     yield { type: 'start', notes: [] };
@@ -87,39 +88,31 @@ async function listedVoices(connection: BackendConnection): Promise<readonly Voi
   return names.length > 0 ? names.map((name) => ({ name, language: '', description: '' })) : undefined;
 }
 
-/** By its first bytes. PCM has none of its own, so that only a page or an object is told from it. */
-function isSound(bytes: Buffer, format: SpeechFormat): boolean {
-  const start = bytes.subarray(0, 4).toString('latin1');
-  if (bytes.length < 4) return false;
-  if (format === 'wav') return start === 'RIFF';
-  if (format === 'flac') return start === 'fLaC';
-  if (format === 'opus') return start === 'OggS';
-  if (format === 'mp3') return start.startsWith('ID3') || (bytes[0] === 0xff && ((bytes[1] ?? 0) & 0xe0) === 0xe0);
-  return !/^[{<[]/.test(start);
-}
+/** The first bytes of each format. PCM has none of its own, so that only a page or an object is told from it. */
+const beginnings: Readonly<Record<SpeechFormat, RegExp>> = {
+  wav: /^RIFF/,
+  flac: /^fLaC/,
+  opus: /^OggS/,
+  mp3: /^(?:ID3|\xff[\xe0-\xff])/,
+  pcm: /^[^{<[]/,
+};
 
-const mp3Rates = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
-const mp3LowRates = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
+function isSound(bytes: Buffer, format: SpeechFormat): boolean {
+  return bytes.length >= 4 && beginnings[format].test(bytes.toString('latin1', 0, 4));
+}
 
 /** From the headers of the file; of MP3 by the bit rate of its first frame. */
 export function soundSeconds(bytes: Buffer, format: SpeechFormat): number {
   if (format === 'pcm') return bytes.length / 48_000;
   if (format === 'wav') return bytes.length < 44 ? 0 : (bytes.length - 44) / Math.max(1, bytes.readUInt32LE(28));
-  if (format === 'flac') {
-    if (bytes.length < 26) return 0;
-    const rate = bytes.readUIntBE(18, 3) >> 4;
-    const samples = ((bytes[21] ?? 0) & 0x0f) * 2 ** 32 + bytes.readUInt32BE(22);
-    return rate === 0 ? 0 : samples / rate;
-  }
+  if (format === 'flac') return flacSamples(bytes) / (flacRate(bytes) || Number.POSITIVE_INFINITY);
   if (format === 'opus') {
     const page = bytes.lastIndexOf('OggS');
     return page === -1 || page + 14 > bytes.length ? 0 : Number(bytes.readBigUInt64LE(page + 6)) / 48_000;
   }
-  const frame = bytes.findIndex((byte, index) => byte === 0xff && ((bytes[index + 1] ?? 0) & 0xe0) === 0xe0);
-  if (frame === -1) return 0;
-  const rates = ((bytes[frame + 1] ?? 0) & 0x08) === 0 ? mp3LowRates : mp3Rates;
-  const rate = rates[(bytes[frame + 2] ?? 0) >> 4] ?? 0;
-  return rate === 0 ? 0 : ((bytes.length - frame) * 8) / (rate * 1000);
+  const start = endOfTags(bytes);
+  const { bitrate = Number.POSITIVE_INFINITY } = mpegFrame(bytes, start) ?? {};
+  return ((bytes.length - start) * 8) / (bitrate * 1000);
 }
 
 /** Transcription by `POST /v1/audio/transcriptions` of remote backends. */
@@ -134,8 +127,9 @@ export class RemoteTranscription extends RemoteTaskEngine<AudioParts> implements
     sent?: SentFields,
   ): AsyncGenerator<TranscriptionEvent> {
     const { language, words, translate } = request;
-    const answer = await asked(this.pool, this.parts, '', signal, ({ connection, pass }, id) =>
-      transcribed(connection, request, id, { signal, sent, pass }),
+    const options = { model: this.parts.model, affinity: '', signal };
+    const answer = await onBackend(this.pool, options, ({ backend: { connection, address }, model: { id } }) =>
+      transcribed(connection, request, id, { signal, sent, pass: address.pass }),
     );
     const { text, duration, language: found, segments: listed, words: timed } = objectAt(answer);
     if (textAt(text) === undefined && !Array.isArray(listed))
@@ -157,7 +151,10 @@ export class RemoteTranscription extends RemoteTaskEngine<AudioParts> implements
   }
 }
 
-type Passing = Pick<AskedBackend, 'pass'> & { readonly sent: SentFields | undefined };
+interface Passing {
+  readonly sent: SentFields | undefined;
+  readonly pass: RemoteAddress['pass'] | undefined;
+}
 
 /** With times if the backend knows that format; whisper-server has its own path unless it is told another. */
 async function transcribed(
@@ -244,28 +241,6 @@ function wordOf({ word, start, end }: Fields): TimedWord {
   return { word: textAt(word) ?? '', start: numberAt(start) ?? 0, end: numberAt(end) ?? 0 };
 }
 
-interface AskedBackend {
-  readonly connection: BackendConnection;
-  readonly host: string;
-  readonly pass: RemoteAddress['pass'] | undefined;
-}
-
-/** Runs work on the best backend; errors are those for the client. */
-function asked<Answer>(
-  pool: BackendPool,
-  { model }: AudioParts,
-  affinity: string,
-  signal: AbortSignal,
-  work: (backend: AskedBackend, id: string) => Promise<Answer>,
-): Promise<Answer> {
-  return withBackend(pool, { model, affinity, signal }, ({ backend, model: { id } }) =>
-    work({ connection: backend.connection, host: backend.address.host, pass: backend.address.pass }, id),
-  ).catch((error: unknown) => {
-    signal.throwIfAborted();
-    throw clientError(error, pool.capability);
-  });
-}
-
 /** A server for sound may have no list of models; then any name is sent. */
 export async function identifySound(connection: BackendConnection, name: string) {
   const unlisted = { kind: 'audio', models: [{ id: name, name, contextSize: undefined, embeds: false }] } as const;
@@ -273,8 +248,8 @@ export async function identifySound(connection: BackendConnection, name: string)
     const found = await identifyByModels(connection);
     return found.models.length > 0 ? found : { ...unlisted, inputs: found.inputs };
   } catch (error) {
-    if (!(error instanceof RemoteFailure) || (error.type !== 'failed' && error.type !== 'refused')) throw error;
-    if (error.facts.status === 401 || error.facts.status === 403) throw error;
-    return { ...unlisted, inputs: { image: false, audio: false } };
+    if (error instanceof RemoteFailure && error.isMissing)
+      return { ...unlisted, inputs: { image: false, audio: false } };
+    throw error;
   }
 }

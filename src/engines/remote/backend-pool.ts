@@ -157,15 +157,34 @@ export interface AskingOptions {
 /** Maximum size of a response: enough for several pictures as base64, or for thousands of vectors as decimal numbers. */
 const answerBytes = 256 * 2 ** 20;
 
-/** Sends a request with a JSON response to the best backend; retries on the next if that one is not available. */
-export function askPool(pool: BackendPool, question: (facts: Facts) => Asked, options: AskingOptions) {
-  return withBackend(pool, options, async ({ backend, model }) => {
+/** Sends a request with a JSON response to the best backend. */
+export function askPool(
+  pool: BackendPool,
+  question: (facts: Facts) => Asked,
+  options: AskingOptions,
+  run: typeof withBackend = onBackend,
+) {
+  return run(pool, options, async ({ backend, model }) => {
     const facts: Facts = { kind: backend.kind, host: backend.address.host, model };
     const { path, body } = question(facts);
     const whole = withPassed(body, options.sent, backend.address.pass);
     const limits = { signal: options.signal, bytes: answerBytes };
     return { answer: await backend.connection.json('POST', path, whole, limits), facts };
   });
+}
+
+/** Runs work on the best backend, as `withBackend` does; every error is one for the client. */
+export async function onBackend<Answer>(
+  pool: BackendPool,
+  options: AskingOptions,
+  work: (assignment: Assignment) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await withBackend(pool, options, work);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    throw clientError(error, pool.capability);
+  }
 }
 
 /** Runs work on one backend; retries on the next if that one is not available. */

@@ -74,8 +74,7 @@ export async function found(connection: Pick<BackendConnection, 'json'>, path: s
   try {
     return await connection.json('GET', path, undefined, { milliseconds: shortRequestMs });
   } catch (error) {
-    const { type, facts } = error instanceof RemoteFailure ? error : { type: 'other', facts: { status: 0 } };
-    if ((type !== 'failed' && type !== 'refused') || facts.status === 401 || facts.status === 403) throw error;
-    return undefined;
+    if (error instanceof RemoteFailure && error.isMissing) return undefined;
+    throw error;
   }
 }

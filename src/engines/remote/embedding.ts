@@ -2,8 +2,8 @@ import type { EmbeddingEngine, EmbeddingInput, EmbeddingRequest, RankRequest } f
 import { AppError } from '../../core/errors.ts';
 import type { SentFields } from '../../core/sent-fields.ts';
 import { cosine } from '../../core/vectors.ts';
-import { type AskingOptions, askPool, type Facts, RemoteTaskEngine } from './backend-pool.ts';
-import { clientError, RemoteFailure } from './failure.ts';
+import { type AskingOptions, askPool, type Facts, RemoteTaskEngine, withBackend } from './backend-pool.ts';
+import { RemoteFailure } from './failure.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 
 /** Batch limit; some backends reject more. */
@@ -64,10 +64,9 @@ export class RemoteEmbedding
 
   async #reranked({ query, documents }: RankRequest, asking: Asking) {
     const question = ({ model: { id } }: Facts) => ({ path: '/v1/rerank', body: { model: id, query, documents } });
-    const { answer, facts } = await askPool(this.pool, question, {
-      ...{ model: this.parts.model, affinity: query },
-      ...asking,
-    });
+    const options = { model: this.parts.model, affinity: query, ...asking };
+    // A backend without this path fails, and then embeddings are compared.
+    const { answer, facts } = await askPool(this.pool, question, options, withBackend);
     const { results, usage } = objectAt(answer);
     const scores = documents.map(() => Number.NaN);
     for (const result of listAt(results).map(objectAt)) {
@@ -91,9 +90,7 @@ export class RemoteEmbedding
     });
     const { capability } = this.pool;
     const options = { model: this.parts.model, affinity: String(inputs[0]).slice(0, 256), ...asking };
-    const { answer, facts } = await askPool(this.pool, question, options).catch((error: unknown) => {
-      throw clientError(error, capability);
-    });
+    const { answer, facts } = await askPool(this.pool, question, options);
     const { data, usage } = objectAt(answer);
     const vectors: Float32Array[] = Array.from({ length: inputs.length });
     for (const [position, entry] of listAt(data).map(objectAt).entries()) {

@@ -29,6 +29,12 @@ export class RemoteFailure extends Error {
   get isPassing(): boolean {
     return this.type === 'unreachable' || this.type === 'unwilling' || (this.facts.status ?? 0) === 500;
   }
+
+  /** Whether the backend answers, but does not have what was requested. A wrong key says nothing about that. */
+  get isMissing(): boolean {
+    const { status } = this.facts;
+    return (this.type === 'failed' || this.type === 'refused') && status !== 401 && status !== 403;
+  }
 }
 
 const usualRetrySeconds = 5;

@@ -2,7 +2,6 @@ import { AppError } from '../../core/errors.ts';
 import type { DrawOptions, ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../../core/image.ts';
 import { type Asked, askPool, type Facts, RemoteTaskEngine } from './backend-pool.ts';
 import { type AsPng, base64, readPng } from './drawing-server.ts';
-import { clientError } from './failure.ts';
 import { listAt, objectAt, textAt } from './json.ts';
 import { kinds } from './kinds.ts';
 
@@ -38,10 +37,7 @@ export class RemoteImage extends RemoteTaskEngine<RemoteImageParts> implements I
     yield { type: 'progress', step: 0, steps };
     const question = (facts: Facts) => drawingQuestion(request, facts);
     const options = { model: this.parts.model, affinity: request.prompt, signal, sent };
-    const { answer, facts } = await askPool(this.pool, question, options).catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw clientError(error, this.pool.capability);
-    });
+    const { answer, facts } = await askPool(this.pool, question, options);
     const pictures = listAt(objectAt(answer).data).flatMap((entry) => textAt(objectAt(entry).b64_json) ?? []);
     if (pictures.length === 0) {
       const reason = `${facts.host} gave no picture`;

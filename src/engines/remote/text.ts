@@ -56,35 +56,28 @@ export class RemoteText extends PoolLifecycle implements TextEngine {
   }
 
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
-    const { maxTokens, promptTokens, memory, prompt } = request;
-    if (maxTokens <= 0) {
-      return countOnly(seed, sink, async () => {
-        return (promptTokens ?? (await this.tokens.tokenize(memory + prompt, { addSpecial: true }))).length;
-      });
-    }
+    const { promptTokens, memory, prompt } = request;
     const work: RemoteWork = {
       form: 'text',
+      controls: request,
       affinity: () => textAffinity(request),
       body: (facts) => completionBody(request, facts),
-      maxTokens,
       separateThinking: false,
       seed,
-      seeded: request.sampling.seed > 0,
+      count: async () => (promptTokens ?? (await this.tokenize(memory + prompt, { addSpecial: true }))).length,
     };
     return generateRemotely(work, this.parts, sink);
   }
 
   chat(request: ChatRequest, seed: number, sink: GenerationSink): RunningGeneration {
-    const { maxTokens, sampling } = request.controls;
-    if (maxTokens <= 0) return countOnly(seed, sink, () => this.tokens.count(request, undefined));
     const work: RemoteWork = {
       form: 'chat',
+      controls: request.controls,
       affinity: () => chatAffinity(request.conversation),
       body: (facts) => chatBody(request, facts),
-      maxTokens,
       separateThinking: request.reasoning.separate,
       seed,
-      seeded: sampling.seed > 0,
+      count: () => this.tokens.count(request, undefined),
     };
     return generateRemotely(work, this.parts, sink);
   }
@@ -121,7 +114,7 @@ export class RemoteText extends PoolLifecycle implements TextEngine {
 }
 
 /** A request for 0 tokens, which most backends reject: only the length of the prompt is determined. */
-function countOnly(seed: number, sink: GenerationSink, count: () => Promise<number>): RunningGeneration {
+function countOnly({ seed, count }: RemoteWork, sink: GenerationSink): RunningGeneration {
   const end = (promptTokens: number): void => {
     sink.event({ type: 'start', promptTokens, cachedTokens: 0, maxTokens: 0, seed });
     sink.event({
@@ -145,18 +138,19 @@ function countOnly(seed: number, sink: GenerationSink, count: () => Promise<numb
 /** A generation, with its body per kind of backend. */
 interface RemoteWork {
   readonly form: 'chat' | 'text';
+  readonly controls: Pick<GenerationRequest, 'maxTokens' | 'sampling'>;
   readonly affinity: Affinity;
   readonly body: (facts: Parameters<typeof completionBody>[1]) => ControlsBody;
-  readonly maxTokens: number;
   /** Whether reasoning is requested separate from the text. */
   readonly separateThinking: boolean;
   readonly seed: number;
-  /** Whether the client chose the seed. */
-  readonly seeded: boolean;
+  /** Tokens of the prompt. */
+  readonly count: () => Promise<number>;
 }
 
 /** Generates on the best backend. Only before the first output it is retried on another one. The last event is finish or error. */
 function generateRemotely(work: RemoteWork, parts: RemoteTextParts, sink: GenerationSink): RunningGeneration {
+  if (work.controls.maxTokens <= 0) return countOnly(work, sink);
   const { pool, model } = parts;
   const stop = new AbortController();
   let attempt: Attempt | undefined;
@@ -210,7 +204,8 @@ class Attempt {
     { newCallId, now }: RemoteTextParts,
     private readonly sink: GenerationSink,
   ) {
-    const { form, maxTokens, separateThinking: separate } = work;
+    const { form, controls, separateThinking: separate } = work;
+    const { maxTokens } = controls;
     this.#backend = assignment.backend;
     this.#host = this.#backend.address.host;
     const parted = form === 'text' || kinds[this.#backend.kind].separatesThinking;
@@ -297,13 +292,14 @@ class Attempt {
   #start(promptTokens: number, cachedTokens: number): void {
     if (this.#started) return;
     this.#started = true;
-    const { maxTokens, seed, seeded } = this.work;
-    const knowsSeed = seeded || kinds[this.#backend.kind].native;
+    const { controls, seed } = this.work;
+    // Other backends draw a seed of their own where the client sets none.
+    const knowsSeed = controls.sampling.seed > 0 || kinds[this.#backend.kind].native;
     this.sink.event({
       type: 'start',
       promptTokens,
       cachedTokens,
-      maxTokens,
+      maxTokens: controls.maxTokens,
       seed: knowsSeed ? seed : -1,
       ...(this.#droppedTokens > 0 ? { droppedTokens: this.#droppedTokens } : {}),
       ...(this.#unheeded.length > 0 ? { unheeded: [...new Set(this.#unheeded)] } : {}),

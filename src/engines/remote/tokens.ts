@@ -1,8 +1,7 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { TokenizeOptions, TokenPiece } from '../../core/text-service.ts';
-import { type BackendPool, withBackend } from './backend-pool.ts';
-import { clientError } from './failure.ts';
+import { type BackendPool, onBackend } from './backend-pool.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 import { kinds, type RemoteKind } from './kinds.ts';
 import { promptBody } from './request-body.ts';
@@ -66,7 +65,7 @@ export class RemoteTokens {
   ): Promise<Answer> {
     const options = { model: this.model, affinity: feature, signal: signal ?? new AbortController().signal };
     const limits = { milliseconds: timeoutMs, signal: options.signal };
-    const work = withBackend(this.pool, options, async ({ backend: { kind, address, connection }, model }) => {
+    return onBackend(this.pool, options, async ({ backend: { kind, address, connection }, model }) => {
       const asked = question(kind, model.id);
       if (!asked) {
         const instead = `the engine at ${address.host} (${kinds[kind].title}) has no way to ask for it`;
@@ -76,10 +75,6 @@ export class RemoteTokens {
       if (answer !== undefined) return answer;
       const reason = `${address.host} gave no tokens`;
       throw new AppError('engine-failed', { capability: this.pool.capability, reason });
-    });
-    return work.catch((error: unknown) => {
-      signal?.throwIfAborted();
-      throw clientError(error, this.pool.capability);
     });
   }
 }

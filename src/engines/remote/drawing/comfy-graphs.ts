@@ -84,11 +84,17 @@ async function queued(request: GraphRequest, client: string, connection: Drawing
     extra_data: extra,
     ...(targets && { partial_execution_targets: targets }),
   };
-  const id = textAt(objectAt(await connection.json('POST', '/prompt', body, { signal })).prompt_id);
-  if (!id) throw drawingFailed('did not take the graph');
+  const id = await enqueued(body, connection, signal);
   const stop = (): void => void stopped(id, connection).catch(() => undefined);
   if (signal.aborted) stop();
   signal.addEventListener('abort', stop, { once: true });
+  return id;
+}
+
+/** Puts a graph into the queue of the server; returns its id there. */
+export async function enqueued(body: object, connection: DrawingConnection, signal: AbortSignal): Promise<string> {
+  const id = textAt(objectAt(await connection.json('POST', '/prompt', body, { signal })).prompt_id);
+  if (!id) throw drawingFailed('did not take the graph');
   return id;
 }
 
@@ -130,12 +136,18 @@ function idsOf(prompts: unknown): readonly unknown[] {
   return listAt(prompts).map((prompt) => listAt(prompt)[1]);
 }
 
-function refuseFailed(entry: unknown): void {
+/** Messages of the history about this graph: their names and data. */
+export function messagesOf(entry: unknown): ReadonlyMap<unknown, Readonly<Record<string, unknown>>> {
   const messages = listAt(valueAt(entry, 'status', 'messages')).map(listAt);
-  if (messages.some(([name]) => name === 'execution_interrupted')) throw new AppError('stopped', {});
-  const error = messages.find(([name]) => name === 'execution_error');
+  return new Map(messages.map(([name, data]) => [name, objectAt(data)]));
+}
+
+function refuseFailed(entry: unknown): void {
+  const messages = messagesOf(entry);
+  if (messages.has('execution_interrupted')) throw new AppError('stopped', {});
+  const error = messages.get('execution_error');
   if (!error) return;
-  const { exception_message: message, node_type: type, node_id: node } = objectAt(error[1]);
+  const { exception_message: message, node_type: type, node_id: node } = error;
   const reason = textAt(message)?.trim().replace(/\.$/, '').slice(0, 500) ?? 'the graph failed';
   const where = textAt(type) ? ` (node ${String(node)}, ${textAt(type)})` : '';
   throw drawingFailed(`says: ${reason}${where}`);
@@ -148,7 +160,9 @@ async function withFiles({ graph, file }: GraphRequest, connection: DrawingConne
     const known = names.get(text);
     if (known !== undefined) return known;
     const bytes = file(text);
-    const name = bytes ? await uploaded(bytes, text, connection, signal) : text;
+    const ending = /\.[A-Za-z0-9]{1,8}(?= \[|$)/.exec(text)?.[0] ?? '.png';
+    const what = `file ${text.slice(0, 100)}`;
+    const name = bytes ? await uploaded(bytes, { ending, what }, connection, signal) : text;
     names.set(text, name);
     return name;
   };
@@ -162,14 +176,19 @@ async function withFiles({ graph, file }: GraphRequest, connection: DrawingConne
   return nodes;
 }
 
-/** Under a name that nobody else has; the ending tells the server what it is. */
-async function uploaded(bytes: Uint8Array, text: string, connection: DrawingConnection, signal: AbortSignal) {
-  const ending = /\.[A-Za-z0-9]{1,8}(?= \[|$)/.exec(text)?.[0] ?? '.png';
+/** Uploads a file under a name of its own; returns its name on the server. */
+export async function uploaded(
+  bytes: Uint8Array,
+  /** The ending tells the server what it is; `what` is its name in errors. */
+  { ending, what }: { readonly ending: string; readonly what: string },
+  connection: DrawingConnection,
+  signal: AbortSignal,
+): Promise<string> {
   const form = new FormData();
   form.set('image', new Blob([new Uint8Array(bytes)]), `parley-${randomUUID()}${ending}`);
   form.set('type', 'input');
   const { name, subfolder } = objectAt(await connection.upload('/upload/image', form, { signal }));
-  if (!textAt(name)) throw drawingFailed(`did not take the file ${text.slice(0, 100)}`);
+  if (!textAt(name)) throw drawingFailed(`did not take the ${what}`);
   return textAt(subfolder) ? `${subfolder}/${name}` : String(name);
 }
 
@@ -179,16 +198,20 @@ function fetcher(connection: DrawingConnection, signal: AbortSignal, event: (eve
   return {
     of: async (output: unknown): Promise<void> => {
       for (const entry of Object.values(objectAt(output)).flatMap(listAt).map(objectAt)) {
-        const filename = textAt(entry.filename);
-        if (filename === undefined) continue;
-        const place = { filename, subfolder: textAt(entry.subfolder) ?? '', type: textAt(entry.type) ?? 'output' };
-        const query = String(new URLSearchParams(place));
-        if (known.has(query)) continue;
+        const file = fileOf(entry, 'output');
+        if (file === undefined || known.has(file.path)) continue;
         if (known.size >= maxFiles) throw drawingFailed(`made more than ${maxFiles} files`);
-        known.add(query);
-        const bytes = await connection.bytes(`/view?${query}`, { signal, bytes: pictureBytes });
-        event({ type: 'file', file: { ...place, bytes } });
+        known.add(file.path);
+        const bytes = await connection.bytes(file.path, { signal, bytes: pictureBytes });
+        event({ type: 'file', file: { ...file.location, bytes } });
       }
     },
   };
+}
+
+/** Where a file of an output lies, and the path at which the server has it. */
+export function fileOf({ filename, subfolder, type }: Readonly<Record<string, unknown>>, defaultType: string) {
+  if (typeof filename !== 'string') return undefined;
+  const location = { filename, subfolder: textAt(subfolder) ?? '', type: textAt(type) ?? defaultType };
+  return { location, path: `/view?${new URLSearchParams(location)}` };
 }

@@ -13,7 +13,7 @@ import {
   type Wait,
 } from '../drawing-server.ts';
 import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
-import { comfyGraphs, finished, type Listen } from './comfy-graphs.ts';
+import { comfyGraphs, enqueued, fileOf, finished, type Listen, messagesOf, uploaded } from './comfy-graphs.ts';
 
 const plainUpscalers = [
   { name: 'None', scale: 1 },
@@ -44,10 +44,7 @@ export function comfyServer(connection: DrawingConnection, wait: Wait, listen: L
     try {
       // Its own setting holds for graphs that say nothing about it.
       const extra = { preview_method: previewEvery > 0 ? 'auto' : 'none' };
-      const body = { prompt: graph, client_id: client, extra_data: extra };
-      const queued = await connection.json('POST', '/prompt', body, { signal });
-      const id = textAt(objectAt(queued).prompt_id);
-      if (!id) throw drawingFailed('did not take the graph');
+      const id = await enqueued({ prompt: graph, client_id: client, extra_data: extra }, connection, signal);
       const drop = (): void => {
         const request = { method: 'POST', body: { delete: [id] }, milliseconds: shortRequestMs } as const;
         connection.bytes('/queue', request).catch(() => undefined);
@@ -59,15 +56,8 @@ export function comfyServer(connection: DrawingConnection, wait: Wait, listen: L
     }
   }
 
-  /** Uploads a picture; returns its name on the server. */
-  async function upload(picture: Uint8Array, signal: AbortSignal): Promise<string> {
-    const form = new FormData();
-    form.set('image', new Blob([new Uint8Array(picture)], { type: 'image/png' }), `parley-${randomUUID()}.png`);
-    form.set('type', 'input');
-    const { name, subfolder } = objectAt(await connection.upload('/upload/image', form, { signal }));
-    if (!textAt(name)) throw drawingFailed('did not take the picture');
-    return textAt(subfolder) ? `${subfolder}/${name}` : String(name);
-  }
+  const upload = (picture: Uint8Array, signal: AbortSignal): Promise<string> =>
+    uploaded(picture, { ending: '.png', what: 'picture' }, connection, signal);
 
   return {
     facts: async () => {
@@ -91,18 +81,11 @@ export function comfyServer(connection: DrawingConnection, wait: Wait, listen: L
 }
 
 async function outputOf(entry: unknown, connection: DrawingConnection, signal: AbortSignal): Promise<Uint8Array> {
-  const { filename, subfolder, type } = objectAt(listAt(valueAt(entry, 'outputs', 'output', 'images'))[0]);
-  const name = textAt(filename);
-  if (name === undefined) throw drawingFailed(`gave no picture${errorIn(entry)}`);
-  const query = { filename: name, subfolder: textAt(subfolder) ?? '', type: textAt(type) ?? 'temp' };
-  return connection.bytes(`/view?${new URLSearchParams(query)}`, { signal, bytes: pictureBytes });
-}
-
-function errorIn(entry: unknown): string {
-  const messages = listAt(valueAt(entry, 'status', 'messages'));
-  const error = messages.map(listAt).find(([event]) => event === 'execution_error');
-  const message = textAt(objectAt(error?.[1]).exception_message);
-  return message ? `: ${message.trim().replace(/\.$/, '').slice(0, 300)}` : '';
+  const file = fileOf(objectAt(listAt(valueAt(entry, 'outputs', 'output', 'images'))[0]), 'temp');
+  if (file) return connection.bytes(file.path, { signal, bytes: pictureBytes });
+  const message = textAt(messagesOf(entry).get('execution_error')?.exception_message);
+  const reason = message ? `: ${message.trim().replace(/\.$/, '').slice(0, 300)}` : '';
+  throw drawingFailed(`gave no picture${reason}`);
 }
 
 async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {

@@ -11,9 +11,8 @@ import type {
   UpscaleRequest,
 } from '../../../core/image.ts';
 import type { SentFields } from '../../../core/sent-fields.ts';
-import { RemoteTaskEngine, withBackend } from '../backend-pool.ts';
+import { onBackend, RemoteTaskEngine } from '../backend-pool.ts';
 import { type AsPng, type DrawingServer, type RemotePicture, readPng } from '../drawing-server.ts';
-import { clientError } from '../failure.ts';
 import { passedFields } from '../passed-fields.ts';
 
 const isPng = (bytes: Uint8Array): boolean => bytes[0] === 0x89 && bytes[1] === 0x50;
@@ -34,7 +33,7 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
     for (let index = 0; index < count; index += 1) {
       // One at a time, so that each is sent as soon as it is complete.
       const one = { ...request, seed: (request.seed + index) % 2 ** 32, count: 1 };
-      const { picture, host } = yield* this.#followed(one, signal, sent);
+      const { picture, host } = yield* this.#drawOne(one, signal, sent);
       const { png } = await readPng(this.parts.asPng, picture.bytes, host);
       yield { type: 'picture', index, seed: picture.seed, png };
       last = picture;
@@ -51,21 +50,12 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
   }
 
   async *graph(request: GraphRequest, signal: AbortSignal): AsyncGenerator<GraphEvent> {
-    const gone = new AbortController();
-    const whole = AbortSignal.any([signal, gone.signal]);
-    const events = new Channel<GraphEvent>(() => gone.abort());
-    const run = this.#ask(whole, async (server) => {
-      if (!server.graphs) throw new AppError('unsupported', noGraphs);
-      await server.graphs.run(request, whole, (event) => events.push(event));
-    });
-    const end = (): void => events.end();
-    run.then(end, end);
-    yield* events;
-    try {
-      await run;
-    } finally {
-      signal.throwIfAborted();
-    }
+    yield* followed<GraphEvent, void>(signal, (push, whole) =>
+      this.#ask(whole, async (server) => {
+        if (!server.graphs) throw new AppError('unsupported', noGraphs);
+        await server.graphs.run(request, whole, push);
+      }),
+    );
   }
 
   nodes(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
@@ -73,66 +63,66 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
   }
 
   /** Progress events, then the picture. An abort also interrupts the backend. */
-  async *#followed(
-    request: ImageRequest,
-    signal: AbortSignal,
-    sent: SentFields | undefined,
-  ): AsyncGenerator<ImageEvent, { readonly picture: RemotePicture; readonly host: string }> {
-    const gone = new AbortController();
-    const whole = AbortSignal.any([signal, gone.signal]);
-    const events = new Channel<ImageEvent>(() => gone.abort());
-    let isOver = false;
+  #drawOne(request: ImageRequest, signal: AbortSignal, sent: SentFields | undefined) {
     let converting = false;
-    const progress = (step: number, steps: number, preview?: Uint8Array): void => {
-      const event = { type: 'progress', step, steps } as const;
-      const isReady = preview !== undefined && isPng(preview);
-      events.push(isReady ? { ...event, preview } : event);
-      // The next one comes soon: only one at a time is converted.
-      if (isReady || !preview || converting) return;
-      converting = true;
-      this.parts
-        .asPng(preview)
-        .then(({ png }) => !isOver && events.push({ ...event, preview: png }))
-        // One that cannot be read is not shown.
-        .catch(() => undefined)
-        .finally(() => {
-          converting = false;
-        });
-    };
-    const drawing = this.#ask(whole, async (server, host, pass) => {
-      // Not awaited: if the interrupt fails, the picture completes unused.
-      const stop = (): void => void server.stop().catch(() => undefined);
-      whole.addEventListener('abort', stop, { once: true });
-      try {
-        return { picture: await server.draw(request, whole, progress, (body) => passedFields(body, sent, pass)), host };
-      } finally {
-        whole.removeEventListener('abort', stop);
-      }
-    });
-    const end = (): void => {
-      isOver = true;
-      events.end();
-    };
-    drawing.then(end, end);
-    yield* events;
-    try {
-      return await drawing;
-    } finally {
-      // After an abort, report the abort and not a subsequent error.
-      signal.throwIfAborted();
-    }
+    const reporter =
+      (push: (event: ImageEvent) => void) =>
+      (step: number, steps: number, preview?: Uint8Array): void => {
+        const event = { type: 'progress', step, steps } as const;
+        const isReady = preview !== undefined && isPng(preview);
+        push(isReady ? { ...event, preview } : event);
+        // The next one comes soon: only one at a time is converted.
+        if (isReady || !preview || converting) return;
+        converting = true;
+        this.parts
+          .asPng(preview)
+          .then(({ png }) => push({ ...event, preview: png }))
+          // An unreadable preview is left out.
+          .catch(() => undefined)
+          .finally(() => {
+            converting = false;
+          });
+      };
+    return followed<ImageEvent, { readonly picture: RemotePicture; readonly host: string }>(signal, (push, whole) =>
+      this.#ask(whole, async (server, host, pass) => {
+        // Not awaited: if the interrupt fails, the picture completes unused.
+        const stop = (): void => void server.stop().catch(() => undefined);
+        whole.addEventListener('abort', stop, { once: true });
+        try {
+          const passed = (body: object) => passedFields(body, sent, pass);
+          return { picture: await server.draw(request, whole, reporter(push), passed), host };
+        } finally {
+          whole.removeEventListener('abort', stop);
+        }
+      }),
+    );
   }
 
   #ask<Answer>(signal: AbortSignal, work: Work<Answer>): Promise<Answer> {
     const { pool } = this;
-    const asked = withBackend(pool, { model: undefined, affinity: '', signal }, ({ backend }) => {
+    return onBackend(pool, { model: undefined, affinity: '', signal }, ({ backend }) => {
       const server = backend.identity?.drawing?.server;
       if (server) return work(server, backend.address.host, backend.address.pass);
       throw new AppError('engine-failed', { capability: pool.capability, reason: 'the backend draws no pictures' });
     });
-    return asked.catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw clientError(error, pool.capability);
-    });
+  }
+}
+
+/** The events of the work, then its result. The work is ended when the events are not read any more. */
+async function* followed<Event, Result>(
+  signal: AbortSignal,
+  work: (push: (event: Event) => void, signal: AbortSignal) => Promise<Result>,
+): AsyncGenerator<Event, Result> {
+  const unread = new AbortController();
+  const events = new Channel<Event>(() => unread.abort());
+  const result = work((event) => events.push(event), AbortSignal.any([signal, unread.signal]));
+  const end = (): void => events.end();
+  result.then(end, end);
+  yield* events;
+  try {
+    return await result;
+  } finally {
+    // After an abort, report the abort and not a subsequent error.
+    signal.throwIfAborted();
   }
 }
