@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import type { CardNeed } from '../core/card-memory.ts';
 import type { EmbeddingEngine, EmbeddingFacts } from '../core/embedding.ts';
@@ -10,15 +9,13 @@ import type { EngineObserver } from '../engines/host/engine-process.ts';
 import { loadOptions, type ModelFile, readModelFile } from '../engines/llama/load-options.ts';
 import { memoryNeed } from '../engines/llama/memory-fit.ts';
 import type { ModelShape } from '../engines/llama/model-shape.ts';
-import { RemoteEmbedding } from '../engines/remote/embedding.ts';
 import { embeddingModel as builtInWeights } from '../engines/weights.ts';
 import { LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineConsole } from './engine-console.ts';
 import { llamaPackages } from './engine-packages.ts';
-import { EngineLifecycle, lifecycles } from './lifecycle.ts';
-import { backendPool, type Console, remoteModel } from './remote-pool.ts';
-import { builtIn, type ModelTools, remoteSpec, type TaskModel } from './task-model.ts';
+import { remoteTask } from './remote-tasks.ts';
+import { builtIn, type ModelTools, type TaskModel, workerSpec } from './task-model.ts';
 import { displayName, engineThreads, knownBuilds } from './text-engine.ts';
 
 type EmbeddingModel = TaskModel<EmbeddingEngine>;
@@ -27,22 +24,19 @@ const noShape: ModelShape = { architecture: '', layers: 0, trainedContext: 0, si
 
 /** The model of `--remote` or `--embeddingsmodel`, or the built-in one. */
 export function embeddingModel(settings: Settings, { terminal }: ModelTools): EmbeddingModel {
-  const remote = remoteEmbedding(settings, terminal);
+  const remote = remoteTask('embedding', settings, terminal);
   if (remote) return remote;
   const { embeddingsmodel } = settings;
   if (embeddingsmodel === '') {
     // Dated by the installation, because files of packages have no dates.
-    const modifiedAt = statSync(entry, { throwIfNoEntry: false })?.ctimeMs ?? 0;
+    const modifiedAt = statSync(worker, { throwIfNoEntry: false })?.ctimeMs ?? 0;
     const { bytes: sizeBytes, architecture } = builtInWeights;
     return { ...builtInEmbedding(settings, terminal), file: () => ({ sizeBytes, modifiedAt, architecture }) };
   }
   const path = resolve(embeddingsmodel);
-  const options = () => embeddingOptions(settings, { path }, noShape);
-  const need = async (): Promise<number> => needOf(await readModelFile(path), settings);
-  const name = displayName(path);
-  const cardNeed = async () => embeddingCardNeed(await readModelFile(path), options());
+  const spec = specOf(displayName(path), settings, terminal, { path }, noShape, () => readModelFile(path));
   return {
-    spec: { name, kind: 'embedding', need, cardNeed, make: maker(name, options, terminal) },
+    spec,
     given: true,
     file: () => {
       const stat = statSync(path, { throwIfNoEntry: false });
@@ -57,25 +51,19 @@ export function textEmbeddingModel(settings: Settings, { text, terminal }: Model
   // The name of a config file that sets --embeddingsmodel means that model.
   const isFile = file !== undefined && sameName(displayName(file.path), basename(name));
   if (!file || !(isFile || settings.embeddingsmodel === '')) return undefined;
-  const options = () => embeddingOptions(settings, { path: file.path }, file.shape);
-  const need = async (): Promise<number> => needOf(file, settings);
-  const cardNeed = async () => embeddingCardNeed(file, options());
-  const { keepMs } = builtIn;
-  return {
-    given: false,
-    spec: { name, kind: 'embedding', keepMs, need, cardNeed, make: maker(name, options, terminal) },
-  };
+  const spec = specOf(name, settings, terminal, { path: file.path }, file.shape, async () => file);
+  return { given: false, spec: { ...spec, keepMs: builtIn.keepMs } };
 }
 
 /** The embedding model that is part of the package. */
 export function builtInEmbedding(settings: Settings, terminal: Terminal): EmbeddingModel {
-  const { name, bytes } = builtInWeights;
-  const options = () => embeddingOptions(settings, { builtIn: true }, noShape);
-  const need = async (): Promise<number> => memoryNeed({ sizeBytes: bytes, cacheBytesPerToken: 0 }, 0, 1);
-  return { given: false, spec: { name, kind: 'embedding', ...builtIn, need, make: maker(name, options, terminal) } };
+  const spec = specOf(builtInWeights.name, settings, terminal, { builtIn: true }, noShape);
+  return { given: false, spec: { ...spec, ...builtIn } };
 }
 
-const entry = fileURLToPath(new URL('../engines/embedding/worker/main.js', import.meta.url));
+const builtInShape = { sizeBytes: builtInWeights.bytes, cacheBytesPerToken: 0 };
+
+const worker = new URL('../engines/embedding/worker/main.js', import.meta.url);
 
 function needOf({ shape }: ModelFile, { embeddingsmaxctx }: Settings): number {
   const trained = shape.trainedContext || embeddingsmaxctx;
@@ -108,20 +96,37 @@ export function embeddingOptions(
 }
 
 /** Options are read from the flags when the model is loaded, so that wrong ones do not stop a server that needs no embeddings. */
-function maker(name: string, options: () => EmbeddingOptions, terminal: Terminal): EmbeddingModel['spec']['make'] {
-  return lifecycles('embedding', (parts) => {
-    const chosen = options();
-    const observer = consoleObserver(name, chosen, terminal);
-    const host = { ...parts, entry, options: chosen, observer };
-    if (chosen.backend === 'cpu') return new EmbeddingHost(host);
-    const { gpuBuilds: installed, canBuild } = knownBuilds(observer);
-    return new EmbeddingHost(host, { installed, canBuild });
+function specOf(
+  name: string,
+  settings: Settings,
+  terminal: Terminal,
+  model: EmbeddingOptions['model'],
+  /** The text model's own file has a shape already. */
+  shape: ModelShape,
+  /** Not of the built-in model. */
+  read?: () => Promise<ModelFile>,
+): EmbeddingModel['spec'] {
+  const options = () => embeddingOptions(settings, model, shape);
+  const observer = consoleObserver(name, model, terminal);
+  return workerSpec({
+    name,
+    kind: 'embedding',
+    worker,
+    options,
+    observer,
+    host: (parts) => {
+      if (parts.options.backend === 'cpu') return new EmbeddingHost(parts);
+      const { gpuBuilds: installed, canBuild } = knownBuilds(observer);
+      return new EmbeddingHost(parts, { installed, canBuild });
+    },
+    need: async () => (read ? needOf(await read(), settings) : memoryNeed(builtInShape, 0, 1)),
+    ...(read && { cardNeed: async () => embeddingCardNeed(await read(), options()) }),
   });
 }
 
 function consoleObserver(
   name: string,
-  { model }: EmbeddingOptions,
+  model: EmbeddingOptions['model'],
   terminal: Terminal,
 ): EngineObserver<EmbeddingFacts> {
   const log = new LoadLog(terminal, name, () => performance.now(), 'Embeddings');
@@ -139,14 +144,4 @@ function consoleObserver(
       log.done([`${dimensions} dimensions`, `texts of up to ${maxTokens} tokens`, `pooling ${pooling}`]),
     failed: (reason) => log.failed(reason),
   };
-}
-
-/** Remote backends for embeddings (`--remote URL,for=embeddings`); undefined if there are none. */
-export function remoteEmbedding(settings: Settings, terminal: Console): TaskModel<EmbeddingEngine> | undefined {
-  const remote = remoteModel(settings, 'embeddings');
-  if (!remote) return undefined;
-  const { name, model, addresses, atOnce } = remote;
-  const make = () =>
-    new EngineLifecycle(new RemoteEmbedding(backendPool('embedding', { addresses }, terminal), { model }));
-  return { given: true, atOnce, spec: { name, kind: 'embedding', ...remoteSpec, make } };
 }

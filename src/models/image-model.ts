@@ -4,13 +4,20 @@ import type { ImageFacts } from '../core/image.ts';
 import { findBarePack } from '../engines/bare/pack.ts';
 import { type DiffusionOptions, diffusionOptions } from '../engines/image/diffusion/options.ts';
 import { sketch, sketchFacts } from '../engines/image/facts.ts';
-import { ImageHost } from '../engines/image/host.ts';
+import { ImageHost, type ImageOptions } from '../engines/image/host.ts';
 import { builtInEmbedding } from './embedding-models.ts';
 import { engineConsole } from './engine-console.ts';
 import { type EnginePackages, onnxPackage } from './engine-packages.ts';
-import { lifecycles } from './lifecycle.ts';
-import { remoteDrawing, remoteImage } from './remote-image-models.ts';
-import { builtIn, bytesOf, type ImageModel, isMissing, type ModelTools } from './task-model.ts';
+import { remoteDrawing, remoteTask } from './remote-tasks.ts';
+import {
+  builtIn,
+  bytesOf,
+  type ImageModel,
+  isMissing,
+  type ModelTools,
+  type WorkerModel,
+  workerSpec,
+} from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 /** The built-in model with an upscaler, measured. */
@@ -20,23 +27,23 @@ export const sketchPath = fileURLToPath(new URL('../../models/parley-sketch.onnx
 /** The model of `--remote`, `--sdremote` or `--sdmodel`, or the built-in one. */
 export function imageModel(settings: Settings, tools: ModelTools): ImageModel {
   const { terminal } = tools;
-  const remote = remoteImage(settings, terminal);
-  if (remote) return remote;
+  const remote = remoteTask('image', settings, terminal);
+  if (remote) return { ...remote, facts: remote.engine.facts() };
   if (settings.sdremote) return remoteDrawing(settings.sdremote, terminal);
   return settings.sdmodel === '' ? sketchModel(settings, tools) : diffusionModel(settings, tools);
 }
 
 function sketchModel(settings: Settings, { terminal }: ModelTools): ImageModel {
-  const { name } = sketch;
-  const entry = fileURLToPath(new URL('../engines/image/worker/main.js', import.meta.url));
-  const options = { path: sketchPath, threads: engineThreads(settings.sdthreads, settings) };
-  const observer = imageConsole(name, settings, terminal);
-  const make = lifecycles('image', (parts) => new ImageHost({ ...parts, entry, options, observer }));
   return {
     given: false,
     encoder: builtInEmbedding(settings, terminal),
     facts: sketchFacts(sketchPath),
-    spec: { name, kind: 'image', ...builtIn, need: async () => sketchBytes, make },
+    spec: imageSpec<ImageOptions>(sketch.name, settings, terminal, {
+      ...builtIn,
+      worker: new URL('../engines/image/worker/main.js', import.meta.url),
+      options: () => ({ path: sketchPath, threads: engineThreads(settings.sdthreads, settings) }),
+      need: async () => sketchBytes,
+    }),
   };
 }
 
@@ -52,17 +59,17 @@ export function diffusionModel(
   find: () => unknown = () => findBarePack('diffusion'),
 ): ImageModel {
   const options = diffusionOptions(settings, engineThreads(settings.sdthreads, settings));
-  const { name } = options.facts;
-  const entry = fileURLToPath(new URL('../engines/image/diffusion/worker/main.js', import.meta.url));
-  const observer = imageConsole(name, settings, terminal);
-  const make = lifecycles('image', (parts) => new ImageHost<DiffusionOptions>({ ...parts, entry, options, observer }));
   return {
     given: true,
     // The settings are valid without the pack: everything else is served, and image requests get an error that names the pack.
     optional: isMissing(find),
     available: () => !isMissing(find),
     facts: options.facts,
-    spec: { name, kind: 'image', need: () => bytesFor(options, quantizedShares[settings.sdquant as 0 | 1 | 2]), make },
+    spec: imageSpec(options.facts.name, settings, terminal, {
+      worker: new URL('../engines/image/diffusion/worker/main.js', import.meta.url),
+      options: () => options,
+      need: () => bytesFor(options, quantizedShares[settings.sdquant as 0 | 1 | 2]),
+    }),
   };
 }
 
@@ -73,11 +80,17 @@ async function bytesFor({ files, upscaler }: DiffusionOptions, share: number): P
 
 export const imagePackages: EnginePackages = (system) => [onnxPackage(system), '@qvac/diffusion-cpp'];
 
-function imageConsole(name: string, { debugmode }: Settings, terminal: ModelTools['terminal']) {
-  return engineConsole<ImageFacts>('image', name, terminal, {
+function imageSpec<Options>(
+  name: string,
+  { debugmode }: Settings,
+  terminal: ModelTools['terminal'],
+  own: Pick<WorkerModel<unknown, Options, ImageFacts>, 'worker' | 'options' | 'need'> & Partial<typeof builtIn>,
+) {
+  const observer = engineConsole<ImageFacts>('image', name, terminal, {
     debug: debugmode === 1,
     loaded: () => `Loaded ${name} for pictures.`,
     advice: 'If this goes on, --debugmode shows what the engine says.',
     packages: imagePackages,
   });
+  return workerSpec({ ...own, name, kind: 'image', observer, host: (parts) => new ImageHost<Options>(parts) });
 }

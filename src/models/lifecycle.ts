@@ -2,8 +2,7 @@ import { readdirSync } from 'node:fs';
 import { attempt } from '../core/attempt.ts';
 import type { CardMemory, CardNeed, CardUse } from '../core/card-memory.ts';
 import { readText } from '../core/read-text.ts';
-import { spawnChild } from '../engines/host/child.ts';
-import type { EngineProcessParts, StartTimer } from '../engines/host/engine-process.ts';
+import type { StartTimer } from '../engines/host/engine-process.ts';
 
 /** What the registry needs to know of an engine. One that restarts after a crash is `loading` meanwhile. */
 export interface Lifecycle {
@@ -94,18 +93,12 @@ export interface Listed {
 }
 
 /** An engine in its own process, or on a remote backend. */
-export interface HostedEngine {
+export interface HostedEngine extends Pick<Lifecycle, 'start' | 'stop' | 'settled' | 'cardUse' | 'cards' | 'release'> {
   /** The process that holds the model, if there is one. */
   readonly pid?: number | undefined;
-  start(): void;
-  stop(): Promise<void>;
   state(): { readonly type: string; readonly progress?: number; readonly reason?: string };
-  settled(): Promise<void>;
-  cardUse?(): readonly CardUse[];
-  cards?(): Promise<readonly CardMemory[]>;
   /** Snapshots in memory, which it gives back on `release`. */
   snapshots?(): { readonly bytes: number } | undefined;
-  release?(bytes: number): Promise<void>;
   /** What a program has printed. */
   readonly output?: { readonly lines: readonly string[] };
 }
@@ -154,8 +147,7 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
 
   /** Does not wait long for an engine that does not answer. */
   async release(bytes: number): Promise<void> {
-    const late = new Promise<void>((resolve) => engineTimer(longestAnswerMs, resolve));
-    await Promise.race([this.engine.release?.(bytes), late]);
+    await inTime(this.engine.release?.(bytes), undefined);
   }
 
   cardUse(): readonly CardUse[] {
@@ -165,31 +157,17 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
   /** What was known at the load, if the engine does not answer soon. */
   async cards(): Promise<readonly CardMemory[]> {
     const known = this.cardUse();
-    if (!this.engine.cards) return known;
-    const late = new Promise<readonly CardMemory[]>((resolve) => engineTimer(longestAnswerMs, () => resolve(known)));
-    const now = await Promise.race([this.engine.cards(), late]);
+    const now = await inTime(this.engine.cards?.() ?? known, known);
     return now.length > 0 ? now : known;
   }
 }
 
-/** Metrics and loads wait for it. */
-const longestAnswerMs = 2000;
+/** Metrics and loads wait for the answer of an engine. */
+const maxAnswerMs = 2000;
 
-/** What every engine process is started with. */
-type ProcessParts = Required<
-  Pick<EngineProcessParts<never, never, never>, 'capability' | 'spawn' | 'startTimer' | 'proven'>
->;
-
-/** The lifecycles of one model: the second one knows that the first was loaded. */
-export function lifecycles<Engine extends HostedEngine>(
-  capability: string,
-  make: (parts: ProcessParts) => Engine,
-): () => EngineLifecycle<Engine> {
-  let proven = false;
-  return () =>
-    new EngineLifecycle(make({ capability, spawn: spawnChild, startTimer: engineTimer, proven }), () => {
-      proven = true;
-    });
+/** The answer, or this value if it does not come in time. */
+function inTime<Answer>(answer: Answer | Promise<Answer>, late: Answer): Promise<Answer> {
+  return Promise.race([answer, new Promise<Answer>((resolve) => engineTimer(maxAnswerMs, () => resolve(late)))]);
 }
 
 /** A timer for engine processes. It does not keep the program running. */

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import type { MusicEngine, MusicFacts } from '../core/music.ts';
 import { findBarePack } from '../engines/bare/pack.ts';
@@ -7,8 +6,7 @@ import { musicOptions } from '../engines/music/messages.ts';
 import { systemOf } from '../packs/catalogue.ts';
 import { engineConsole } from './engine-console.ts';
 import type { EnginePackages } from './engine-packages.ts';
-import { lifecycles } from './lifecycle.ts';
-import { bytesOf, isMissing, type ModelTools, type TaskModel } from './task-model.ts';
+import { bytesOf, isMissing, type ModelTools, type TaskModel, workerSpec } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 export const musicPackages: EnginePackages = (system) => [`@qvac/audiogen-ggml-${systemOf(system)}`];
@@ -25,14 +23,20 @@ export function musicModel(
   if (settings.musicdiffusion === '') return undefined;
   const options = musicOptions(settings, engineThreads(0, settings));
   const { name } = options.facts;
-  const entry = fileURLToPath(new URL('../engines/music/worker/main.js', import.meta.url));
   const observer = engineConsole<MusicFacts>('music', name, terminal, {
     debug: settings.debugmode === 1,
     loaded: () => `Loaded ${name} for music.`,
     advice: 'If this goes on, --debugmode shows what the engine says.',
     packages: musicPackages,
   });
-  const make = lifecycles('music', (parts) => new MusicHost({ ...parts, entry, options, observer }));
-  const need = async () => (await bytesOf(Object.values(options.files))) + workingBytes;
-  return { given: true, available: () => !isMissing(find), spec: { name, kind: 'music', need, make } };
+  const spec = workerSpec({
+    name,
+    kind: 'music',
+    options: () => options,
+    observer,
+    host: (parts) => new MusicHost(parts),
+    worker: new URL('../engines/music/worker/main.js', import.meta.url),
+    need: async () => (await bytesOf(Object.values(options.files))) + workingBytes,
+  });
+  return { given: true, available: () => !isMissing(find), spec };
 }

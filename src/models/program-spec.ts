@@ -26,7 +26,7 @@ import { type Guard, processGuard } from '../processes/guard.ts';
 import { modelsFolder } from './admin-options.ts';
 import { engineConsole } from './engine-console.ts';
 import { EngineLifecycle, engineTimer, type ModelSpec, residentBytes } from './lifecycle.ts';
-import { backendPool } from './remote-pool.ts';
+import { backendPool } from './remote-tasks.ts';
 import { residenceOf } from './residence.ts';
 
 /** An estimate alone must not refuse a program: its model may be on a graphics card. */

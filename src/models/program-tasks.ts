@@ -1,18 +1,16 @@
-import { commandKind, type EngineProgram } from '../config/engine.ts';
+import { commandKind } from '../config/engine.ts';
 import type { Settings } from '../config/flags.ts';
 import type { EmbeddingEngine } from '../core/embedding.ts';
-import type { ImageEngine, ImageFacts } from '../core/image.ts';
+import type { ImageEngine } from '../core/image.ts';
 import type { ProgramEngine } from '../engines/program/engine.ts';
 import type { ProgramTask } from '../engines/program/identify.ts';
-import { commonVoices, RemoteSpeech, RemoteTranscription } from '../engines/remote/audio.ts';
+import { commonVoices, type RemoteSpeech } from '../engines/remote/audio.ts';
 import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
-import { drawingFacts } from '../engines/remote/drawing-server.ts';
-import { RemoteEmbedding } from '../engines/remote/embedding.ts';
-import { RemoteImage } from '../engines/remote/image.ts';
+import { unknownDrawingFacts } from '../engines/remote/drawing-server.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { pictureEditor } from './picture-editor.ts';
+import { asPng, pictureEditor } from './picture-editor.ts';
 import { type NamedProgram, namedPrograms, programSpec } from './program-spec.ts';
-import { asPng } from './remote-image-models.ts';
+import { remoteEngines } from './remote-tasks.ts';
 import type { ImageModel, SpeechModel, TaskModel, TranscriptionModel } from './task-model.ts';
 
 /** What a program does besides text, as models of a context. */
@@ -29,18 +27,18 @@ type Spec = ReturnType<typeof programSpec>['spec'];
 /** The models of a program; all of them where only the running program can tell what it does. */
 export function programTasks({ name, program, task }: NamedProgram, spec: Spec, maxWords: number): ProgramTasks {
   const shared = { spec: spec as never, given: false, atOnce: () => program.parallel };
+  const part = { name, model: undefined };
   const embedding: TaskModel<EmbeddingEngine> = {
     ...shared,
-    pick: picked('embedding', (engine) => new RemoteEmbedding(engine.pool, { model: undefined })),
+    pick: picked('embedding', ({ pool }) => remoteEngines.embedding(pool, part)),
   };
   const image: ImageModel = {
     ...shared,
     atOnce: () => 1,
-    facts: { ...unknownFacts, ...graphsOf(program), name, title: name, path: name },
-    pick: picked('image', (engine): ImageEngine => {
-      const png = asPng(pictureEditor);
-      if (engine.identity?.drawing) return new RemoteDrawing(engine.pool, { asPng: png });
-      return new RemoteImage(engine.pool, { name, model: undefined, asPng: png });
+    facts: unknownDrawingFacts(name, commandKind(program)),
+    pick: picked('image', ({ pool, identity }): ImageEngine => {
+      if (identity?.drawing) return new RemoteDrawing(pool, { asPng: asPng(pictureEditor) });
+      return remoteEngines.image(pool, part);
     }),
   };
   let running: RemoteSpeech | undefined;
@@ -48,29 +46,19 @@ export function programTasks({ name, program, task }: NamedProgram, spec: Spec, 
     ...shared,
     maxWords,
     voices: async () => (await running?.voices()) ?? commonVoices,
-    pick: picked('speech', (engine) => {
-      running = new RemoteSpeech(engine.pool, { name, model: undefined });
+    pick: picked('speech', ({ pool }) => {
+      running = remoteEngines.speech(pool, part);
       return running;
     }),
   };
   const transcription: TranscriptionModel = {
     ...shared,
-    pick: picked('transcription', (engine) => new RemoteTranscription(engine.pool, { name, model: undefined })),
+    pick: picked('transcription', ({ pool }) => remoteEngines.transcription(pool, part)),
   };
   if (task === 'text') return { textEmbedding: embedding };
   const all = { image, embedding, speech, transcription };
   return task === undefined ? { ...all, textEmbedding: embedding } : { [task]: all[task] };
 }
-
-/** Whether it is ComfyUI, as far as its config or its command shows that. */
-function graphsOf(program: EngineProgram): Pick<ImageFacts, 'graphs'> {
-  const kind = commandKind(program);
-  if (kind === 'comfyui') return { graphs: 'whole' };
-  return kind === undefined ? { graphs: 'perhaps' } : {};
-}
-
-/** Before it has answered. */
-const unknownFacts = { ...drawingFacts, samplers: ['Euler a'], schedulers: ['automatic'], upscalers: [] };
 
 /** The program that does this for requests that name no model: that of the config, or the first of `--engine` that is known to do it. */
 export function programTask(

@@ -3,10 +3,9 @@ import { defaultSettings } from '../config/flags.ts';
 import { json, listed, upstream, wellVllm } from '../engines/remote/testing/upstream.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { inProcessEditor } from '../protocols/testing/pictures.ts';
-import { remoteEmbedding } from './embedding-models.ts';
 import { hasText } from './prepared-model.ts';
-import { remoteImage } from './remote-image-models.ts';
 import { firstLook, prepareRemote, remoteOffers, servesRemote, textPool } from './remote-models.ts';
+import { remoteTask } from './remote-tasks.ts';
 
 const terminal = { line: () => undefined } as unknown as Terminal;
 const given = new Set<never>();
@@ -82,17 +81,17 @@ describe('remote task models', () => {
   };
 
   test('have the names of the flags and their concurrency', () => {
-    expect(remoteEmbedding(settings, terminal)).toMatchObject({
+    expect(remoteTask('embedding', settings, terminal)).toMatchObject({
       given: true,
       spec: { name: 'bge', kind: 'embedding' },
     });
-    expect(remoteEmbedding(settings, terminal)?.atOnce?.()).toBe(5);
-    expect(remoteImage(settings, terminal)).toMatchObject({
-      facts: { name: 'b:1' },
+    expect(remoteTask('embedding', settings, terminal)?.atOnce?.()).toBe(5);
+    expect(remoteTask('image', settings, terminal)).toMatchObject({
       spec: { name: 'b:1', kind: 'image' },
     });
-    expect(remoteEmbedding(defaultSettings, terminal)).toBeUndefined();
-    expect(remoteImage(defaultSettings, terminal)).toBeUndefined();
+    expect(remoteTask('image', settings, terminal)?.engine.facts()).toMatchObject({ name: 'b:1' });
+    expect(remoteTask('embedding', defaultSettings, terminal)).toBeUndefined();
+    expect(remoteTask('image', defaultSettings, terminal)).toBeUndefined();
   });
 
   test('have the same interface as local ones', async () => {
@@ -106,13 +105,13 @@ describe('remote task models', () => {
     const own = { ...defaultSettings, remote: [`${one.base},for=embeddings`, `${one.base},for=images`] };
     const never = new AbortController().signal;
 
-    const embedding = remoteEmbedding(own, terminal)?.spec.make();
+    const embedding = remoteTask('embedding', own, terminal)?.spec.make();
     embedding?.start();
     await embedding?.settled();
     expect((await embedding?.engine.embed({ inputs: ['a'], truncate: true }, never))?.tokens).toEqual([2]);
     await embedding?.stop();
 
-    const image = remoteImage(own, terminal, inProcessEditor)?.spec.make();
+    const image = remoteTask('image', own, terminal, inProcessEditor)?.spec.make();
     image?.start();
     await image?.settled();
     const request = { prompt: 'x', negativePrompt: '', width: 8, height: 8, steps: 1, guidance: 1, sampler: 'default' };

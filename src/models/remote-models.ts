@@ -10,7 +10,7 @@ import { taskModels } from './engine-kinds.ts';
 import { EngineLifecycle } from './lifecycle.ts';
 import type { ModelOffer } from './model-instance.ts';
 import type { PreparedModel } from './prepared-model.ts';
-import { backendPool } from './remote-pool.ts';
+import { backendPool } from './remote-tasks.ts';
 import { remoteSpec } from './task-model.ts';
 
 /** How long the start waits for remote backends to answer; later ones are added when they do. */

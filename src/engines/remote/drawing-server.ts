@@ -49,6 +49,16 @@ export const shortRequestMs = 15_000;
 export const pictureBytes = 128 * 2 ** 20;
 export const drawingFacts = { nativeSize: 512, defaults: { steps: 20, guidance: 7, size: 512 } };
 
+/** Of a backend that has not answered. Whether it runs graphs depends on the product, if that is known. */
+export function unknownDrawingFacts(name: string, product: string | undefined): ImageFacts {
+  return {
+    ...{ name, title: name, path: name, ...drawingFacts },
+    ...{ samplers: ['Euler a'], schedulers: ['automatic'], upscalers: [] },
+    ...(product === 'comfyui' && { graphs: 'whole' }),
+    ...(product === undefined && { graphs: 'perhaps' }),
+  };
+}
+
 export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
 export function drawingFailed(reason: string): AppError {

@@ -6,7 +6,7 @@ import { listAt, objectAt, textAt } from './json.ts';
 import { kinds } from './kinds.ts';
 
 /** The API offers no choice of samplers or schedulers. */
-export function remoteImageFacts(name: string): ImageFacts {
+function remoteImageFacts(name: string): ImageFacts {
   return {
     name,
     title: name,

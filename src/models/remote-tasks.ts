@@ -1,0 +1,92 @@
+import type { Settings } from '../config/flags.ts';
+import { type RemotePurpose, readDrawingRemote, remoteAddresses } from '../config/remote.ts';
+import type { PictureEditor } from '../core/pictures.ts';
+import { identifySound, RemoteSpeech, RemoteTranscription } from '../engines/remote/audio.ts';
+import { BackendPool, type BackendPoolParts } from '../engines/remote/backend-pool.ts';
+import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
+import { unknownDrawingFacts } from '../engines/remote/drawing-server.ts';
+import { RemoteEmbedding } from '../engines/remote/embedding.ts';
+import { RemoteImage } from '../engines/remote/image.ts';
+import { shownName } from '../engines/remote/kinds.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { EngineLifecycle, engineTimer } from './lifecycle.ts';
+import { asPng, pictureEditor } from './picture-editor.ts';
+import { type ImageModel, remoteSpec } from './task-model.ts';
+
+type Console = Pick<Terminal, 'line'>;
+
+/** A pool of remote backends of one capability. */
+export function backendPool(
+  capability: string,
+  parts: Pick<BackendPoolParts, 'addresses' | 'identify'>,
+  terminal: Console,
+): BackendPool {
+  return new BackendPool({
+    ...parts,
+    environment: process.env,
+    capability,
+    startTimer: engineTimer,
+    now: () => performance.now(),
+    say: (line) => terminal.line(line),
+  });
+}
+
+interface RemoteParts {
+  readonly name: string;
+  /** Undefined for the first that the backend lists. */
+  readonly model: string | undefined;
+  readonly editor?: PictureEditor;
+}
+
+/** The engines for tasks on remote backends, and in programs. */
+export const remoteEngines = {
+  embedding: (pool: BackendPool, parts: RemoteParts) => new RemoteEmbedding(pool, parts),
+  image: (pool: BackendPool, { editor = pictureEditor, ...parts }: RemoteParts) =>
+    new RemoteImage(pool, { ...parts, asPng: asPng(editor) }),
+  speech: (pool: BackendPool, parts: RemoteParts) => new RemoteSpeech(pool, parts),
+  transcription: (pool: BackendPool, parts: RemoteParts) => new RemoteTranscription(pool, parts),
+};
+export type RemoteTask = keyof typeof remoteEngines;
+
+/** What names their backends: `for=audio` is speech and transcription. */
+const purposes: Readonly<Record<RemoteTask, readonly RemotePurpose[]>> = {
+  embedding: ['embeddings'],
+  image: ['images'],
+  speech: ['speech', 'audio'],
+  transcription: ['transcription', 'audio'],
+};
+
+/** The model of the backends that `--remote` names for this task; undefined if there are none. */
+export function remoteTask<Task extends RemoteTask>(
+  task: Task,
+  { remote }: Settings,
+  terminal: Console,
+  editor?: RemoteParts['editor'],
+) {
+  const addresses = purposes[task].map((purpose) => remoteAddresses(remote, purpose)).find(({ length }) => length > 0);
+  const [first] = addresses ?? [];
+  if (!addresses || !first) return undefined;
+  // Until they are probed, only the command line is known.
+  const model = first.model === undefined ? undefined : shownName(first.model);
+  const name = model ?? first.host;
+  const parallel = addresses.reduce((sum, { parallel: own }) => sum + own, 0);
+  const identify: BackendPoolParts['identify'] = (connection) => identifySound(connection, model ?? 'default');
+  const pool = backendPool(task, { addresses, ...(purposes[task].includes('audio') && { identify }) }, terminal);
+  const engine = remoteEngines[task](pool, { name, model, ...(editor && { editor }) }) as ReturnType<
+    (typeof remoteEngines)[Task]
+  >;
+  const spec = { name, kind: task, ...remoteSpec, make: () => new EngineLifecycle(engine) };
+  return { engine, given: true, atOnce: () => parallel, spec };
+}
+
+/** The backend of `--sdremote`. It may start later than this server, and may stop: image requests then get an error. */
+export function remoteDrawing(words: readonly string[], terminal: Console): ImageModel {
+  const { address, kind } = readDrawingRemote(words, process.env);
+  // The adapters of the products are loaded only if there is such a backend.
+  const identify: BackendPoolParts['identify'] = async (connection) =>
+    (await import('../engines/remote/drawing/identify.ts')).identifyDrawing(connection, kind);
+  const pool = () => backendPool('image', { addresses: [address], identify }, terminal);
+  const make = () => new EngineLifecycle(new RemoteDrawing(pool(), { asPng: asPng(pictureEditor) }));
+  const spec = { name: address.base, kind: 'image', auxiliary: true, need: async () => 0, make };
+  return { given: true, optional: true, facts: unknownDrawingFacts(address.base, kind), spec };
+}
