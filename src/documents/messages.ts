@@ -38,17 +38,23 @@ type StoreCall = {
   };
 }[StoreMethod];
 
-/** The vectors of `search` and `setVectors` are attachments. */
 export type StoreTask =
   | StoreCall
   | { readonly type: 'read'; readonly collection: string; readonly file: number; readonly embedding: string }
-  | { readonly type: 'setVectors'; readonly collection: string; readonly ids: readonly number[] }
+  | {
+      readonly type: 'setVectors';
+      readonly collection: string;
+      readonly ids: readonly number[];
+      readonly vectors: readonly Uint8Array[];
+    }
   | {
       readonly type: 'search';
       readonly owner: string;
       readonly collections: readonly string[];
       readonly queries: readonly Question['query'][];
       readonly rules: SearchRules;
+      /** One for each query, or none. */
+      readonly vectors: readonly Uint8Array[];
     }
   /** Never ends: an event whenever there is something to index. */
   | { readonly type: 'watch'; readonly nonce: string };

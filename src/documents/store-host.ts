@@ -32,7 +32,7 @@ export class StoreHost {
   }
 
   async setVectors(collection: string, ids: readonly number[], vectors: readonly Float32Array[]): Promise<void> {
-    await this.#once({ type: 'setVectors', collection, ids }, neverAborted(), vectors);
+    await this.#once({ type: 'setVectors', collection, ids, vectors: vectors.map(bytesOf) });
   }
 
   /** `vectors`: one for each query, or none. */
@@ -44,14 +44,14 @@ export class StoreHost {
     vectors: readonly Float32Array[],
     signal: AbortSignal,
   ): Promise<readonly FoundPassage[]> {
-    const task = { type: 'search', owner, collections, queries, rules } as const;
-    return (await this.#once(task, signal, vectors)) as readonly FoundPassage[];
+    const task = { type: 'search', owner, collections, queries, rules, vectors: vectors.map(bytesOf) } as const;
+    return (await this.#once(task, signal)) as readonly FoundPassage[];
   }
 
   /** Calls `onWork` whenever there is something to index. Ends with the process. */
   async watch(onWork: () => void, signal: AbortSignal): Promise<void> {
     this.#watches += 1;
-    for await (const { event } of this.#started().run({ type: 'watch', nonce: String(this.#watches) }, signal))
+    for await (const event of this.#started().run({ type: 'watch', nonce: String(this.#watches) }, signal))
       if (event.type === 'work') onWork();
   }
 
@@ -69,22 +69,21 @@ export class StoreHost {
     await this.#engine?.stop();
   }
 
-  async #once(task: StoreTask, signal = neverAborted(), vectors: readonly Float32Array[] = []): Promise<unknown> {
+  async #once(task: StoreTask, signal = neverAborted()): Promise<unknown> {
     try {
-      return await this.#result(task, signal, vectors);
+      return await this.#result(task, signal);
     } catch (error) {
       // The process ended, perhaps because of another task. Each may be done twice.
       if (!(error instanceof AppError && ['engine-lost', 'engine-silent'].includes(error.code))) throw error;
-      return this.#result(task, signal, vectors);
+      return this.#result(task, signal);
     }
   }
 
-  async #result(task: StoreTask, signal: AbortSignal, vectors: readonly Float32Array[]): Promise<unknown> {
+  async #result(task: StoreTask, signal: AbortSignal): Promise<unknown> {
     const engine = this.#started();
     let result: unknown;
     try {
-      for await (const { event } of engine.run(task, signal, vectors.map(bytesOf)))
-        if (event.type === 'result') result = event.result;
+      for await (const event of engine.run(task, signal)) if (event.type === 'result') result = event.result;
     } catch (error) {
       const state = engine.state();
       if (state.type !== 'failed') throw error;

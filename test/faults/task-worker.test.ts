@@ -18,6 +18,7 @@ interface Task {
   readonly fail?: string;
   readonly throws?: string;
   readonly endless?: boolean;
+  readonly sounds?: readonly Uint8Array[];
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-tasks-'));
@@ -36,14 +37,14 @@ serveTasks(async ({ refuse, atOnce }, { progress }) => {
   return {
     facts: { loaded: true },
     ...(atOnce ? { atOnce } : {}),
-    async run({ parts = 0, die, fail, throws, endless }, attachments, { tell, signal }) {
+    async run({ parts = 0, die, fail, throws, endless, sounds = [] }, { tell, signal }) {
       running += 1;
       try {
         if (die) process.kill(process.pid, 'SIGKILL');
         if (throws) throw new Error(throws);
         if (fail) throw new AppError('engine-failed', { capability: 'test', reason: fail });
         for (let part = 0; part < parts; part += 1) {
-          tell({ part, running }, [Buffer.concat([Buffer.from(String(part)), ...attachments])]);
+          tell({ part, running, bytes: Buffer.concat([Buffer.from(String(part)), ...sounds]) });
           await new Promise((resolve) => setTimeout(resolve, 5));
         }
         if (endless) {
@@ -59,12 +60,12 @@ serveTasks(async ({ refuse, atOnce }, { progress }) => {
 `,
 );
 
-type Engine = TaskEngine<
-  Options,
-  { readonly loaded: boolean },
-  Task,
-  { readonly part: number; readonly running: number }
->;
+interface Event {
+  readonly part: number;
+  readonly running: number;
+  readonly bytes?: Uint8Array;
+}
+type Engine = TaskEngine<Options, { readonly loaded: boolean }, Task, Event>;
 const engines: Engine[] = [];
 afterAll(async () => {
   await Promise.all(engines.map((engine) => engine.stop()));
@@ -85,19 +86,19 @@ function engine(options: Options = {}): Engine {
 
 const forever = new AbortController().signal;
 
-async function told(own: Engine, task: Task, signal = forever, attachments: readonly Uint8Array[] = []) {
-  const parts: { part: number; running: number; bytes: string }[] = [];
-  for await (const { event, attachments: bytes } of own.run(task, signal, attachments)) {
-    parts.push({ ...event, bytes: bytes.map((one) => Buffer.from(one).toString()).join() });
+async function told(own: Engine, task: Task, signal = forever) {
+  const parts: (Omit<Event, 'bytes'> & { bytes: string })[] = [];
+  for await (const event of own.run(task, signal)) {
+    parts.push({ ...event, bytes: Buffer.from(event.bytes ?? []).toString() });
   }
   return parts;
 }
 
 const codeOf = (work: Promise<unknown>) => work.then(String, (error: AppError) => error.code ?? error.message);
 
-test('task: reports events with attachments, and ends', async () => {
+test('task: its bytes and those of its events arrive, and it ends', async () => {
   const own = engine();
-  const parts = await told(own, { parts: 3 }, forever, [Buffer.from('!')]);
+  const parts = await told(own, { parts: 3, sounds: [Buffer.from('!')] });
   expect(parts.map(({ bytes }) => bytes)).toEqual(['0!', '1!', '2!']);
   expect(own.facts()).toEqual({ loaded: true });
 });

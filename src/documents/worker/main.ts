@@ -32,9 +32,9 @@ serveTasks<StoreOptions, object, StoreTask, StoreEvent>(async ({ folder }, { not
     facts: {},
     // One reads files or waits for events; the others take milliseconds.
     atOnce: 64,
-    run: async (task, attachments, tools) => {
+    run: async (task, tools) => {
       if (task.type === 'watch') return watchWork(watchers, tools);
-      const result = await perform(store, task, attachments.map(vectorOf), tools);
+      const result = await perform(store, task, tools);
       tools.tell(result === undefined ? { type: 'result' } : { type: 'result', result });
     },
     close: async () => {
@@ -47,15 +47,15 @@ serveTasks<StoreOptions, object, StoreTask, StoreEvent>(async ({ folder }, { not
 async function perform(
   store: DocumentStore,
   task: Exclude<StoreTask, { readonly type: 'watch' }>,
-  vectors: readonly Float32Array[],
   { signal, watch }: TaskTools<StoreEvent>,
 ): Promise<unknown> {
   switch (task.type) {
     case 'read':
       return store.read(task.collection, task.file, task.embedding, signal);
     case 'setVectors':
-      return store.setVectors(task.collection, task.ids, vectors);
+      return store.setVectors(task.collection, task.ids, task.vectors.map(vectorOf));
     case 'search': {
+      const vectors = task.vectors.map(vectorOf);
       const questions = task.queries.map((query, index) => ({ query, vector: vectors[index] }));
       return watch.here(maxStepMs, () => store.search(task.owner, task.collections, questions, task.rules));
     }

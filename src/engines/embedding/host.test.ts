@@ -63,11 +63,12 @@ function world() {
 }
 
 describe('EmbeddingHost: results', () => {
-  test('embed splits the attachment into vectors per input', async () => {
+  test('embed splits the numbers into vectors per input', async () => {
     const { fakes, host, id } = world();
     const work = host.embed({ inputs: ['a', 'b'], truncate: false }, never);
-    const told = { type: 'embedded', counts: [1, 2], dimensions: 2, tokens: [3, 4], truncated: [1], pooling: 'none' };
-    fakes.worker().say({ type: 'told', id: id(), told: told as EmbeddingEvent }, [bytesOf(1, 2, 3, 4, 5, 6)]);
+    const figures = { counts: [1, 2], dimensions: 2, tokens: [3, 4], truncated: [1], pooling: 'none' } as const;
+    const told: EmbeddingEvent = { type: 'embedded', ...figures, numbers: bytesOf(1, 2, 3, 4, 5, 6) };
+    fakes.worker().say({ type: 'told', id: id(), told });
     fakes.worker().say({ type: 'ended', id: id() });
     expect(await work).toEqual({
       vectors: [[Float32Array.of(1, 2)], [Float32Array.of(3, 4), Float32Array.of(5, 6)]],

@@ -10,7 +10,7 @@ import type {
 import { AppError } from '../../core/errors.ts';
 import type { ChildExit } from '../host/child.ts';
 import { howItDied } from '../host/engine-state.ts';
-import { TaskEngine, type TaskEngineParts, type Told } from '../host/task-engine.ts';
+import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
 import type { LoadOptions } from '../llama/load-options.ts';
 import {
   cardMemoryFailure,
@@ -22,7 +22,6 @@ import {
 } from '../llama/worker-failure.ts';
 
 type Parts = TaskEngineParts<EmbeddingOptions, EmbeddingFacts>;
-type Event<Type extends EmbeddingEvent['type']> = Extract<EmbeddingEvent, { type: Type }>;
 
 /** For a question that needs no computation, beside other tasks. */
 const longestAnswerMs = 5000;
@@ -48,14 +47,13 @@ export class EmbeddingHost
   }
 
   async embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embedded> {
-    const { event, attachments } = await this.#only('embedded', { type: 'embed', request }, signal);
-    const { type: _, counts, dimensions, ...rest } = event;
-    return { ...rest, vectors: cutApart(attachments[0] ?? new Uint8Array(), counts, dimensions) };
+    const event = await this.#only('embedded', { type: 'embed', request }, signal);
+    const { type: _, counts, dimensions, numbers, ...rest } = event;
+    return { ...rest, vectors: cutApart(numbers, counts, dimensions) };
   }
 
   async rank(request: RankRequest, signal: AbortSignal): Promise<Ranked> {
-    const { event } = await this.#only('ranked', { type: 'rank', request }, signal);
-    const { type: _, ...ranked } = event;
+    const { type: _, ...ranked } = await this.#only('ranked', { type: 'rank', request }, signal);
     return ranked;
   }
 
@@ -68,19 +66,16 @@ export class EmbeddingHost
   async cards(): Promise<readonly CardMemory[]> {
     if (this.cardUse().length === 0) return [];
     try {
-      return (await this.#only('cards', { type: 'cards' }, AbortSignal.timeout(longestAnswerMs))).event.cards;
+      return (await this.#only('cards', { type: 'cards' }, AbortSignal.timeout(longestAnswerMs))).cards;
     } catch {
       return [];
     }
   }
 
   async #only<Type extends EmbeddingEvent['type']>(type: Type, task: EmbeddingTask, signal: AbortSignal) {
-    let found: Told<Event<Type>> | undefined;
-    for await (const result of this.run(task, signal)) {
-      if (result.event.type === type) found = result as Told<Event<Type>>;
-    }
-    if (!found) throw new AppError('engine-failed', { capability: 'embedding', reason: 'it gave no result' });
-    return found;
+    const event = await this.outcome(task, signal);
+    if (event?.type === type) return event as Extract<EmbeddingEvent, { type: Type }>;
+    throw new AppError('engine-failed', { capability: 'embedding', reason: 'it gave no result' });
   }
 }
 
@@ -136,9 +131,11 @@ export type EmbeddingTask =
   | { readonly type: 'rank'; readonly request: RankRequest }
   | { readonly type: 'cards' };
 
-/** All vectors are one attachment; `counts` is the number of vectors per input. */
 interface EmbeddedVectors extends Omit<Embedded, 'vectors'> {
   readonly type: 'embedded';
+  /** All vectors, one after the other, in single precision. */
+  readonly numbers: Uint8Array;
+  /** Vectors per input. */
   readonly counts: readonly number[];
   readonly dimensions: number;
 }

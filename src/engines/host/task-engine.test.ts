@@ -1,16 +1,24 @@
 import { describe, expect, test } from 'vitest';
 import { AppError, plainError } from '../../core/errors.ts';
-import { TaskEngine, type Told } from './task-engine.ts';
-import type { FromTaskWorker, ToTaskWorker } from './task-messages.ts';
+import { TaskEngine } from './task-engine.ts';
+import { attached, detached, type FromTaskWorker, type ToTaskWorker } from './task-messages.ts';
 import { fakeWorkers } from './testing/workers.ts';
 
-type To = ToTaskWorker<{ readonly model: string }, { readonly say: string }>;
-type From = FromTaskWorker<{ readonly voices: number }, { readonly part: number }>;
+interface Task {
+  readonly say: string;
+  readonly sounds?: readonly Uint8Array[];
+}
+interface Event {
+  readonly part: number;
+  readonly sound?: Uint8Array | null;
+}
+type To = ToTaskWorker<{ readonly model: string }, Task>;
+type From = FromTaskWorker<{ readonly voices: number }, Event>;
 
 function world() {
   const fakes = fakeWorkers<To, From>();
   const seen: string[] = [];
-  const engine = new TaskEngine<{ model: string }, { voices: number }, { say: string }, { part: number }>({
+  const engine = new TaskEngine<{ model: string }, { voices: number }, Task, Event>({
     capability: 'speech',
     entry: 'worker.js',
     options: { model: 'm' },
@@ -31,7 +39,7 @@ function world() {
     seen,
     load,
     stop,
-    run: (say: string, attachments: readonly Uint8Array[] = []) => engine.run({ say }, stop.signal, attachments),
+    run: (say: string, sounds?: readonly Uint8Array[]) => engine.run({ say, ...(sounds && { sounds }) }, stop.signal),
     id: () =>
       fakes
         .worker()
@@ -41,10 +49,10 @@ function world() {
   };
 }
 
-async function all(told: AsyncIterable<Told<{ part: number }>>): Promise<string> {
+async function all(told: AsyncIterable<Event>): Promise<string> {
   const parts: string[] = [];
   try {
-    for await (const { event, attachments } of told) parts.push(`${event.part}/${attachments.length}`);
+    for await (const { part, sound } of told) parts.push(`${part}/${sound?.byteLength ?? 0}`);
     return [...parts, 'end'].join(' ');
   } catch (error) {
     return [...parts, error instanceof AppError ? error.code : String(error)].join(' ');
@@ -83,12 +91,14 @@ describe('TaskEngine: task', () => {
     const told = all(run('hello', [new Uint8Array(4)]));
     expect(sent()).toEqual(['load']);
     load();
-    expect(fakes.worker().sent.at(-1)).toEqual({ type: 'begin', id: id(), task: { say: 'hello' } });
+    const task = { say: 'hello', sounds: [null] };
+    expect(fakes.worker().sent.at(-1)).toEqual({ type: 'begin', id: id(), task, bytesAt: [['sounds', '0']] });
     expect(fakes.worker().attached.at(-1)?.[0]?.byteLength).toBe(4);
-    fakes.worker().say({ type: 'told', id: id(), told: { part: 1 } }, [new Uint8Array(2)]);
+    const bytesAt = [['sound']];
+    fakes.worker().say({ type: 'told', id: id(), told: { part: 1, sound: null }, bytesAt }, [new Uint8Array(2)]);
     fakes.worker().say({ type: 'told', id: id(), told: { part: 2 } });
     fakes.worker().say({ type: 'ended', id: id() });
-    expect(await told).toBe('1/1 2/0 end');
+    expect(await told).toBe('1/2 2/0 end');
   });
 
   test('reports the bytes that its reader has taken to the worker, at the next read', async () => {
@@ -97,8 +107,9 @@ describe('TaskEngine: task', () => {
     const first = reader.next();
     load();
     const taken = () => fakes.worker().sent.filter(({ type }) => type === 'taken');
-    fakes.worker().say({ type: 'told', id: id(), told: { part: 1 } }, [new Uint8Array(5), new Uint8Array(2)]);
-    fakes.worker().say({ type: 'told', id: id(), told: { part: 2 } }, [new Uint8Array(3)]);
+    const bytesAt = [['sound']];
+    fakes.worker().say({ type: 'told', id: id(), told: { part: 1, sound: null }, bytesAt }, [new Uint8Array(7)]);
+    fakes.worker().say({ type: 'told', id: id(), told: { part: 2, sound: null }, bytesAt }, [new Uint8Array(3)]);
     fakes.worker().say({ type: 'told', id: id(), told: { part: 3 } });
     await first;
     expect(taken()).toEqual([]);
@@ -202,6 +213,15 @@ describe('TaskEngine: task', () => {
   });
 });
 
+test('detached: bytes at any depth come back to their places, and nothing else changes', () => {
+  const whole = { a: Uint8Array.of(1), b: [{ c: Uint8Array.of(2, 3) }, 'x', 5, null], bytesAt: [['b']], d: undefined };
+  const { value, attachments, ...places } = detached(whole);
+  expect(attachments).toEqual([Uint8Array.of(1), Uint8Array.of(2, 3)]);
+  expect(value).toEqual({ a: null, b: [{ c: null }, 'x', 5, null], bytesAt: [['b']] });
+  expect(attached(JSON.parse(JSON.stringify(value)), places, attachments)).toEqual(whole);
+  expect(detached({ plain: [1, 2] })).toEqual({ value: { plain: [1, 2] }, attachments: [] });
+});
+
 test('TaskEngine: stop rejects waiting tasks', async () => {
   const { engine, run, load } = world();
   const told = all(run('hello'));
@@ -213,7 +233,7 @@ test('TaskEngine: stop rejects waiting tasks', async () => {
 describe('TaskEngine: startsOver', () => {
   const engineThat = (startsOver: (signal: string | null, model: string) => string | undefined) => {
     const fakes = fakeWorkers<To, From>();
-    const engine = new TaskEngine<{ model: string }, { voices: number }, { say: string }, { part: number }>({
+    const engine = new TaskEngine<{ model: string }, { voices: number }, Task, Event>({
       capability: 'speech',
       entry: 'worker.js',
       options: { model: 'm' },

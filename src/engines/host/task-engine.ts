@@ -6,7 +6,7 @@ import type { ChildExit } from './child.ts';
 import { EngineHost, type EngineObserver, EngineProcess, type EngineProcessParts } from './engine-process.ts';
 import type { EngineState } from './engine-state.ts';
 import { fingerprint } from './in-flight.ts';
-import { closingMs, type TaskMessage, type ToTaskWorker } from './task-messages.ts';
+import { attached, byteLength, closingMs, detached, type TaskMessage, type ToTaskWorker } from './task-messages.ts';
 
 type SharedParts = 'capability' | 'entry' | 'spawn' | 'startTimer' | 'proven' | 'loadReason';
 
@@ -17,13 +17,8 @@ export interface TaskEngineParts<Options, Facts> extends Pick<EngineProcessParts
   readonly observer?: EngineObserver<Facts>;
 }
 
-/** An event of a task, with its bytes. */
-export interface Told<Event> {
-  readonly event: Event;
-  readonly attachments: Attachments;
-}
-
-type Item<Event> = Told<Event> | { readonly error: unknown } | 'ended';
+/** An event, and how many bytes it has. */
+type Item<Event> = { readonly event: Event; readonly bytes: number } | { readonly error: unknown } | 'ended';
 
 /** An engine that does tasks: each starts with a message, sends events, and ends. Every engine but the text engine is one. */
 export class TaskEngine<Options, Facts, Task, Event> extends EngineHost {
@@ -60,7 +55,7 @@ export class TaskEngine<Options, Facts, Task, Event> extends EngineHost {
   }
 
   /** Starts as soon as the engine is ready. It is aborted by the signal, and when its events are not read any more. */
-  run(task: Task, signal: AbortSignal, attachments: Attachments = []): AsyncIterable<Told<Event>> {
+  run(task: Task, signal: AbortSignal): AsyncIterable<Event> {
     // A refused task ends before `work` is assigned.
     let work: { abort(): void } | undefined;
     let id: number | undefined;
@@ -73,12 +68,13 @@ export class TaskEngine<Options, Facts, Task, Event> extends EngineHost {
       items.push(last);
       items.end();
     };
+    const { value: bare, attachments, ...places } = detached(task);
     work = this.process.startTask({
-      fingerprint: () => fingerprint({ task, attachments: attachments.map(digest) }),
+      fingerprint: () => fingerprint({ task: bare, attachments: attachments.map(digest) }),
       begin: (given) => {
         id = given;
         this.#running.set(id, (item) => (item === 'ended' || 'error' in item ? end(item) : items.push(item)));
-        this.process.send({ type: 'begin', id, task }, attachments);
+        this.process.send({ type: 'begin', id, task: bare, ...places }, attachments);
       },
       abort: (given) => this.process.send({ type: 'abort', id: given }),
       withdrawn: () => end('ended'),
@@ -88,16 +84,25 @@ export class TaskEngine<Options, Facts, Task, Event> extends EngineHost {
       },
     });
     if (signal.aborted) stop();
-    return unpacked(items, signal, ({ attachments: bytes }) => {
-      const length = bytes.reduce((sum, { byteLength }) => sum + byteLength, 0);
-      if (length > 0 && id !== undefined) this.process.send({ type: 'taken', id, bytes: length });
+    return unpacked(items, signal, (bytes) => {
+      if (bytes > 0 && id !== undefined) this.process.send({ type: 'taken', id, bytes });
     });
+  }
+
+  /** The last event of a task; undefined if it has none. */
+  protected async outcome(task: Task, signal: AbortSignal): Promise<Event | undefined> {
+    let last: Event | undefined;
+    for await (const event of this.run(task, signal)) last = event;
+    return last;
   }
 
   #receive(message: TaskMessage<Event>, attachments: Attachments): void {
     switch (message.type) {
       case 'told':
-        this.#running.get(message.id)?.({ event: message.told, attachments });
+        this.#running.get(message.id)?.({
+          event: attached(message.told, message, attachments),
+          bytes: byteLength(attachments),
+        });
         return;
       case 'ended':
         this.#finish(message.id, 'ended');
@@ -132,13 +137,13 @@ function digest(bytes: Uint8Array): string {
 async function* unpacked<Event>(
   items: Channel<Item<Event>>,
   signal: AbortSignal,
-  taken: (told: Told<Event>) => void,
-): AsyncGenerator<Told<Event>> {
+  taken: (bytes: number) => void,
+): AsyncGenerator<Event> {
   for await (const item of items) {
     if (item === 'ended') break;
     if ('error' in item) throw item.error;
-    yield item;
-    taken(item);
+    yield item.event;
+    taken(item.bytes);
   }
   signal.throwIfAborted();
 }

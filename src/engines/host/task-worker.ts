@@ -1,10 +1,9 @@
 import { AppError, plainError } from '../../core/errors.ts';
 import { systemTimer } from '../../core/timers.ts';
-import type { Attachments } from './channel.ts';
 import type { StartTimer } from './engine-process.ts';
 import type { Watch } from './heartbeat.ts';
 import { openParent } from './parent.ts';
-import { closingMs, type FromTaskWorker, type ToTaskWorker } from './task-messages.ts';
+import { attached, byteLength, closingMs, detached, type FromTaskWorker, type ToTaskWorker } from './task-messages.ts';
 
 /** A loaded engine. */
 interface LoadedTasks<Facts, Task, Event> {
@@ -12,12 +11,12 @@ interface LoadedTasks<Facts, Task, Event> {
   /** How many tasks may run at once; 1 by default. */
   readonly atOnce?: number;
   /** Resolves when the task is done. An `AppError` that it throws reaches the client unchanged. */
-  run(task: Task, attachments: Attachments, tools: TaskTools<Event>): Promise<void>;
+  run(task: Task, tools: TaskTools<Event>): Promise<void>;
   close?(): Promise<void> | void;
 }
 
 export interface TaskTools<Event> {
-  tell(event: Event, attachments?: Attachments): void;
+  tell(event: Event): void;
   /** Await it before producing many bytes: resolves when the reader has taken enough of the earlier ones. */
   room(): Promise<void>;
   /** Check it between two steps. */
@@ -38,7 +37,7 @@ export function serveTasks<Options, Facts, Task, Event>(
   load: (options: Options, tools: LoadTools) => Promise<LoadedTasks<Facts, Task, Event>>,
 ): void {
   let loaded: LoadedTasks<Facts, Task, Event> | undefined;
-  const waiting: { readonly id: number; readonly task: Task; readonly attachments: Attachments }[] = [];
+  const waiting: { readonly id: number; readonly task: Task }[] = [];
   const running = new Map<number, { readonly stop: AbortController; readonly credit: ReaderCredit }>();
 
   const parent = openParent<ToTaskWorker<Options, Task>, FromTaskWorker<Facts, Event>>({
@@ -48,7 +47,7 @@ export function serveTasks<Options, Facts, Task, Event>(
           void begin(message.options);
           return;
         case 'begin':
-          waiting.push({ id: message.id, task: message.task, attachments });
+          waiting.push({ id: message.id, task: attached(message.task, message, attachments) });
           beginNext();
           return;
         case 'abort':
@@ -96,23 +95,21 @@ export function serveTasks<Options, Facts, Task, Event>(
     beginNext();
   }
 
-  async function run(
-    engine: LoadedTasks<Facts, Task, Event>,
-    { id, task, attachments }: (typeof waiting)[number],
-  ): Promise<void> {
+  async function run(engine: LoadedTasks<Facts, Task, Event>, { id, task }: (typeof waiting)[number]): Promise<void> {
     const stop = new AbortController();
     const credit = new ReaderCredit(stop.signal, systemTimer);
     running.set(id, { stop, credit });
     const tools: TaskTools<Event> = {
-      tell: (told, bytes = []) => {
-        credit.told(bytes.reduce((sum, { byteLength }) => sum + byteLength, 0));
-        parent.send({ type: 'told', id, told }, bytes);
+      tell: (event) => {
+        const { value: told, attachments, ...places } = detached(event);
+        credit.told(byteLength(attachments));
+        parent.send({ type: 'told', id, told, ...places }, attachments);
       },
       room: () => credit.room(),
       signal: stop.signal,
       watch: parent.watch,
     };
-    const error = await engine.run(task, attachments, tools).then(() => undefined, plainError);
+    const error = await engine.run(task, tools).then(() => undefined, plainError);
     running.delete(id);
     parent.send(error && !stop.signal.aborted ? { type: 'failed', id, error } : { type: 'ended', id });
     beginNext();

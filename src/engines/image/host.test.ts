@@ -35,8 +35,7 @@ function world() {
     fakes,
     host,
     begun,
-    tell: (told: ImageTold, bytes?: Uint8Array) =>
-      fakes.worker().say({ type: 'told', id: id(), told }, bytes ? [bytes] : []),
+    tell: (told: ImageTold) => fakes.worker().say({ type: 'told', id: id(), told }),
     end: () => fakes.worker().say({ type: 'ended', id: id() }),
     fail: (error: AppError) => fakes.worker().say({ type: 'failed', id: id(), error: plainError(error) }),
   };
@@ -67,7 +66,7 @@ describe('ImageHost.draw', () => {
     begin(host, { prompt: 'apple', negativePrompt: 'a pear' });
     await settle();
     const task = begun()[0]?.task;
-    expect(task).toMatchObject({ type: 'draw', shortened: false, attached: ['conditions'] });
+    expect(task).toMatchObject({ type: 'draw', shortened: false, conditions: null });
     expect(JSON.parse(JSON.stringify(task))).toEqual(task);
   });
 
@@ -76,13 +75,12 @@ describe('ImageHost.draw', () => {
     begin(host, { initial: Uint8Array.of(1), mask: Uint8Array.of(2) });
     begin(host, { mask: Uint8Array.of(2), prompt: 'a prompt that is too long to be read' });
     await settle();
-    const tasks = begun().map(({ task }) => task as Extract<ImageTask, { type: 'draw' }>);
-    expect(tasks.map(({ attached }) => attached)).toEqual([
-      ['conditions', 'initial', 'mask'],
-      ['conditions', 'mask'],
+    expect(begun().map(({ bytesAt }) => bytesAt)).toEqual([
+      [['request', 'initial'], ['request', 'mask'], ['conditions']],
+      [['request', 'mask'], ['conditions']],
     ]);
+    const tasks = begun().map(({ task }) => task as Extract<ImageTask, { type: 'draw' }>);
     expect(tasks.map(({ shortened }) => shortened)).toEqual([false, true]);
-    expect(tasks.some(({ request }) => 'initial' in request || 'mask' in request)).toBe(false);
   });
 
   test('yields progress, previews, pictures and finish in order', async () => {
@@ -99,8 +97,8 @@ describe('ImageHost.draw', () => {
       notes: [],
     };
     tell({ type: 'progress', step: 1, steps: 2 });
-    tell({ type: 'progress', step: 2, steps: 2 }, Uint8Array.of(7));
-    tell({ type: 'picture', index: 0, seed: 5 }, Uint8Array.of(8));
+    tell({ type: 'progress', step: 2, steps: 2, preview: Uint8Array.of(7) });
+    tell({ type: 'picture', index: 0, seed: 5, png: Uint8Array.of(8) });
     tell(finish as ImageTold);
     end();
     expect(await events).toEqual([
@@ -141,7 +139,8 @@ test('an engine with its own text encoder needs no embeddings', async () => {
   events.catch(() => undefined);
   await settle();
   const [begun] = fakes.worker().sent.flatMap((message) => (message.type === 'begin' ? [message.task] : []));
-  expect(begun).toMatchObject({ type: 'draw', shortened: false, attached: ['initial'] });
+  expect(begun).toMatchObject({ type: 'draw', shortened: false });
+  expect(begun).not.toHaveProperty('conditions');
 });
 
 describe('ImageHost.upscale', () => {
@@ -150,8 +149,11 @@ describe('ImageHost.upscale', () => {
   test('sends the picture as an attachment and returns the result', async () => {
     const { host, begun, tell, end } = world();
     const work = host.upscale(request, never);
-    expect(begun()[0]?.task).toEqual({ type: 'upscale', request: { upscaler: 'Lanczos', width: 8, height: 8 } });
-    tell({ type: 'upscaled' }, Uint8Array.of(9));
+    expect(begun()[0]).toMatchObject({
+      task: { type: 'upscale', request: { upscaler: 'Lanczos', width: 8, height: 8 } },
+      bytesAt: [['request', 'picture']],
+    });
+    tell({ type: 'upscaled', png: Uint8Array.of(9) });
     end();
     expect(await work).toEqual(Uint8Array.of(9));
   });

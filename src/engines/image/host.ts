@@ -34,30 +34,15 @@ export class ImageHost<Options = ImageOptions>
     signal: AbortSignal,
     { read }: ConditionedOptions = {},
   ): AsyncGenerator<ImageEvent> {
-    const { initial, mask, ...rest } = request;
-    const shortened = read?.shortened ?? false;
-    const parts = {
-      ...(read && { conditions: bytesOf(read.vectors) }),
-      ...(initial && { initial }),
-      ...(mask && { mask }),
-    };
-    const attached = Object.keys(parts) as (keyof typeof parts)[];
-    const task: ImageTask = { type: 'draw', request: rest, shortened, attached };
-    for await (const { event, attachments } of this.run(task, signal, Object.values(parts))) {
-      const [bytes] = attachments;
-      if (event.type === 'finish') yield event;
-      else if (event.type === 'progress') yield bytes ? { ...event, preview: bytes } : event;
-      else if (event.type === 'picture' && bytes) yield { ...event, png: bytes };
-    }
+    const conditions = read && { conditions: bytesOf(read.vectors) };
+    const task: ImageTask = { type: 'draw', request, shortened: read?.shortened ?? false, ...conditions };
+    for await (const event of this.run(task, signal)) if (event.type !== 'upscaled') yield event;
   }
 
-  async upscale({ picture, ...request }: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array> {
-    let found: Uint8Array | undefined;
-    for await (const { event, attachments } of this.run({ type: 'upscale', request }, signal, [picture])) {
-      if (event.type === 'upscaled') found = attachments[0];
-    }
-    if (!found) throw new AppError('engine-failed', { capability: 'image', reason: 'it gave no picture' });
-    return found;
+  async upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array> {
+    const event = await this.outcome({ type: 'upscale', request }, signal);
+    if (event?.type === 'upscaled') return event.png;
+    throw new AppError('engine-failed', { capability: 'image', reason: 'it gave no picture' });
   }
 }
 
@@ -74,17 +59,12 @@ export interface ImageOptions {
 export type ImageTask =
   | {
       readonly type: 'draw';
-      readonly request: Omit<ImageRequest, 'initial' | 'mask'>;
+      readonly request: ImageRequest;
       /** Whether a prompt was truncated for its embedding. */
       readonly shortened: boolean;
-      /** Names of the attachments, in order. `conditions` are the embeddings of both prompts. */
-      readonly attached: readonly ('conditions' | 'initial' | 'mask')[];
+      /** The embeddings of both prompts, for models without a text encoder. */
+      readonly conditions?: Uint8Array;
     }
-  | { readonly type: 'upscale'; readonly request: Omit<UpscaleRequest, 'picture'> };
+  | { readonly type: 'upscale'; readonly request: UpscaleRequest };
 
-/** A preview or picture is the attachment of its event. */
-export type ImageTold =
-  | { readonly type: 'progress'; readonly step: number; readonly steps: number }
-  | { readonly type: 'picture'; readonly index: number; readonly seed: number }
-  | Extract<ImageEvent, { type: 'finish' }>
-  | { readonly type: 'upscaled' };
+export type ImageTold = ImageEvent | { readonly type: 'upscaled'; readonly png: Uint8Array };

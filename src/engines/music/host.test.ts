@@ -3,7 +3,7 @@ import type { MusicEvent, MusicFacts, MusicRequest } from '../../core/music.ts';
 import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
 import { MusicHost } from './host.ts';
-import type { MusicOptions, MusicTold } from './messages.ts';
+import type { MusicOptions } from './messages.ts';
 
 const facts: MusicFacts = { name: 'ace' };
 const options = { facts } as MusicOptions;
@@ -12,7 +12,7 @@ const request = { caption: 'calm piano' } as MusicRequest;
 function world() {
   const { spawn, startTimer, worker } = fakeWorkers<
     ToTaskWorker<MusicOptions, MusicRequest>,
-    FromTaskWorker<MusicFacts, MusicTold>
+    FromTaskWorker<MusicFacts, MusicEvent>
   >();
   const host = new MusicHost({ capability: 'music', entry: 'main.js', options, spawn, startTimer });
   host.start();
@@ -32,8 +32,8 @@ test('MusicHost: progress, then the pieces of the file in their order', async ()
   await Promise.resolve();
   expect(worker().sent[1]).toEqual({ type: 'begin', id: 1, task: request });
   worker().say({ type: 'told', id: 1, told: { type: 'progress', stage: 'dit', step: 1, steps: 8 } });
-  worker().say({ type: 'told', id: 1, told: { type: 'audio' } }, [Uint8Array.of(1)]);
-  worker().say({ type: 'told', id: 1, told: { type: 'audio' } }, [Uint8Array.of(2)]);
+  worker().say({ type: 'told', id: 1, told: { type: 'audio', bytes: Uint8Array.of(1) } });
+  worker().say({ type: 'told', id: 1, told: { type: 'audio', bytes: Uint8Array.of(2) } });
   worker().say({ type: 'told', id: 1, told: { type: 'finish', seconds: 1 } });
   worker().say({ type: 'ended', id: 1 });
   await done;

@@ -14,9 +14,6 @@ export interface MusicOptions {
   readonly lowMemory: boolean;
 }
 
-/** Events of a task; the bytes of an audio event are its attachment. */
-export type MusicTold = Exclude<MusicEvent, { type: 'audio' }> | { readonly type: 'audio' };
-
 export function musicOptions(settings: Settings, threads: number): MusicOptions {
   const { musicllm, musicembeddings, musicdiffusion, musicvae } = settings;
   return {

@@ -16,7 +16,7 @@ function world() {
   const load = () => fakes.worker().say({ type: 'loaded', facts: {} });
   const answer = (bytes?: Uint8Array) => {
     const id = begun().at(-1)?.id ?? -1;
-    if (bytes) fakes.worker().say({ type: 'told', id, told: { type: 'edited' } }, [bytes]);
+    if (bytes) fakes.worker().say({ type: 'told', id, told: { bytes } });
     fakes.worker().say({ type: 'ended', id });
   };
   return { fakes, host, begun, load, answer };
@@ -31,7 +31,7 @@ test('PictureHost: sends the pictures as attachments and resolves with the encod
   const { host, fakes, begun, load, answer } = world();
   const result = host.edit(edit, [picture]);
   load();
-  expect(begun()).toMatchObject([{ task: { edit, fields: ['image'] } }]);
+  expect(begun()).toMatchObject([{ task: { edit, pictures: [{ field: 'image' }] } }]);
   expect(fakes.worker().attached.at(-1)).toEqual([picture.bytes]);
   answer(Uint8Array.of(9));
   expect(await result).toEqual(Uint8Array.of(9));

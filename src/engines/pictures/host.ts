@@ -23,11 +23,9 @@ export class PictureHost implements PictureEditor {
     this.#idle?.cancel();
     this.#running += 1;
     try {
-      const task = { edit, fields: pictures.map(({ field }) => field) };
-      const bytes = pictures.map((picture) => picture.bytes);
-      let found: Uint8Array | undefined;
-      for await (const { attachments } of this.#started().run(task, signal, bytes)) found = attachments[0];
-      return found;
+      let result: Uint8Array | undefined;
+      for await (const { bytes } of this.#started().run({ edit, pictures }, signal)) result = bytes;
+      return result;
     } finally {
       this.#running -= 1;
       if (this.#running === 0) this.#idle = this.parts.startTimer(idleMs, () => void this.stop());
@@ -49,11 +47,10 @@ export class PictureHost implements PictureEditor {
   }
 }
 
-/** One edit; the bytes of its pictures are the attachments, in the order of their fields. */
 export interface EditTask {
   readonly edit: PictureEdit;
-  readonly fields: readonly string[];
+  readonly pictures: readonly EditedPicture[];
 }
 
-/** The encoded picture is the attachment. */
-export type Edited = { readonly type: 'edited' };
+/** The encoded picture. */
+export type Edited = Pick<EditedPicture, 'bytes'>;

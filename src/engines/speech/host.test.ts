@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { SpeechEvent, SpeechFacts, SpeechRequest } from '../../core/speech.ts';
 import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
-import { SpeechHost, type SpeechOptions, type SpeechTold } from './host.ts';
+import { SpeechHost, type SpeechOptions } from './host.ts';
 
 const facts: SpeechFacts = { name: 'flite', voices: [{ name: 'slt', language: 'en', description: '' }] };
 const options: SpeechOptions = { name: 'flite', engine: { type: 'flite', path: '/flite.wasm' } };
@@ -20,7 +20,7 @@ const request: SpeechRequest = {
 function world() {
   const { spawn, startTimer, worker, workers } = fakeWorkers<
     ToTaskWorker<SpeechOptions, SpeechRequest>,
-    FromTaskWorker<SpeechFacts, SpeechTold>
+    FromTaskWorker<SpeechFacts, SpeechEvent>
   >();
   const host = new SpeechHost({ capability: 'speech', entry: 'main.js', options, spawn, startTimer });
   host.start();
@@ -48,8 +48,8 @@ describe('SpeechHost', () => {
     await Promise.resolve();
     expect(worker().sent[1]).toEqual({ type: 'begin', id: 1, task: request });
     worker().say({ type: 'told', id: 1, told: { type: 'start', notes: ['a note'] } });
-    worker().say({ type: 'told', id: 1, told: { type: 'audio' } }, [Uint8Array.of(1, 2)]);
-    worker().say({ type: 'told', id: 1, told: { type: 'audio' } }, [Uint8Array.of(3)]);
+    worker().say({ type: 'told', id: 1, told: { type: 'audio', bytes: Uint8Array.of(1, 2) } });
+    worker().say({ type: 'told', id: 1, told: { type: 'audio', bytes: Uint8Array.of(3) } });
     worker().say({ type: 'told', id: 1, told: { type: 'finish', seconds: 2 } });
     worker().say({ type: 'ended', id: 1 });
     await speaking;

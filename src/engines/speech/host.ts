@@ -4,14 +4,11 @@ import type { VoiceModel } from './sherpa/voice-model.ts';
 
 /** Host of the speech worker process. */
 export class SpeechHost
-  extends TaskEngine<SpeechOptions, SpeechFacts, SpeechRequest, SpeechTold>
+  extends TaskEngine<SpeechOptions, SpeechFacts, SpeechRequest, SpeechEvent>
   implements SpeechEngine
 {
   async *speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<SpeechEvent> {
-    for await (const { event, attachments } of this.run(request, signal)) {
-      if (event.type !== 'audio') yield event;
-      else for (const bytes of attachments) yield { type: 'audio', bytes };
-    }
+    yield* this.run(request, signal);
   }
 }
 
@@ -40,9 +37,6 @@ export interface KokoroOptions {
   readonly espeak: string;
   readonly threads: number;
 }
-
-/** Events of a task; the bytes of an audio event are its attachment. */
-export type SpeechTold = Exclude<SpeechEvent, { type: 'audio' }> | { readonly type: 'audio' };
 
 /** Voices of Flite, the best first. A sixth one, `awb_time`, can only say the time of day. */
 export const fliteVoices: readonly Voice[] = [

@@ -1,8 +1,6 @@
 import decodeWav from '@audio/decode-wav';
 import { describe, expect, test, vi } from 'vitest';
-import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
-import type { Attachments } from '../host/channel.ts';
-import type { SpeechTold } from './host.ts';
+import { type SpeechEvent, type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
 import { EncoderCache, piecesOf, type Synthesiser, speak } from './speak.ts';
 
 const rate = 16_000;
@@ -21,7 +19,7 @@ const request = (text: string, own: Partial<SpeechRequest> = {}): SpeechRequest 
 /** Says every sentence as one second of a tone, and tells in which order things happened. */
 function world({ fails = '', notes = [] as string[], room = (): Promise<void> | undefined => undefined } = {}) {
   const story: string[] = [];
-  const told: { event: SpeechTold; bytes: Attachments }[] = [];
+  const told: SpeechEvent[] = [];
   const stop = new AbortController();
   const encoders = new EncoderCache();
   const synthesiser: Synthesiser = {
@@ -35,9 +33,9 @@ function world({ fails = '', notes = [] as string[], room = (): Promise<void> | 
     },
   };
   const tools = {
-    tell: (event: SpeechTold, bytes: Attachments = []) => {
+    tell: (event: SpeechEvent) => {
       story.push(event.type);
-      told.push({ event, bytes });
+      told.push(event);
     },
     room: () => {
       const waits = room();
@@ -55,7 +53,7 @@ function world({ fails = '', notes = [] as string[], room = (): Promise<void> | 
     told,
     stop,
     run: (sent: SpeechRequest) => speak({ synthesiser, encoders }, sent, tools),
-    sound: () => new Uint8Array(Buffer.concat(told.flatMap(({ bytes }) => bytes))),
+    sound: () => new Uint8Array(Buffer.concat(told.flatMap((event) => (event.type === 'audio' ? [event.bytes] : [])))),
   };
 }
 
@@ -95,7 +93,7 @@ describe('speak', () => {
   test('reports the duration at the end', async () => {
     const { run, told } = world();
     await run(request('One. Two. Three.'));
-    expect(told.at(-1)?.event).toEqual({ type: 'finish', seconds: 3 });
+    expect(told.at(-1)).toEqual({ type: 'finish', seconds: 3 });
   });
 
   test('the chunks are one file', async () => {
@@ -108,7 +106,7 @@ describe('speak', () => {
   test('without streaming the file is one chunk with its length', async () => {
     const { run, told, sound } = world();
     await run(request('One. Two.', { streamed: false }));
-    expect(told.map(({ event }) => event.type)).toEqual(['start', 'audio', 'finish']);
+    expect(told.map(({ type }) => type)).toEqual(['start', 'audio', 'finish']);
     expect(Buffer.from(sound()).readUInt32LE(40)).toBe(4 * rate);
   });
 
@@ -117,13 +115,13 @@ describe('speak', () => {
     await run(request('One. Two.', { format }));
     const signs = { wav: 'RIFF', mp3: '\u00ff', opus: 'OggS', flac: 'fLaC', pcm: '' };
     expect(Buffer.from(sound()).toString('latin1').startsWith(signs[format])).toBe(true);
-    expect(told.filter(({ event }) => event.type === 'audio').length).toBeGreaterThanOrEqual(2);
+    expect(told.filter(({ type }) => type === 'audio').length).toBeGreaterThanOrEqual(2);
   });
 
   test('sends notes first', async () => {
     const { run, told } = world({ notes: ['a letter is lost'] });
     await run(request('One.', { instruction: 'sing' }));
-    expect(told[0]?.event).toEqual({ type: 'start', notes: ['a letter is lost', 'no instructions'] });
+    expect(told[0]).toEqual({ type: 'start', notes: ['a letter is lost', 'no instructions'] });
   });
 
   test('splits a very long sentence', async () => {
@@ -145,7 +143,7 @@ describe('speak: nothing to say', () => {
     const { run, story, sound, told } = world();
     await run(request(text));
     expect(story).toEqual(['start', 'audio', 'finish']);
-    expect(told.at(-1)?.event).toEqual({ type: 'finish', seconds: 0.2 });
+    expect(told.at(-1)).toEqual({ type: 'finish', seconds: 0.2 });
     const { channelData } = decodeWav(sound());
     expect(channelData[0]?.every((sample) => sample === 0)).toBe(true);
   });

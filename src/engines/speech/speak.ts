@@ -1,7 +1,6 @@
 import { type AudioEncoder, type EncodeOptions, openEncoder } from '../../audio/encode.ts';
-import type { SpeechFormat, SpeechRequest, Voice } from '../../core/speech.ts';
+import type { SpeechEvent, SpeechFormat, SpeechRequest, Voice } from '../../core/speech.ts';
 import type { TaskTools } from '../host/task-worker.ts';
-import type { SpeechTold } from './host.ts';
 import { sentencesOf, shortStart } from './sentences.ts';
 
 /** In characters. Longer sentences are split, so that the first audio comes soon and an abort takes effect soon. */
@@ -14,7 +13,7 @@ const silence = { rate: 24_000, seconds: 0.2 } as const;
 export async function speak(
   { synthesiser, encoders }: { readonly synthesiser: Synthesiser; readonly encoders: EncoderCache },
   request: SpeechRequest,
-  { tell, room, signal, watch }: TaskTools<SpeechTold>,
+  { tell, room, signal, watch }: TaskTools<SpeechEvent>,
 ): Promise<void> {
   const { text, notes } = synthesiser.readable(request.text, request);
   tell({ type: 'start', notes: [...notes, ...synthesiser.unheeded(request)] });
@@ -23,7 +22,7 @@ export async function speak(
   let heard: number | undefined;
   let seconds = 0;
   const send = (bytes: Uint8Array): void => {
-    if (bytes.length > 0) tell({ type: 'audio' }, [bytes]);
+    if (bytes.length > 0) tell({ type: 'audio', bytes });
   };
   try {
     for (const sentence of piecesOf(text, synthesiser)) {

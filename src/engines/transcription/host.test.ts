@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { AppError, plainError } from '../../core/errors.ts';
-import type { TranscriptionEvent, TranscriptionFacts } from '../../core/transcription.ts';
+import type { TranscriptionEvent, TranscriptionFacts, TranscriptionRequest } from '../../core/transcription.ts';
 import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
-import { type RecogniserOptions, TranscriptionHost, type TranscriptionTask } from './host.ts';
+import { type RecogniserOptions, TranscriptionHost } from './host.ts';
 
 const facts: TranscriptionFacts = { name: 'ear', languages: ['en'], translates: false };
 const wishes = { language: 'en', translate: false, prompt: '', temperature: 0, words: false, suppressNonSpeech: false };
@@ -11,7 +11,7 @@ const recording = Buffer.from('sound');
 
 function world() {
   const fakes = fakeWorkers<
-    ToTaskWorker<RecogniserOptions, TranscriptionTask>,
+    ToTaskWorker<RecogniserOptions, TranscriptionRequest>,
     FromTaskWorker<TranscriptionFacts, TranscriptionEvent>
   >();
   const options = { type: 'moonshine', threads: 1 } as const;
@@ -39,7 +39,7 @@ test('TranscriptionHost: sends the recording as an attachment', async () => {
   const over = listen();
   await new Promise((resolve) => setImmediate(resolve));
   const { id = -1, task } = begun() ?? {};
-  expect(task).toEqual(wishes);
+  expect(task).toEqual({ ...wishes, recording: null });
   expect(fakes.worker().attached.at(-1)).toEqual([recording]);
   const finish = { type: 'finish', seconds: 1, language: 'en', notes: [] } as const;
   fakes.worker().say({ type: 'told', id, told: { type: 'start', seconds: 1 } });

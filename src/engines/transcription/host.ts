@@ -8,11 +8,11 @@ import { TaskEngine } from '../host/task-engine.ts';
 
 /** Host of the transcription worker process. */
 export class TranscriptionHost
-  extends TaskEngine<RecogniserOptions, TranscriptionFacts, TranscriptionTask, TranscriptionEvent>
+  extends TaskEngine<RecogniserOptions, TranscriptionFacts, TranscriptionRequest, TranscriptionEvent>
   implements TranscriptionEngine
 {
-  async *transcribe({ recording, ...task }: TranscriptionRequest, signal: AbortSignal) {
-    for await (const { event } of this.run(task, signal, [recording])) yield event;
+  async *transcribe(request: TranscriptionRequest, signal: AbortSignal): AsyncGenerator<TranscriptionEvent> {
+    yield* this.run(request, signal);
   }
 }
 
@@ -35,5 +35,4 @@ export type RecogniserOptions =
       readonly cpuOnly: boolean;
     };
 
-/** The recording is an attachment. */
 export type TranscriptionTask = Omit<TranscriptionRequest, 'recording'>;

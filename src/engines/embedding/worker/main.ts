@@ -24,7 +24,7 @@ serveTasks<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>(asyn
   return {
     facts: { ...facts, cards: cardUse(model.before, readCards(native, model.gpus)) },
     atOnce: tasksAtOnce,
-    run: async (task, _, { tell, signal }) => {
+    run: async (task, { tell, signal }) => {
       if (task.type === 'cards') {
         tell({ type: 'cards', cards: readCards(native, model.gpus) });
         return;
@@ -38,7 +38,7 @@ serveTasks<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>(asyn
       const dimensions = vectors[0]?.[0]?.length ?? facts.dimensions;
       const all = new Float32Array(vectors.flat().length * dimensions);
       for (const [index, vector] of vectors.flat().entries()) all.set(vector, index * dimensions);
-      tell({ type: 'embedded', ...rest, counts, dimensions }, [new Uint8Array(all.buffer)]);
+      tell({ type: 'embedded', ...rest, counts, dimensions, numbers: new Uint8Array(all.buffer) });
     },
   };
 });

@@ -38,10 +38,10 @@ async function drawn(
   changes: Partial<ImageRequest> = {},
   { network = oneColour, wanted = red, upscaler = upscalers(), signal = new AbortController().signal } = {},
 ) {
-  const told: (ImageTold & { bytes?: Uint8Array | undefined })[] = [];
+  const told: ImageTold[] = [];
   const task = { request: imageRequest(changes), conditions: [wanted, condition()], shortened: false } as const;
-  await draw(task, { network, upscaler, signal, tell: (event, [bytes] = []) => told.push({ ...event, bytes }) });
-  const pictures = told.flatMap((one) => (one.type === 'picture' && one.bytes ? [one.bytes] : []));
+  await draw(task, { network, upscaler, signal, tell: (event) => told.push(event) });
+  const pictures = told.flatMap((one) => (one.type === 'picture' ? [one.png] : []));
   const finish = told.find((one) => one.type === 'finish') as Extract<ImageTold, { type: 'finish' }>;
   return { told, pictures, finish };
 }
@@ -95,9 +95,9 @@ describe('draw', () => {
 
   test('sends previews every previewEvery steps, except after the last step', async () => {
     const { told } = await drawn({ steps: 4, previewEvery: 2, width: 512, height: 256 });
-    const steps = told.filter(({ type }) => type === 'progress');
-    expect(steps.map(({ bytes }) => bytes !== undefined)).toEqual([false, true, false, false]);
-    const { width, height, data } = await pixelsOf(steps[1]?.bytes);
+    const steps = told.filter((one) => one.type === 'progress');
+    expect(steps.map(({ preview }) => preview !== undefined)).toEqual([false, true, false, false]);
+    const { width, height, data } = await pixelsOf(steps[1]?.preview);
     expect([width, height, data[0]]).toEqual([128, 64, 255]);
   });
 });

@@ -46,11 +46,14 @@ export async function draw(task: DrawTask, parts: DrawParts): Promise<void> {
       size: 3 * sketch.side * sketch.side,
       stepped: async (step, predicted) => {
         const shown = request.previewEvery > 0 && step % request.previewEvery === 0 && step < steps;
-        parts.tell({ type: 'progress', step, steps }, shown ? [await preview(predicted(), request)] : []);
+        parts.tell({
+          ...{ type: 'progress', step, steps },
+          ...(shown && { preview: await preview(predicted(), request) }),
+        });
       },
     });
     const pixels = given && steps === 0 ? given.pixels : await finished(drawn, request, given, parts);
-    parts.tell({ type: 'picture', index, seed: seed + index }, [await writePng(pixels)]);
+    parts.tell({ type: 'picture', index, seed: seed + index, png: await writePng(pixels) });
   }
   const own = mask && !initial ? ['There is no initial picture, so the mask was left out.'] : [];
   parts.tell({ type: 'finish', width, height, steps, sampler, scheduler, notes: [...notes, ...own] });

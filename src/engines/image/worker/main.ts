@@ -15,22 +15,18 @@ serveTasks<ImageOptions, ImageFacts, ImageTask, ImageTold>(async (options) => {
   const upscaling = new UpscalingNetworks(options.threads);
   return {
     facts: sketchFacts(options.path),
-    run: async (task, attachments, { tell, signal, watch }) => {
+    run: async (task, { tell, signal, watch }) => {
       const watched: Watched = (work) => watch.aside(longestMs, work);
       const upscaler = upscaling.watchedBy(watched);
       if (task.type === 'upscale') {
-        const [picture = new Uint8Array()] = attachments;
-        tell({ type: 'upscaled' }, [await upscaledPicture({ ...task.request, picture }, upscaler, signal)]);
+        tell({ type: 'upscaled', png: await upscaledPicture(task.request, upscaler, signal) });
         return;
       }
-      const { request, shortened, attached } = task;
-      const part = (name: (typeof attached)[number]) => attachments[attached.indexOf(name)];
-      const vectors = new Float32Array(new Uint8Array(part('conditions') ?? []).buffer);
+      const vectors = new Float32Array(new Uint8Array(task.conditions ?? []).buffer);
       const { conditionLength: length } = sketch;
       const conditions = [vectors.slice(0, length), vectors.slice(length, 2 * length)] as const;
-      const whole = { ...request, initial: part('initial'), mask: part('mask') };
       const network = sketchNetwork(session, signal, watched);
-      await draw({ request: whole, shortened, conditions }, { network, upscaler, signal, tell });
+      await draw({ ...task, conditions }, { network, upscaler, signal, tell });
     },
     close: () => {
       session.release();

@@ -1,20 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import { encodeSong } from '../../../audio/encode.ts';
-import type { MusicFacts, MusicRequest } from '../../../core/music.ts';
+import type { MusicEvent, MusicFacts, MusicRequest } from '../../../core/music.ts';
 import { driverFailure, openDriver } from '../../bare/driver-process.ts';
 import { findBarePack } from '../../bare/pack.ts';
 import { serveTasks } from '../../host/task-worker.ts';
-import { type MusicOptions, type MusicTold, type SongDriver, songRate, songTask } from '../messages.ts';
+import { type MusicOptions, type SongDriver, songRate, songTask } from '../messages.ts';
 
 /** For one song; on a CPU it may take very long. */
 const longestMs = 6 * 3_600_000;
 
 /** Music worker process: the driver runs in a second process, in the Bare runtime. */
-serveTasks<MusicOptions, MusicFacts, MusicRequest, MusicTold>(async (options) => {
+serveTasks<MusicOptions, MusicFacts, MusicRequest, MusicEvent>(async (options) => {
   let driver = await opened(options);
   return {
     facts: options.facts,
-    run: async (request, _attachments, { tell, room, signal, watch }) => {
+    run: async (request, { tell, room, signal, watch }) => {
       // A driver that did not stop was ended, and its model is loaded again.
       if (!driver.usable) driver = await opened(options);
       const run = () => driver.run(songTask(request), { progress: (at) => tell({ type: 'progress', ...at }), signal });
@@ -25,7 +25,7 @@ serveTasks<MusicOptions, MusicFacts, MusicRequest, MusicTold>(async (options) =>
       for await (const piece of encodeSong(samples, { rate: songRate, ...request })) {
         await room();
         signal.throwIfAborted();
-        tell({ type: 'audio' }, [piece]);
+        tell({ type: 'audio', bytes: piece });
       }
       tell({ type: 'finish', seconds: samples.length / 2 / songRate });
     },

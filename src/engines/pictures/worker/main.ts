@@ -10,9 +10,8 @@ const atOnce = 2;
 serveTasks<object, object, EditTask, Edited>(async () => ({
   facts: {},
   atOnce,
-  run: async ({ edit, fields }, attachments, { tell, watch }) => {
-    const pictures = attachments.map((bytes, index) => ({ bytes, field: fields[index] ?? 'image' }));
+  run: async ({ edit, pictures }, { tell, watch }) => {
     const bytes = await watch.aside(longestMs, () => edited(edit, pictures));
-    if (bytes) tell({ type: 'edited' }, [bytes]);
+    if (bytes) tell({ bytes });
   },
 }));

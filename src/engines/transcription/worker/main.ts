@@ -1,6 +1,6 @@
-import type { TranscriptionEvent, TranscriptionFacts } from '../../../core/transcription.ts';
+import type { TranscriptionEvent, TranscriptionFacts, TranscriptionRequest } from '../../../core/transcription.ts';
 import { serveTasks } from '../../host/task-worker.ts';
-import type { RecogniserOptions, TranscriptionTask } from '../host.ts';
+import type { RecogniserOptions } from '../host.ts';
 import { openMoonshine } from '../moonshine.ts';
 import type { Recogniser } from '../recogniser.ts';
 import { openWhisper } from '../whisper-cpp/recogniser.ts';
@@ -9,15 +9,17 @@ import { transcribe } from './transcribe.ts';
 import { VoiceActivity } from './voice-activity.ts';
 
 /** Transcription worker process. */
-serveTasks<RecogniserOptions, TranscriptionFacts, TranscriptionTask, TranscriptionEvent>(async (options, { note }) => {
-  const recogniser = await opened(options, note);
-  const voice = await VoiceActivity.open();
-  return {
-    facts: recogniser.facts,
-    run: (task, [recording = new Uint8Array(0)], tools) => transcribe(recording, task, tools, { recogniser, voice }),
-    close: () => recogniser.close?.(),
-  };
-});
+serveTasks<RecogniserOptions, TranscriptionFacts, TranscriptionRequest, TranscriptionEvent>(
+  async (options, { note }) => {
+    const recogniser = await opened(options, note);
+    const voice = await VoiceActivity.open();
+    return {
+      facts: recogniser.facts,
+      run: ({ recording, ...task }, tools) => transcribe(recording, task, tools, { recogniser, voice }),
+      close: () => recogniser.close?.(),
+    };
+  },
+);
 
 function opened(options: RecogniserOptions, note: (text: string) => void): Promise<Recogniser> {
   switch (options.type) {

@@ -24,7 +24,7 @@ const mask = await writePng({
 /** By default, a driver that draws everything in red. */
 function world(driver?: () => Promise<Uint8Array>) {
   const asked: { params: PaintParams; initial: boolean }[] = [];
-  const told: (ImageTold & { bytes?: Uint8Array })[] = [];
+  const told: ImageTold[] = [];
   const red: PaintDriver['run'] = async (task, { input, progress }) => {
     if (task.type !== 'draw') throw new Error('no picture to draw');
     const { params } = task;
@@ -39,9 +39,9 @@ function world(driver?: () => Promise<Uint8Array>) {
     draw(imageRequest({ sampler: '', scheduler: '', ...changes }), options, {
       paint: driver ?? red,
       signal: stop.signal,
-      tell: (event, [bytes] = []) => told.push(bytes ? { ...event, bytes } : event),
+      tell: (event) => told.push(event),
     });
-  const pictures = () => told.flatMap((each) => (each.type === 'picture' && each.bytes ? [each.bytes] : []));
+  const pictures = () => told.flatMap((each) => (each.type === 'picture' ? [each.png] : []));
   return { run, asked, told, pictures, stop };
 }
 

@@ -35,7 +35,7 @@ export async function draw(request: ImageRequest, options: PaintOptions, parts: 
   for (let index = 0; index < count; index += 1) {
     const own = { ...params, seed: (seed + index) % 2 ** 32 };
     const png = untouched && sent ? sent : await painted(own, sent, start, parts);
-    parts.tell({ type: 'picture', index, seed: own.seed }, [png]);
+    parts.tell({ type: 'picture', index, seed: own.seed, png });
   }
   const sampler = params.sampling_method;
   const scheduler = params.scheduler ?? options.facts.schedulers[0] ?? '';

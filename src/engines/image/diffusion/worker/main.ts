@@ -17,19 +17,13 @@ serveTasks<DiffusionOptions, ImageFacts, ImageTask, ImageTold>(async (options) =
   const upscaling = new UpscalingNetworks(options.threads);
   return {
     facts: options.facts,
-    run: async (task, attachments, { tell, signal, watch }) => {
+    run: async (task, { tell, signal, watch }) => {
       // A driver that did not stop was ended, and its model is loaded again.
       if (!driver.usable) driver = await opened(options);
       const paint: PaintDriver['run'] = (...run) => watch.aside(longestMs.driver, () => driver.run(...run));
-      if (task.type === 'draw') {
-        const part = (name: 'initial' | 'mask') => attachments[task.attached.indexOf(name)];
-        const request = { ...task.request, initial: part('initial'), mask: part('mask') };
-        return draw(request, options, { paint, signal, tell });
-      }
-      const [picture = new Uint8Array()] = attachments;
+      if (task.type === 'draw') return draw(task.request, options, { paint, signal, tell });
       const networkOf = upscaling.watchedBy((work) => watch.aside(longestMs.upscaling, work));
-      const larger = await upscale({ ...task.request, picture }, options, { paint, networkOf, signal });
-      tell({ type: 'upscaled' }, [larger]);
+      tell({ type: 'upscaled', png: await upscale(task.request, options, { paint, networkOf, signal }) });
     },
     close: () => {
       driver.end();
