@@ -134,7 +134,7 @@ test('endless task: ends with its client, and the next is served', async () => {
   const own = engine();
   const stop = new AbortController();
   const running = own.run({ endless: true }, stop.signal)[Symbol.asyncIterator]();
-  expect((await running.next()).value?.event.part).toBe(-1);
+  expect((await running.next()).value?.part).toBe(-1);
   const waiting = told(own, { parts: 1 });
   stop.abort(new Error('gone'));
   await expect(running.next()).rejects.toThrow('gone');
