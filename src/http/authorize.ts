@@ -18,7 +18,7 @@ type Authorization =
   | { readonly type: 'answered'; readonly reply: Reply; readonly error?: AppError }
   | { readonly type: 'handle'; readonly endpoint: Endpoint; readonly identity: Identity };
 
-export interface AuthorizeParts {
+export interface AuthorizeDeps {
   readonly router: Router<Endpoint>;
   readonly guard: Guard;
   readonly rate: ReturnType<typeof rateLimit>;
@@ -30,7 +30,7 @@ export interface AuthorizeParts {
 
 /** Checks host, method, path, origin, key and rate, in this order, before the body is read. A promise only for an unknown key. */
 export function authorize(
-  { router, guard, rate, now, stopping }: AuthorizeParts,
+  { router, guard, rate, now, stopping }: AuthorizeDeps,
   head: RequestHead,
 ): Authorization | Promise<Authorization> {
   const { method, path, headers, endpoint } = head;
@@ -62,8 +62,8 @@ export function authorize(
 
   /** The browser of a foreign page asks first, and sends the request itself only if it is let in. */
   function refusedPreflight({ headers, path }: RequestHead): Authorization | undefined {
-    const asked = headers['access-control-request-method'];
-    const known = asked === undefined ? undefined : router.find(asked, path);
+    const requested = headers['access-control-request-method'];
+    const known = requested === undefined ? undefined : router.find(requested, path);
     const error = known && guard.refuseOrigin(headers, known);
     return error && refused(error, known);
   }

@@ -343,6 +343,6 @@ function isKeyProtocol(name: string): boolean {
 /** The headers for handlers and logs. */
 export function withoutProtocolKey(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   if (!headers['sec-websocket-protocol']) return headers;
-  const kept = protocolsOf(headers).filter((name) => !isKeyProtocol(name));
-  return { ...headers, 'sec-websocket-protocol': kept.join(', ') };
+  const protocols = protocolsOf(headers).filter((name) => !isKeyProtocol(name));
+  return { ...headers, 'sec-websocket-protocol': protocols.join(', ') };
 }

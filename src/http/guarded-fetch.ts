@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { isLoopback, isPublicAddress } from './address.ts';
 import { checkedAddresses, requestFrom } from './outgoing.ts';
 
-interface GuardedFetchParts {
+interface GuardedFetchDeps {
   /** Which URLs may be requested, also by a redirect. */
   readonly allows: (url: URL) => boolean;
   readonly resolve?: NonNullable<Parameters<typeof checkedAddresses>[1]['resolve']>;
@@ -18,7 +18,7 @@ const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
  * `localhost` is what it says: the connection goes to the addresses that were checked. Redirects that keep the method are followed
  * within the origin.
  */
-export function guardedFetch({ allows, resolve }: GuardedFetchParts): typeof fetch {
+export function guardedFetch({ allows, resolve }: GuardedFetchDeps): typeof fetch {
   return async (input, init = {}) => {
     let url = new URL(input instanceof Request ? input.url : input);
     const { origin } = url;

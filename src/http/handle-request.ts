@@ -4,7 +4,7 @@ import { Aborted } from '../core/abort.ts';
 import { AppError, asAppError, type Refused } from '../core/errors.ts';
 import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
 import { plainAddress } from './address.ts';
-import { type AuthorizeParts, authorize } from './authorize.ts';
+import { type AuthorizeDeps, authorize } from './authorize.ts';
 import { readBody } from './body.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
@@ -12,12 +12,12 @@ import { errorRefusal, refusal } from './error-reply.ts';
 import { type FormReading, isForm, readForm } from './form.ts';
 import { type Identity, reportIdentity } from './guard.ts';
 import { type RequestScope, requestScope } from './request-scope.ts';
-import { discard, type RespondParts, send } from './respond.ts';
+import { discard, type RespondDeps, send } from './respond.ts';
 import type { ResumableCall, ResumableStreams } from './resumable-streams.ts';
 import { plainPath, queryOf } from './router.ts';
 import { watchWrites } from './stream.ts';
 
-export interface RequestParts extends AuthorizeParts, RespondParts {
+export interface RequestDeps extends AuthorizeDeps, RespondDeps {
   readonly maxRequestMegabytes: number;
   readonly bodies: BodyBudget;
   /** Whether uncaught exceptions are assigned to requests; `scopesRequests` explains the cost. */
@@ -58,7 +58,7 @@ interface Answer {
 }
 
 /** One request from its head to the end of its response. Never rejects: a failure is a response or a closed socket. */
-export function handleRequest(parts: RequestParts, incoming: Incoming): Promise<void> {
+export function handleRequest(deps: RequestDeps, incoming: Incoming): Promise<void> {
   const { response, controller } = incoming;
   let fail: (error: unknown) => void = () => undefined;
   const fault = new Promise<never>((_, reject) => {
@@ -69,7 +69,7 @@ export function handleRequest(parts: RequestParts, incoming: Incoming): Promise<
     fail(error) {
       if (response.writableEnded || controller.signal.aborted) {
         if (!incoming.resumable?.running) return false;
-        parts.onError(error, { method: incoming.request.method ?? '', path: plainPath(incoming.request.url ?? '') });
+        deps.onError(error, { method: incoming.request.method ?? '', path: plainPath(incoming.request.url ?? '') });
         incoming.resumable.fail(error);
         return true;
       }
@@ -82,19 +82,19 @@ export function handleRequest(parts: RequestParts, incoming: Incoming): Promise<
       return true;
     },
   };
-  const handle = () => handleWithin(parts, incoming, fault);
-  return parts.scopeRequests ? requestScope.run(scope, handle) : handle();
+  const handle = () => handleWithin(deps, incoming, fault);
+  return deps.scopeRequests ? requestScope.run(scope, handle) : handle();
 }
 
-async function handleWithin(parts: RequestParts, incoming: Incoming, fault: Promise<never>): Promise<void> {
+async function handleWithin(deps: RequestDeps, incoming: Incoming, fault: Promise<never>): Promise<void> {
   const { request, response, controller } = incoming;
   const { signal } = controller;
   const method = request.method ?? '';
   const path = plainPath(request.url ?? '');
-  const id = parts.newId();
-  const endpoint = parts.router.find(method, path, request.headers);
+  const id = deps.newId();
+  const endpoint = deps.router.find(method, path, request.headers);
   const remoteAddress = plainAddress(request.socket.remoteAddress);
-  const watch = parts.watchExchange?.({
+  const watch = deps.watchExchange?.({
     id,
     method,
     path,
@@ -108,22 +108,22 @@ async function handleWithin(parts: RequestParts, incoming: Incoming, fault: Prom
   response.once('close', () => watch?.ended?.(response.writableFinished ? 'sent' : cut ? 'failed' : 'client-gone'));
   const respondent = { request, response, signal, id, watch };
   try {
-    const { reply, linger, afterwards } = await answer(parts, incoming, {
+    const { reply, linger, afterwards } = await answer(deps, incoming, {
       ...{ id, method, path, endpoint, remoteAddress, watch, fault },
     });
-    const sent = send(parts, { ...respondent, linger }, reply).finally(afterwards);
+    const sent = send(deps, { ...respondent, linger }, reply).finally(afterwards);
     await ('stream' in reply ? Promise.race([sent, fault]) : sent);
   } catch (error) {
     if (signal.aborted) return;
     cut = response.headersSent;
     const known = asAppError(error);
     // A stream of bytes that was stopped on request has no other way to end.
-    if (known.code !== 'stopped') parts.onError(error, { method, path, id });
+    if (known.code !== 'stopped') deps.onError(error, { method, path, id });
     watch?.errored?.(known);
     const reply = errorRefusal(known);
     // What was written before the failure is still sent; the missing end shows that the response is incomplete.
-    if (response.headersSent) request.socket.once('close', watchWrites(request.socket, parts).cancel).destroySoon();
-    else await send(parts, { ...respondent, linger: false }, reply).catch(() => response.destroy());
+    if (response.headersSent) request.socket.once('close', watchWrites(request.socket, deps).cancel).destroySoon();
+    else await send(deps, { ...respondent, linger: false }, reply).catch(() => response.destroy());
   }
 }
 
@@ -138,16 +138,16 @@ interface Arrived extends Pick<Call, 'id' | 'method' | 'path' | 'remoteAddress'>
   readonly fault: Promise<never>;
 }
 
-async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived): Promise<Answer> {
+async function answer(deps: RequestDeps, incoming: Incoming, arrived: Arrived): Promise<Answer> {
   const { request, response, controller, expectsContinue } = incoming;
   const { signal } = controller;
   const { headers, url: target = '' } = request;
   const { id, method, path, remoteAddress, watch, fault } = arrived;
-  const authorization = authorize(parts, { ...arrived, target, headers, hosts: hostCount(request) });
+  const authorization = authorize(deps, { ...arrived, target, headers, hosts: hostCount(request) });
   const verdict = authorization instanceof Promise ? await authorization : authorization;
   const tell = (error: AppError, { status }: Reply) => {
     watch?.errored?.(error);
-    parts.onRefused?.({ error, status, method, path, remoteAddress, id });
+    deps.onRefused?.({ error, status, method, path, remoteAddress, id });
   };
   if (verdict.type === 'answered') {
     if (verdict.error) tell(verdict.error, verdict.reply);
@@ -161,10 +161,10 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
     if (held) response.writeContinue();
     held = false;
   };
-  const { stallMilliseconds, startTimer } = parts;
-  const share = parts.bodies.open();
+  const { stallMilliseconds, startTimer } = deps;
+  const share = deps.bodies.open();
   response.once('close', share.release);
-  const maxBytes = parts.maxRequestMegabytes * 1024 * 1024;
+  const maxBytes = deps.maxRequestMegabytes * 1024 * 1024;
   const bounds = { bytes: maxBytes, stallMilliseconds, startTimer, begin };
   const { form } = endpoint;
   const isSentForm = form !== undefined && isForm(request);
@@ -174,14 +174,14 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
         bytes: form.bytes ?? maxBytes,
         folder: form.folder,
         limits: form,
-        openFile: parts.openUpload,
+        openFile: deps.openUpload,
       })
     : await readBody(request, { ...bounds, take: share.take });
   const handle = async (call: Call, afterwards?: () => Promise<void>): Promise<Answer> => {
-    const resumable = parts.streams?.accept(call);
+    const resumable = deps.streams?.accept(call);
     incoming.resumable = resumable;
     const own = resumable ? { ...call, signal: resumable.signal } : call;
-    const reply = await handled(parts, endpoint, own, { tell, fault });
+    const reply = await handled(deps, endpoint, own, { tell, fault });
     const settled = resumable?.settle(reply, afterwards);
     if (settled?.taken) return { reply: settled.reply, linger: false };
     return { reply, linger: false, ...(afterwards ? { afterwards } : {}) };
@@ -227,7 +227,7 @@ function senderOf(identity: Identity): Pick<Call, 'authorized' | 'key' | 'sessio
 const nothing = Buffer.alloc(0);
 
 async function handled(
-  parts: RequestParts,
+  deps: RequestDeps,
   endpoint: Endpoint,
   call: Call,
   { tell, fault }: { readonly tell: (error: AppError, reply: Reply) => void; readonly fault: Promise<never> },
@@ -241,7 +241,7 @@ async function handled(
     const { id, signal, method, path } = call;
     if (error.code === 'internal' && !signal.aborted) {
       call.watch?.errored?.(error);
-      parts.onError(thrown, { method, path, id });
+      deps.onError(thrown, { method, path, id });
     }
     const reply = endpoint.family.errorReply(error, id);
     if (error.code !== 'internal' && !signal.aborted) tell(error, reply);

@@ -82,8 +82,8 @@ function* readContainer(bytes: Buffer, container: Container): Sliced<unknown> {
   const object: Record<string, unknown> = {};
   const large = new Map(container.large.map((member) => [member.start, member.container]));
   const starts = [...new Set([container.start, ...container.cuts, ...large.keys()])].sort((a, b) => a - b);
-  for (const [place, start] of starts.entries()) {
-    const next = starts[place + 1];
+  for (const [index, start] of starts.entries()) {
+    const next = starts[index + 1];
     const end = next === undefined ? container.end : next - 1;
     const inner = large.get(start);
     if (inner) {

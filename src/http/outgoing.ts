@@ -40,10 +40,10 @@ class Refusal extends Error {}
  */
 export async function fetchRemote(target: string, options: OutgoingOptions): Promise<Fetched> {
   const stop = new AbortController();
-  const give = (reason: string) => (): void => stop.abort(new Refusal(reason));
+  const refuse = (reason: string) => (): void => stop.abort(new Refusal(reason));
   const { milliseconds = limits.milliseconds, startTimer = systemTimer } = options;
-  const timer = startTimer(milliseconds, give(`took longer than ${milliseconds / 1000} seconds`));
-  const left = give('was no longer waited for');
+  const timer = startTimer(milliseconds, refuse(`took longer than ${milliseconds / 1000} seconds`));
+  const left = refuse('was no longer waited for');
   options.signal.addEventListener('abort', left);
   if (options.signal.aborted) left();
   try {

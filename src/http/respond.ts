@@ -4,9 +4,9 @@ import { bodyPending } from './body.ts';
 import type { Headers, Reply } from './call.ts';
 import type { Guard } from './guard.ts';
 import { securityHeaders } from './pages.ts';
-import { type WriteStallParts, watchWrites, writeStream } from './stream.ts';
+import { type StallOptions, watchWrites, writeStream } from './stream.ts';
 
-export interface RespondParts extends WriteStallParts {
+export interface RespondDeps extends StallOptions {
   readonly guard: Guard;
   readonly lingerMilliseconds: number;
 }
@@ -22,10 +22,10 @@ interface Respondent {
 }
 
 /** Writes one reply under the headers that every response carries. */
-export async function send(parts: RespondParts, respondent: Respondent, reply: Reply): Promise<void> {
+export async function send(deps: RespondDeps, respondent: Respondent, reply: Reply): Promise<void> {
   const { request, response, signal, id, watch } = respondent;
   const early = bodyPending(request);
-  const headers = merged({ ...commonHeaders(parts.guard, request), 'x-request-id': id }, reply.headers ?? {});
+  const headers = merged({ ...commonHeaders(deps.guard, request), 'x-request-id': id }, reply.headers ?? {});
   // The rest of the body must not be read as the next request.
   if (early) headers.connection = 'close';
 
@@ -38,9 +38,9 @@ export async function send(parts: RespondParts, respondent: Respondent, reply: R
     }
     watch?.replied?.(reply.status, headers);
     const { stream, keepAlive, statusComments } = reply;
-    const stalls = () => watchWrites(request.socket, parts);
+    const stalls = () => watchWrites(request.socket, deps);
     const wrote = watch?.wrote && ((piece: string | Uint8Array) => watch.wrote?.(piece));
-    const { startTimer } = parts;
+    const { startTimer } = deps;
     return writeStream(response, stream, { signal, keepAlive, statusComments, startTimer, watchWrites: stalls, wrote });
   }
   if (reply.status >= 200 && reply.status !== 204 && reply.status !== 304)
@@ -48,12 +48,12 @@ export async function send(parts: RespondParts, respondent: Respondent, reply: R
   response.writeHead(reply.status, headers);
   watch?.replied?.(reply.status, headers);
   if (reply.body.length > 0) watch?.wrote?.(reply.body);
-  const stall = watchWrites(request.socket, parts);
+  const stall = watchWrites(request.socket, deps);
   response.once('close', stall.cancel);
   if (!early) return void response.end(reply.body);
   if (reply.body.length > 0) response.write(reply.body);
   else response.flushHeaders();
-  if (respondent.linger) await drained(request, parts);
+  if (respondent.linger) await drained(request, deps);
   response.end();
 }
 
@@ -63,7 +63,7 @@ export function discard(reply: Reply): void {
 }
 
 /** Drops the rest of a body for a while: closing would reset the connection of a client that sends before it reads. */
-function drained(request: IncomingMessage, { startTimer, lingerMilliseconds }: RespondParts): Promise<void> {
+function drained(request: IncomingMessage, { startTimer, lingerMilliseconds }: RespondDeps): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       timer.cancel();

@@ -65,7 +65,7 @@ interface Entry {
   timer?: Timer;
 }
 
-interface StreamsParts {
+interface StreamsDeps {
   readonly startTimer: StartTimer;
   readonly limits?: Partial<StreamLimits>;
 }
@@ -79,7 +79,7 @@ export class ResumableStreams {
   readonly #startTimer: StartTimer;
   #bytes = 0;
 
-  constructor({ startTimer, limits = {} }: StreamsParts) {
+  constructor({ startTimer, limits = {} }: StreamsDeps) {
     this.#startTimer = startTimer;
     this.#limits = { ...streamLimits, ...limits };
   }

@@ -21,7 +21,7 @@ import { createConnections } from './connections.ts';
 import { refusal } from './error-reply.ts';
 import { removeLeftovers } from './form.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
-import { handleRequest, type RequestParts } from './handle-request.ts';
+import { handleRequest, type RequestDeps } from './handle-request.ts';
 import { securityHeaders } from './pages.ts';
 import { scopesRequests } from './request-scope.ts';
 import { router } from './router.ts';
@@ -39,7 +39,7 @@ type RequestOptions =
   | 'watchExchange'
   | 'streams';
 
-export interface HttpServerOptions extends Pick<RequestParts, 'onError'>, Partial<Pick<RequestParts, RequestOptions>> {
+export interface HttpServerOptions extends Pick<RequestDeps, 'onError'>, Partial<Pick<RequestDeps, RequestOptions>> {
   readonly endpoints: readonly Endpoint[];
   readonly sockets?: readonly SocketEndpoint[];
   /** Imports the package `ws`; for tests. */
@@ -72,7 +72,7 @@ export function createHttpServer(options: HttpServerOptions) {
   const servers: Server[] = [];
   const tlsServers: TlsServer[] = [];
   let tls = options.tls;
-  const parts: RequestParts = {
+  const deps: RequestDeps = {
     maxRequestMegabytes: 32,
     scopeRequests: scopesRequests,
     startTimer: systemTimer,
@@ -94,10 +94,10 @@ export function createHttpServer(options: HttpServerOptions) {
   };
 
   const upgrades = createUpgrades({
-    ...parts,
+    ...deps,
     ...{ maxWaitingBytes, pingMilliseconds, refuse: endRaw, webSockets: options.webSockets },
     endpoints: options.sockets ?? [],
-    maxMessageBytes: parts.maxRequestMegabytes * 1024 * 1024,
+    maxMessageBytes: deps.maxRequestMegabytes * 1024 * 1024,
     onError: (error) => options.onError(error, { method: 'GET', path: 'a socket' }),
     answered: connections.answered,
   });
@@ -125,7 +125,7 @@ export function createHttpServer(options: HttpServerOptions) {
       response.on('error', () => undefined);
       if (isRefusedPlain(request)) return void refusePlain(request);
       const controller = connections.controllerFor(request, response);
-      void handleRequest(parts, { request, response, controller, expectsContinue });
+      void handleRequest(deps, { request, response, controller, expectsContinue });
     };
 
   /** For invalid HTTP or TLS. Earlier complete requests of the socket are answered first. */
@@ -218,20 +218,20 @@ export function createHttpServer(options: HttpServerOptions) {
       return connections.running;
     },
     /**
-     * Takes no new connections and requests, and ends idle connections, WebSockets, and streams without a reader, which nobody can take
+     * Takes no new connections and requests, and ends idle connections, WebSockets, and streams without a reader, which no client can take
      * up any more. Settles when the requests in flight are answered; `close` follows.
      */
     async drain(): Promise<void> {
       // The method of HTTP servers also destroys connections whose response is written but not yet sent.
       for (const server of servers) NetServer.prototype.close.call(server);
-      await Promise.all([connections.drain(), upgrades.close(), parts.streams?.endDetached()]);
+      await Promise.all([connections.drain(), upgrades.close(), deps.streams?.endDetached()]);
       // Those whose clients have left meanwhile.
-      await parts.streams?.endDetached();
+      await deps.streams?.endDetached();
     },
     /** Ends every connection and all streams, and aborts the signals of running requests. */
     async close(): Promise<void> {
       await Promise.all([closeAll(servers.splice(0)), connections.destroyAll()]);
-      parts.streams?.close();
+      deps.streams?.close();
     },
   };
 }

@@ -42,7 +42,7 @@ export const plainOrigin = (origin: string): string => origin.trim().toLowerCase
 
 interface CookieFor {
   readonly port: number;
-  /** What stands before the paths of the server, behind a proxy. */
+  /** The prefix of the paths of the server behind a proxy. */
   readonly prefix: string;
   readonly headers: IncomingHttpHeaders;
   readonly encrypted?: boolean | undefined;

@@ -56,16 +56,16 @@ export async function fileReply(
     etag,
   };
   if (knows(headers['if-none-match'], etag)) return { status: 304, headers: common, body: '' };
-  const wanted = rangeOf(headers, etag, file.bytes);
-  if (wanted === 'impossible') {
+  const range = rangeOf(headers, etag, file.bytes);
+  if (range === 'impossible') {
     return { status: 416, headers: { ...common, 'content-range': `bytes */${file.bytes}` }, body: '' };
   }
-  const { first, last } = wanted ?? { first: 0, last: file.bytes - 1 };
+  const { first, last } = range ?? { first: 0, last: file.bytes - 1 };
   const length = last - first + 1;
   const sized = { ...common, 'content-length': String(length) };
   if (length <= 0) return { status: 200, headers: common, body: '' };
   const stream = piecesOf(file.path, first, last);
-  if (!wanted) return { status: 200, headers: sized, stream };
+  if (!range) return { status: 200, headers: sized, stream };
   return { status: 206, headers: { ...sized, 'content-range': `bytes ${first}-${last}/${file.bytes}` }, stream };
 }
 

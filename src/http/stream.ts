@@ -162,7 +162,7 @@ export function writeStream(
   });
 }
 
-export interface WriteStallParts {
+export interface StallOptions {
   readonly startTimer: StartTimer;
   /** 0 for no time-out. */
   readonly stallTimeoutMs: number;
@@ -172,7 +172,7 @@ export interface WriteStallParts {
  * Destroys the connection of a client that makes no progress in reading for the time-out. Runs until it is cancelled, but not for a
  * connection that is closed already: no event would come to cancel it.
  */
-export function watchWrites(socket: Socket, { startTimer, stallTimeoutMs }: WriteStallParts): Timer {
+export function watchWrites(socket: Socket, { startTimer, stallTimeoutMs }: StallOptions): Timer {
   if (stallTimeoutMs <= 0 || socket.destroyed) return { restart: () => undefined, cancel: () => undefined };
   let before = unsentBytes(socket);
   const timer = startTimer(stallTimeoutMs, () => {

@@ -11,12 +11,12 @@ import { plainAddress } from './address.ts';
 import type { AccessRule, Call, ClientKey, Endpoint, Reply } from './call.ts';
 import { errorRefusal } from './error-reply.ts';
 import { type Identity, reportIdentity, withoutProtocolKey } from './guard.ts';
-import type { RequestParts } from './handle-request.ts';
+import type { RequestDeps } from './handle-request.ts';
 import { plainPath, queryOf, router } from './router.ts';
 
-type SharedParts = 'stopping' | 'guard' | 'onRefused' | 'rate' | 'now' | 'newId' | 'watchExchange';
+type SharedDeps = 'stopping' | 'guard' | 'onRefused' | 'rate' | 'now' | 'newId' | 'watchExchange';
 
-interface UpgradeParts extends LiveSocketParts, Pick<RequestParts, SharedParts> {
+interface UpgradeDeps extends LiveSocketDeps, Pick<RequestDeps, SharedDeps> {
   readonly endpoints: readonly SocketEndpoint[];
   readonly maxMessageBytes: number;
   /** Writes an error response on a socket without a response object, and ends it. */
@@ -30,8 +30,8 @@ interface UpgradeParts extends LiveSocketParts, Pick<RequestParts, SharedParts> 
 const closingMilliseconds = 1000;
 
 /** WebSockets have the same guard as other endpoints. */
-export function createUpgrades(parts: UpgradeParts) {
-  const { endpoints, refuse, maxMessageBytes, answered, webSockets = () => import('ws') } = parts;
+export function createUpgrades(deps: UpgradeDeps) {
+  const { endpoints, refuse, maxMessageBytes, answered, webSockets = () => import('ws') } = deps;
   const routes = router(endpoints.map((endpoint) => ({ ...endpoint, method: 'GET' as const })));
   let sockets: Promise<WebSocketServer> | undefined;
   // Imported on first use: most servers never need it.
@@ -61,7 +61,7 @@ export function createUpgrades(parts: UpgradeParts) {
     const found = known ? routes.find('GET', path) : undefined;
     let owner: ClientKey | undefined;
     try {
-      const admitted = found && (await admission(parts, request, found));
+      const admitted = found && (await admission(deps, request, found));
       const error = admitted ? admitted.error : new AppError('not-found', { method: 'GET', path });
       owner = admitted && keyOf(admitted.identity);
       if (known && !error) sockets ??= opening();
@@ -72,12 +72,12 @@ export function createUpgrades(parts: UpgradeParts) {
       else if (error) {
         const reply = found ? found.family.errorReply(error) : errorRefusal(error);
         const remoteAddress = plainAddress(request.socket.remoteAddress);
-        parts.onRefused?.({ error, status: reply.status, method: 'GET', path, remoteAddress });
+        deps.onRefused?.({ error, status: reply.status, method: 'GET', path, remoteAddress });
         refuse(socket, reply);
       } else server?.handleUpgrade(request, socket, head, (opened) => begin(opened));
     } catch (failure) {
       sockets = undefined;
-      parts.onError(failure);
+      deps.onError(failure);
       await answered(socket);
       refuse(socket, errorRefusal(asAppError(failure)));
     }
@@ -87,10 +87,10 @@ export function createUpgrades(parts: UpgradeParts) {
         const headers = withoutProtocolKey(request.headers);
         const remoteAddress = plainAddress(request.socket.remoteAddress);
         const call = { path, query: queryOf(url), headers, remoteAddress, ...(owner ? { key: owner } : {}) };
-        const begin = (options?: WorkOptions) => beginWork(parts, request, found as SocketEndpoint, call, options);
-        found?.open({ ...call, begin }, liveSocket(opened, parts));
+        const begin = (options?: WorkOptions) => beginWork(deps, request, found as SocketEndpoint, call, options);
+        found?.open({ ...call, begin }, liveSocket(opened, deps));
       } catch (error) {
-        parts.onError(error);
+        deps.onError(error);
         opened.close(1011, 'something unexpected went wrong');
       }
     }
@@ -99,7 +99,7 @@ export function createUpgrades(parts: UpgradeParts) {
   /** Closes all of them. Settles when they are closed. */
   async function close(): Promise<void> {
     const server = await sockets?.catch(() => undefined);
-    await Promise.all([...(server?.clients ?? [])].map((socket) => closed(socket, parts.startTimer)));
+    await Promise.all([...(server?.clients ?? [])].map((socket) => closed(socket, deps.startTimer)));
   }
 
   return { take, close };
@@ -118,7 +118,7 @@ function closed(socket: WebSocket, startTimer: StartTimer): Promise<void> {
 
 /** Who sends the request, and why it is refused. */
 async function admission(
-  { guard, stopping }: Pick<UpgradeParts, 'guard' | 'stopping'>,
+  { guard, stopping }: Pick<UpgradeDeps, 'guard' | 'stopping'>,
   { headers, url = '', socket }: IncomingMessage,
   route: SocketEndpoint,
   { scope, counted = true }: { readonly scope?: KeyScope | undefined; readonly counted?: boolean } = {},
@@ -133,20 +133,20 @@ async function admission(
 
 /** Checks the key again, which may have been removed or be over its rate, and the rate of the address. */
 async function beginWork(
-  parts: UpgradeParts,
+  deps: UpgradeDeps,
   request: IncomingMessage,
   route: SocketEndpoint,
   { path, headers, remoteAddress }: Omit<SocketCall, 'begin'>,
   { scope, spaced = true }: WorkOptions = {},
 ): Promise<SocketWork> {
-  const id = parts.newId();
+  const id = deps.newId();
   const { family, path: endpoint, recorded } = route;
   const head = { id, method: 'GET', path, family: family.name, endpoint, recorded, remoteAddress, headers };
-  const { identity, error: notAdmitted } = await admission(parts, request, route, { scope });
-  const refused = notAdmitted ?? parts.guard.refuseTokens(identity, scope);
-  const retryAfterSeconds = refused || !spaced ? 0 : parts.rate(remoteAddress, parts.now());
+  const { identity, error: notAdmitted } = await admission(deps, request, route, { scope });
+  const refused = notAdmitted ?? deps.guard.refuseTokens(identity, scope);
+  const retryAfterSeconds = refused || !spaced ? 0 : deps.rate(remoteAddress, deps.now());
   const error = refused ?? (retryAfterSeconds > 0 ? new AppError('rate-limited', { retryAfterSeconds }) : undefined);
-  const watch = parts.watchExchange?.(head);
+  const watch = deps.watchExchange?.(head);
   if (error) {
     watch?.errored?.(error);
     watch?.replied?.(error.status, {});
@@ -155,7 +155,7 @@ async function beginWork(
   }
   reportIdentity(watch, identity);
   const check = async (): Promise<void> => {
-    const now = await admission(parts, request, route, { scope, counted: false });
+    const now = await admission(deps, request, route, { scope, counted: false });
     if (now.error) throw now.error;
   };
   const key = keyOf(identity);
@@ -193,7 +193,7 @@ export interface SocketCall extends Pick<Call, 'path' | 'query' | 'headers' | 'r
 }
 
 export interface WorkOptions {
-  /** Scope that a key needs beside that of the connection. */
+  /** Scope that a key needs besides that of the connection. */
   readonly scope?: KeyScope;
   /** False for work that follows from work that was just admitted: `--ratelimit` does not apply to it. */
   readonly spaced?: boolean;
@@ -210,7 +210,7 @@ export interface SocketWork {
 
 export type LiveSocket = ReturnType<typeof liveSocket>;
 
-interface LiveSocketParts {
+interface LiveSocketDeps {
   readonly startTimer: StartTimer;
   /** A client with more unsent bytes than this is disconnected. */
   readonly maxWaitingBytes: number;
@@ -226,11 +226,11 @@ const writtenMilliseconds = 20;
 const maxWaitingPongs = 16_384;
 
 /** An open WebSocket as an endpoint uses it. */
-export function liveSocket(socket: WebSocket, parts: LiveSocketParts) {
+export function liveSocket(socket: WebSocket, deps: LiveSocketDeps) {
   const ended = new AbortController();
   let answered = true;
   // A client that has not answered a ping when the next is due is gone.
-  const ping = parts.startTimer(parts.pingMilliseconds, () => {
+  const ping = deps.startTimer(deps.pingMilliseconds, () => {
     if (!answered) return socket.terminate();
     answered = false;
     socket.ping();
@@ -252,7 +252,7 @@ export function liveSocket(socket: WebSocket, parts: LiveSocketParts) {
   const send = (message: string | Uint8Array): void => {
     if (socket.readyState !== socket.OPEN) return;
     socket.send(message);
-    if (socket.bufferedAmount > parts.maxWaitingBytes) socket.terminate();
+    if (socket.bufferedAmount > deps.maxWaitingBytes) socket.terminate();
   };
   return {
     /** Aborts when the connection has ended. */
@@ -267,7 +267,7 @@ export function liveSocket(socket: WebSocket, parts: LiveSocketParts) {
     written: (): Promise<void> =>
       new Promise((resolve) => {
         if (socket.readyState !== socket.OPEN || socket.bufferedAmount < slowClientBytes) return resolve();
-        const wait = parts.startTimer(writtenMilliseconds, () => {
+        const wait = deps.startTimer(writtenMilliseconds, () => {
           const gone = socket.readyState !== socket.OPEN;
           if (gone || socket.bufferedAmount < slowClientBytes) resolve();
           else wait.restart();
@@ -277,7 +277,7 @@ export function liveSocket(socket: WebSocket, parts: LiveSocketParts) {
     /** Nothing more is read from the client while a promise of the listener is pending. */
     onMessage: (listener: (message: string | Buffer) => void | Promise<void>): void => {
       const fail = (error: unknown): void => {
-        parts.onError(error);
+        deps.onError(error);
         socket.close(1011, 'something unexpected went wrong');
       };
       // Messages that had arrived before the pause wait for the earlier ones.

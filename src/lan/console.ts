@@ -1,4 +1,5 @@
 import type { LanFacts } from '../core/lan.ts';
+import type { IssuedInvitation } from '../core/people.ts';
 import { isPublicAddress } from '../http/address.ts';
 import { commonName, lanUrl } from './lan.ts';
 import { qrCode, qrLines } from './qr-code.ts';
@@ -35,16 +36,10 @@ function secureLines({ names, port, fingerprint, unnamed }: LanFacts, first: str
   ];
 }
 
-interface ShownInvitation {
-  readonly name: string;
-  readonly token: string;
-  readonly expires: number;
-}
-
 /** A link that works once, as a QR code. `color`: for a terminal, where a code is dark on light whatever its colors are. */
 export function invitationLines(
   { addresses, port }: LanFacts,
-  { name, token, expires }: ShownInvitation,
+  { name, token, expires }: Pick<IssuedInvitation, 'name' | 'token' | 'expires'>,
   color: boolean,
 ): readonly string[] {
   const [address] = addresses;

@@ -28,7 +28,7 @@ interface ResponderOptions {
   readonly startTimer: StartTimer;
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
-  /** Told of the names that lead here, whenever they change. */
+  /** Called with the names that lead here, whenever they change. */
   readonly changed: (names: readonly string[]) => void;
 }
 

@@ -8,7 +8,7 @@ import { NameResponder } from './name-responder.ts';
 interface NamesOptions {
   readonly machineName: string;
   readonly interfaces: () => Interfaces;
-  /** Told of the names that lead here. */
+  /** Called with the names that lead here. */
   readonly changed: (names: readonly string[]) => void;
   readonly warn: (sentence: string) => void;
   readonly socket?: typeof createSocket;

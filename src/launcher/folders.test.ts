@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { allowedPath, allowedPlaces, listFolder } from './folders.ts';
+import { allowedFolders, allowedPath, listFolder } from './folders.ts';
 import { configName } from './service.ts';
 
 const top = realpathSync(mkdtempSync(join(tmpdir(), 'parley-folders-')));
@@ -68,10 +68,10 @@ test('allowedPath: resolves links and rejects a file outside of the allowed fold
   expect(await allowedPath(home, ['/not/there'])).toBeUndefined();
 });
 
-test('allowedPlaces: own folders and the drives', () => {
-  expect(allowedPlaces('/home/me', '/home/me', 'linux')).toEqual(['/home/me', '/mnt', '/media', '/run/media', '/srv']);
-  expect(allowedPlaces('/Users/me', '/work', 'darwin', ['/x'])).toEqual(['/Users/me', '/work', '/Volumes', '/x']);
-  expect(allowedPlaces('C:\\me', 'D:\\', 'win32')).toEqual(expect.arrayContaining(['C:\\me', 'C:\\', 'Z:\\']));
+test('allowedFolders: own folders and the drives', () => {
+  expect(allowedFolders('/home/me', '/home/me', 'linux')).toEqual(['/home/me', '/mnt', '/media', '/run/media', '/srv']);
+  expect(allowedFolders('/Users/me', '/work', 'darwin', ['/x'])).toEqual(['/Users/me', '/work', '/Volumes', '/x']);
+  expect(allowedFolders('C:\\me', 'D:\\', 'win32')).toEqual(expect.arrayContaining(['C:\\me', 'C:\\', 'Z:\\']));
 });
 
 test.each([

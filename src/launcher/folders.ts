@@ -2,7 +2,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 
 /** Which files of a folder to list. */
-export type Wanted = 'model' | 'config' | 'any';
+export type FileKind = 'model' | 'config' | 'any';
 
 interface Entry {
   readonly name: string;
@@ -20,7 +20,7 @@ export interface Folder {
   readonly more: number;
 }
 
-const endings: Readonly<Record<Wanted, RegExp>> = {
+const endings: Readonly<Record<FileKind, RegExp>> = {
   model: /\.(gguf|bin|safetensors|onnx)$/i,
   config: /\.(kcpps|kcppt)$/i,
   any: /./,
@@ -29,7 +29,7 @@ const endings: Readonly<Record<Wanted, RegExp>> = {
 const maxEntries = 2000;
 
 /** Folders in which files may be listed: the home folder, the working folder, and drives. */
-export function allowedPlaces(
+export function allowedFolders(
   home: string,
   workingFolder: string,
   platform: string,
@@ -45,34 +45,32 @@ export function allowedPlaces(
 }
 
 /** The content of a folder; undefined if it is missing, unreadable or not allowed. */
-export async function listFolder(path: string, wanted: Wanted, places: readonly string[]): Promise<Folder | undefined> {
-  const real = await allowedPath(path, places);
+export async function listFolder(path: string, kind: FileKind, roots: readonly string[]): Promise<Folder | undefined> {
+  const real = await allowedPath(path, roots);
   if (real === undefined) return undefined;
   const found = await readdir(real, { withFileTypes: true }).catch(() => undefined);
   if (!found) return undefined;
-  const shown = await Promise.all(
+  const listed = await Promise.all(
     found.filter(({ name }) => !name.startsWith('.')).map((entry) => entryOf(join(real, entry.name), entry.name)),
   );
-  const entries = shown.flatMap((entry) =>
-    entry && (entry.folder || endings[wanted].test(entry.name)) ? [entry] : [],
-  );
+  const entries = listed.flatMap((entry) => (entry && (entry.folder || endings[kind].test(entry.name)) ? [entry] : []));
   entries.sort((a, b) => Number(b.folder) - Number(a.folder) || a.name.localeCompare(b.name, 'en'));
   const parent = dirname(real);
   return {
     path: real,
-    parent: parent !== real && (await allowedPath(parent, places)) !== undefined ? parent : undefined,
+    parent: parent !== real && (await allowedPath(parent, roots)) !== undefined ? parent : undefined,
     entries: entries.slice(0, maxEntries),
     more: Math.max(0, entries.length - maxEntries),
   };
 }
 
 /** The real path, with links resolved, if it is allowed. */
-export async function allowedPath(path: string, places: readonly string[]): Promise<string | undefined> {
+export async function allowedPath(path: string, roots: readonly string[]): Promise<string | undefined> {
   if (!isAbsolute(path) || path.includes('\0')) return undefined;
   const real = await realpath(resolve(path)).catch(() => undefined);
   if (real === undefined) return undefined;
-  const roots = await Promise.all(places.map((place) => realpath(place).catch(() => undefined)));
-  return roots.some((root) => root !== undefined && isBelow(real, root)) ? real : undefined;
+  const realRoots = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
+  return realRoots.some((root) => root !== undefined && isBelow(real, root)) ? real : undefined;
 }
 
 function isBelow(path: string, root: string): boolean {

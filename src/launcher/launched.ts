@@ -13,7 +13,7 @@ export type ConsoleEvent =
 
 export type LaunchedChild = Pick<ChildProcess, 'stdout' | 'stderr' | 'on' | 'send' | 'connected' | 'kill'>;
 
-const keptLines = 2000;
+const maxLines = 2000;
 const readyLine = /Please connect to custom endpoint at (\S+)/;
 
 /** The server process of the launcher, one at a time, and its output. */
@@ -24,7 +24,7 @@ export class Launched {
   readonly #listeners = new Set<(event: ConsoleEvent) => void>();
 
   constructor(
-    private readonly spawn: (words: readonly string[]) => LaunchedChild,
+    private readonly spawn: (args: readonly string[]) => LaunchedChild,
     private readonly echo: (line: string) => void = () => undefined,
   ) {}
 
@@ -41,13 +41,13 @@ export class Launched {
   }
 
   /** Calls `ended` when the process is gone. False if one is running. */
-  start(words: readonly string[], ended: () => void = () => undefined): boolean {
+  start(args: readonly string[], ended: () => void = () => undefined): boolean {
     if (this.#child) return false;
     this.#lines = [];
     this.#become({ type: 'starting' });
-    const child = this.spawn(words);
+    const child = this.spawn(args);
     this.#child = child;
-    for (const stream of [child.stdout, child.stderr]) if (stream) readLines(stream, (line) => this.#say(line));
+    for (const stream of [child.stdout, child.stderr]) if (stream) readLines(stream, (line) => this.#log(line));
     let over = false;
     const end = (code: number | null): void => {
       if (over) return;
@@ -57,7 +57,7 @@ export class Launched {
       this.#become({ type: 'ended', code });
     };
     child.on('error', (error) => {
-      this.#say(`The server could not be started: ${error.message}`);
+      this.#log(`The server could not be started: ${error.message}`);
       end(null);
     });
     child.on('close', (code) => end(code));
@@ -81,27 +81,27 @@ export class Launched {
     return () => void this.#listeners.delete(listener);
   }
 
-  #say(line: string): void {
+  #log(line: string): void {
     this.#lines.push(line);
-    if (this.#lines.length > keptLines) this.#lines.splice(0, this.#lines.length - keptLines);
+    if (this.#lines.length > maxLines) this.#lines.splice(0, this.#lines.length - maxLines);
     this.echo(line);
-    this.#tell({ type: 'line', text: line });
+    this.#emit({ type: 'line', text: line });
     const address = readyLine.exec(line)?.[1];
     if (address !== undefined && this.#state.type === 'starting') this.#become({ type: 'running', address });
   }
 
   #become(state: ServerState): void {
     this.#state = state;
-    this.#tell({ type: 'state', state });
+    this.#emit({ type: 'state', state });
   }
 
-  #tell(event: ConsoleEvent): void {
+  #emit(event: ConsoleEvent): void {
     for (const listener of [...this.#listeners]) listener(event);
   }
 }
 
 /** Whole lines. Of a progress bar, which overwrites itself, only the last state. */
-function readLines(stream: NodeJS.ReadableStream, say: (line: string) => void): void {
+function readLines(stream: NodeJS.ReadableStream, log: (line: string) => void): void {
   let rest = '';
   // A broken pipe ends with its process; `close` follows.
   stream.on('error', () => undefined);
@@ -109,10 +109,10 @@ function readLines(stream: NodeJS.ReadableStream, say: (line: string) => void): 
   stream.on('data', (text: string) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) say(lastOfBar(line));
+    for (const line of lines) log(lastOfBar(line));
   });
   stream.on('end', () => {
-    if (rest !== '') say(lastOfBar(rest));
+    if (rest !== '') log(lastOfBar(rest));
     rest = '';
   });
 }

@@ -5,7 +5,7 @@ import { type Call, type Endpoint, json, type Reply } from '../http/call.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../http/sse.ts';
 import { read } from '../protocols/access.ts';
 import { bodyOf, endpointRow, type PlainEndpoint } from '../protocols/endpoint.ts';
-import type { Wanted } from './folders.ts';
+import type { FileKind } from './folders.ts';
 import { launcherForm } from './form.ts';
 import type { ConsoleEvent } from './launched.ts';
 import { launcherFamily, type Session } from './page.ts';
@@ -24,7 +24,7 @@ export function launcherEndpoints(session: Session, service: LauncherService): E
       json({ ...launcherForm(), ...service.present() }),
     ),
     get('files', 'What is in a folder.', async ({ query }) => {
-      const folder = await service.folder(query.get('folder') ?? '', wantedOf(query.get('wanted')));
+      const folder = await service.folder(query.get('folder') ?? '', fileKindOf(query.get('wanted')));
       return folder ? json(folder) : notFound('This folder cannot be opened.');
     }),
     get('models', 'The models that are on this machine already.', async () => json(await service.models())),
@@ -66,7 +66,7 @@ const outcome = (result: object): Reply => json(result, 'problems' in result ? 4
 
 const notFound = (problem: string): Reply => json({ problems: [problem] }, 404);
 
-const wantedOf = (text: string | null): Wanted => (text === 'model' || text === 'config' ? text : 'any');
+const fileKindOf = (text: string | null): FileKind => (text === 'model' || text === 'config' ? text : 'any');
 
 /** The console so far, then each event. */
 function consoleReply({ signal }: Call, { launched }: LauncherService): Reply {

@@ -13,11 +13,11 @@ import { defaultMemory, type ModelShape, modelMemory } from '../engines/llama/mo
 import { findModels } from '../library/find-models.ts';
 import { modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';
-import { allowedPath, type Folder, listFolder, type Wanted } from './folders.ts';
+import { allowedPath, type FileKind, type Folder, listFolder } from './folders.ts';
 import { commandLine, configText, readValues, shownValues } from './form.ts';
 import type { Launched } from './launched.ts';
 
-interface LauncherParts {
+interface LauncherDeps {
   readonly product: Product;
   readonly settings: Settings;
   readonly notes: readonly string[];
@@ -47,12 +47,12 @@ type Problems = { readonly problems: readonly string[] };
 export class LauncherService {
   readonly launched: Launched;
 
-  constructor(private readonly parts: LauncherParts) {
-    this.launched = parts.launched;
+  constructor(private readonly deps: LauncherDeps) {
+    this.launched = deps.launched;
   }
 
   present() {
-    const { product, settings, notes, folders, home, exists, embeddedModel, availableBytes } = this.parts;
+    const { product, settings, notes, folders, home, exists, embeddedModel, availableBytes } = this.deps;
     return {
       product,
       ...(settings.config ? withheldPrograms(settings) : { values: shownValues(settings), programs: [] }),
@@ -62,14 +62,14 @@ export class LauncherService {
       embeddedModel,
       availableBytes: availableBytes(),
       state: this.launched.state,
-      engines: { kinds: engineKinds, recipes: this.parts.recipes?.() ?? [] },
+      engines: { kinds: engineKinds, recipes: this.deps.recipes?.() ?? [] },
     };
   }
 
-  async folder(path: string, wanted: Wanted): Promise<(Folder & { readonly facts: object }) | undefined> {
-    const folder = await listFolder(path || this.parts.home, wanted, this.parts.folders);
+  async folder(path: string, kind: FileKind): Promise<(Folder & { readonly facts: object }) | undefined> {
+    const folder = await listFolder(path || this.deps.home, kind, this.deps.folders);
     if (!folder) return undefined;
-    const models = wanted === 'model' ? folder.entries.filter(({ name }) => /\.gguf$/i.test(name)) : [];
+    const models = kind === 'model' ? folder.entries.filter(({ name }) => /\.gguf$/i.test(name)) : [];
     const facts = await Promise.all(
       models.slice(0, maxHeaders).map(async ({ name, path: file }) => [name, await this.model(file)] as const),
     );
@@ -77,52 +77,52 @@ export class LauncherService {
   }
 
   async models() {
-    const found = await findModels(this.parts.places);
+    const found = await findModels(this.deps.places);
     return (await Promise.all(found.map(modelFacts))).filter(({ type }) => type === 'model');
   }
 
   async model(path: string, contextSize = 0, sequences = 1) {
-    const known = path === '' || path === this.parts.embeddedModel ? this.parts.embeddedModel : undefined;
-    const place =
-      known ?? (await allowedPath(path, [...this.parts.folders, ...this.parts.places.map(({ folder }) => folder)]));
-    if (place === undefined) return undefined;
-    const facts = await modelFacts({ name: '', path: place, program: '' });
+    const known = path === '' || path === this.deps.embeddedModel ? this.deps.embeddedModel : undefined;
+    const file =
+      known ?? (await allowedPath(path, [...this.deps.folders, ...this.deps.places.map(({ folder }) => folder)]));
+    if (file === undefined) return undefined;
+    const facts = await modelFacts({ name: '', path: file, program: '' });
     if (facts.type === 'damaged') return facts;
-    const { shape } = await readModelFile(place);
+    const { shape } = await readModelFile(file);
     const options = {
       contextSize: contextSize || defaultSettings.contextsize,
       contextSizeGiven: contextSize > 0 && contextSize !== defaultSettings.contextsize,
       sequences,
     };
-    const cards = (await this.parts.cards?.()) ?? [];
-    return { ...facts, layers: shape.layers, fit: fitOf(shape, options, this.parts.availableBytes(), cards) };
+    const cards = (await this.deps.cards?.()) ?? [];
+    return { ...facts, layers: shape.layers, fit: fitOf(shape, options, this.deps.availableBytes(), cards) };
   }
 
   async load(path: string): Promise<Problems | object> {
-    const place = await allowedPath(path, this.parts.folders);
-    if (place === undefined || !/\.kcpp[st]$/i.test(place)) {
+    const file = await allowedPath(path, this.deps.folders);
+    if (file === undefined || !/\.kcpp[st]$/i.test(file)) {
       return { problems: ['Only .kcpps and .kcppt files can be loaded, from the folders that are shown.'] };
     }
-    const text = await readFile(place, 'utf8').catch(() => undefined);
+    const text = await readFile(file, 'utf8').catch(() => undefined);
     if (text === undefined) return { problems: ['The file cannot be read.'] };
-    const { values, notes, problems } = readConfigFile(text, { allowOnready: false, path: place });
+    const { values, notes, problems } = readConfigFile(text, { allowOnready: false, path: file });
     if (problems.length > 0) return { problems: problems.map(({ sentence }) => sentence) };
-    return { path: place, ...withheldPrograms(settingsFrom(values)), notes };
+    return { path: file, ...withheldPrograms(settingsFrom(values)), notes };
   }
 
   async save(sent: Readonly<Record<string, unknown>>): Promise<Problems | object> {
     const kind = sent.kind === 'template' ? 'template' : 'config';
     const name = configName(String(sent.name ?? ''), kind);
     if (name === undefined) return { problems: ['Choose a name without slashes and other special characters.'] };
-    const folder = await allowedPath(String(sent.folder || this.parts.home), this.parts.folders);
+    const folder = await allowedPath(String(sent.folder || this.deps.home), this.deps.folders);
     if (folder === undefined) return { problems: ['This folder cannot be written to from here.'] };
     const written = readValues(sent.values);
     if (written.type === 'refused') return written;
     const path = join(folder, name);
-    if (this.parts.exists(path) && sent.replace !== true)
+    if (this.deps.exists(path) && sent.replace !== true)
       return { problems: [`${name} is there already.`], exists: true };
     try {
-      if (this.parts.exists(path) && isNewerConfig(await readFile(path, 'utf8')))
+      if (this.deps.exists(path) && isNewerConfig(await readFile(path, 'utf8')))
         return { problems: [newerConfig(name)] };
       // It may contain passwords.
       await writeFile(path, configText(written.layer, kind), { mode: 0o600 });
@@ -159,14 +159,14 @@ export class LauncherService {
   }
 
   quit(): void {
-    this.parts.quit();
+    this.deps.quit();
   }
 
   #validate(layer: Layer) {
     // Read as the server will read it, for the same messages.
     const { values, notes, problems: found } = readConfigFile(configText(layer, 'config'), { allowOnready: true });
     const given: ReadonlySet<FlagKey> = new Set(layer.keys());
-    const loaded = validated({ values, given, notes, problems: found }, this.parts);
+    const loaded = validated({ values, given, notes, problems: found }, this.deps);
     const problems = loaded.type === 'refused' ? loaded.problems.map(({ sentence }) => sentence) : [];
     return { problems, notes: loaded.notes };
   }

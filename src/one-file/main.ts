@@ -66,13 +66,13 @@ function archive(): AsyncIterable<Uint8Array> {
 /** Standard output belongs to the program. */
 function progressBar(): (share: number) => void {
   const { stderr } = process;
-  let shown = -1;
+  let lastPercent = -1;
   return (share) => {
     const percent = Math.floor(share * 100);
-    if (percent === shown) return;
+    if (percent === lastPercent) return;
     if (stderr.isTTY)
       stderr.write(`\rUnpacking Parley, once for this version … ${percent} %${percent === 100 ? '\n' : ''}`);
-    else if (shown === -1) stderr.write('Unpacking Parley, once for this version …\n');
-    shown = percent;
+    else if (lastPercent === -1) stderr.write('Unpacking Parley, once for this version …\n');
+    lastPercent = percent;
   };
 }

@@ -16,7 +16,7 @@ export interface Contents {
   readonly files: readonly PackedFile[];
 }
 
-interface UnpackParts {
+interface UnpackOptions {
   /** Holds one folder per version, and beside each a file for every process that runs from it. */
   readonly folder: string;
   readonly pid: number;
@@ -41,7 +41,7 @@ export function programFolder(folder: string, { sha256 }: Contents): string {
 export async function unpackProgram(
   contents: Contents,
   bytes: () => AsyncIterable<Uint8Array>,
-  { folder, pid, isAlive, progress }: UnpackParts,
+  { folder, pid, isAlive, progress }: UnpackOptions,
 ): Promise<string> {
   const program = programFolder(folder, contents);
   // Before anything else, so that a newer version that starts at the same time does not remove it.
@@ -53,7 +53,7 @@ export async function unpackProgram(
   try {
     await rm(growing, { recursive: true, force: true });
     await writeFiles(growing, damaged, contents, bytes(), progress);
-    await place(growing, program, contents);
+    await putInPlace(growing, program, contents);
   } finally {
     await rm(growing, { recursive: true, force: true });
   }
@@ -62,7 +62,7 @@ export async function unpackProgram(
 }
 
 /**
- * Writes the files of an unpacked program through to the disk, beside other work because this may take seconds. A file that is not
+ * Writes the files of an unpacked program through to the disk, in the background because this may take seconds. A file that is not
  * settled when the power fails, or the process ends, is checked by its hash at the next start.
  */
 export async function settleFiles(program: string, { files }: Contents): Promise<void> {
@@ -111,7 +111,7 @@ async function hashOf(path: string): Promise<string | undefined> {
 }
 
 /** The whole folder by one rename, or only what is damaged in a folder that is there. */
-async function place(growing: string, program: string, contents: Contents): Promise<void> {
+async function putInPlace(growing: string, program: string, contents: Contents): Promise<void> {
   if (!statSync(program, { throwIfNoEntry: false })) {
     const placed = await rename(growing, program).then(
       () => true,
@@ -142,13 +142,13 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Writes the wanted ones of the files whose bytes come one after the other, and checks all of them. */
+/** Writes the damaged ones of the files whose bytes come one after the other, and checks all of them. */
 async function writeFiles(
   folder: string,
-  wanted: ReadonlySet<PackedFile>,
+  damaged: ReadonlySet<PackedFile>,
   { files }: Contents,
   bytes: AsyncIterable<Uint8Array>,
-  progress: UnpackParts['progress'],
+  progress: UnpackOptions['progress'],
 ): Promise<void> {
   const total = files.reduce((sum, file) => sum + file.bytes, 0);
   const queue = files[Symbol.iterator]();
@@ -164,7 +164,7 @@ async function writeFiles(
       const { value: file } = queue.next();
       if (!file) return;
       let handle: FileHandle | undefined;
-      if (wanted.has(file)) {
+      if (damaged.has(file)) {
         const path = join(folder, file.path);
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });
         handle = await open(path, 'wx', file.executable ? 0o755 : 0o644);
@@ -210,7 +210,7 @@ async function* readable(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8A
 const sideFile = /^(\w+)\.(running|part)-(\d+)$/;
 
 /** Removes what other versions have left, except those that a running process uses. */
-function removeOthers(folder: string, program: string, isAlive: UnpackParts['isAlive']): void {
+function removeOthers(folder: string, program: string, isAlive: UnpackOptions['isAlive']): void {
   const names = readdirSync(folder);
   const used = new Set([program]);
   for (const name of names) {

@@ -11,7 +11,7 @@ import { fileHash } from '../library/file-hash.ts';
 import { readArchive } from '../library/tar.ts';
 import { builtPackage, factsFile, libraryName } from './built.ts';
 import { cudaSource, engineSource } from './catalogue.ts';
-import { type InstallParts, placePackage, stageFolder } from './install.ts';
+import { type InstallDeps, placePackage, stageFolder } from './install.ts';
 import {
   cardArchitectures,
   type Environment,
@@ -22,7 +22,7 @@ import {
   type Tools,
 } from './toolkit.ts';
 
-export interface BuildParts extends DownloadParts, Pick<InstallParts, 'findPackage'> {
+export interface BuildOptions extends DownloadParts, Pick<InstallDeps, 'findPackage'> {
   /** Where packs are installed. */
   readonly folder: string;
   /** `linux-x64` */
@@ -49,10 +49,10 @@ interface BuildPlan {
  * Compiles the CUDA library of the engine from its own source, and installs it as a package. What is compiled stays in the work
  * folder until it is installed, so that the same command goes on after an interruption.
  */
-export async function buildCuda(parts: BuildParts): Promise<BuildPlan> {
-  const { folder, environment, jobs, signal } = parts;
+export async function buildCuda(deps: BuildOptions): Promise<BuildPlan> {
+  const { folder, environment, jobs, signal } = deps;
   const tools = findTools(environment);
-  const named = parts.source === undefined ? undefined : resolve(parts.source);
+  const named = deps.source === undefined ? undefined : resolve(deps.source);
   const isFolder = named !== undefined && (await stat(named).catch(() => undefined))?.isDirectory() === true;
   checkTools(tools, isFolder);
   const toolkit = await readToolkit(tools.nvcc as string, environment);
@@ -62,7 +62,7 @@ export async function buildCuda(parts: BuildParts): Promise<BuildPlan> {
     );
   }
   const architectures =
-    parts.architectures.length > 0 ? parts.architectures : await cardArchitectures(environment).catch(() => []);
+    deps.architectures.length > 0 ? deps.architectures : await cardArchitectures(environment).catch(() => []);
   if (architectures.length === 0) {
     throw new Error(
       'nvidia-smi names no card. Name the compute capability of the card without its point, such as --arch 90 for 9.0',
@@ -70,14 +70,14 @@ export async function buildCuda(parts: BuildParts): Promise<BuildPlan> {
   }
   const work = workFolder(folder);
   await mkdir(work, { recursive: true });
-  const source = isFolder ? named : await unpackedSource(work, named, tools.git as string, parts);
+  const source = isFolder ? named : await unpackedSource(work, named, tools.git as string, deps);
   const problem = await sourceProblem(source);
   if (problem !== undefined) throw new Error(problem);
   signal?.throwIfAborted();
   const plan = { toolkit: toolkit.version, architectures, jobs };
-  parts.started(plan);
-  const library = await compile({ ...parts, tools, toolkit, architectures, work, source });
-  await install(library, toolkit, architectures, parts);
+  deps.started(plan);
+  const library = await compile({ ...deps, tools, toolkit, architectures, work, source });
+  await install(library, toolkit, architectures, deps);
   await rm(work, { recursive: true, force: true });
   return plan;
 }
@@ -101,7 +101,12 @@ export function checkTools(tools: Tools, sourceIsFolder: boolean): void {
 }
 
 /** The source of the bundle in the package, which is downloaded unless its file is named. */
-async function unpackedSource(work: string, file: string | undefined, git: string, parts: BuildParts): Promise<string> {
+async function unpackedSource(
+  work: string,
+  file: string | undefined,
+  git: string,
+  deps: BuildOptions,
+): Promise<string> {
   const source = join(work, 'source');
   if ((await sourceProblem(source)) === undefined) return source;
   await rm(source, { recursive: true, force: true });
@@ -117,28 +122,28 @@ async function unpackedSource(work: string, file: string | undefined, git: strin
       );
     }
   } else if (!existsSync(archive)) {
-    const { tarball } = await parts.findPackage(`${cudaSource.name}@${cudaSource.version}`);
-    await download({ url: tarball, target: archive, expected }, parts);
+    const { tarball } = await deps.findPackage(`${cudaSource.name}@${cudaSource.version}`);
+    await download({ url: tarball, target: archive, expected }, deps);
   }
   const bundle = join(work, 'source.bundle');
   await extract(archive, 'package/llama/gitRelease.bundle', bundle);
   const fresh = join(work, 'source.new');
   await rm(fresh, { recursive: true, force: true });
   const args = ['-c', 'advice.detachedHead=false', 'clone', '--quiet', bundle, fresh];
-  await step('git', git, args, work, parts);
+  await step('git', git, args, work, deps);
   await rm(bundle, { force: true });
   // By one rename: an interrupted clone is no source.
   await rename(fresh, source);
   return source;
 }
 
-async function extract(archive: string, wanted: string, target: string): Promise<void> {
+async function extract(archive: string, path: string, target: string): Promise<void> {
   for await (const { name, content } of readArchive(archive)) {
-    if (name !== wanted) continue;
+    if (name !== path) continue;
     await pipeline(content, createWriteStream(target));
     return;
   }
-  throw new Error(`${archive} has no ${wanted}`);
+  throw new Error(`${archive} has no ${path}`);
 }
 
 /** Why a source is not that of the engine packages: another version would have other structures. */
@@ -160,7 +165,7 @@ export function cmakeVersion(text: string, name: 'LLAMA' | 'GGML'): string | und
   return numbers.includes(undefined) ? undefined : numbers.join('.');
 }
 
-interface Compilation extends BuildParts {
+interface Compilation extends BuildOptions {
   readonly tools: Tools;
   readonly toolkit: Toolkit;
   readonly work: string;
@@ -168,8 +173,8 @@ interface Compilation extends BuildParts {
 }
 
 /** Returns the path of the compiled library. */
-async function compile(parts: Compilation): Promise<string> {
-  const { tools, toolkit, architectures, work, source, jobs } = parts;
+async function compile(deps: Compilation): Promise<string> {
+  const { tools, toolkit, architectures, work, source, jobs } = deps;
   const options = [
     ...(tools.ninja ? ['-G', 'Ninja', `-DCMAKE_MAKE_PROGRAM=${tools.ninja}`] : ['-G', 'Unix Makefiles']),
     ...cmakeOptions(toolkit, architectures),
@@ -181,12 +186,12 @@ async function compile(parts: Compilation): Promise<string> {
     .slice(0, 12);
   const build = join(work, `build-${key}`);
   const cmake = tools.cmake as string;
-  await step('cmake', cmake, ['-S', source, '-B', build, ...options], work, parts);
+  await step('cmake', cmake, ['-S', source, '-B', build, ...options], work, deps);
   await step('the compiler', cmake, ['--build', build, '--target', 'ggml-cuda', '-j', String(jobs)], work, {
-    ...parts,
+    ...deps,
     line: (line) => {
       const found = buildProgress(line);
-      if (found) parts.compiled(found.done, found.total);
+      if (found) deps.compiled(found.done, found.total);
     },
   });
   const library = join(build, 'bin', libraryName);
@@ -233,7 +238,7 @@ export function buildProgress(line: string): { readonly done: number; readonly t
   return done === undefined ? undefined : { done: Number(done), total: Number(total ?? 100) };
 }
 
-type StepParts = Pick<BuildParts, 'environment' | 'signal'> & { readonly line?: (line: string) => void };
+type StepOptions = Pick<BuildOptions, 'environment' | 'signal'> & { readonly line?: (line: string) => void };
 
 /** Runs a program with its output in the log. Throws the lines that say why it failed. */
 async function step(
@@ -241,7 +246,7 @@ async function step(
   program: string,
   args: readonly string[],
   work: string,
-  { environment, signal, line }: StepParts,
+  { environment, signal, line }: StepOptions,
 ): Promise<void> {
   const log = join(work, 'build.log');
   const lines: string[] = [];
@@ -320,7 +325,7 @@ async function install(
   library: string,
   { version: toolkit, libraries }: Toolkit,
   architectures: readonly string[],
-  { folder, system }: BuildParts,
+  { folder, system }: BuildOptions,
 ): Promise<void> {
   const facts = {
     version: builtPackage.version,

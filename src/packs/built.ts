@@ -73,14 +73,14 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 /** Why a compiled library is not used on this system; undefined if it is. */
 export function builtProblem(
   { version, system }: Pick<BuiltFacts, 'version' | 'system'>,
-  wanted: Pick<BuiltFacts, 'version' | 'system'>,
+  needed: Pick<BuiltFacts, 'version' | 'system'>,
 ): string | undefined {
   const again = 'Run: parley pack build cuda';
-  if (version !== wanted.version) {
-    return `the compiled CUDA library is for another version of the engine (${version}, not ${wanted.version}). ${again}`;
+  if (version !== needed.version) {
+    return `the compiled CUDA library is for another version of the engine (${version}, not ${needed.version}). ${again}`;
   }
-  if (system !== wanted.system)
-    return `the compiled CUDA library is for another system (${system}, not ${wanted.system}). ${again}`;
+  if (system !== needed.system)
+    return `the compiled CUDA library is for another system (${system}, not ${needed.system}). ${again}`;
   return undefined;
 }
 

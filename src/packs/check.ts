@@ -1,7 +1,7 @@
 import { type Pack, type PackPackage, packageFolder, packs, systemOf } from './catalogue.ts';
 import { checkPackage, type PackageState } from './manifest.ts';
 
-export interface CheckParts {
+export interface CheckOptions {
   /** Where packs are installed. */
   readonly folder: string;
   readonly catalogue?: readonly Pack[];
@@ -15,16 +15,16 @@ export interface PackState {
 }
 
 /** The state of a pack on this system; `quick` reads names and sizes only. */
-export async function checkPack(pack: Pack, parts: CheckParts, how: 'quick' | 'thorough'): Promise<PackState> {
-  const wanted = packagesOf(pack, parts);
+export async function checkPack(pack: Pack, deps: CheckOptions, how: 'quick' | 'thorough'): Promise<PackState> {
+  const wanted = packagesOf(pack, deps);
   if (!wanted) return { type: 'unsupported', packages: [] };
   const packages: PackState['packages'][number][] = [];
   for (const one of wanted) {
-    packages.push({ wanted: one, state: await checkPackage(one, packageFolder(parts.folder, one.name), how) });
+    packages.push({ wanted: one, state: await checkPackage(one, packageFolder(deps.folder, one.name), how) });
   }
   const shared = new Set(
-    others(pack, parts)
-      .flatMap((other) => packagesOf(other, parts) ?? [])
+    others(pack, deps)
+      .flatMap((other) => packagesOf(other, deps) ?? [])
       .map(({ name }) => name),
   );
   // A package of two packs says nothing about either.
@@ -38,18 +38,18 @@ export async function checkPack(pack: Pack, parts: CheckParts, how: 'quick' | 't
 }
 
 /** The packages of a pack that no other installed pack needs. */
-export async function unsharedPackages(pack: Pack, parts: CheckParts): Promise<readonly PackPackage[]> {
+export async function unsharedPackages(pack: Pack, deps: CheckOptions): Promise<readonly PackPackage[]> {
   const needed = new Set<string>();
-  for (const other of others(pack, parts)) {
-    const { type, packages } = await checkPack(other, parts, 'quick');
+  for (const other of others(pack, deps)) {
+    const { type, packages } = await checkPack(other, deps, 'quick');
     if (type !== 'absent') for (const { wanted } of packages) needed.add(wanted.name);
   }
-  return (packagesOf(pack, parts) ?? []).filter(({ name }) => !needed.has(name));
+  return (packagesOf(pack, deps) ?? []).filter(({ name }) => !needed.has(name));
 }
 
-function packagesOf(pack: Pack, { system = process }: CheckParts): readonly PackPackage[] | undefined {
+function packagesOf(pack: Pack, { system = process }: CheckOptions): readonly PackPackage[] | undefined {
   return pack.packages[systemOf(system)];
 }
 
-const others = (pack: Pack, { catalogue = packs }: CheckParts): readonly Pack[] =>
+const others = (pack: Pack, { catalogue = packs }: CheckOptions): readonly Pack[] =>
   catalogue.filter(({ name }) => name !== pack.name);

@@ -9,60 +9,60 @@ import { readArchive } from '../library/tar.ts';
 import { type PackPackage, packageFolder } from './catalogue.ts';
 import { checkPackage, type Files, writeManifest } from './manifest.ts';
 
-export interface InstallParts extends DownloadParts {
+export interface InstallDeps extends DownloadParts {
   /** Asks the npm registry for the URL of a package. */
   readonly findPackage: (specifier: string) => Promise<{ readonly tarball: string }>;
 }
 
 /** Fetches all packages before it changes one. A failure names its package. */
 export async function installPackages(
-  wanted: readonly PackPackage[],
+  packages: readonly PackPackage[],
   folder: string,
-  partsOf: (one: PackPackage, index: number) => InstallParts,
+  depsOf: (one: PackPackage, index: number) => InstallDeps,
 ): Promise<void> {
   const named = async (one: PackPackage, step: Promise<void>): Promise<void> =>
     step.catch((error: Error) => {
       throw new Error(`${one.name} ${one.version}: ${error.message}`, { cause: error });
     });
-  for (const [index, one] of wanted.entries()) {
-    await named(one, stagePackage(one, folder, partsOf(one, index)));
+  for (const [index, one] of packages.entries()) {
+    await named(one, stagePackage(one, folder, depsOf(one, index)));
   }
-  for (const one of wanted) await named(one, placePackage(one, folder));
+  for (const one of packages) await named(one, placePackage(one, folder));
 }
 
 /**
  * Downloads, checks and unpacks a package beside the installed ones. `placePackage` puts it in place, so that a pack can wait for
  * all of its packages. A staged package is used again by the next run.
  */
-export async function stagePackage(wanted: PackPackage, folder: string, parts: InstallParts): Promise<void> {
-  const { name, version, integrity } = wanted;
-  const { archive, staged } = stagesOf(wanted, folder);
-  if ((await checkPackage(wanted, staged, 'thorough')).type === 'installed') return;
+export async function stagePackage(one: PackPackage, folder: string, deps: InstallDeps): Promise<void> {
+  const { name, version, integrity } = one;
+  const { archive, staged } = stagesOf(one, folder);
+  if ((await checkPackage(one, staged, 'thorough')).type === 'installed') return;
   const expected = readIntegrity(integrity);
   if (!expected) throw new Error(`${name} has no hash that it could be checked by`);
-  const { tarball } = await parts.findPackage(`${name}@${version}`);
-  await download({ url: tarball, target: archive, expected }, parts);
+  const { tarball } = await deps.findPackage(`${name}@${version}`);
+  await download({ url: tarball, target: archive, expected }, deps);
   try {
-    await stage(wanted, folder, (into) => unpack(archive, into));
+    await stage(one, folder, (into) => unpack(archive, into));
   } finally {
     await rm(archive, { force: true });
   }
 }
 
 /** Stages a package that was made here: `fill` writes its files. */
-export function stageFolder(wanted: PackPackage, folder: string, fill: (into: string) => Promise<void>): Promise<void> {
-  return stage(wanted, folder, async (into) => {
+export function stageFolder(one: PackPackage, folder: string, fill: (into: string) => Promise<void>): Promise<void> {
+  return stage(one, folder, async (into) => {
     await fill(into);
     return filesIn(into);
   });
 }
 
-async function stage(wanted: PackPackage, folder: string, fill: (into: string) => Promise<Files>): Promise<void> {
-  const { unpacked, staged } = stagesOf(wanted, folder);
+async function stage(one: PackPackage, folder: string, fill: (into: string) => Promise<Files>): Promise<void> {
+  const { unpacked, staged } = stagesOf(one, folder);
   await rm(unpacked, { recursive: true, force: true });
   await mkdir(unpacked, { recursive: true });
   try {
-    await writeManifest(unpacked, wanted, await fill(unpacked));
+    await writeManifest(unpacked, one, await fill(unpacked));
     await rm(staged, { recursive: true, force: true });
     await rename(unpacked, staged);
   } finally {
@@ -80,9 +80,9 @@ async function filesIn(folder: string): Promise<Files> {
 }
 
 /** Replaces the installed package by the staged one. The old one is deleted last. */
-export async function placePackage(wanted: PackPackage, folder: string): Promise<void> {
-  const { staged, old } = stagesOf(wanted, folder);
-  const target = packageFolder(folder, wanted.name);
+export async function placePackage(one: PackPackage, folder: string): Promise<void> {
+  const { staged, old } = stagesOf(one, folder);
+  const target = packageFolder(folder, one.name);
   await mkdir(dirname(target), { recursive: true });
   const replaces = await moveAway(target, old);
   try {
@@ -91,13 +91,13 @@ export async function placePackage(wanted: PackPackage, folder: string): Promise
     if (replaces) await rename(old, target);
     throw error;
   }
-  await removeLeftovers(wanted, folder);
+  await removeLeftovers(one, folder);
 }
 
 /** Returns whether it was installed. */
-export async function removePackage(wanted: PackPackage, folder: string): Promise<boolean> {
-  const there = await moveAway(packageFolder(folder, wanted.name), stagesOf(wanted, folder).old);
-  await removeLeftovers(wanted, folder);
+export async function removePackage(one: PackPackage, folder: string): Promise<boolean> {
+  const there = await moveAway(packageFolder(folder, one.name), stagesOf(one, folder).old);
+  await removeLeftovers(one, folder);
   return there;
 }
 

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import type { PackInstalls, PackStatus } from '../core/pack-installs.ts';
 import { type Pack, type PackPackage, packageFolder, packs, systemOf } from './catalogue.ts';
-import { type CheckParts, checkPack, unsharedPackages } from './check.ts';
-import { type InstallParts, installPackages, removePackage } from './install.ts';
+import { type CheckOptions, checkPack, unsharedPackages } from './check.ts';
+import { type InstallDeps, installPackages, removePackage } from './install.ts';
 
-interface PackInstallsParts extends CheckParts, Omit<InstallParts, 'progress' | 'signal'> {
+interface PackInstallsOptions extends CheckOptions, Omit<InstallDeps, 'progress' | 'signal'> {
   /** When engines were last chosen, in milliseconds since 1970. */
   readonly chosenAt: () => number;
 }
@@ -22,9 +22,9 @@ const sizeOf = (packages: readonly PackPackage[]): number =>
   packages.reduce((sum, { megabytes }) => sum + megabytes * 1e6, 0);
 
 /** The installations of a running server, one after the other: packs share packages. */
-export function packInstalls(parts: PackInstallsParts): PackInstalls {
-  const { folder, chosenAt, system = process } = parts;
-  const catalogue = (parts.catalogue ?? packs).filter(({ packages }) => packages[systemOf(system)] !== undefined);
+export function packInstalls(deps: PackInstallsOptions): PackInstalls {
+  const { folder, chosenAt, system = process } = deps;
+  const catalogue = (deps.catalogue ?? packs).filter(({ packages }) => packages[systemOf(system)] !== undefined);
   const jobs = new Map<string, Job>();
   let last: Promise<void> = Promise.resolve();
 
@@ -33,17 +33,17 @@ export function packInstalls(parts: PackInstallsParts): PackInstalls {
     try {
       signal.throwIfAborted();
       job.state = 'running';
-      const { packages } = await checkPack(pack, parts, 'quick');
-      const wanted = packages.flatMap((one) => (one.state.type === 'installed' ? [] : [one.wanted]));
-      job.total = sizeOf(wanted);
-      await installPackages(wanted, folder, (one, index) => {
-        const before = sizeOf(wanted.slice(0, index));
+      const { packages } = await checkPack(pack, deps, 'quick');
+      const missing = packages.flatMap((one) => (one.state.type === 'installed' ? [] : [one.wanted]));
+      job.total = sizeOf(missing);
+      await installPackages(missing, folder, (one, index) => {
+        const before = sizeOf(missing.slice(0, index));
         job.done = before;
         // The catalogue rounds the sizes.
         const progress = (done: number, total = done) => {
           job.done = before + Math.min(1, done / Math.max(1, total)) * sizeOf([one]);
         };
-        return { ...parts, signal, progress };
+        return { ...deps, signal, progress };
       });
       jobs.delete(pack.name);
     } catch (error) {
@@ -53,7 +53,7 @@ export function packInstalls(parts: PackInstallsParts): PackInstalls {
   }
 
   async function statusOf(pack: Pack): Promise<PackStatus> {
-    const { type, packages } = await checkPack(pack, parts, 'quick');
+    const { type, packages } = await checkPack(pack, deps, 'quick');
     const missing = packages.filter(({ state }) => state.type !== 'installed');
     const weighed = type === 'installed' ? packages : missing;
     const placed = await Promise.all(packages.map(({ wanted }) => changedAt(packageFolder(folder, wanted.name))));
@@ -97,7 +97,7 @@ export function packInstalls(parts: PackInstallsParts): PackInstalls {
       job?.stop.abort();
       await job?.ended;
       jobs.delete(name);
-      for (const one of await unsharedPackages(pack, parts)) await removePackage(one, folder);
+      for (const one of await unsharedPackages(pack, deps)) await removePackage(one, folder);
       return true;
     },
   };

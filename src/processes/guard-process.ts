@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { GuardedProcesses, type ProcessEntry, readProcessStat, readProcessTable } from './guarded-processes.ts';
 
-/** The program of `processGuard`: reads lines `+PID` and `-PID MILLISECONDS` until the server is gone, then ends the remaining processes. */
+/** The program of `processGuard`: reads lines `+PID` and `-PID MILLISECONDS` until the server has ended, then ends the remaining processes. */
 const guarded = new GuardedProcesses({ table: processTable, kill, wait: (milliseconds) => wait(milliseconds) });
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
@@ -23,15 +23,15 @@ function kill(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   else quietly(() => process.kill(pid, signal));
 }
 
-function processTable(wanted: readonly number[]): readonly ProcessEntry[] {
+function processTable(pids: readonly number[]): readonly ProcessEntry[] {
   if (process.platform === 'win32') {
-    const present = wanted.filter((pid) => quietly(() => process.kill(pid, 0)) === true);
+    const present = pids.filter((pid) => quietly(() => process.kill(pid, 0)) === true);
     return present.map((pid) => ({ pid, parent: 0, startedAt: '' }));
   }
   try {
-    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    if (pids.length > 0)
-      return pids.flatMap((pid) => quietly(() => readProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))) ?? []);
+    const running = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    if (running.length > 0)
+      return running.flatMap((pid) => quietly(() => readProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))) ?? []);
   } catch {
     // This system has no /proc.
   }

@@ -1,6 +1,6 @@
-interface GuardedProcessesParts {
+interface GuardedProcessesDeps {
   /** The running processes; without a process table, those of the given numbers. */
-  readonly table: (wanted: readonly number[]) => readonly ProcessEntry[];
+  readonly table: (pids: readonly number[]) => readonly ProcessEntry[];
   readonly kill: (pid: number, signal: 'SIGTERM' | 'SIGKILL') => void;
   readonly wait: (milliseconds: number) => Promise<void>;
 }
@@ -16,10 +16,10 @@ export class GuardedProcesses {
   /** Processes that are ending. */
   readonly #closing = new Set<ProcessEntry>();
 
-  constructor(private readonly parts: GuardedProcessesParts) {}
+  constructor(private readonly deps: GuardedProcessesDeps) {}
 
   add(pid: number): void {
-    const entry = this.parts.table([pid]).find((one) => one.pid === pid);
+    const entry = this.deps.table([pid]).find((one) => one.pid === pid);
     if (entry) this.#watched.set(pid, entry);
   }
 
@@ -29,31 +29,31 @@ export class GuardedProcesses {
     this.#watched.delete(pid);
     const left = root ? this.#withChildren([root]) : [];
     for (const entry of left) this.#closing.add(entry);
-    await this.parts.wait(closeMs);
+    await this.deps.wait(closeMs);
     await this.#stop(left);
     for (const entry of left) this.#closing.delete(entry);
   }
 
-  /** The server is gone: ends everything. */
+  /** The server has ended: ends everything. */
   async endAll(): Promise<void> {
     await this.#stop([...this.#withChildren([...this.#watched.values()]), ...this.#closing]);
   }
 
   #withChildren(roots: readonly ProcessEntry[]): readonly ProcessEntry[] {
-    const table = this.parts.table(roots.map(({ pid }) => pid));
+    const table = this.deps.table(roots.map(({ pid }) => pid));
     const present = roots.filter((root) => table.some((entry) => isSame(entry, root))).map(({ pid }) => pid);
     return processTree(present, table).flatMap((pid) => table.find((entry) => entry.pid === pid) ?? []);
   }
 
   async #stop(entries: readonly ProcessEntry[]): Promise<void> {
-    for (const { pid } of this.#present(entries)) this.parts.kill(pid, 'SIGTERM');
-    if (this.#present(entries).length > 0) await this.parts.wait(terminationMs);
-    for (const { pid } of this.#present(entries)) this.parts.kill(pid, 'SIGKILL');
+    for (const { pid } of this.#present(entries)) this.deps.kill(pid, 'SIGTERM');
+    if (this.#present(entries).length > 0) await this.deps.wait(terminationMs);
+    for (const { pid } of this.#present(entries)) this.deps.kill(pid, 'SIGKILL');
   }
 
   #present(entries: readonly ProcessEntry[]): readonly ProcessEntry[] {
     if (entries.length === 0) return [];
-    const table = this.parts.table(entries.map(({ pid }) => pid));
+    const table = this.deps.table(entries.map(({ pid }) => pid));
     return entries.filter((entry) => table.some((one) => isSame(one, entry)));
   }
 }

@@ -10,9 +10,9 @@ import { stockBody } from '../protocols/comfy/testing/graphs.ts';
 import { asked } from '../protocols/testing/asked.ts';
 import { bindAll } from '../protocols/testing/bind.ts';
 import { imageFacts, inProcessEditor, pngOf } from '../protocols/testing/pictures.ts';
-import { type AppParts, createApp } from './app.ts';
+import { type AppDeps, createApp } from './app.ts';
 import type { ModelContext } from './model-context.ts';
-import type { ModelParts } from './model-parts.ts';
+import type { ModelSetup } from './model-setup.ts';
 
 const later = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -20,7 +20,7 @@ const later = () => new Promise((resolve) => setImmediate(resolve));
 async function world(multiuser = 10) {
   const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
   const engines = new Map<string, Channel<ImageEvent>[]>();
-  const modelParts = (name: string): ModelParts => {
+  const modelSetup = (name: string): ModelSetup => {
     const drawn: Channel<ImageEvent>[] = [];
     engines.set(name, drawn);
     const engine: ImageEngine = {
@@ -47,8 +47,8 @@ async function world(multiuser = 10) {
     };
   };
   let present: ModelContext;
-  const parts: AppParts = {
-    ...modelParts('a'),
+  const parts: AppDeps = {
+    ...modelSetup('a'),
     resolve: async () => ({ context: present, release: () => undefined }),
     editor: inProcessEditor,
     product: { name: 'Parley', version: '1.2.3' },
@@ -58,7 +58,7 @@ async function world(multiuser = 10) {
     shutdown: () => undefined,
   };
   const app = createApp(parts);
-  const models = { a: app.context, b: app.contextOf(modelParts('b')) };
+  const models = { a: app.context, b: app.contextOf(modelSetup('b')) };
   present = models.a;
   const swap = (name: 'a' | 'b') => {
     present = models[name];

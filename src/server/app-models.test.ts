@@ -9,9 +9,9 @@ import { fixedTextSource } from '../core/text-service.ts';
 import { fakeEngine } from '../engines/testing/fake-engine.ts';
 import { router } from '../http/router.ts';
 import { callOf } from '../protocols/testing/doubles.ts';
-import { type AppParts, createApp } from './app.ts';
+import { type AppDeps, createApp } from './app.ts';
 import type { ModelContext } from './model-context.ts';
-import type { ModelParts } from './model-parts.ts';
+import type { ModelSetup } from './model-setup.ts';
 
 const later = () => new Promise((resolve) => setImmediate(resolve));
 const listed = (name: string): ListedModel => ({
@@ -27,7 +27,7 @@ async function world(first: Partial<Settings>, second: Partial<Settings>) {
   const steps: (() => void)[] = [];
   const sizes: number[] = [];
   const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
-  const modelParts = (name: string, own: Partial<Settings>): ModelParts => {
+  const modelSetup = (name: string, own: Partial<Settings>): ModelSetup => {
     const engine = fakeEngine({
       script: () => ({ pieces: ['Hello'], end: 'end-token' }),
       pace: (go) => steps.push(go),
@@ -40,9 +40,9 @@ async function world(first: Partial<Settings>, second: Partial<Settings>) {
       format: { adapter, templateText: undefined, template: async () => undefined, templateUse: noTemplate },
     };
   };
-  const [a, b] = [modelParts('a', first), modelParts('b', second)];
+  const [a, b] = [modelSetup('a', first), modelSetup('b', second)];
   let present: { readonly context: ModelContext; readonly settings: Settings };
-  const parts: AppParts = {
+  const parts: AppDeps = {
     ...a,
     resolve: async () => ({ context: present.context, release: () => undefined }),
     models: { byName: true, swap: undefined, list: async () => [listed('a'), listed('b')] },

@@ -17,11 +17,11 @@ import type { RequestQueue } from '../queue/request-queue.ts';
 import { batchWork, lastUse } from './batch-work.ts';
 import { modelEndpoints } from './endpoints.ts';
 import { type ModelContext, modelContext } from './model-context.ts';
-import type { ModelParts } from './model-parts.ts';
+import type { ModelSetup } from './model-setup.ts';
 import { type ModelResolver, routed } from './routed.ts';
-import { type ServerServices, type ServiceParts, serverServices } from './services.ts';
+import { type ServerServices, type ServiceDeps, serverServices } from './services.ts';
 
-export interface AppParts extends ServiceParts, ModelParts {
+export interface AppDeps extends ServiceDeps, ModelSetup {
   /** Finds the model of a call, where there are several models or one may be swapped; by default the only one. */
   readonly resolve?: ModelResolver<ModelContext>['resolve'];
   readonly onError: HttpServerOptions['onError'];
@@ -39,7 +39,7 @@ export interface App {
   /** The same endpoints before a model is selected. */
   readonly modelEndpoints: readonly ModelEndpoint<ModelContext>[];
   /** Adds another model to the same queue. */
-  readonly contextOf: (parts: ModelParts) => ModelContext;
+  readonly contextOf: (deps: ModelSetup) => ModelContext;
   /** For a context that no request will use any more. */
   readonly retire: (context: ModelContext) => void;
 }
@@ -47,19 +47,19 @@ export interface App {
 const batchDelayMs = 1000;
 
 /** Composes services, models, endpoints and the HTTP server. */
-export function createApp(parts: AppParts): App {
-  const services = serverServices(parts);
-  const context = modelContext(parts, services);
+export function createApp(deps: AppDeps): App {
+  const services = serverServices(deps);
+  const context = modelContext(deps, services);
   const unrouted = modelEndpoints(services);
-  const resolve = parts.resolve ?? (async () => ({ context, release: () => undefined }));
-  const byName = (parts.models?.byName || parts.models?.presetsByName) ?? false;
+  const resolve = deps.resolve ?? (async () => ({ context, release: () => undefined }));
+  const byName = (deps.models?.byName || deps.models?.presetsByName) ?? false;
   const endpoints = routed(unrouted, { byName, resolve }, ({ modelName }) => modelName()).map((endpoint) =>
     services.activeCalls.followed(endpoint),
   );
   const people = lastUse(() => Date.now());
-  const batches = parts.clients?.batches;
+  const batches = deps.clients?.batches;
   if (batches) {
-    const { settings, keys, usage, models, memory } = parts;
+    const { settings, keys, usage, models, memory } = deps;
     const work = batchWork({
       ...{ endpoints, keys, usage, models, memory },
       alias: modelAlias(settings, () => memory?.list() ?? []),
@@ -89,7 +89,7 @@ export function createApp(parts: AppParts): App {
     retire: ({ lane }) => services.capacities.delete(lane),
     requestQueue: services.requestQueue,
     server: httpServer(
-      parts,
+      deps,
       { ...services, exchangeSinks: [...services.exchangeSinks, people.watch] },
       { endpoints, sockets },
     ),
@@ -97,7 +97,7 @@ export function createApp(parts: AppParts): App {
 }
 
 /** Whose cookie this is. What keeps the sessions is loaded for the first one. */
-async function sessionOf(tokens: readonly string[], people: NonNullable<AppParts['people']>) {
+async function sessionOf(tokens: readonly string[], people: NonNullable<AppDeps['people']>) {
   for (const token of tokens) {
     const found = await (await people()).find(token);
     if (found) return { id: found.id, isAdmin: found.holder.type === 'admin', ...(found.key && { key: found.key }) };
@@ -106,7 +106,7 @@ async function sessionOf(tokens: readonly string[], people: NonNullable<AppParts
 }
 
 function httpServer(
-  { lan, settings, onError, onRefused, keys, people, usage, warn }: AppParts,
+  { lan, settings, onError, onRefused, keys, people, usage, warn }: AppDeps,
   { exchangeSinks, streams }: ServerServices,
   { endpoints, sockets }: Pick<App, 'endpoints' | 'sockets'>,
 ): HttpServer {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { text as collected } from 'node:stream/consumers';
 import type { BatchWork, SentReply } from '../batches/runner.ts';
 import type { BatchSender } from '../core/batches.ts';
 import { AppError, asAppError } from '../core/errors.ts';
@@ -6,7 +7,7 @@ import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
 import { tryParseJson } from '../core/json.ts';
 import { findNamed } from '../core/model-names.ts';
 import type { ModelMemory, ModelsView } from '../core/models-view.ts';
-import type { Call, ClientKey, Endpoint, Reply } from '../http/call.ts';
+import type { ClientKey, Endpoint, Reply } from '../http/call.ts';
 import { reportIdentity } from '../http/guard.ts';
 import { router } from '../http/router.ts';
 import type { Keyring } from '../keys/keyring.ts';
@@ -30,7 +31,7 @@ interface BatchWorkOptions {
   readonly now: () => number;
 }
 
-/** A batch takes the place of a model that was used within this time by nobody. */
+/** A batch may evict a model that was not used for this long. */
 const spareModelMs = 5 * 60_000;
 /** How long to wait until limits and models are looked at again. */
 const checkMs = 10_000;
@@ -51,13 +52,6 @@ export function batchWork(options: BatchWorkOptions): BatchWork {
     return rules;
   }
 
-  async function answered(endpoint: Endpoint, call: Call, key: ClientKey | undefined): Promise<Reply> {
-    const { scope } = endpoint;
-    if (key && scope && !key.scopes.includes(scope)) throw new AppError('scope-missing', { scope });
-    refuseStreams(call.body);
-    return endpoint.handle(call);
-  }
-
   const send: BatchWork['send'] = async ({ endpoint: path, sender }, { body }, { signal, giveWay }) => {
     const endpoint = routes.find('POST', path);
     const id = `req_${randomBytes(12).toString('hex')}`;
@@ -75,18 +69,13 @@ export function batchWork(options: BatchWorkOptions): BatchWork {
       const key = keyOf(sender);
       reportIdentity(watch, key ? { type: 'key', key } : { type: 'owner', password: false });
       watch?.received?.(bytes);
-      const who = { authorized: true, ...(key && { key }) };
-      const call = {
-        id,
-        method: 'POST',
-        path,
-        query: new URLSearchParams(),
-        headers,
-        body: bytes,
-        signal,
-        remoteAddress,
-      };
-      reply = await answered(endpoint, { ...call, ...who, watch, giveWay }, key);
+      const { scope } = endpoint;
+      if (key && scope && !key.scopes.includes(scope)) throw new AppError('scope-missing', { scope });
+      refuseStreams(bytes);
+      reply = await endpoint.handle({
+        ...{ id, method: 'POST', path, query: new URLSearchParams(), headers, body: bytes, signal, remoteAddress },
+        ...{ authorized: true, ...(key && { key }), watch, giveWay },
+      });
     } catch (error) {
       failure = asAppError(error);
       if (!signal.aborted) watch?.errored?.(failure);
@@ -143,7 +132,7 @@ export function batchWork(options: BatchWorkOptions): BatchWork {
   };
 }
 
-/** There is nobody to read a stream, and a response in the background is a batch of its own. */
+/** A batch has no reader for a stream, and a response in the background is a batch of its own. */
 function refuseStreams(body: Buffer): void {
   const sent = tryParseJson(body.toString()) as Readonly<Record<string, unknown>>;
   for (const field of ['stream', 'background'])
@@ -161,10 +150,8 @@ function retriesOf({ status, headers = {} }: Reply, failure: AppError | undefine
 }
 
 async function textOf(reply: Reply): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  if (!('stream' in reply)) return typeof reply.body === 'string' ? reply.body : Buffer.from(reply.body).toString();
-  for await (const piece of reply.stream) pieces.push(Buffer.from(piece));
-  return Buffer.concat(pieces).toString();
+  if ('stream' in reply) return collected(reply.stream);
+  return typeof reply.body === 'string' ? reply.body : Buffer.from(reply.body).toString();
 }
 
 /** When a person last used the server: only requests that wait in the queue count. */

@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url';
 import { launcherVariable } from './stops.ts';
 
 /**
- * A server as a child process. It is asked to stop by a message, and stops when this process is gone. A detached one does not get
+ * A server as a child process. It is stopped by a message, and stops when this process ends. A detached one does not get
  * the Ctrl+C of the terminal.
  */
-export function startServer(words: readonly string[], { detached = false } = {}) {
+export function startServer(args: readonly string[], { detached = false } = {}) {
   const program = fileURLToPath(new URL('../main.js', import.meta.url));
-  return spawn(process.execPath, [program, ...words], {
+  return spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...process.env, [launcherVariable]: '1' },
     detached,

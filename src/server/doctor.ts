@@ -88,14 +88,14 @@ async function program({ product, system, hardware }: Machine): Promise<readonly
 
 async function engines({ system, versionOf, probe }: Machine): Promise<readonly Part[]> {
   return Promise.all(
-    engineChecks.map(async ({ name, library, probe: wanted, packages, needed = false }): Promise<Part> => {
+    engineChecks.map(async ({ name, library, probe: probeName, packages, needed = false }): Promise<Part> => {
       const names = packages(system);
       const installed = names.find((one) => versionOf(one) !== undefined);
       if (installed === undefined) {
         const detail = `${library} is not installed (package ${names.join(' or ')})`;
         return { ...missing(name, detail, reinstall), needed };
       }
-      const result = await probe(wanted);
+      const result = await probe(probeName);
       const from = `${installed} ${versionOf(installed)}`;
       if (result.type === 'failed')
         return { ...problem(name, `${library} (${from}) cannot be loaded: ${result.reason}`, reinstall), needed };

@@ -155,7 +155,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
   return endpoints;
 }
 
-/** The servers of `--mcpfile`, and the documents of whoever calls, with addresses as this client reaches the server. */
+/** The servers of `--mcpfile`, and the documents of the caller, with addresses as this client reaches the server. */
 function toolsFor(call: Call, { tools, clients = {} }: ServerServices): ToolServers | undefined {
   const { documents } = clients;
   if (!documents || !mayUseDocuments(call)) return tools;

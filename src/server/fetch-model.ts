@@ -72,8 +72,8 @@ async function fetchModel(text: string, options: FetchOptions): Promise<PulledMo
   const progress = progressOf(terminal, now, name.replace(/^.*\//, '')).show;
   const choose = options.machine && chooseHere(options.machine, { terminal });
   try {
-    const parts = { ...hubParts(options), progress, findPackage };
-    const pulled = await pull(source, { folder, hub, choose, places }, parts);
+    const deps = { ...hubParts(options), progress, findPackage };
+    const pulled = await pull(source, { folder, hub, choose, places }, deps);
     for (const line of pulledLines(pulled)) terminal.line(line);
     return pulled;
   } catch (error) {

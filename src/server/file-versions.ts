@@ -20,7 +20,7 @@ export class FileVersions {
   async of(paths: readonly (string | undefined)[]): Promise<Versions> {
     const known = paths.filter((path) => path !== undefined);
     const found = await Promise.all(known.map(versionOf));
-    return Object.fromEntries(known.map((path, place) => [path, found[place]?.text ?? '']));
+    return Object.fromEntries(known.map((path, index) => [path, found[index]?.text ?? '']));
   }
 
   note(model: PreparedModel, versions: Versions | Promise<Versions>, again: () => Promise<PreparedModel>): void {

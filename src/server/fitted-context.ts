@@ -10,13 +10,13 @@ import {
 } from '../engines/llama/memory-fit.ts';
 import { textLoadOptions } from '../models/text-engine.ts';
 
-/** Other models are loaded beside this one, and a longer context must not evict them. */
+/** Other models are loaded next to this one, and a longer context must not evict them. */
 const routerShares: ContextShares = { cards: defaultShares.cards / 2, main: defaultShares.main / 2 };
-/** An agent does little in a short context, so that it gets most of the memory. */
+/** A short context is of no use to an agent, which therefore gets most of the memory. */
 const agentShares: ContextShares = { cards: 9 / 10, main: 1 / 2 };
 
 /**
- * The context of a model without `--contextsize`: the default, or as much more as there is room for beside the weights, up to the
+ * The context of a model without `--contextsize`: the default, or as much more as there is room for besides the weights, up to the
  * training length. Explicit placement and positions leave nothing to choose: there is no reason, as a sentence, then. `memory` is called
  * only if there is a choice, because looking for GPUs starts a process.
  */

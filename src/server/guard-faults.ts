@@ -6,7 +6,7 @@ interface FaultyProcess {
   on(event: 'uncaughtException' | 'unhandledRejection', listener: (error: unknown) => void): unknown;
 }
 
-interface FaultGuardParts extends RepeatsOptions {
+interface FaultGuardDeps extends RepeatsOptions {
   /** Versions for a report. */
   readonly facts: string;
   readonly process?: FaultyProcess;
@@ -20,9 +20,9 @@ interface FaultGuardParts extends RepeatsOptions {
  * the server goes on: each request has its own state, engines are processes of their own, and ending the server would end
  * every request that runs. The log is bounded: the first few faults of one kind in a minute are written, the rest counted.
  */
-export function guardFaults({ facts, ...parts }: FaultGuardParts): void {
-  const { process = globalThis.process, scope = () => requestScope.getStore() } = parts;
-  const repeats = new Repeats(parts);
+export function guardFaults({ facts, ...deps }: FaultGuardDeps): void {
+  const { process = globalThis.process, scope = () => requestScope.getStore() } = deps;
+  const repeats = new Repeats(deps);
   const take = (what: string) => (error: unknown) => {
     // The request reports the fault itself.
     if (scope()?.fail(error)) return;

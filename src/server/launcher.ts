@@ -7,7 +7,7 @@ import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { availableBytes } from '../core/memory.ts';
 import { type Product, reportFacts } from '../core/product.ts';
 import { createHttpServer } from '../http/server.ts';
-import { allowedPlaces } from '../launcher/folders.ts';
+import { allowedFolders } from '../launcher/folders.ts';
 import { Launched } from '../launcher/launched.ts';
 import { pageEndpoints, Session } from '../launcher/page.ts';
 import { launcherEndpoints, sessionEndpoints } from '../launcher/routes.ts';
@@ -25,7 +25,7 @@ import { openBrowser } from './open-browser.ts';
 import { ownCards, recommendedHere } from './own-machine.ts';
 import type { Stops } from './stops.ts';
 
-interface LauncherParts {
+interface LauncherDeps {
   readonly product: Product;
   readonly settings: Settings;
   readonly notes: readonly string[];
@@ -35,9 +35,9 @@ interface LauncherParts {
 }
 
 /** The launcher's web page, on this machine only. It starts the server as a child process. */
-export async function launcher({ product, settings, notes, terminal, stops, exit }: LauncherParts): Promise<void> {
+export async function launcher({ product, settings, notes, terminal, stops, exit }: LauncherDeps): Promise<void> {
   const launched = new Launched(
-    (words) => startServer(words),
+    (args) => startServer(args),
     (line) => terminal.line(line),
   );
   const session = new Session(() => randomBytes(24).toString('base64url'));
@@ -57,7 +57,7 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
     settings,
     notes,
     launched,
-    folders: allowedPlaces(home, process.cwd(), process.platform, [
+    folders: allowedFolders(home, process.cwd(), process.platform, [
       fileURLToPath(new URL('../../models', import.meta.url)),
       offeredFolder(ownFolder('config')),
     ]),

@@ -38,7 +38,7 @@ export function keptRecalls(): KeptRecalls & { clear(): void } {
   };
 }
 
-interface RecallParts {
+interface RecallDeps {
   readonly memories: LibrariesOf<MemoryLibrary>;
   readonly kept: KeptRecalls;
   readonly character: string | undefined;
@@ -46,12 +46,12 @@ interface RecallParts {
   readonly warn: (sentence: string) => void;
 }
 
-export function recallWith({ memories, kept, character, embedding, warn }: RecallParts): Recall {
+export function recallWith({ memories, kept, character, embedding, warn }: RecallDeps): Recall {
   return async (request, ticket, use) => {
     const { sender } = ticket;
     if (!sender) return request;
-    const keeping = use === 'reply' ? kept : { get: (key: string) => kept.get(key), set: () => undefined };
-    const options = { library: memories.of(sender), character, kept: keeping, owner: libraryOf(sender) };
+    const cache = use === 'reply' ? kept : { get: (key: string) => kept.get(key), set: () => undefined };
+    const options = { library: memories.of(sender), character, kept: cache, owner: libraryOf(sender) };
     try {
       return await withMemories(request, { ...options, embed: embedding && embedWith(embedding, ticket) });
     } catch (error) {

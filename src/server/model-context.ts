@@ -30,7 +30,7 @@ import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
 import { textService } from '../queue/text.ts';
 import { recallWith } from './memories.ts';
-import type { ModelParts } from './model-parts.ts';
+import type { ModelSetup } from './model-setup.ts';
 import { preloadedStory } from './preloaded-story.ts';
 import type { ServerServices } from './services.ts';
 import { firstReplySpeed } from './slow-model.ts';
@@ -56,13 +56,13 @@ export interface ModelContext
 const fixedCapacity = (parallelRequests: number) => () => Math.max(1, parallelRequests);
 
 /** Registers the model with the queue and the metrics, and builds its context. */
-export function modelContext(parts: ModelParts, services: ServerServices): ModelContext {
-  const { name = '', settings, source, remote } = parts;
+export function modelContext(setup: ModelSetup, services: ServerServices): ModelContext {
+  const { name = '', settings, source, remote } = setup;
   const { requestQueue, capacities, drawings } = services;
   // A model that is swapped in may have the name of the one that is swapped out, and must not share its lane.
   const lane = randomId(`${name}\u0000`);
   const capacity = remote?.capacity ?? fixedCapacity(settings.parallelrequests);
-  for (const [own, atOnce] of [[lane, capacity] as const, ...taskCapacities(parts.taskSources ?? {})])
+  for (const [own, atOnce] of [[lane, capacity] as const, ...taskCapacities(setup.taskSources ?? {})])
     capacities.set(own, atOnce);
   const slots = new SlotWatch(capacity());
   const { slowReply } = services;
@@ -78,22 +78,22 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   const text: TextService = textService({ ...textOptions, source });
   services.slots.set(text, slots);
   const observer = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
-  const taskServices = createTaskServices(parts.taskSources ?? {}, { requestQueue, observer, drawings });
-  const { summarySource = source } = parts;
+  const taskServices = createTaskServices(setup.taskSources ?? {}, { requestQueue, observer, drawings });
+  const { summarySource = source } = setup;
   const summaryText = () => textService({ ...textOptions, source: summarySource });
-  return chatContext(parts, services, { text, taskServices, lane }, { summaryText });
+  return chatContext(setup, services, { text, taskServices, lane }, { summaryText });
 }
 
 /** What the settings of a model, or of a preset of it, make of its engines. */
 function chatContext(
-  parts: ModelParts & Pick<PreparedModel, 'opening'>,
+  setup: ModelSetup & Pick<PreparedModel, 'opening'>,
   services: ServerServices,
   engines: Pick<ModelContext, 'text' | 'taskServices' | 'lane'>,
   { summaryText, shownAs }: { readonly summaryText: () => TextService; readonly shownAs?: string },
 ): ModelContext {
-  const { name = '', settings, format, opening } = parts;
+  const { name = '', settings, format, opening } = setup;
   const { text } = engines;
-  const exact = modelChat(parts, services, { ...engines, character: shownAs });
+  const exact = modelChat(setup, services, { ...engines, character: shownAs });
   const shared = settings.exactprompts ? exact : withSharedPrefixes(exact);
   const chat = { ...(opening ? withOpening(shared, opening) : shared), templateText: format.templateText };
   const image = requestDefaults(settings);
@@ -121,7 +121,7 @@ function chatContext(
     modelName: () => modelName(text.state(), naming, shownAs),
     name,
     preset: (own) =>
-      chatContext({ ...parts, settings: own.settings, format: own.format, opening: own.opening }, services, engines, {
+      chatContext({ ...setup, settings: own.settings, format: own.format, opening: own.opening }, services, engines, {
         summaryText,
         shownAs: own.name,
       }),
@@ -129,7 +129,7 @@ function chatContext(
     preloadStory: preloadedStory(settings.preloadstory),
     settings,
     summaryChat: () =>
-      modelChat({ ...parts, settings: { ...settings, memory: false } }, services, { ...engines, text: summaryText() }),
+      modelChat({ ...setup, settings: { ...settings, memory: false } }, services, { ...engines, text: summaryText() }),
   };
 }
 
@@ -143,7 +143,7 @@ interface ChatEngines extends Pick<ModelContext, 'text' | 'taskServices' | 'lane
 
 /** The chats of one model. */
 function modelChat(
-  { name = '', settings, format, remote }: ModelParts,
+  { name = '', settings, format, remote }: ModelSetup,
   services: Pick<ServerServices, 'tools' | 'clients' | 'warn' | 'summaries' | 'recalls' | 'beside'>,
   { text, lane, taskServices, character }: ChatEngines,
 ): ChatService {

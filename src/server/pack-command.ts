@@ -3,14 +3,14 @@ import { progressOf } from '../observe/terminal.ts';
 import { workFolder } from '../packs/build-cuda.ts';
 import { builtLibrary, cudaBuilt } from '../packs/built.ts';
 import { type Pack, type PackPackage, packs, systemOf } from '../packs/catalogue.ts';
-import { type CheckParts, checkPack, type PackState, unsharedPackages } from '../packs/check.ts';
+import { type CheckOptions, checkPack, type PackState, unsharedPackages } from '../packs/check.ts';
 import { installPackages, removePackage } from '../packs/install.ts';
 import type { PackageState } from '../packs/manifest.ts';
 import { CommandError, command } from './command.ts';
 import { askNpm } from './npm-package.ts';
 import { type BuildCommand, buildCommand, packUsage as usage } from './pack-build.ts';
 
-type PackCommand = CheckParts & BuildCommand;
+type PackCommand = CheckOptions & BuildCommand;
 
 type Action = (pack: Pack, command: PackCommand) => Promise<number>;
 const actions: Readonly<Record<string, Action>> = { add, remove, verify, repair };
@@ -59,9 +59,9 @@ async function add(pack: Pack, context: PackCommand): Promise<number> {
   const { terminal, folder } = context;
   const { type, packages } = await checkPack(pack, context, 'quick');
   if (type === 'unsupported') return unsupported(pack, context);
-  const wanted = packages.filter(({ state }) => state.type !== 'installed').map((one) => one.wanted);
-  if (!(await install(pack, wanted, context))) return 3;
-  const what = wanted.length === 0 ? 'is here already' : 'is installed';
+  const missing = packages.filter(({ state }) => state.type !== 'installed').map((one) => one.wanted);
+  if (!(await install(pack, missing, context))) return 3;
+  const what = missing.length === 0 ? 'is here already' : 'is installed';
   terminal.line(`${pack.name} ${what}, in ${folder}. It is used from the next start on.`);
   return 0;
 }
@@ -95,17 +95,17 @@ async function repair(pack: Pack, context: PackCommand): Promise<number> {
   const { type, packages } = await inspect(pack, context);
   if (type !== 'broken') return exitCodes[type];
   if (pack === cudaBuilt) return buildCommand({ ...context, args: ['cuda'] });
-  const wanted = packages.filter(({ state }) => state.type === 'broken' || state.type === 'missing');
-  const again = wanted.map((one) => one.wanted);
+  const damaged = packages.filter(({ state }) => state.type === 'broken' || state.type === 'missing');
+  const again = damaged.map((one) => one.wanted);
   if (!(await install(pack, again, context))) return 3;
   context.terminal.line(`${pack.name} is repaired. It is used from the next start on.`);
   return 0;
 }
 
-async function install(pack: Pack, wanted: readonly PackPackage[], context: PackCommand): Promise<boolean> {
+async function install(pack: Pack, missing: readonly PackPackage[], context: PackCommand): Promise<boolean> {
   const { terminal, folder, fetch, signal, findPackage = askNpm } = context;
   try {
-    await installPackages(wanted, folder, ({ name }) => {
+    await installPackages(missing, folder, ({ name }) => {
       const progress = progressOf(terminal, context.now, name).show;
       return { fetch, progress, findPackage, ...(signal && { signal }) };
     });

@@ -12,7 +12,7 @@ import { plainFileName } from '../library/file-name.ts';
 import { adapterOf } from '../library/ollama/preset.ts';
 import type { ModelOffer } from '../models/model-instance.ts';
 
-interface StoreParts {
+interface StoreDeps {
   readonly folder: string;
   /** All models by name. */
   readonly offers: () => Promise<readonly ModelOffer[]>;
@@ -39,7 +39,7 @@ const ollamaNames: DefaultsNames = { defaults: 'parameters', length: 'num_predic
 const namesOf = ({ names }: ModelOffer): readonly string[] => names;
 
 /** Presets for clients of Ollama's API and for administrators. */
-export function presetStore({ folder, offers, others, present, files, changed }: StoreParts): PresetStore {
+export function presetStore({ folder, offers, others, present, files, changed }: StoreDeps): PresetStore {
   const pathOf = (file: string): string => join(folder, ...file.split('/'));
 
   async function fileOf(name: string): Promise<string | undefined> {
@@ -49,8 +49,8 @@ export function presetStore({ folder, offers, others, present, files, changed }:
   }
 
   return {
-    create: async (name, { from, ...wanted }) => {
-      await write(name, from, { config: configOf(wanted), replaces: true, names: ollamaNames });
+    create: async (name, { from, ...preset }) => {
+      await write(name, from, { config: configOf(preset), replaces: true, names: ollamaNames });
     },
     list: async () => {
       const presets = (await offers()).filter(({ preset }) => preset);
@@ -97,8 +97,8 @@ export function presetStore({ folder, offers, others, present, files, changed }:
     const existing = await fileOf(name);
     const before = existing && findExactly(all, namesOf, existing)?.preset?.base;
     // The base of a preset may be a model that is not in use now.
-    const kept = before !== undefined && equalName(before, from) ? before : undefined;
-    const base = findNamed(models, (own) => own, from)?.[0] ?? kept;
+    const sameBase = before !== undefined && equalName(before, from) ? before : undefined;
+    const base = findNamed(models, (own) => own, from)?.[0] ?? sameBase;
     if (base === undefined && findNamed(all, namesOf, from))
       throw new Error(`${from} is a preset, and presets have one level only; name its base instead.`);
     if (base === undefined) throw new Error(`There is no model ${from} to make a preset of.`);

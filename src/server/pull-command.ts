@@ -46,8 +46,8 @@ export const pullCommand = command({ usage, options }, async ({ values, position
   const progress = progressOf(terminal, context.now, name.replace(/^.*\//, '')).show;
   // A folder that the person names gets the model in any case.
   const places = folder === context.folder ? context.places : undefined;
-  const parts = { ...hubParts(context), progress, findPackage, insecure };
-  const pulled = await pull(source, { folder, expected, hub, choose, places }, parts).catch((error: Error) => {
+  const deps = { ...hubParts(context), progress, findPackage, insecure };
+  const pulled = await pull(source, { folder, expected, hub, choose, places }, deps).catch((error: Error) => {
     throw new CommandError(`${name} could not be fetched: ${error.message}`, 3);
   });
   for (const line of pulledLines(pulled)) terminal.line(line);

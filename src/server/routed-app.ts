@@ -30,17 +30,17 @@ import { ModelRouter } from '../models/router.ts';
 import { modelPath } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { LastModel, ModelChoice } from '../store/state-files.ts';
-import type { App, AppParts } from './app.ts';
+import type { App, AppDeps } from './app.ts';
 import { FileVersions } from './file-versions.ts';
 import { configSources, preloadedConfigs, prepareOption, type Settle, saveConfig } from './model-configs.ts';
 import type { ModelContext } from './model-context.ts';
 import type { FileLibrary } from './model-library.ts';
-import { modelParts } from './model-parts.ts';
+import { modelSetup } from './model-setup.ts';
 import { presetStore } from './preset-store.ts';
 import { slowModelAdvice } from './slow-model.ts';
 import { StartError } from './start-error.ts';
 
-interface RoutedParts {
+interface RoutedDeps {
   readonly initial: Running;
   readonly first: PreparedModel;
   readonly registry: Registry;
@@ -59,7 +59,7 @@ interface RoutedParts {
 }
 
 export type Routing = Required<
-  Pick<AppParts, 'resolve' | 'beside' | 'models' | 'presentSettings' | 'library' | 'slowReply'>
+  Pick<AppDeps, 'resolve' | 'beside' | 'models' | 'presentSettings' | 'library' | 'slowReply'>
 >;
 
 export interface RoutedApp {
@@ -71,11 +71,11 @@ export interface RoutedApp {
 }
 
 /** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`, `--remote`). */
-export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
-  const { initial, first, registry, terminal, remoteModels, library, lastModel, build } = parts;
+export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
+  const { initial, first, registry, terminal, remoteModels, library, lastModel, build } = deps;
   const { settings } = initial;
   const folder = modelsFolder(settings);
-  const say = (line: string) => terminal.line(line);
+  const log = (line: string) => terminal.line(line);
   const links = { allowLinks: settings.adminallowlinks, onSkipped: once(linkSkipped) };
   const byName = settings.routermode || remoteModels !== undefined;
   // Without names for all models, presets of the model in use still have theirs.
@@ -87,7 +87,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   let pendingSwaps = 0;
   let seen: { readonly at: number; readonly files: Promise<readonly string[]> } | undefined;
   let advice: { readonly model: PreparedModel; readonly text: string } | undefined;
-  const loads = new Map(Object.entries(parts.loads ?? {}).map(([option, load]) => [option, rememberedLoad(load)]));
+  const loads = new Map(Object.entries(deps.loads ?? {}).map(([option, load]) => [option, rememberedLoad(load)]));
   /** Where a model came from, as long as it is in use. */
   const choices = new WeakMap<PreparedModel, ModelChoice>([[first, { option: initialModel }]]);
   /** Engines are chosen when a model is prepared. */
@@ -97,7 +97,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   async function firstAgain(): Promise<PreparedModel> {
     const at = Date.now();
     const file = first.file && (await readModelFile(first.file.path));
-    const own = file && parts.settle ? await parts.settle(initial, file, false) : settings;
+    const own = file && deps.settle ? await deps.settle(initial, file, false) : settings;
     firstNow = await prepareModel({ ...initial, settings: own, name: first.name, file }, terminal);
     choices.set(firstNow, { option: initialModel });
     preparedAt.set(firstNow, at);
@@ -105,7 +105,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   }
 
   function linkSkipped(name: string): void {
-    say(`The link ${name} in --admindir leads out of that folder and is skipped; --adminallowlinks offers such files.`);
+    log(`The link ${name} in --admindir leads out of that folder and is skipped; --adminallowlinks offers such files.`);
   }
 
   const listFiles = () => adminFiles(folder, links);
@@ -144,7 +144,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     const name = called ?? isFirst ?? found?.name ?? (await namesOf(await listFiles())).get(option)?.[0] ?? option;
     const all = { ...configs, ...(await versions.of([modelPath(loaded.settings)])) };
     const at = Date.now();
-    const model = await prepareOption(name, loaded, terminal, parts.settle, target.type === 'model');
+    const model = await prepareOption(name, loaded, terminal, deps.settle, target.type === 'model');
     preparedAt.set(model, at);
     choices.set(model, { option, base: under });
     versions.note(model, all, () => prepared(option, base, { called: name, under }));
@@ -163,7 +163,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     const bases = [...(hasText(present) ? [[present.name]] : []), ...others.map((offer) => offer.names)];
     return [
       ...others,
-      ...presetOffers(presets, { names, models: bases, warn: say, ...(presetsOnly && { unknownBase: notInUse }) }),
+      ...presetOffers(presets, { names, models: bases, warn: log, ...(presetsOnly && { unknownBase: notInUse }) }),
     ];
   }
 
@@ -185,7 +185,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
       others.map(({ names: [name = ''], prefix = 'remote' }) => [name, `${prefix}/${name}`]),
       taken,
     );
-    const named = others.map((offer, place) => ({ ...offer, names: [...new Set([ids[place] ?? '', ...offer.names])] }));
+    const named = others.map((offer, index) => ({ ...offer, names: [...new Set([ids[index] ?? '', ...offer.names])] }));
     return [...all.filter(isFirst), ...named];
   }
 
@@ -195,7 +195,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   const found = (path: string | undefined) => (path === undefined ? undefined : { path });
 
   async function restore({ option, base }: ModelChoice): Promise<PreparedModel> {
-    const shown = option === initialModel ? first.name : option;
+    const label = option === initialModel ? first.name : option;
     try {
       const below = await basePath(base);
       if (!below) throw new AppError('model-not-found', { model: base ?? '' });
@@ -204,11 +204,11 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
       const load = { ...loads.get(option), ...Object.fromEntries(flags) };
       const model = await prepared(option, below.path, { under: base, load });
       refusePinned(model);
-      terminal.line(`Using ${shown}, the model of the last switch.`);
+      terminal.line(`Using ${label}, the model of the last switch.`);
       await router.swapTo(model);
     } catch (error) {
       const reason = reasonOf(asAppError(error as Error));
-      terminal.line(`The model of the last switch, ${shown}, cannot be used: ${reason} Using ${first.name || 'none'}.`);
+      terminal.line(`The model of the last switch, ${label}, cannot be used: ${reason} Using ${first.name || 'none'}.`);
     }
     return router.defaultModel;
   }
@@ -251,7 +251,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     const others = configs.map((file) => names.get(file)?.[0] ?? file);
     const { name } = router.defaultModel;
     const loaded = registry.state('text', name)?.type === 'ready' ? [name] : [];
-    await preloadAll([...loaded, ...others], (one) => router.hold(one), say);
+    await preloadAll([...loaded, ...others], (one) => router.hold(one), log);
   }
 
   /** The present model again, with other settings. */
@@ -361,7 +361,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
   }
 
   const contextOf = (model: PreparedModel, arrival?: Arrival): ModelContext =>
-    app.contextOf(modelParts(model, registry, arrival));
+    app.contextOf(modelSetup(model, registry, arrival));
   const aliases = modelAliases(settings.modelalias);
   const alias = modelAlias(
     settings,
@@ -414,7 +414,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
       contextOf,
       presetContext: (base, preset) => base.preset(preset),
       retired: (context) => app.retire(context),
-      say,
+      say: log,
       timeout,
       alias,
       isWarm: (name) => isWarmName(settings, name),
@@ -432,24 +432,24 @@ export async function createRoutedApp(parts: RoutedParts): Promise<RoutedApp> {
     if (compactmodel === '' || (await router.knows(compactmodel))) return;
     const sentence = unknownCompactModel(compactmodel, byName);
     if (!remoteModels) throw new StartError(sentence, 2);
-    say(sentence);
+    log(sentence);
   }
 
   async function checkPresets(): Promise<void> {
     if (!settings.admindir) return;
     const presets = await presetFiles.among(await listFiles());
     if (presets.length > 0 && !settings.routermode && !library)
-      say(`--admindir has presets (${presets.map(({ file }) => file).join(', ')}), which need --routermode.`);
+      log(`--admindir has presets (${presets.map(({ file }) => file).join(', ')}), which need --routermode.`);
     for (const { names, preset } of settings.routermode || library ? await offers() : [])
       if (preset?.problem !== undefined && preset.problem !== notInUse(preset.base))
-        say(`The preset ${names[0]} cannot be used: ${preset.problem}`);
+        log(`The preset ${names[0]} cannot be used: ${preset.problem}`);
   }
 
   async function checkAliases(): Promise<void> {
     if (aliases.length === 0) return;
     const listed = (await router.list()).flatMap(({ id, name, aliases: more = [] }) => [id, name, ...more]);
     for (const line of aliasRemarks(aliases, [...listed, ...specsOf(first.taskModels).map(({ name }) => name)]))
-      say(line);
+      log(line);
   }
 }
 
@@ -485,11 +485,11 @@ function rememberedLoad(load: unknown): Partial<LoadSettings> {
   return reading.ok ? reading.value : {};
 }
 
-function once(say: (name: string) => void): (name: string) => void {
-  const said = new Set<string>();
+function once(log: (name: string) => void): (name: string) => void {
+  const reported = new Set<string>();
   return (name) => {
-    if (said.has(name)) return;
-    said.add(name);
-    say(name);
+    if (reported.has(name)) return;
+    reported.add(name);
+    log(name);
   };
 }

@@ -36,14 +36,14 @@ import type { Tracer } from '../observe/trace/tracer.ts';
 import { ownerAccess } from '../protocols/admin/owner.ts';
 import { KeptSummaries } from '../store/kept-summaries.ts';
 import { LastModel, type ModelChoice, SavedDownloads, SavedSummaries } from '../store/state-files.ts';
-import type { App, AppParts } from './app.ts';
+import type { App, AppDeps } from './app.ts';
 import type { ClientServices } from './client-services.ts';
 import { openDocumentServices } from './document-services.ts';
 import { openOwnFiles } from './file-services.ts';
 import type { Announced } from './lan-server.ts';
 import { openMemories } from './memories.ts';
 import type { FileLibrary } from './model-library.ts';
-import { modelParts } from './model-parts.ts';
+import { modelSetup } from './model-setup.ts';
 import type { HeldMemory } from './own-machine.ts';
 import { peopleServices } from './people-services.ts';
 import { preloadedStory } from './preloaded-story.ts';
@@ -52,7 +52,7 @@ import { shutDown } from './shut-down.ts';
 import { checked, fileExitCode, StartError } from './start-error.ts';
 import { connectToolServers, namedServers, openAllowedServers, toolServerEditor } from './tool-servers.ts';
 
-interface RuntimeParts {
+interface RuntimeOptions {
   readonly settings: Settings;
   readonly given: ReadonlySet<FlagKey>;
   readonly terminal: Terminal;
@@ -89,37 +89,37 @@ export interface Runtime {
   exit(code: number): Promise<void>;
 }
 
-export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
-  const { settings, terminal, served } = parts;
+export async function createRuntime(deps: RuntimeOptions): Promise<Runtime> {
+  const { settings, terminal, served } = deps;
   const log = (line: string): void => terminal.line(line);
   const pool = await textBackends(settings, terminal);
-  const model = await textModel(parts, pool);
+  const model = await textModel(deps, pool);
   const documents = served ? openDocumentServices(settings, () => clients, log) : undefined;
   const clients: ClientServices = served
     ? {
         ...{ ...openOwnFiles(settings, () => clients, log), memories: openMemories(log), ...documents?.clients },
         ...(await clientServices(settings, log)),
-        ...(await openAllowedServers(parts)),
+        ...(await openAllowedServers(deps)),
       }
     : {};
   const lan = served && settings.lan ? await (await import('./lan-server.ts')).openLan(settings, log) : undefined;
   const senders = served ? await peopleServices(settings, log) : undefined;
-  const summaries = keptSummaries(parts);
+  const summaries = keptSummaries(deps);
   const registry = createRegistry(settings, model, terminal);
-  const own = modelParts(model, registry);
-  const lastModel = lastModelFile(parts, model);
+  const own = modelSetup(model, registry);
+  const lastModel = lastModelFile(deps, model);
   const choice = await lastModel?.read();
   const first = startable(own.source);
   // The model loads while the rest is set up. With --singleinstance an older instance has to stop first: both may not fit.
   if (!choice && startsLoaded(settings) && !settings.singleinstance) void first.start();
-  const tools = served ? await toolServers(parts) : undefined;
-  const tracer = served ? await openTracer(parts) : undefined;
+  const tools = served ? await toolServers(deps) : undefined;
+  const tracer = served ? await openTracer(deps) : undefined;
   const { createApp } = await import('./app.ts');
   const build = (routing: Partial<Routing> = {}): App =>
     createApp({
       ...own,
       ...routing,
-      ...logs(parts, pool),
+      ...logs(deps, pool),
       tracer,
       memory: registry,
       tools: tools?.pool,
@@ -129,13 +129,13 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       lan,
       ...senders,
       summaries,
-      product: parts.product,
+      product: deps.product,
       log: terminal.log,
       hasTaskModels: () => countsTaskModels(model.taskModels, registry.list()),
       // The answer is sent first.
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
     });
-  const { app, restore, preload, resumeDownloads } = await routedApp(parts, {
+  const { app, restore, preload, resumeDownloads } = await routedApp(deps, {
     ...{ model, pool, registry, lastModel, loads: choice?.loads, build },
   });
   documents?.bind({ embedding: () => app.context.taskServices.embedding, requestQueue: app.requestQueue });
@@ -183,8 +183,8 @@ const modelChoices: readonly FlagKey[] = ['model', 'nomodel', 'config', 'remote'
  * Named by the port, so that two servers have two models. Undefined if nothing is remembered: a switch would drop the models of
  * other kinds that flags name, too.
  */
-function lastModelFile(parts: RuntimeParts, { taskModels }: PreparedModel): LastModel | undefined {
-  const { settings, given, served, terminal } = parts;
+function lastModelFile(deps: RuntimeOptions, { taskModels }: PreparedModel): LastModel | undefined {
+  const { settings, given, served, terminal } = deps;
   const { port } = settings;
   const chosen = modelChoices.some((key) => given.has(key)) || givenModels(taskModels).length > 0;
   if (!served || !isManaged(settings) || port === 0 || chosen) return undefined;
@@ -197,7 +197,7 @@ function savedDownloads({ port }: Settings, terminal: Terminal): SavedDownloads 
 }
 
 /** In a file named by the port, unless nothing that people write may be kept. */
-function keptSummaries({ settings, served, quiet, terminal }: RuntimeParts): KeptSummaries<Message> {
+function keptSummaries({ settings, served, quiet, terminal }: RuntimeOptions): KeptSummaries<Message> {
   const { port, noagentreport } = settings;
   const isKept = served && port !== 0 && !quiet && !noagentreport;
   const file = isKept ? new SavedSummaries(stateFile(`summaries-${port}`, terminal)) : undefined;
@@ -228,7 +228,7 @@ async function textBackends(settings: Settings, terminal: Terminal): Promise<Bac
 
 /** The text model of the command line: a file, a model on a remote backend, or none. */
 async function textModel(
-  { settings, given, terminal }: RuntimeParts,
+  { settings, given, terminal }: RuntimeOptions,
   pool: BackendPool | undefined,
 ): Promise<PreparedModel> {
   if (settings.engine) {
@@ -298,7 +298,7 @@ function startable(source: TextSource): StartableModel {
 function restored(restore: () => Promise<PreparedModel>, first: PreparedModel, registry: Registry) {
   let model = first;
   let started: Promise<void> | undefined;
-  const source = () => modelParts(model, registry).source;
+  const source = () => modelSetup(model, registry).source;
   return {
     start: () => {
       started ??= restore().then((present) => {
@@ -314,33 +314,33 @@ function restored(restore: () => Promise<PreparedModel>, first: PreparedModel, r
 
 /** What the console shows of requests. */
 function logs(
-  { settings, terminal, quiet, observed }: RuntimeParts,
+  { settings, terminal, quiet, observed }: RuntimeOptions,
   pool: BackendPool | undefined,
-): Pick<AppParts, 'observer' | 'taskObserver' | 'turnEnded' | 'exchangeLog' | 'warn' | 'onError' | 'onRefused'> {
+): Pick<AppDeps, 'observer' | 'taskObserver' | 'turnEnded' | 'exchangeLog' | 'warn' | 'onError' | 'onRefused'> {
   const now = () => new Date();
-  const say = (line: string) => terminal.line(line);
-  const onError: AppParts['onError'] = (error, { method, path, id }) => {
+  const log = (line: string) => terminal.line(line);
+  const onError: AppDeps['onError'] = (error, { method, path, id }) => {
     const named = id === undefined ? '' : ` (${id})`;
     const reason = error instanceof Error ? error.stack : String(error);
     terminal.line(`${method} ${printable(path)} failed${named}: ${reason}`, { level: 'error', request_id: id });
   };
   // A line per request has everything that the other logs tell.
   if (terminal instanceof JsonTerminal)
-    return { observer: {}, exchangeLog: exchangeLog(terminal, { quiet }), warn: say, onError };
+    return { observer: {}, exchangeLog: exchangeLog(terminal, { quiet }), warn: log, onError };
   const several = settings.parallelrequests > 1 || pool !== undefined;
   const turnsReported = observed && !settings.noagentreport;
   const requestLog = new RequestLog({ terminal, quiet, several, turnsReported, now });
-  const turnEnded: AppParts['turnEnded'] = (conversation, turn, speed) => {
+  const turnEnded: AppDeps['turnEnded'] = (conversation, turn, speed) => {
     const line = turnLine(conversation, turn, { now: now(), quiet, speed });
     if (line !== undefined) terminal.line(line);
   };
   const wasLogged: RequestLog['wasLogged'] = (error) => requestLog.wasLogged(error);
-  const refusalLog = new RefusalLog({ repeats: new Repeats({ say }), quiet, now, wasLogged });
+  const refusalLog = new RefusalLog({ repeats: new Repeats({ say: log }), quiet, now, wasLogged });
   return {
     observer: observed ? requestLog : {},
     turnEnded: turnsReported ? turnEnded : undefined,
     taskObserver: new TaskLog(terminal, kindLabels),
-    warn: say,
+    warn: log,
     onError,
     onRefused: (refused) => refusalLog.refused(refused),
   };
@@ -357,7 +357,7 @@ interface RoutedOptions {
 
 /** The server, with a model router if models can be swapped or chosen by name. */
 async function routedApp(
-  { settings, given, terminal, served }: RuntimeParts,
+  { settings, given, terminal, served }: RuntimeOptions,
   { model, pool, registry, lastModel, loads, build }: RoutedOptions,
 ): Promise<Pick<RoutedApp, 'app'> & Partial<RoutedApp> & { readonly resumeDownloads?: () => Promise<void> }> {
   const programs = settings.engine
@@ -447,12 +447,12 @@ async function settle(running: Running, file: ModelFile, options: SettleOptions)
   return { ...settings, contextsize: size };
 }
 
-async function toolServers({ settings, product, terminal }: RuntimeParts) {
-  const parts = { settings, product, environment: process.env, say: (line: string) => terminal.line(line) };
-  const configs = await checked(() => namedServers(parts));
+async function toolServers({ settings, product, terminal }: RuntimeOptions) {
+  const deps = { settings, product, environment: process.env, say: (line: string) => terminal.line(line) };
+  const configs = await checked(() => namedServers(deps));
   if (configs.length === 0 && !settings.admin) return undefined;
-  const pool = await connectToolServers(configs, parts);
-  return { pool, editor: settings.admin ? await toolServerEditor(pool, parts) : undefined };
+  const pool = await connectToolServers(configs, deps);
+  return { pool, editor: settings.admin ? await toolServerEditor(pool, deps) : undefined };
 }
 
 async function checkDiskCache(text: string): Promise<void> {
@@ -464,7 +464,7 @@ async function checkDiskCache(text: string): Promise<void> {
 }
 
 /** Traces for the collector of `--trace`. */
-async function openTracer({ settings, product, terminal }: RuntimeParts): Promise<Tracer | undefined> {
+async function openTracer({ settings, product, terminal }: RuntimeOptions): Promise<Tracer | undefined> {
   const reading = settings.trace === '' ? undefined : readTraceUrl(settings.trace);
   if (!reading?.ok) return undefined;
   const { createTracer, otlpHeaders } = await import('../observe/trace/tracer.ts');

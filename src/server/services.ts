@@ -50,7 +50,7 @@ interface SelectedBeside {
   release(): void;
 }
 
-export interface ServiceParts {
+export interface ServiceDeps {
   /** Of the command line. */
   readonly settings: Settings;
   /** Settings of the default model, which a swap may change. */
@@ -78,10 +78,10 @@ export interface ServiceParts {
   /** Missing in the modes of the terminal. */
   readonly usage?: UsageLog | undefined;
   readonly observer: TextObserver;
-  /** Told when the first reply of a model of this machine was too slow. */
+  /** Called when the first reply of a model of this machine was too slow. */
   readonly slowReply?: (model: string, tokensPerSecond: number) => void;
   readonly taskObserver?: TaskObserver;
-  /** Told of each turn of a conversation. */
+  /** Called for each turn of a conversation. */
   readonly turnEnded?: TurnEnded | undefined;
   /** With `--logformat json`. */
   readonly exchangeLog?: ExchangeLog | undefined;
@@ -102,37 +102,37 @@ export interface ServiceParts {
 export type ServerServices = ReturnType<typeof serverServices>;
 
 /** State and services of the whole server. They outlive requests, and every swap of a model. */
-export function serverServices(parts: ServiceParts) {
-  const { settings, product, models, usage, warn } = parts;
+export function serverServices(deps: ServiceDeps) {
+  const { settings, product, models, usage, warn } = deps;
   const capacities = new Map<string, () => number>();
   const queue = new Queue({
     capacity: (lane) => capacities.get(lane)?.() ?? 1,
     startTimer: systemTimer,
     maxRequests: () => {
-      const { multiuser, parallelrequests } = parts.presentSettings?.() ?? settings;
+      const { multiuser, parallelrequests } = deps.presentSettings?.() ?? settings;
       return maxQueuedRequests({
         multiuser,
         parallelRequests: parallelrequests,
-        hasTaskModels: parts.hasTaskModels ?? (() => false),
+        hasTaskModels: deps.hasTaskModels ?? (() => false),
       });
     },
   });
   const startedAt = Date.now();
   const owner = ownerAccess(settings, () => randomBytes(32).toString('base64url'));
-  const { exchangeLog, tracer } = parts;
+  const { exchangeLog, tracer } = deps;
   const metrics = createMetrics({
     startedAt,
     version: product.version,
     models: models?.list,
     spans: tracer?.counts,
-    documents: parts.documentTotals,
-    cards: async () => (await parts.memory?.cards?.()) ?? [],
+    documents: deps.documentTotals,
+    cards: async () => (await deps.memory?.cards?.()) ?? [],
   });
   const { inspect, noagentreport } = settings;
   const inspected = new RequestStore({ count: inspect, now: () => Date.now(), tick: () => performance.now() });
   const conversations = noagentreport
     ? undefined
-    : new ConversationReport({ now: () => Date.now(), tick: () => performance.now(), ended: parts.turnEnded });
+    : new ConversationReport({ now: () => Date.now(), tick: () => performance.now(), ended: deps.turnEnded });
   const exchangeSinks: readonly WatchExchange[] = [
     recordExchanges({
       now: () => performance.now(),
@@ -146,11 +146,11 @@ export function serverServices(parts: ServiceParts) {
     ...(inspect > 0 ? [(head: ExchangeHead) => inspected.watch(head)] : []),
   ];
   return {
-    ...parts,
+    ...deps,
     /** How many requests may run at once, by lane. */
     capacities,
     requestQueue: new RequestQueue(queue, () => performance.now(), {
-      separateClients: settings.password !== '' || parts.keys !== undefined,
+      separateClients: settings.password !== '' || deps.keys !== undefined,
     }),
     /** Milliseconds since 1970. */
     startedAt,
@@ -159,7 +159,7 @@ export function serverServices(parts: ServiceParts) {
     slots: new WeakMap<TextService, SlotWatch>(),
     owner,
     admin: { ...adminAccess(settings, warn), ...(owner.type === 'page' && { ownerToken: owner.token }) },
-    editor: parts.editor ?? pictureEditor,
+    editor: deps.editor ?? pictureEditor,
     responses: responseState(),
     comfy: new ComfyQueue({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
     drawings: new RunningDrawings(() => performance.now()),
@@ -172,17 +172,17 @@ export function serverServices(parts: ServiceParts) {
     /** Undefined with `--noagentreport`. */
     conversations,
     /** Compacted beginnings of conversations (`--contextoverflow compact`). */
-    summaries: parts.summaries ?? new KeptSummaries<Message>({ now: () => Date.now() }),
+    summaries: deps.summaries ?? new KeptSummaries<Message>({ now: () => Date.now() }),
     /** What was remembered for each message of a conversation (`--memory`). */
     recalls: keptRecalls(),
     speechSettings: speechSettings(),
     /** The requests of each key that are being answered. */
-    activeCalls: new ActiveCalls((key) => parts.keys?.isValid(key) ?? true),
+    activeCalls: new ActiveCalls((key) => deps.keys?.isValid(key) ?? true),
   };
 }
 
 /** Without `--admindir` the folder is the working directory, which always exists. */
-function adminAccess({ admin, admindir, adminpassword }: Settings, warn: ServiceParts['warn']): AdminAccess {
+function adminAccess({ admin, admindir, adminpassword }: Settings, warn: ServiceDeps['warn']): AdminAccess {
   const exists = admindir === '' || (statSync(admindir, { throwIfNoEntry: false })?.isDirectory() ?? false);
   if (admin && !exists) warn(`--admindir ${admindir} is no folder: the admin paths stay closed.`);
   return { enabled: admin && exists, password: adminpassword || undefined };

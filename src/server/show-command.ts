@@ -55,11 +55,11 @@ async function hubLines(
   { repository: id, revision, tag }: Source & { type: 'model' },
   context: ShowCommand,
 ): Promise<readonly string[]> {
-  const parts = hubParts(context);
-  const repository = await readRepository(id, revision, parts);
-  const model = await readHubModel(repository, parts, tag);
+  const deps = hubParts(context);
+  const repository = await readRepository(id, revision, deps);
+  const model = await readHubModel(repository, deps, tag);
   if (!model) throw new Error(`it has no ${tag ?? 'complete model file (.gguf)'}`);
-  const { models } = await searchHub({ words: id, order: 'downloads', count: 20 }, parts);
+  const { models } = await searchHub({ words: id, order: 'downloads', count: 20 }, deps);
   const facts = models.find((one) => one.id.toLowerCase() === id.toLowerCase());
   const { files, reason, architecture, supported, trainedContext, projector } = await hubFiles(
     model,
@@ -96,8 +96,8 @@ async function hubLines(
 }
 
 async function ollamaLines({ name }: Source & { type: 'ollama' }, context: ShowCommand): Promise<readonly string[]> {
-  const parts = hubParts(context);
-  const layers = await readManifest(name, parts);
+  const deps = hubParts(context);
+  const layers = await readManifest(name, deps);
   const short = shortOllamaName(name);
   const rows = layers
     .map(({ kind, bytes }) => [`${kind}:`, byteSize(bytes)])
@@ -109,7 +109,7 @@ async function ollamaLines({ name }: Source & { type: 'ollama' }, context: ShowC
       texts.push(
         '',
         `${kind}:`,
-        ...printableText(await readText(name, layer, parts))
+        ...printableText(await readText(name, layer, deps))
           .split('\n')
           .slice(0, 12),
       );

@@ -1,7 +1,7 @@
 import type { HttpServer } from '../http/server.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
 
-interface ShutDownParts {
+interface ShutDownDeps {
   readonly server: Pick<HttpServer, 'drain' | 'close' | 'running'>;
   readonly requestQueue: Pick<RequestQueue, 'close' | 'stopAll'>;
   /** `--shutdowntimeout` */
@@ -20,7 +20,7 @@ const lastEventsMs = 1000;
  * Stops the server gracefully: no new connections and requests, errors for the requests that wait, and time for those that run. After
  * the time-out these end with an error in their dialect, and what is left after that is cut.
  */
-export async function shutDown({ server, requestQueue, timeoutSeconds, log, wait }: ShutDownParts): Promise<void> {
+export async function shutDown({ server, requestQueue, timeoutSeconds, log, wait }: ShutDownDeps): Promise<void> {
   requestQueue.close();
   const drained = server.drain();
   /** Whether all requests are answered within this time. */

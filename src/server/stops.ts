@@ -18,7 +18,7 @@ const echoMs = 1000;
  */
 export class Stops {
   #stop: ((why: string) => void) | undefined;
-  #asked = false;
+  #isStopping = false;
   /** When the first signal came. */
   #signalledAt: number | undefined;
 
@@ -29,10 +29,10 @@ export class Stops {
   ) {
     if (!process.channel || process.env[launcherVariable] === undefined) return;
     process.on('message', (message) => {
-      if (message === 'stop') this.#ask('the launcher asked for it');
+      if (message === 'stop') this.#request('the launcher asked for it');
       if (message === 'stop-now') exit(1);
     });
-    process.on('disconnect', () => this.#ask('the launcher is gone'));
+    process.on('disconnect', () => this.#request('the launcher is gone'));
     // The listeners must not keep the program running.
     process.channel.unref();
   }
@@ -52,16 +52,16 @@ export class Stops {
     if (name === 'SIGHUP' && /(^|\/)nohup$/.test(this.process.env._ ?? '')) return;
     if (this.#signalledAt !== undefined && !this.#isEcho(this.#signalledAt)) this.exit(1);
     this.#signalledAt ??= this.now();
-    this.#ask(name);
+    this.#request(name);
   }
 
   #isEcho(firstAt: number): boolean {
     return this.process.env.npm_execpath !== undefined && this.now() - firstAt < echoMs;
   }
 
-  #ask(why: string): void {
-    if (this.#asked) return;
-    this.#asked = true;
+  #request(why: string): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
     if (this.#stop) this.#stop(why);
     else this.exit(1);
   }

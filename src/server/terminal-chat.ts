@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import type { GenerationControls } from '../core/request.ts';
 import type { TextService } from '../core/text-service.ts';
 
-interface TerminalChatParts {
+interface TerminalChatOptions {
   readonly text: TextService;
   readonly tags: ChatTags;
   readonly controls: GenerationControls;
@@ -17,7 +17,7 @@ interface TerminalChatParts {
 const help = `Commands: /clear forgets the conversation, /undo takes the last turn back, /quit ends. Ctrl+C stops a reply.`;
 
 /** `--cli`: a conversation in the terminal, without a server. */
-export async function terminalChat({ text, tags, controls, input, output, lost }: TerminalChatParts): Promise<void> {
+export async function terminalChat({ text, tags, controls, input, output, lost }: TerminalChatOptions): Promise<void> {
   const terminal = createInterface({ input, output, prompt: '> ' });
   let turns: string[] = [];
   let running: AbortController | undefined;

@@ -13,7 +13,7 @@ import { printable } from '../observe/printable.ts';
 import { Repeats } from '../observe/repeats.ts';
 import type { ClientServices } from './client-services.ts';
 
-interface ToolServerParts {
+interface ToolServerDeps {
   readonly settings: Pick<Settings, 'mcpfile' | 'mcptimeout' | 'admin'>;
   readonly product: { readonly name: string; readonly version: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -25,19 +25,21 @@ export function serverFile({ mcpfile, admin }: Pick<Settings, 'mcpfile' | 'admin
   return mcpfile !== '' || !admin ? mcpfile : join(ownFolder('config'), 'mcp.json');
 }
 
-function readOptions(path: string, { environment }: Pick<ToolServerParts, 'environment'>): ReadOptions {
+function readOptions(path: string, { environment }: Pick<ToolServerDeps, 'environment'>): ReadOptions {
   return { environment, folder: resolve(dirname(path)), resolve };
 }
 
-type FileParts = Pick<ToolServerParts, 'environment'> & { readonly settings: Pick<Settings, 'mcpfile' | 'admin'> };
+type ServerFileOptions = Pick<ToolServerDeps, 'environment'> & {
+  readonly settings: Pick<Settings, 'mcpfile' | 'admin'>;
+};
 
 /** The servers of `--mcpfile`. Throws a clear sentence if the file cannot be used. */
-export function namedServers(parts: FileParts): readonly ServerConfig[] {
-  const { mcpfile } = parts.settings;
-  const path = serverFile(parts.settings);
+export function namedServers(deps: ServerFileOptions): readonly ServerConfig[] {
+  const { mcpfile } = deps.settings;
+  const path = serverFile(deps.settings);
   if (path === '' || (mcpfile === '' && !existsSync(path))) return [];
   try {
-    return readServers(readFileSync(path, 'utf8'), readOptions(path, parts));
+    return readServers(readFileSync(path, 'utf8'), readOptions(path, deps));
   } catch (error) {
     throw new Error(`--mcpfile ${path} cannot be used: ${(error as Error).message}.`, { cause: error });
   }
@@ -71,12 +73,12 @@ function locked(path: string) {
 }
 
 /** Adds and removes servers in the file and in the pool. */
-export async function toolServerEditor(pool: ToolServerPool, parts: ToolServerParts): Promise<ToolServerEditor> {
+export async function toolServerEditor(pool: ToolServerPool, deps: ToolServerDeps): Promise<ToolServerEditor> {
   const { serverFileEditor } = await import('../mcp/server-file.ts');
-  const path = resolve(serverFile(parts.settings));
+  const path = resolve(serverFile(deps.settings));
   return serverFileEditor({
     path,
-    options: readOptions(path, parts),
+    options: readOptions(path, deps),
     read: () => textOf(path),
     exclusively: locked(path),
     write: secretly(path),
@@ -90,7 +92,7 @@ export async function openAllowedServers(
   {
     settings,
     product,
-  }: Pick<ToolServerParts, 'product'> & { readonly settings: Pick<Settings, 'mcpallow' | 'mcptimeout'> },
+  }: Pick<ToolServerDeps, 'product'> & { readonly settings: Pick<Settings, 'mcpallow' | 'mcptimeout'> },
   resolve?: (name: string) => Promise<readonly { readonly address: string; readonly family: number }[]>,
 ): Promise<Pick<ClientServices, 'mcp'>> {
   if (!settings.mcpallow?.length) return {};
@@ -115,7 +117,7 @@ export async function openAllowedServers(
 /** Connects in the background. Loads the MCP modules on demand. */
 export async function connectToolServers(
   configs: readonly ServerConfig[],
-  { settings, product, environment, say }: ToolServerParts,
+  { settings, product, environment, say }: ToolServerDeps,
 ): Promise<ToolServerPool> {
   const [{ toolServerPool }, { sdkSessions }, { processGuard }] = await Promise.all([
     import('../mcp/pool.ts'),

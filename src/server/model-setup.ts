@@ -9,7 +9,7 @@ import type { Registry } from '../models/registry.ts';
 import { type Arrival, type LoadTimeout, textSourceOf } from '../models/registry-source.ts';
 
 /** What a model brings; everything else is shared by all models of the server. */
-export interface ModelParts {
+export interface ModelSetup {
   /** The name that requests use; empty for the only model. */
   readonly name?: string;
   readonly settings: Settings;
@@ -24,7 +24,7 @@ export interface ModelParts {
 }
 
 /** What the context of a model is built from. */
-export function modelParts(model: PreparedModel, registry: Registry, arrival?: Arrival): ModelParts {
+export function modelSetup(model: PreparedModel, registry: Registry, arrival?: Arrival): ModelSetup {
   const { name, settings, format, remote } = model;
   const { routermode, reqtimeout, contextsize } = settings;
   const timeout: LoadTimeout | undefined = routermode ? { seconds: reqtimeout, startTimer: systemTimer } : undefined;
