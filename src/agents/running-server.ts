@@ -1,24 +1,14 @@
 import { isObject } from '../core/json.ts';
 
 /** A Parley that answers on this machine. */
-export interface RunningServer {
-  readonly url: string;
-  /** Names of its text models, the default one first. */
-  readonly models: readonly string[];
-  readonly contextSize: number;
-  readonly webSearch: boolean;
-}
+export type RunningServer = NonNullable<Awaited<ReturnType<typeof runningServer>>>;
 
 const timeoutMs = 5000;
 /** The one model of a server has this prefix for clients of KoboldCpp; every name means it. */
 const ownPrefix = /^koboldcpp\//;
 
 /** The Parley at this address; undefined if nothing or another program answers there. Throws if it needs a key. */
-export async function runningServer(
-  url: string,
-  key: string | undefined,
-  ask: typeof fetch = fetch,
-): Promise<RunningServer | undefined> {
+export async function runningServer(url: string, key: string | undefined, ask: typeof fetch = fetch) {
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
   const get = async (path: string) => {
     const reply = await ask(`${url}${path}`, { headers, signal: AbortSignal.timeout(timeoutMs) });
@@ -32,6 +22,7 @@ export async function runningServer(
   if (list.status === 401 || list.status === 403) throw new Error(`The server at ${url} refused the password.`);
   const { body: context } = await get('/api/extra/true_max_context_length');
   const entries = isObject(list.body) && Array.isArray(list.body.data) ? (list.body.data as unknown[]) : [];
+  // The default model comes first.
   const models = entries.flatMap((entry) =>
     isObject(entry) && typeof entry.id === 'string' ? [entry.id.replace(ownPrefix, '')] : [],
   );

@@ -145,12 +145,12 @@ async function answer(deps: RequestDeps, incoming: Incoming, arrived: Arrived): 
   const { id, method, path, remoteAddress, watch, fault } = arrived;
   const authorization = authorize(deps, { ...arrived, target, headers, hosts: hostCount(request) });
   const verdict = authorization instanceof Promise ? await authorization : authorization;
-  const tell = (error: AppError, { status }: Reply) => {
+  const report = (error: AppError, { status }: Reply) => {
     watch?.errored?.(error);
     deps.onRefused?.({ error, status, method, path, remoteAddress, id });
   };
   if (verdict.type === 'answered') {
-    if (verdict.error) tell(verdict.error, verdict.reply);
+    if (verdict.error) report(verdict.error, verdict.reply);
     return { reply: verdict.reply, linger: !expectsContinue };
   }
 
@@ -181,14 +181,14 @@ async function answer(deps: RequestDeps, incoming: Incoming, arrived: Arrived): 
     const resumable = deps.streams?.accept(call);
     incoming.resumable = resumable;
     const own = resumable ? { ...call, signal: resumable.signal } : call;
-    const reply = await handled(deps, endpoint, own, { tell, fault });
+    const reply = await handled(deps, endpoint, own, { report, fault });
     const settled = resumable?.settle(reply, afterwards);
     if (settled?.taken) return { reply: settled.reply, linger: false };
     return { reply, linger: false, ...(afterwards ? { afterwards } : {}) };
   };
   const refused = (error: AppError, linger: boolean): Answer => {
     const reply = endpoint.family.errorReply(error, id);
-    tell(error, reply);
+    report(error, reply);
     return { reply, linger };
   };
   const who = senderOf(identity);
@@ -230,7 +230,7 @@ async function handled(
   deps: RequestDeps,
   endpoint: Endpoint,
   call: Call,
-  { tell, fault }: { readonly tell: (error: AppError, reply: Reply) => void; readonly fault: Promise<never> },
+  { report, fault }: { readonly report: (error: AppError, reply: Reply) => void; readonly fault: Promise<never> },
 ): Promise<Reply> {
   try {
     const reply = Promise.resolve(endpoint.handle(call));
@@ -244,7 +244,7 @@ async function handled(
       deps.onError(thrown, { method, path, id });
     }
     const reply = endpoint.family.errorReply(error, id);
-    if (error.code !== 'internal' && !signal.aborted) tell(error, reply);
+    if (error.code !== 'internal' && !signal.aborted) report(error, reply);
     return reply;
   }
 }

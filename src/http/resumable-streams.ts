@@ -41,15 +41,7 @@ function requestedBy({ headers }: Pick<Call, 'headers'>): { readonly name?: stri
 }
 
 /** A request whose stream can be taken up. */
-export interface ResumableCall {
-  /** Instead of that of the client. */
-  readonly signal: AbortSignal;
-  /** Whether it goes on, with or without its client. */
-  readonly running: boolean;
-  /** Takes the reply over: a stream is then read to its end, and `afterwards` called. Returns the reply to send. */
-  settle(reply: Reply, afterwards?: () => Promise<void>): { readonly reply: Reply; readonly taken: boolean };
-  fail(error: unknown): void;
-}
+export type ResumableCall = NonNullable<ReturnType<ResumableStreams['accept']>>;
 
 interface Entry {
   readonly id: string;
@@ -85,7 +77,7 @@ export class ResumableStreams {
   }
 
   /** Undefined if the call does not ask for it, or too many streams run. */
-  accept(call: Call): ResumableCall | undefined {
+  accept(call: Call) {
     const requested = call.authorized ? requestedBy(call) : undefined;
     if (!requested || !this.#makeRoom(ownerOf(call))) return undefined;
     const { name } = requested;
@@ -101,11 +93,14 @@ export class ResumableStreams {
     if (name !== undefined) this.#named.set(nameKey(entry.owner, name), entry);
     const isRunning = (): boolean => entry.stream?.running ?? this.#entries.has(call.id);
     return {
+      /** Instead of that of the client. */
       signal: controller.signal,
+      /** Whether it goes on, with or without its client. */
       get running() {
         return isRunning();
       },
-      settle: (reply, afterwards) => {
+      /** Takes the reply over: a stream is then read to its end, and `afterwards` called. Returns the reply to send. */
+      settle: (reply: Reply, afterwards?: () => Promise<void>): { readonly reply: Reply; readonly taken: boolean } => {
         const stream = controller.signal.aborted ? undefined : this.#streamOf(entry, reply, afterwards);
         if (stream) {
           entry.stream = stream;
@@ -119,7 +114,7 @@ export class ResumableStreams {
         else client.addEventListener('abort', follow);
         return { reply, taken: false };
       },
-      fail: (error) => {
+      fail: (error: unknown): void => {
         controller.abort(new Aborted('unread'));
         entry.stream?.fail(error);
       },

@@ -37,7 +37,7 @@ describe('lanAddresses', () => {
       utun3: card('10.8.0.2'),
       'ProtonVPN TUN': card('10.2.0.2'),
       bridge100: card('192.168.64.1'),
-    }).map(({ card: name, kind }) => `${name}: ${kind}`);
+    }).map(({ interfaceName, kind }) => `${interfaceName}: ${kind}`);
     expect(kinds).toEqual([
       'Wi-Fi: lan',
       'Ethernet 2: lan',

@@ -6,15 +6,14 @@ export interface Subnet {
   readonly prefix: number;
 }
 
-type CardKind = 'lan' | 'vpn' | 'container';
+type InterfaceKind = 'lan' | 'vpn' | 'container';
 
 /** An address of this machine. */
 export interface LanAddress {
   readonly address: string;
-  /** Name of the network card. */
-  readonly card: string;
+  readonly interfaceName: string;
   /** Phones in the same network do not reach those of containers and virtual machines, and those of VPNs only within the VPN. */
-  readonly kind: CardKind;
+  readonly kind: InterfaceKind;
 }
 
 export type Interfaces = Readonly<
@@ -27,16 +26,16 @@ export type Interfaces = Readonly<
 
 /** The addresses of this machine that browsers can open, the one that phones most likely reach first. */
 export function lanAddresses(interfaces: Interfaces): readonly LanAddress[] {
-  const all = Object.entries(interfaces).flatMap(([card, addresses = []]) =>
+  const all = Object.entries(interfaces).flatMap(([interfaceName, addresses = []]) =>
     addresses
       .filter(({ internal, address }) => !internal && isIP(address) !== 0 && !isZoned(address))
-      .map(({ address }): LanAddress => ({ address, card, kind: kindOf(card) })),
+      .map(({ address }): LanAddress => ({ address, interfaceName, kind: kindOf(interfaceName) })),
   );
-  // The sort is stable: cards stay in the order of the system.
+  // The sort is stable: interfaces stay in the order of the system.
   return all.sort((a, b) => rankOf(a) - rankOf(b));
 }
 
-/** Those that a phone in the same network reaches; where there are none, all others: the cards may be named in an unusual way. */
+/** Those that a phone in the same network reaches; where there are none, all others: the interfaces may have unusual names. */
 export function reachableAddresses(addresses: readonly LanAddress[]): readonly LanAddress[] {
   const version4 = addresses.filter(({ address }) => isIP(address) === 4);
   const near = version4.filter(({ address, kind }) => kind === 'lan' && !isIn(address, linkLocal));
@@ -51,32 +50,32 @@ const homeNetworks: readonly Subnet[] = [
   { address: '172.16.0.0', prefix: 12 },
 ];
 
-/** A link-local IPv6 address is one only together with a card, which a URL cannot name. */
+/** A link-local IPv6 address is one only together with an interface, which a URL cannot name. */
 const isZoned = (address: string): boolean =>
   address.includes('%') || (isIP(address) === 6 && isIn(address, linkLocalV6));
 
 function rankOf({ address, kind }: LanAddress): number {
   const network = homeNetworks.findIndex((subnet) => isIn(address, subnet));
   const unlikely = isIP(address) === 4 && isIn(address, linkLocal) ? 5 : 4;
-  const kinds: readonly CardKind[] = ['lan', 'vpn', 'container'];
+  const kinds: readonly InterfaceKind[] = ['lan', 'vpn', 'container'];
   return kinds.indexOf(kind) * 100 + (isIP(address) === 4 ? 0 : 10) + (network < 0 ? unlikely : network);
 }
 
-/** By the names that systems and programs give to cards. */
-const containerCards =
+/** By the names that systems and programs give to network interfaces. */
+const containerInterfaces =
   /^(docker|br-|veth|virbr|vmnet|vboxnet|lxc|lxd|cni|flannel|cali|kube|podman|bridge\d|awdl|llw|vethernet|.*(virtualbox|vmware|hyper-v|wsl))/i;
-const vpnCards =
+const vpnInterfaces =
   /^(tun|tap|wg|utun|ppp|ipsec|tailscale|zt|nordlynx|proton|.*(vpn|tailscale|zerotier|wireguard|wintun))/i;
 
-function kindOf(card: string): CardKind {
-  if (containerCards.test(card)) return 'container';
-  return vpnCards.test(card) ? 'vpn' : 'lan';
+function kindOf(interfaceName: string): InterfaceKind {
+  if (containerInterfaces.test(interfaceName)) return 'container';
+  return vpnInterfaces.test(interfaceName) ? 'vpn' : 'lan';
 }
 
-/** Whether an address is in a network that a card of this machine is connected to. */
+/** Whether an address is in a network that an interface of this machine is connected to. */
 export function isInNetwork(address: string, interfaces: Interfaces): boolean {
-  const cards = Object.values(interfaces).flatMap((addresses) => addresses ?? []);
-  return cards.some(({ cidr }) => {
+  const all = Object.values(interfaces).flatMap((addresses) => addresses ?? []);
+  return all.some(({ cidr }) => {
     const [network = '', prefix] = cidr?.split('/') ?? [];
     return isIP(network) !== 0 && isIn(address, { address: network, prefix: Number(prefix) });
   });

@@ -30,7 +30,7 @@ export function openNames({ machineName, interfaces, changed, warn, socket = cre
     for (const one of sockets) one.removeAllListeners('message').close();
     sockets = [];
   };
-  /** The names end with the last card. */
+  /** The names end with the last network interface. */
   const drop = (broken: Socket | undefined, { message }: Error): void => {
     if (broken && !sockets.includes(broken)) return;
     sockets = sockets.filter((one) => one !== broken);
@@ -47,23 +47,23 @@ export function openNames({ machineName, interfaces, changed, warn, socket = cre
     isNear: (address) => isInNetwork(address, interfaces()),
     send: (bytes, to) => {
       const { address, port: toPort } = to ?? { address: group, port };
-      // A card that was just removed cannot send; the others do.
+      // An interface that was just removed cannot send; the others do.
       for (const one of to ? sockets.slice(0, 1) : sockets) one.send(bytes, toPort, address, () => undefined);
     },
   });
 
-  /** One socket for each card: a message to the group leaves by one card only. */
+  /** One socket for each network interface: a message to the group leaves by one only. */
   const open = (): void => {
     close();
-    const cards = addresses().filter((address) => isIP(address) === 4);
-    const opened = cards.map((card) => ({ card, one: socket({ type: 'udp4', reuseAddr: true }) }));
+    const own = addresses().filter((address) => isIP(address) === 4);
+    const opened = own.map((address) => ({ address, one: socket({ type: 'udp4', reuseAddr: true }) }));
     sockets = opened.map(({ one }) => one);
     let left = opened.length;
     const ready = (): void => {
       left -= 1;
       if (left === 0 && sockets.length > 0) responder.start();
     };
-    for (const { card, one } of opened) {
+    for (const { address, one } of opened) {
       one.on('message', (bytes, from) => responder.receive(bytes, from));
       one.on('error', (error) => {
         drop(one, error);
@@ -73,8 +73,8 @@ export function openNames({ machineName, interfaces, changed, warn, socket = cre
         if (!sockets.includes(one)) return;
         try {
           one.unref();
-          one.addMembership(group, card);
-          one.setMulticastInterface(card);
+          one.addMembership(group, address);
+          one.setMulticastInterface(address);
           one.setMulticastTTL(255);
         } catch (error) {
           drop(one, error as Error);
@@ -97,6 +97,6 @@ export function openNames({ machineName, interfaces, changed, warn, socket = cre
 function isOwnAddress(address: string, interfaces: Interfaces): boolean {
   const bytes = ipBytes(address);
   return Object.values(interfaces)
-    .flatMap((card) => card ?? [])
+    .flatMap((own) => own ?? [])
     .some(({ address: own }) => isIP(own) !== 0 && ipBytes(own.split('%')[0] ?? own).equals(bytes));
 }

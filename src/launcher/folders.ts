@@ -4,22 +4,6 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 /** Which files of a folder to list. */
 export type FileKind = 'model' | 'config' | 'any';
 
-interface Entry {
-  readonly name: string;
-  readonly path: string;
-  readonly folder: boolean;
-  readonly bytes?: number;
-}
-
-export interface Folder {
-  readonly path: string;
-  /** Undefined at the top of an allowed folder. */
-  readonly parent: string | undefined;
-  readonly entries: readonly Entry[];
-  /** Entries that are not listed. */
-  readonly more: number;
-}
-
 const endings: Readonly<Record<FileKind, RegExp>> = {
   model: /\.(gguf|bin|safetensors|onnx)$/i,
   config: /\.(kcpps|kcppt)$/i,
@@ -45,7 +29,7 @@ export function allowedFolders(
 }
 
 /** The content of a folder; undefined if it is missing, unreadable or not allowed. */
-export async function listFolder(path: string, kind: FileKind, roots: readonly string[]): Promise<Folder | undefined> {
+export async function listFolder(path: string, kind: FileKind, roots: readonly string[]) {
   const real = await allowedPath(path, roots);
   if (real === undefined) return undefined;
   const found = await readdir(real, { withFileTypes: true }).catch(() => undefined);
@@ -58,8 +42,10 @@ export async function listFolder(path: string, kind: FileKind, roots: readonly s
   const parent = dirname(real);
   return {
     path: real,
+    /** Undefined at the top of an allowed folder. */
     parent: parent !== real && (await allowedPath(parent, roots)) !== undefined ? parent : undefined,
     entries: entries.slice(0, maxEntries),
+    /** Entries that are not listed. */
     more: Math.max(0, entries.length - maxEntries),
   };
 }
@@ -78,9 +64,9 @@ function isBelow(path: string, root: string): boolean {
   return way === '' || (!way.startsWith('..') && !isAbsolute(way));
 }
 
-async function entryOf(path: string, name: string): Promise<Entry | undefined> {
+async function entryOf(path: string, name: string) {
   // A link is listed as its target; a broken one is not listed.
   const facts = await stat(path).catch(() => undefined);
-  if (facts?.isDirectory()) return { name, path, folder: true };
+  if (facts?.isDirectory()) return { name, path, folder: true } as const;
   return facts?.isFile() ? { name, path, folder: false, bytes: facts.size } : undefined;
 }

@@ -11,7 +11,7 @@ export const launcherFamily: Family = {
 };
 
 /** The page, and its files, which contain no secrets. */
-export function pageEndpoints(session: Session, tellAddress: () => void, web = builtPages): Endpoint[] {
+export function pageEndpoints(session: Session, showAddress: () => void, web = builtPages): Endpoint[] {
   const open = (match: Endpoint['match'], path: string, summary: string, handle: Endpoint['handle']): Endpoint => ({
     method: 'GET',
     match,
@@ -23,14 +23,14 @@ export function pageEndpoints(session: Session, tellAddress: () => void, web = b
     handle,
   });
   return [
-    open('exact', '/', 'The launcher.', (call) => launcherPage(call, session, tellAddress, web)),
+    open('exact', '/', 'The launcher.', (call) => launcherPage(call, session, showAddress, web)),
     ...webFiles(web).map((name) =>
       open('ending', `/${name}`, 'A file of the page.', async (call) => (await webFile(web, name, call)) ?? notBuilt),
     ),
   ];
 }
 
-async function launcherPage(call: Call, session: Session, tellAddress: () => void, web: string): Promise<Reply> {
+async function launcherPage(call: Call, session: Session, showAddress: () => void, web: string): Promise<Reply> {
   const token = call.query.get('token');
   const cookie = token === null ? undefined : session.open(token);
   // The redirect removes the token from the address bar and the history.
@@ -47,7 +47,7 @@ async function launcherPage(call: Call, session: Session, tellAddress: () => voi
     const reply = (await webPage(web, 'launcher.html', call)) ?? notBuilt;
     return { ...reply, headers: { ...reply.headers, 'cache-control': 'no-store' } };
   }
-  if (session.used) tellAddress();
+  if (session.used) showAddress();
   return closed;
 }
 

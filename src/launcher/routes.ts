@@ -72,13 +72,13 @@ const fileKindOf = (text: string | null): FileKind => (text === 'model' || text 
 function consoleReply({ signal }: Call, { launched }: LauncherService): Reply {
   let unwatch = (): void => undefined;
   const channel = new Channel<string>(() => unwatch());
-  const tell = (event: ConsoleEvent): void => channel.push(dataFrame(JSON.stringify(event)));
-  tell({ type: 'state', state: launched.state });
-  for (const text of launched.lines) tell({ type: 'line', text });
+  const push = (event: ConsoleEvent): void => channel.push(dataFrame(JSON.stringify(event)));
+  push({ type: 'state', state: launched.state });
+  for (const text of launched.lines) push({ type: 'line', text });
   unwatch = launched.watch((event) => {
     // A new start clears the console.
     if (event.type === 'state' && event.state.type === 'starting') channel.push(dataFrame('{"type":"clear"}'));
-    tell(event);
+    push(event);
   });
   signal.addEventListener('abort', () => unwatch(), { once: true });
   return {

@@ -13,7 +13,7 @@ import { defaultMemory, type ModelShape, modelMemory } from '../engines/llama/mo
 import { findModels } from '../library/find-models.ts';
 import { modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';
-import { allowedPath, type FileKind, type Folder, listFolder } from './folders.ts';
+import { allowedPath, type FileKind, listFolder } from './folders.ts';
 import { commandLine, configText, readValues, shownValues } from './form.ts';
 import type { Launched } from './launched.ts';
 
@@ -66,7 +66,7 @@ export class LauncherService {
     };
   }
 
-  async folder(path: string, kind: FileKind): Promise<(Folder & { readonly facts: object }) | undefined> {
+  async folder(path: string, kind: FileKind) {
     const folder = await listFolder(path || this.deps.home, kind, this.deps.folders);
     if (!folder) return undefined;
     const models = kind === 'model' ? folder.entries.filter(({ name }) => /\.gguf$/i.test(name)) : [];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import {
-  type BuildOptions,
+  type BuildDeps,
   buildCuda,
   buildProgress,
   checkTools,
@@ -26,7 +26,7 @@ function world(without: readonly (FakeProgram | 'libcublas.so')[] = []) {
   const fake = fakeToolkit(place, without);
   const folder = join(place, 'packs');
   const steps: string[] = [];
-  const parts: BuildOptions = {
+  const parts: BuildDeps = {
     folder,
     system: 'linux-x64',
     environment: fake.environment,
@@ -124,7 +124,7 @@ describe.skipIf(process.platform === 'win32')('buildCuda, with fake programs', (
 });
 
 /** Real drivers of this machine must not be found. */
-function withoutSmi({ environment }: BuildOptions) {
+function withoutSmi({ environment }: BuildDeps) {
   const bin = environment.PATH?.split(':')[0] ?? '';
   return { ...environment, PATH: existsSync('/usr/bin/nvidia-smi') ? bin : environment.PATH };
 }

@@ -22,7 +22,7 @@ import {
   type Tools,
 } from './toolkit.ts';
 
-export interface BuildOptions extends DownloadParts, Pick<InstallDeps, 'findPackage'> {
+export interface BuildDeps extends DownloadParts, Pick<InstallDeps, 'findPackage'> {
   /** Where packs are installed. */
   readonly folder: string;
   /** `linux-x64` */
@@ -49,7 +49,7 @@ interface BuildPlan {
  * Compiles the CUDA library of the engine from its own source, and installs it as a package. What is compiled stays in the work
  * folder until it is installed, so that the same command goes on after an interruption.
  */
-export async function buildCuda(deps: BuildOptions): Promise<BuildPlan> {
+export async function buildCuda(deps: BuildDeps): Promise<BuildPlan> {
   const { folder, environment, jobs, signal } = deps;
   const tools = findTools(environment);
   const named = deps.source === undefined ? undefined : resolve(deps.source);
@@ -101,12 +101,7 @@ export function checkTools(tools: Tools, sourceIsFolder: boolean): void {
 }
 
 /** The source of the bundle in the package, which is downloaded unless its file is named. */
-async function unpackedSource(
-  work: string,
-  file: string | undefined,
-  git: string,
-  deps: BuildOptions,
-): Promise<string> {
+async function unpackedSource(work: string, file: string | undefined, git: string, deps: BuildDeps): Promise<string> {
   const source = join(work, 'source');
   if ((await sourceProblem(source)) === undefined) return source;
   await rm(source, { recursive: true, force: true });
@@ -165,7 +160,7 @@ export function cmakeVersion(text: string, name: 'LLAMA' | 'GGML'): string | und
   return numbers.includes(undefined) ? undefined : numbers.join('.');
 }
 
-interface Compilation extends BuildOptions {
+interface Compilation extends BuildDeps {
   readonly tools: Tools;
   readonly toolkit: Toolkit;
   readonly work: string;
@@ -238,7 +233,7 @@ export function buildProgress(line: string): { readonly done: number; readonly t
   return done === undefined ? undefined : { done: Number(done), total: Number(total ?? 100) };
 }
 
-type StepOptions = Pick<BuildOptions, 'environment' | 'signal'> & { readonly line?: (line: string) => void };
+type StepOptions = Pick<BuildDeps, 'environment' | 'signal'> & { readonly line?: (line: string) => void };
 
 /** Runs a program with its output in the log. Throws the lines that say why it failed. */
 async function step(
@@ -325,7 +320,7 @@ async function install(
   library: string,
   { version: toolkit, libraries }: Toolkit,
   architectures: readonly string[],
-  { folder, system }: BuildOptions,
+  { folder, system }: BuildDeps,
 ): Promise<void> {
   const facts = {
     version: builtPackage.version,

@@ -15,16 +15,16 @@ export interface PackState {
 }
 
 /** The state of a pack on this system; `quick` reads names and sizes only. */
-export async function checkPack(pack: Pack, deps: CheckOptions, how: 'quick' | 'thorough'): Promise<PackState> {
-  const wanted = packagesOf(pack, deps);
+export async function checkPack(pack: Pack, options: CheckOptions, how: 'quick' | 'thorough'): Promise<PackState> {
+  const wanted = packagesOf(pack, options);
   if (!wanted) return { type: 'unsupported', packages: [] };
   const packages: PackState['packages'][number][] = [];
   for (const one of wanted) {
-    packages.push({ wanted: one, state: await checkPackage(one, packageFolder(deps.folder, one.name), how) });
+    packages.push({ wanted: one, state: await checkPackage(one, packageFolder(options.folder, one.name), how) });
   }
   const shared = new Set(
-    others(pack, deps)
-      .flatMap((other) => packagesOf(other, deps) ?? [])
+    others(pack, options)
+      .flatMap((other) => packagesOf(other, options) ?? [])
       .map(({ name }) => name),
   );
   // A package of two packs says nothing about either.
@@ -38,13 +38,13 @@ export async function checkPack(pack: Pack, deps: CheckOptions, how: 'quick' | '
 }
 
 /** The packages of a pack that no other installed pack needs. */
-export async function unsharedPackages(pack: Pack, deps: CheckOptions): Promise<readonly PackPackage[]> {
+export async function unsharedPackages(pack: Pack, options: CheckOptions): Promise<readonly PackPackage[]> {
   const needed = new Set<string>();
-  for (const other of others(pack, deps)) {
-    const { type, packages } = await checkPack(other, deps, 'quick');
+  for (const other of others(pack, options)) {
+    const { type, packages } = await checkPack(other, options, 'quick');
     if (type !== 'absent') for (const { wanted } of packages) needed.add(wanted.name);
   }
-  return (packagesOf(pack, deps) ?? []).filter(({ name }) => !needed.has(name));
+  return (packagesOf(pack, options) ?? []).filter(({ name }) => !needed.has(name));
 }
 
 function packagesOf(pack: Pack, { system = process }: CheckOptions): readonly PackPackage[] | undefined {

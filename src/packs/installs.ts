@@ -4,7 +4,7 @@ import { type Pack, type PackPackage, packageFolder, packs, systemOf } from './c
 import { type CheckOptions, checkPack, unsharedPackages } from './check.ts';
 import { type InstallDeps, installPackages, removePackage } from './install.ts';
 
-interface PackInstallsOptions extends CheckOptions, Omit<InstallDeps, 'progress' | 'signal'> {
+interface PackInstallsDeps extends CheckOptions, Omit<InstallDeps, 'progress' | 'signal'> {
   /** When engines were last chosen, in milliseconds since 1970. */
   readonly chosenAt: () => number;
 }
@@ -22,7 +22,7 @@ const sizeOf = (packages: readonly PackPackage[]): number =>
   packages.reduce((sum, { megabytes }) => sum + megabytes * 1e6, 0);
 
 /** The installations of a running server, one after the other: packs share packages. */
-export function packInstalls(deps: PackInstallsOptions): PackInstalls {
+export function packInstalls(deps: PackInstallsDeps): PackInstalls {
   const { folder, chosenAt, system = process } = deps;
   const catalogue = (deps.catalogue ?? packs).filter(({ packages }) => packages[systemOf(system)] !== undefined);
   const jobs = new Map<string, Job>();

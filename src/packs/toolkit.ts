@@ -7,16 +7,9 @@ import { attempt } from '../core/attempt.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The programs that compile the CUDA library; undefined for one that is missing. */
-export interface Tools {
-  readonly nvcc: string | undefined;
-  readonly cmake: string | undefined;
-  readonly compiler: string | undefined;
-  readonly ninja: string | undefined;
-  readonly make: string | undefined;
-  readonly git: string | undefined;
-}
+export type Tools = ReturnType<typeof findTools>;
 
-export function findTools(environment: Environment): Tools {
+export function findTools(environment: Environment) {
   const find = (...names: readonly string[]) => names.map((name) => onPath(name, environment)).find(Boolean);
   const named = environment.CXX;
   return {
@@ -60,16 +53,10 @@ function onPath(name: string, { PATH = '' }: Environment): string | undefined {
     .find(existsSync);
 }
 
-export interface Toolkit {
-  readonly nvcc: string;
-  readonly root: string;
-  readonly version: string;
-  /** The folder of its libraries; undefined without cuBLAS. */
-  readonly libraries: string | undefined;
-}
+export type Toolkit = Awaited<ReturnType<typeof readToolkit>>;
 
 /** A program of the person may be a script that starts another, so the compiler is asked where its toolkit is. */
-export async function readToolkit(nvcc: string, environment: Environment): Promise<Toolkit> {
+export async function readToolkit(nvcc: string, environment: Environment) {
   const versionText = await output(nvcc, ['--version'], environment);
   const version = /\bV(\d+(?:\.\d+)+)/.exec(versionText)?.[1] ?? /release (\d+\.\d+)/.exec(versionText)?.[1];
   if (version === undefined) throw new Error(`${nvcc} does not say its version`);
@@ -80,6 +67,7 @@ export async function readToolkit(nvcc: string, environment: Environment): Promi
   return { nvcc: existsSync(own) ? own : nvcc, root, version, libraries: libraryFolder(root) };
 }
 
+/** Undefined without cuBLAS. */
 function libraryFolder(root: string): string | undefined {
   const targets = join(root, 'targets');
   const folders = [

@@ -10,13 +10,13 @@ export interface Guard {
 /** A small process that ends the programs that this process has started when this process ends, even if killed. Started with the first program. */
 export function processGuard(): Guard {
   let guard: ChildProcess | undefined;
-  const tell = (line: string): void => {
+  const send = (line: string): void => {
     guard ??= start(() => {
       guard = undefined;
     });
     guard.stdin?.write(`${line}\n`);
   };
-  return { add: (pid) => tell(`+${pid}`), end: (pid, closeMs) => tell(`-${pid} ${closeMs ?? ''}`) };
+  return { add: (pid) => send(`+${pid}`), end: (pid, closeMs) => send(`-${pid} ${closeMs ?? ''}`) };
 }
 
 /** One that could not be started is tried again with the next program. */

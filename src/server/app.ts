@@ -2,18 +2,14 @@ import { hostname } from 'node:os';
 import { isOwnerOnLoopback } from '../config/lan.ts';
 import type { Refused } from '../core/errors.ts';
 import { sentencesOf } from '../engines/speech/sentences.ts';
-import type { Endpoint } from '../http/call.ts';
 import { CertificateFiles } from '../http/certificate-files.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/server.ts';
 import { sessionTokens } from '../http/session-cookie.ts';
-import type { SocketEndpoint } from '../http/web-socket.ts';
 import { modelAlias } from '../models/residence.ts';
 import { watchAll } from '../observe/watch-all.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
 import { randomId } from '../protocols/dialect.ts';
-import type { ModelEndpoint } from '../protocols/endpoint.ts';
 import { realtimeSockets } from '../protocols/realtime/routes.ts';
-import type { RequestQueue } from '../queue/request-queue.ts';
 import { batchWork, lastUse } from './batch-work.ts';
 import { modelEndpoints } from './endpoints.ts';
 import { type ModelContext, modelContext } from './model-context.ts';
@@ -28,26 +24,12 @@ export interface AppDeps extends ServiceDeps, ModelSetup {
   readonly onRefused?: (refused: Refused) => void;
 }
 
-export interface App {
-  /** The model of the command line. */
-  readonly context: ModelContext;
-  readonly server: HttpServer;
-  /** Shared by all models. */
-  readonly requestQueue: RequestQueue;
-  readonly endpoints: readonly Endpoint[];
-  readonly sockets: readonly SocketEndpoint[];
-  /** The same endpoints before a model is selected. */
-  readonly modelEndpoints: readonly ModelEndpoint<ModelContext>[];
-  /** Adds another model to the same queue. */
-  readonly contextOf: (deps: ModelSetup) => ModelContext;
-  /** For a context that no request will use any more. */
-  readonly retire: (context: ModelContext) => void;
-}
+export type App = ReturnType<typeof createApp>;
 
 const batchDelayMs = 1000;
 
 /** Composes services, models, endpoints and the HTTP server. */
-export function createApp(deps: AppDeps): App {
+export function createApp(deps: AppDeps) {
   const services = serverServices(deps);
   const context = modelContext(deps, services);
   const unrouted = modelEndpoints(services);
@@ -81,12 +63,17 @@ export function createApp(deps: AppDeps): App {
   };
   const sockets = [...realtimeSockets(conversations), ...comfySockets(services.comfy)];
   return {
+    /** The model of the command line. */
     context,
     endpoints,
     sockets,
+    /** The same endpoints before a model is selected. */
     modelEndpoints: unrouted,
-    contextOf: (model) => modelContext(model, services),
-    retire: ({ lane }) => services.capacities.delete(lane),
+    /** Adds another model to the same queue. */
+    contextOf: (model: ModelSetup): ModelContext => modelContext(model, services),
+    /** For a context that no request will use any more. */
+    retire: ({ lane }: ModelContext): void => void services.capacities.delete(lane),
+    /** Shared by all models. */
     requestQueue: services.requestQueue,
     server: httpServer(
       deps,
@@ -108,7 +95,7 @@ async function sessionOf(tokens: readonly string[], people: NonNullable<AppDeps[
 function httpServer(
   { lan, settings, onError, onRefused, keys, people, usage, warn }: AppDeps,
   { exchangeSinks, streams }: ServerServices,
-  { endpoints, sockets }: Pick<App, 'endpoints' | 'sockets'>,
+  { endpoints, sockets }: Required<Pick<HttpServerOptions, 'endpoints' | 'sockets'>>,
 ): HttpServer {
   const certificate = settings.ssl && new CertificateFiles(settings.ssl[0], settings.ssl[1]);
   const server = createHttpServer({

@@ -27,7 +27,7 @@ function machine(own: Partial<Machine> = {}): Machine {
     folder: async () => ({ exists: true, writable: true, freeBytes: 50 * gigabyte }),
     port: 5001,
     portState: async () => 'free',
-    addresses: () => [{ address: '192.168.1.5', card: 'eth0', kind: 'lan' }],
+    addresses: () => [{ address: '192.168.1.5', interfaceName: 'eth0', kind: 'lan' }],
     firewall: async () => undefined,
     ...own,
   };
@@ -365,8 +365,8 @@ describe('network', () => {
   test('several network cards and a firewall: what to do where a phone does not reach the server', async () => {
     const [, addresses, firewall] = await findings('Network', {
       addresses: () => [
-        { address: '192.168.1.5', card: 'eth0', kind: 'lan' },
-        { address: '10.0.0.7', card: 'wlan0', kind: 'lan' },
+        { address: '192.168.1.5', interfaceName: 'eth0', kind: 'lan' },
+        { address: '10.0.0.7', interfaceName: 'wlan0', kind: 'lan' },
       ],
       firewall: async () => 'ufw',
     });

@@ -264,8 +264,8 @@ function portPart(port: number, state: Awaited<ReturnType<Machine['portState']>>
 function addressesPart(all: readonly LanAddress[]): Part {
   const name = 'Addresses';
   if (all.length === 0) return ok(name, 'none: this machine is in no network');
-  const part = ok(name, all.map(({ address, card }) => `${address} (${card})`).join(', '));
-  if (new Set(all.map(({ card }) => card)).size < 2) return part;
+  const part = ok(name, all.map(({ address, interfaceName }) => `${address} (${interfaceName})`).join(', '));
+  if (new Set(all.map(({ interfaceName }) => interfaceName)).size < 2) return part;
   return {
     ...part,
     advice: 'Several networks: a phone reaches the address of its own. --host ADDRESS serves one only.',

@@ -30,7 +30,7 @@ export function lanOf({ host, ssl }: Pick<Settings, 'host' | 'ssl'>, warn: Warn)
   });
 }
 
-/** Without any key in it: nobody but the owner of this machine gets in before the first invitation. */
+/** Without any key: only the owner of this machine has access before the first invitation. */
 async function createKeyFile(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const content = `${JSON.stringify({ [versionKey]: 1, keys: [] }, undefined, 2)}\n`;
@@ -48,7 +48,7 @@ export interface Announced {
   readonly color: boolean;
 }
 
-/** Cards come and go: a laptop joins another network. */
+/** Network interfaces come and go: a laptop joins another network. */
 const lookMs = 10_000;
 const invitationMs = 15 * 60_000;
 

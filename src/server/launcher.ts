@@ -75,13 +75,13 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
   const access = { enabled: true, password: undefined };
   const models = modelLibrary(settings, undefined, async () => ({ mainBytes: 0, cards: [] }));
   const library = async () => models;
-  const tellAddress = (): void => {
+  const showAddress = (): void => {
     session.renew();
     terminal.line(`The launcher is at ${address()}`);
   };
   const server = createHttpServer({
     endpoints: [
-      ...pageEndpoints(session, tellAddress),
+      ...pageEndpoints(session, showAddress),
       ...launcherEndpoints(session, bench),
       ...sessionEndpoints(session, [
         ...hubEndpoints({ access, library, recommended: recommendedHere }),

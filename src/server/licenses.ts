@@ -4,23 +4,10 @@ import { tryParseJson } from '../core/json.ts';
 import { readText } from '../core/read-text.ts';
 
 /** A package whose code comes with the program. */
-interface LicensedPackage {
-  readonly name: string;
-  readonly version: string;
-  /** As the package declares it: `MIT`. */
-  readonly licence: string;
-  /** Its licence files; empty if it has none. */
-  readonly text: string;
-}
+type LicensedPackage = ReturnType<typeof readPackage>;
 
 /** Everything that comes with the program. */
-export interface Licenses {
-  readonly own: string;
-  readonly packages: readonly LicensedPackage[];
-  readonly weights: string;
-  /** Required packages that are not installed. */
-  readonly missing: readonly string[];
-}
+export type Licenses = ReturnType<typeof readLicenses>;
 
 interface Manifest {
   readonly name?: string;
@@ -34,7 +21,7 @@ interface Manifest {
 }
 
 /** Reads the licences of the program in this folder. Files that are missing are left out. */
-export function readLicenses(root: string): Licenses {
+export function readLicenses(root: string) {
   const { packages, missing } = installedPackages(root);
   // The build joins packages of the web client into its pages, and writes their licences to a file.
   const joined = tryParseJson(readText(join(root, 'dist', 'licenses.json'))) as LicensedPackage[] | undefined;
@@ -44,12 +31,13 @@ export function readLicenses(root: string): Licenses {
     own: readText(join(root, 'LICENSE')),
     packages: [...unique.values()].sort((one, other) => (one.name < other.name ? -1 : 1)),
     weights: readText(join(root, 'weights', 'LICENSES.txt')),
+    /** Required packages that are not installed. */
     missing,
   };
 }
 
 /** The packages that the program depends on, directly or not, found as Node finds them. Optional ones may be missing. */
-export function installedPackages(root: string): Pick<Licenses, 'packages' | 'missing'> {
+export function installedPackages(root: string) {
   const folders = new Set<string>();
   const missing = new Set<string>();
   const visit = (from: string): void => {
@@ -87,7 +75,7 @@ function packageFrom(folder: string, name: string): string | undefined {
 
 const licenceFile = /^(licen[cs]e|copying|notice|unlicense|third[-_]?party)/i;
 
-export function readPackage(folder: string): LicensedPackage {
+export function readPackage(folder: string) {
   const manifest = manifestOf(folder) ?? {};
   const files = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && licenceFile.test(entry.name) && !/\.(c?js|mjs|ts|json)$/.test(entry.name))
@@ -95,7 +83,9 @@ export function readPackage(folder: string): LicensedPackage {
   return {
     name: manifest.name ?? basename(folder),
     version: manifest.version ?? '',
+    /** As the package declares it: `MIT`. */
     licence: licenceOf(manifest),
+    /** Empty if it has no licence files. */
     text: files.join('\n\n'),
   };
 }

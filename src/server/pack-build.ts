@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { availableBytes } from '../core/memory.ts';
 import { byteSize } from '../core/readable.ts';
 import { progressBar, progressOf, type Terminal } from '../observe/terminal.ts';
-import { type BuildOptions, buildCuda, workFolder } from '../packs/build-cuda.ts';
+import { type BuildDeps, buildCuda, workFolder } from '../packs/build-cuda.ts';
 import { cudaBuilt } from '../packs/built.ts';
 import { engineSource, systemOf } from '../packs/catalogue.ts';
 import { type Command, CommandError, command, text } from './command.ts';
@@ -11,7 +11,7 @@ import { runProbe } from './probe.ts';
 
 export interface BuildCommand
   extends Pick<Command, 'args' | 'folder' | 'terminal' | 'fetch' | 'signal' | 'now'>,
-    Partial<Pick<BuildOptions, 'findPackage' | 'environment'>> {
+    Partial<Pick<BuildDeps, 'findPackage' | 'environment'>> {
   readonly system?: Pick<NodeJS.Process, 'platform' | 'arch'>;
   readonly probe?: typeof runProbe;
 }
@@ -66,8 +66,8 @@ export function jobsFor(processors: number, freeBytes: number): number {
 }
 
 /** Begins with the first bytes: a given source is not downloaded. */
-function sourceProgress(terminal: Terminal, now: () => number): BuildOptions['progress'] {
-  let show: BuildOptions['progress'] | undefined;
+function sourceProgress(terminal: Terminal, now: () => number): BuildDeps['progress'] {
+  let show: BuildDeps['progress'] | undefined;
   return (done, total) => {
     show ??= progressOf(terminal, now, 'Source').show;
     show(done, total);
@@ -75,7 +75,7 @@ function sourceProgress(terminal: Terminal, now: () => number): BuildOptions['pr
 }
 
 /** A bar on a terminal, a line per tenth in a log file. */
-function compileProgress(terminal: Terminal): BuildOptions['compiled'] {
+function compileProgress(terminal: Terminal): BuildDeps['compiled'] {
   let shownTenths = 0;
   return (done, total) => {
     terminal.status(`Compiling ${progressBar(done / total)} [${done}/${total}]`);

@@ -24,12 +24,12 @@ process.on('message', (probe: Probe) => {
   const [, name = '', part = ''] = /^(\w+) ?(.*)$/.exec(probe) ?? [];
   const loaded = probes[name]?.(part) ?? Promise.reject(new Error(`there is no probe ${probe}`));
   loaded.then(
-    (probed) => tell({ type: 'loaded', ...probed }),
-    (error: Error) => tell({ type: 'failed', reason: error.message.split('\n')[0] ?? '' }),
+    (probed) => send({ type: 'loaded', ...probed }),
+    (error: Error) => send({ type: 'failed', reason: error.message.split('\n')[0] ?? '' }),
   );
 });
 
-function tell(result: ProbeResult): void {
+function send(result: ProbeResult): void {
   process.send?.(result);
 }
 

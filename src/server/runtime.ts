@@ -89,37 +89,37 @@ export interface Runtime {
   exit(code: number): Promise<void>;
 }
 
-export async function createRuntime(deps: RuntimeOptions): Promise<Runtime> {
-  const { settings, terminal, served } = deps;
+export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { settings, terminal, served } = options;
   const log = (line: string): void => terminal.line(line);
   const pool = await textBackends(settings, terminal);
-  const model = await textModel(deps, pool);
+  const model = await textModel(options, pool);
   const documents = served ? openDocumentServices(settings, () => clients, log) : undefined;
   const clients: ClientServices = served
     ? {
         ...{ ...openOwnFiles(settings, () => clients, log), memories: openMemories(log), ...documents?.clients },
         ...(await clientServices(settings, log)),
-        ...(await openAllowedServers(deps)),
+        ...(await openAllowedServers(options)),
       }
     : {};
   const lan = served && settings.lan ? await (await import('./lan-server.ts')).openLan(settings, log) : undefined;
   const senders = served ? await peopleServices(settings, log) : undefined;
-  const summaries = keptSummaries(deps);
+  const summaries = keptSummaries(options);
   const registry = createRegistry(settings, model, terminal);
   const own = modelSetup(model, registry);
-  const lastModel = lastModelFile(deps, model);
+  const lastModel = lastModelFile(options, model);
   const choice = await lastModel?.read();
   const first = startable(own.source);
   // The model loads while the rest is set up. With --singleinstance an older instance has to stop first: both may not fit.
   if (!choice && startsLoaded(settings) && !settings.singleinstance) void first.start();
-  const tools = served ? await toolServers(deps) : undefined;
-  const tracer = served ? await openTracer(deps) : undefined;
+  const tools = served ? await toolServers(options) : undefined;
+  const tracer = served ? await openTracer(options) : undefined;
   const { createApp } = await import('./app.ts');
   const build = (routing: Partial<Routing> = {}): App =>
     createApp({
       ...own,
       ...routing,
-      ...logs(deps, pool),
+      ...logs(options, pool),
       tracer,
       memory: registry,
       tools: tools?.pool,
@@ -129,13 +129,13 @@ export async function createRuntime(deps: RuntimeOptions): Promise<Runtime> {
       lan,
       ...senders,
       summaries,
-      product: deps.product,
+      product: options.product,
       log: terminal.log,
       hasTaskModels: () => countsTaskModels(model.taskModels, registry.list()),
       // The answer is sent first.
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
     });
-  const { app, restore, preload, resumeDownloads } = await routedApp(deps, {
+  const { app, restore, preload, resumeDownloads } = await routedApp(options, {
     ...{ model, pool, registry, lastModel, loads: choice?.loads, build },
   });
   documents?.bind({ embedding: () => app.context.taskServices.embedding, requestQueue: app.requestQueue });
@@ -183,8 +183,8 @@ const modelChoices: readonly FlagKey[] = ['model', 'nomodel', 'config', 'remote'
  * Named by the port, so that two servers have two models. Undefined if nothing is remembered: a switch would drop the models of
  * other kinds that flags name, too.
  */
-function lastModelFile(deps: RuntimeOptions, { taskModels }: PreparedModel): LastModel | undefined {
-  const { settings, given, served, terminal } = deps;
+function lastModelFile(options: RuntimeOptions, { taskModels }: PreparedModel): LastModel | undefined {
+  const { settings, given, served, terminal } = options;
   const { port } = settings;
   const chosen = modelChoices.some((key) => given.has(key)) || givenModels(taskModels).length > 0;
   if (!served || !isManaged(settings) || port === 0 || chosen) return undefined;
@@ -448,11 +448,11 @@ async function settle(running: Running, file: ModelFile, options: SettleOptions)
 }
 
 async function toolServers({ settings, product, terminal }: RuntimeOptions) {
-  const deps = { settings, product, environment: process.env, say: (line: string) => terminal.line(line) };
-  const configs = await checked(() => namedServers(deps));
+  const options = { settings, product, environment: process.env, say: (line: string) => terminal.line(line) };
+  const configs = await checked(() => namedServers(options));
   if (configs.length === 0 && !settings.admin) return undefined;
-  const pool = await connectToolServers(configs, deps);
-  return { pool, editor: settings.admin ? await toolServerEditor(pool, deps) : undefined };
+  const pool = await connectToolServers(configs, options);
+  return { pool, editor: settings.admin ? await toolServerEditor(pool, options) : undefined };
 }
 
 async function checkDiskCache(text: string): Promise<void> {
