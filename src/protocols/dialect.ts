@@ -114,7 +114,7 @@ export function listHeader(name: `x-parley-${string}`, entries: readonly string[
   return entries.length > 0 ? { [name]: headerList(entries) } : {};
 }
 
-const longestList = 1000;
+const maxListLength = 1000;
 
 /** Texts of clients as the value of a header. */
 export function headerList(entries: readonly string[]): string {
@@ -123,17 +123,17 @@ export function headerList(entries: readonly string[]): string {
 
 /** ASCII only, and limited in length, with the number of entries that are left out. */
 export function headerEntries(entries: readonly string[]): readonly string[] {
-  const shown: string[] = [];
+  const listed: string[] = [];
   let length = 0;
   for (const entry of entries) {
     const plain = entry.replace(/[^\x20-\x7e]/g, '?');
-    const short = plain.length <= longestList / 4 ? plain : `${plain.slice(0, longestList / 4)}...`;
-    if (length + short.length > longestList) break;
+    const short = plain.length <= maxListLength / 4 ? plain : `${plain.slice(0, maxListLength / 4)}...`;
+    if (length + short.length > maxListLength) break;
     length += short.length + 2;
-    shown.push(short);
+    listed.push(short);
   }
-  const left = entries.length - shown.length;
-  return left > 0 ? [...shown, `${left} more`] : shown;
+  const left = entries.length - listed.length;
+  return left > 0 ? [...listed, `${left} more`] : listed;
 }
 
 export function withIgnored(headers: Headers, fields: readonly string[]): Headers {
@@ -241,7 +241,7 @@ export async function modelsByName({ models }: Pick<DialectParts, 'models'>) {
 }
 
 /** A model's own name comes first, then an alias, then a name that is only similar. */
-export function findModel(models: readonly ListedModel[], asked: string, alias?: DialectParts['alias']) {
+export function findModel(models: readonly ListedModel[], requested: string, alias?: DialectParts['alias']) {
   const namesOf = ({ id, name, aliases = [] }: ListedModel) => [id, name, ...aliases];
-  return findExactly(models, namesOf, asked) ?? findNamed(models, namesOf, alias?.(asked) ?? asked);
+  return findExactly(models, namesOf, requested) ?? findNamed(models, namesOf, alias?.(requested) ?? requested);
 }

@@ -67,8 +67,8 @@ function base64(vector: Float32Array): string {
 }
 
 /** Names the inputs that were cut. */
-export function truncatedHeader(places: readonly number[], field: string): Headers {
-  const inputs = places.map((index) => `${field}[${index}]`);
+export function truncatedHeader(indexes: readonly number[], field: string): Headers {
+  const inputs = indexes.map((index) => `${field}[${index}]`);
   return listHeader('x-parley-truncated', inputs);
 }
 
@@ -91,20 +91,20 @@ export const readInputs: f.Read<readonly EmbeddingInput[]> = f.described(f.promp
   return value.map((entry, index) => readOne(entry, `${path}[${index}]`, path));
 });
 
-function readOne(entry: unknown, place: string, path: string): EmbeddingInput {
-  if (typeof entry === 'string') return notEmpty(entry, place);
+function readOne(entry: unknown, at: string, path: string): EmbeddingInput {
+  if (typeof entry === 'string') return notEmpty(entry, at);
   if (!Array.isArray(entry)) throw f.wrong(path, forms);
-  return tokensOf(entry, place);
+  return tokensOf(entry, at);
 }
 
-function notEmpty(text: string, place: string): string {
-  if (text === '') throw f.wrong(place, 'a text that is not empty');
+function notEmpty(text: string, at: string): string {
+  if (text === '') throw f.wrong(at, 'a text that is not empty');
   return text;
 }
 
-function tokensOf(list: readonly unknown[], place: string): readonly number[] {
+function tokensOf(list: readonly unknown[], at: string): readonly number[] {
   if (list.length === 0 || !list.every(f.isTokenId))
-    throw f.wrong(place, 'made of token numbers, which are whole and not negative');
+    throw f.wrong(at, 'made of token numbers, which are whole and not negative');
   return list;
 }
 
@@ -119,8 +119,8 @@ export function answering(
   const text = modelName();
   const own = [text, textEmbedding?.name, embedding?.name];
   const isOwn = sent === undefined || own.some((name) => name !== undefined && equalName(name, sent));
-  const asked = isOwn ? sent : (alias?.(sent) ?? sent);
-  const isText = (name: string): boolean => asked !== undefined && sameName(name, asked);
+  const requested = isOwn ? sent : (alias?.(sent) ?? sent);
+  const isText = (name: string): boolean => requested !== undefined && sameName(name, requested);
   if (textEmbedding && isText(text)) return { service: textEmbedding, model: text };
   // A text model that only embeds, or failed to load, has no name as a text model.
   if (textEmbedding && isText(textEmbedding.name))

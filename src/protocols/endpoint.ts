@@ -116,13 +116,13 @@ export function rowBelow<Context>(
   const start = path.slice(path.lastIndexOf('/')).concat('/');
   const handle = (call: Call, context: Context) => {
     const sent = call.path.slice(call.path.indexOf(start) + start.length).split('/');
-    const found = patterns.find(
+    const match = patterns.find(
       ({ segments }) =>
         segments.length === sent.length && segments.every((one, index) => isParameter(one) || one === sent[index]),
     );
-    if (!found) throw new AppError('not-found', { method: call.method, path: call.path });
-    const parameters = sent.filter((_, index) => isParameter(found.segments[index] ?? ''));
-    return found.handle(call, context, ...parameters.map(percentDecoded));
+    if (!match) throw new AppError('not-found', { method: call.method, path: call.path });
+    const parameters = sent.filter((_, index) => isParameter(match.segments[index] ?? ''));
+    return match.handle(call, context, ...parameters.map(percentDecoded));
   };
   return row<Context>(`${path}/`, summary, handle, { match: 'prefix', below, ...own });
 }

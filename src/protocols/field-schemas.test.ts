@@ -64,7 +64,7 @@ describe('tableSchema', () => {
     model: f.withSchema({ type: 'string' }, f.aside('approximated', 'Any name.')),
     options: f.group({ seed: f.honoured(f.readWhole), numa: f.ignored('Chosen at the start.') }),
     hidden: { read: f.readText },
-    ...f.places({
+    ...f.positions({
       'prompt[]: pictures': { handling: 'refused', note: 'texts only' },
       '(others)': { handling: 'ignored' },
     }),

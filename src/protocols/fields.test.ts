@@ -141,7 +141,7 @@ const kinds = {
 const table = {
   prompt: f.honoured(f.readText, 'A text.'),
   ...f.kindsAt('prompt[]', kinds),
-  ...f.places({ 'prompt[]: other kinds': { handling: 'refused', note: 'Unknown.' } }),
+  ...f.positions({ 'prompt[]: other kinds': { handling: 'refused', note: 'Unknown.' } }),
   stream: f.honoured(f.orElse(f.readFlag, false)),
   effort: f.approximated(f.optionalText, 'Roughly.'),
   user: f.ignored(),

@@ -47,22 +47,22 @@ export const readList = reader<readonly unknown[]>('an array', Array.isArray, { 
 /** For values that are decoded later. */
 export const anyValue: Read<unknown> = (value) => value;
 
-export function oneOf<const Word extends string>(...words: readonly [Word, ...Word[]]): Read<Word> {
-  return wordOf(words, `one of ${words.join(', ')}`);
+export function oneOf<const Word extends string>(...values: readonly [Word, ...Word[]]): Read<Word> {
+  return wordOf(values, `one of ${values.join(', ')}`);
 }
 
 /** The same with quoted words in the error. */
-export function word<const Word extends string>(...words: readonly [Word, ...Word[]]): Read<Word> {
-  return wordOf(words, words.map((one) => `"${one}"`).join(' or '));
+export function word<const Word extends string>(...values: readonly [Word, ...Word[]]): Read<Word> {
+  return wordOf(values, values.map((one) => `"${one}"`).join(' or '));
 }
 
-function wordOf<Word extends string>(words: readonly Word[], expected: string): Read<Word> {
-  return reader(expected, (value) => (words as readonly unknown[]).includes(value), { enum: words });
+function wordOf<Word extends string>(values: readonly Word[], expected: string): Read<Word> {
+  return reader(expected, (value) => (values as readonly unknown[]).includes(value), { enum: values });
 }
 
 /** Values that are not known count as the fallback. */
-export function knownOr<Word extends string>(fallback: Word, words: readonly Word[]): Read<Word> {
-  return described({ enum: words, default: fallback }, (value) => words.find((one) => one === value) ?? fallback);
+export function knownOr<Word extends string>(fallback: Word, values: readonly Word[]): Read<Word> {
+  return described({ enum: values, default: fallback }, (value) => values.find((one) => one === value) ?? fallback);
 }
 
 export function textList(expected: string): Read<readonly string[]> {
@@ -70,14 +70,14 @@ export function textList(expected: string): Read<readonly string[]> {
   return reader(expected, fits, { type: 'array', items: { type: 'string' } });
 }
 
-function wholeFrom(least: number, expected: string): Read<number> {
-  const fits = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= least;
-  return reader(expected, fits, { type: 'integer', minimum: least });
+function wholeFrom(min: number, expected: string): Read<number> {
+  const fits = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= min;
+  return reader(expected, fits, { type: 'integer', minimum: min });
 }
 
-export function wholeBetween(least: number, most: number): Read<number> {
-  const fits = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
-  return reader(`a whole number from ${least} to ${most}`, fits, { type: 'integer', minimum: least, maximum: most });
+export function wholeBetween(min: number, max: number): Read<number> {
+  const fits = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+  return reader(`a whole number from ${min} to ${max}`, fits, { type: 'integer', minimum: min, maximum: max });
 }
 
 export function listOf<Value>(read: Read<Value>): Read<readonly Value[]> {
@@ -95,9 +95,9 @@ export function objectOf<const Readers extends Readonly<Record<string, Read<unkn
   const properties = Object.fromEntries(Object.entries(members).map(([name, { schema = {} }]) => [name, schema]));
   return described({ type: 'object', properties }, (value, path) => {
     const holder = isAbsent(value) ? {} : readObject(value, path);
-    const found: Record<string, unknown> = {};
-    for (const name of Object.keys(members)) found[name] = members[name]?.(holder[name], `${path}.${name}`);
-    return found as Members<Readers>;
+    const values: Record<string, unknown> = {};
+    for (const name of Object.keys(members)) values[name] = members[name]?.(holder[name], `${path}.${name}`);
+    return values as Members<Readers>;
   });
 }
 
@@ -110,8 +110,8 @@ export function optional<Value>(read: Read<Value>): Read<Value | undefined> {
 export function orElse<Value>(read: Read<Value>, fallback: Value): Read<Value> {
   return described({ ...read.schema, ...shownDefault(fallback) }, (value, path) => {
     if (isAbsent(value)) return fallback;
-    const found = read(value, path);
-    return Number.isNaN(found) ? fallback : found;
+    const result = read(value, path);
+    return Number.isNaN(result) ? fallback : result;
   });
 }
 
@@ -162,10 +162,10 @@ export const looseNumber: Read<number> = described({ type: 'number' }, (value) =
 /** Limited to 32 bits; larger numbers mean "as much as there is". */
 export const looseWhole: Read<number> = looseWholeWithin(-(2 ** 31), 2 ** 31 - 1);
 
-export function looseWholeWithin(least: number, most: number): Read<number> {
+export function looseWholeWithin(min: number, max: number): Read<number> {
   return described({ type: 'integer' }, (value) => {
     const number = finite(typeof value === 'string' ? wholeFromText(value) : plainNumber(value));
-    return clamp(Math.trunc(number), least, most);
+    return clamp(Math.trunc(number), min, max);
   });
 }
 
@@ -181,24 +181,24 @@ export const looseFlag: Read<boolean> = described({ type: 'boolean' }, (value, p
 const flagWords: Readonly<Record<string, boolean>> = { true: true, 1: true, false: false, 0: false, '': false };
 
 /** An array of strings, a JSON array inside a string, or one plain string. Empty entries are dropped. */
-export function looseTexts(most: number): Read<readonly string[]> {
+export function looseTexts(max: number): Read<readonly string[]> {
   return described({ type: 'array', items: { type: 'string' } }, (value, path) => {
     const list = typeof value === 'string' ? listFromText(value) : value;
     if (!Array.isArray(list) || !list.every((entry) => typeof entry === 'string')) {
       throw wrong(path, 'an array of strings');
     }
-    const texts = list.slice(0, most).filter((entry) => entry !== '');
+    const texts = list.slice(0, max).filter((entry) => entry !== '');
     return limitedTexts(path, texts);
   });
 }
 
 /** All texts of a list together: they are searched for in every reply, and in every token of the model. */
-const mostCharacters = 50_000;
+const maxCharacters = 50_000;
 
 export function limitedTexts(path: string, texts: readonly string[]): readonly string[] {
   const characters = texts.reduce((sum, text) => sum + text.length, 0);
-  if (characters <= mostCharacters) return texts;
-  throw wrong(path, `at most ${mostCharacters} characters, all texts together; these are ${characters}`);
+  if (characters <= maxCharacters) return texts;
+  throw wrong(path, `at most ${maxCharacters} characters, all texts together; these are ${characters}`);
 }
 
 function finite(number: number): number {
@@ -263,13 +263,13 @@ export interface Table {
   readonly [field: string]: Row;
 }
 
-export interface Said {
+export interface FieldNote {
   readonly handling: Handling;
   readonly note?: string;
 }
 
 /** `read` puts the value into the record; `check` only validates a value that was sent. */
-interface Row extends Partial<Said> {
+interface Row extends Partial<FieldNote> {
   readonly read?: Read<unknown>;
   readonly check?: Read<unknown>;
   /** The table of an object, which is documented instead of it. */
@@ -300,7 +300,7 @@ export function approximated<Value>(read: Read<Value>, note: string): ReadRow<Va
 }
 
 /** A field that is not in the record: it is read by other code or not at all. `check` validates or refuses what is sent. */
-export function aside(handling: Handling, note?: string, check?: Read<unknown>): Said & { readonly read?: never } {
+export function aside(handling: Handling, note?: string, check?: Read<unknown>): FieldNote & { readonly read?: never } {
   return { handling, ...optionalNote(note), ...(check && { check }) };
 }
 
@@ -344,28 +344,31 @@ export function each<const Name extends string, Entry extends Row>(
 }
 
 /** A position inside of a field, for the documentation. Never the name of a field. */
-type Place = `${string}${'[' | '(' | ' '}${string}`;
+type Position = `${string}${'[' | '(' | ' '}${string}`;
 
 /** Documentation of what a reader handles inside of its field. */
-export function places(rows: Readonly<Record<Place, Said>>): Readonly<Record<never, never>> {
+export function positions(rows: Readonly<Record<Position, FieldNote>>): Readonly<Record<never, never>> {
   return rows;
 }
 
 /** The kinds of content parts at a position, from the table of their readers. */
-export function kindsAt(place: Place, kinds: Readonly<Record<string, Said>>): Readonly<Record<never, never>> {
+export function kindsAt(
+  position: Position,
+  kinds: Readonly<Record<string, FieldNote>>,
+): Readonly<Record<never, never>> {
   return Object.fromEntries(
-    Object.entries(kinds).map(([kind, { handling, note }]) => [`${place}: ${kind}`, aside(handling, note)]),
+    Object.entries(kinds).map(([kind, { handling, note }]) => [`${position}: ${kind}`, aside(handling, note)]),
   );
 }
 
 export function readFields<const Declared extends Table>(table: Declared, body: JsonObject, path = '') {
-  const found: Record<string, unknown> = {};
+  const values: Record<string, unknown> = {};
   for (const [name, { read, check }] of compiled(table).active) {
     const value = Object.hasOwn(body, name) ? body[name] : undefined;
-    if (read) found[name] = read(value, pathTo(path, name));
+    if (read) values[name] = read(value, pathTo(path, name));
     else if (!isAbsent(value)) check?.(value, pathTo(path, name));
   }
-  return found as Fields<Declared>;
+  return values as Fields<Declared>;
 }
 
 /** The paths of fields that were sent and have no effect. */
@@ -401,11 +404,13 @@ function compiled(table: Table): CompiledTable {
 /** The JSON schema of a body. Positions inside of a field are part of its description. */
 export function tableSchema(table: Table): JsonSchema {
   const rows = Object.entries(table).filter(([, { handling, inside }]) => handling !== undefined || inside);
-  const places = rows.filter(([name]) => isPlace(name));
-  const fields = rows.filter(([name]) => !isPlace(name));
-  const fieldOf = (place: string) => /^\w+/.exec(place)?.[0];
-  const insideOf = (field: string) => places.filter(([place]) => fieldOf(place) === field).map(placeText);
-  const own = places.filter(([place]) => !fields.some(([field]) => fieldOf(place) === field)).map(placeText);
+  const positions = rows.filter(([name]) => isPosition(name));
+  const fields = rows.filter(([name]) => !isPosition(name));
+  const fieldOf = (position: string) => /^\w+/.exec(position)?.[0];
+  const insideOf = (field: string) => positions.filter(([position]) => fieldOf(position) === field).map(positionText);
+  const own = positions
+    .filter(([position]) => !fields.some(([field]) => fieldOf(position) === field))
+    .map(positionText);
   const required = fields.filter(([, { read }]) => read && !mayBeLeftOut(read)).map(([name]) => name);
   return {
     type: 'object',
@@ -415,20 +420,20 @@ export function tableSchema(table: Table): JsonSchema {
   };
 }
 
-function rowSchema({ handling, note, inside, read, check, schema }: Row, places: readonly string[]): JsonSchema {
+function rowSchema({ handling, note, inside, read, check, schema }: Row, positions: readonly string[]): JsonSchema {
   if (inside) return tableSchema(inside);
   const type = schema ?? read?.schema ?? check?.schema ?? {};
-  const said = [handling === 'honoured' ? '' : `${capital(handling ?? '')}.`, type.description, sentence(note)];
-  const description = [said.filter(Boolean).join(' '), ...places].filter(Boolean).join('\n\n');
+  const parts = [handling === 'honoured' ? '' : `${capital(handling ?? '')}.`, type.description, sentence(note)];
+  const description = [parts.filter(Boolean).join(' '), ...positions].filter(Boolean).join('\n\n');
   return { ...type, ...(description && { description }), 'x-parley-handling': handling };
 }
 
-function placeText([place, { handling, note }]: [string, Row]): string {
-  return [`\`${place}\`: ${handling}.`, sentence(note)].filter(Boolean).join(' ');
+function positionText([position, { handling, note }]: [string, Row]): string {
+  return [`\`${position}\`: ${handling}.`, sentence(note)].filter(Boolean).join(' ');
 }
 
 /** A list in a query has brackets behind its name. */
-function isPlace(name: string): boolean {
+function isPosition(name: string): boolean {
   return /[[( ]/.test(name) && !/^\w+\[\]$/.test(name);
 }
 

@@ -42,15 +42,15 @@ function marksOf(state: TextState): FillMarks | undefined {
 async function searchVocabulary(text: Pick<TextService, 'tokenize'>): Promise<MarkSearch> {
   const all = [...spellings.flatMap((spelling) => roles.map((role) => spelling[role])), ...repositories, ...files];
   const tokens = await Promise.all(all.map((mark) => text.tokenize(mark, { addSpecial: false })));
-  const there = new Set(all.filter((_, index) => tokens[index]?.length === 1));
-  const found = spellings.find((spelling) => roles.every((role) => there.has(spelling[role])));
-  if (!found) return { type: 'missing', sentence: missing(there) };
-  const repository = repositories.find((mark) => there.has(mark));
-  return { type: 'found', marks: { ...found, repository, file: files.find((mark) => there.has(mark)) } };
+  const known = new Set(all.filter((_, index) => tokens[index]?.length === 1));
+  const complete = spellings.find((spelling) => roles.every((role) => known.has(spelling[role])));
+  if (!complete) return { type: 'missing', sentence: missing(known) };
+  const repository = repositories.find((mark) => known.has(mark));
+  return { type: 'found', marks: { ...complete, repository, file: files.find((mark) => known.has(mark)) } };
 }
 
-function missing(there: ReadonlySet<string>): string {
-  const named = roles.filter((role) => !spellings.some((spelling) => there.has(spelling[role])));
+function missing(known: ReadonlySet<string>): string {
+  const named = roles.filter((role) => !spellings.some((spelling) => known.has(spelling[role])));
   const tokens = named.length > 0 ? named.map((role) => `a ${role} token`).join(', ') : 'tokens that belong together';
   return `Infill is not possible with this model: its vocabulary lacks ${tokens}.`;
 }

@@ -25,19 +25,19 @@ export function generateAll(
   const runs = requests.map((request) => ({ request, channel: new Channel<GenerationEvent>(() => stop.abort()) }));
   const left = [...runs];
 
-  async function work(place: Reservation): Promise<void> {
+  async function work(reservation: Reservation): Promise<void> {
     for (let run = left.shift(); run; run = left.shift()) {
-      const generation = generateOne(place, run);
+      const generation = generateOne(reservation, run);
       widen();
       await generation;
-      if (left.length > 0) place.pass();
+      if (left.length > 0) reservation.pass();
     }
-    place.release();
+    reservation.release();
   }
 
-  async function generateOne(place: Reservation, { request, channel }: (typeof runs)[number]): Promise<void> {
+  async function generateOne(reservation: Reservation, { request, channel }: (typeof runs)[number]): Promise<void> {
     try {
-      for await (const event of place.generate(request)) {
+      for await (const event of reservation.generate(request)) {
         channel.push(event);
         // The reader may stop at it, which must not stop the others.
         if (event.type === 'error') channel.end();

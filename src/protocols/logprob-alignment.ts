@@ -9,7 +9,7 @@ type Piece = Pick<TextDelta, 'text' | 'logprobs'>;
  */
 export function alignedLogprobs(): (piece: Piece) => readonly TokenLogprob[] | undefined {
   const match = tokenMatcher();
-  return (piece) => match(piece).shown;
+  return (piece) => match(piece).visible;
 }
 
 /**
@@ -30,11 +30,11 @@ export function tokenPieces(): <Event extends GenerationEvent>(event: Event) => 
   return (event) => {
     if (event.type === 'reasoning-delta') match(event);
     if (event.type !== 'text-delta') return held ? [...release(), event] : [event];
-    const { shown, bytesOfLast } = match(event);
+    const { visible, bytesOfLast } = match(event);
     if (event.text === '') return [];
-    if (!shown) return [...release(), event];
+    if (!visible) return [...release(), event];
     const text = (held?.text ?? '') + event.text;
-    const tokens = [...(held?.tokens ?? []), ...shown];
+    const tokens = [...(held?.tokens ?? []), ...visible];
     const whole = bytesOfLast === 0 ? text : withoutBytes(text, bytesOfLast);
     held = whole === text ? undefined : { text: text.slice(whole.length), tokens: tokens.slice(-1) };
     return whole === '' ? [] : [{ ...event, text: whole, logprobs: held ? tokens.slice(0, -1) : tokens }];
@@ -55,44 +55,44 @@ function tokenMatcher() {
   let early: TokenLogprob[] = [];
   /** Of the last shown token: the bytes that have not come yet, and how many have. */
   let rest: readonly number[] = [];
-  let shownBytes = 0;
+  let visibleBytes = 0;
 
   return ({ text, logprobs }: Piece) => {
     if (!logprobs && early.length === 0 && rest.length === 0) return nothing;
     if (logprobs) early.push(...logprobs);
     if (text === '') return nothing;
     const bytes = Buffer.from(text);
-    let place = agreement(rest, bytes, 0);
-    shownBytes += place;
-    rest = place > 0 ? rest.slice(place) : [];
-    const shown: TokenLogprob[] = [];
+    let position = agreement(rest, bytes, 0);
+    visibleBytes += position;
+    rest = position > 0 ? rest.slice(position) : [];
+    const visible: TokenLogprob[] = [];
     let next = 0;
-    while (place < bytes.length) {
-      const found = firstAt(early, next, bytes, place);
-      if (!found) break;
-      shown.push(found.token);
-      rest = found.token.bytes.slice(found.blanks + found.length);
-      shownBytes = found.length;
-      place += found.length;
-      next = found.index + 1;
+    while (position < bytes.length) {
+      const aligned = firstAt(early, next, bytes, position);
+      if (!aligned) break;
+      visible.push(aligned.token);
+      rest = aligned.token.bytes.slice(aligned.blanks + aligned.length);
+      visibleBytes = aligned.length;
+      position += aligned.length;
+      next = aligned.index + 1;
     }
     // Text that was changed on the way cannot be compared: then the piece has the figures that came with it.
-    const changed = place < bytes.length;
+    const changed = position < bytes.length;
     early = changed ? [] : early.slice(next);
     if (changed) rest = [];
-    return { shown: changed ? logprobs : shown, bytesOfLast: rest.length > 0 ? shownBytes : 0 };
+    return { visible: changed ? logprobs : visible, bytesOfLast: rest.length > 0 ? visibleBytes : 0 };
   };
 }
 
-const nothing = { shown: undefined, bytesOfLast: 0 };
+const nothing = { visible: undefined, bytesOfLast: 0 };
 
 /** The first token at this place of the text: with its leading blanks if there is one, else without them. */
-function firstAt(tokens: readonly TokenLogprob[], from: number, text: Uint8Array, place: number) {
+function firstAt(tokens: readonly TokenLogprob[], from: number, text: Uint8Array, position: number) {
   for (const blanksOf of [() => 0, leadingBlanks]) {
     for (let index = from; index < tokens.length; index += 1) {
       const token = tokens[index] as TokenLogprob;
       const blanks = blanksOf(token.bytes);
-      const length = agreement(blanks === 0 ? token.bytes : token.bytes.slice(blanks), text, place);
+      const length = agreement(blanks === 0 ? token.bytes : token.bytes.slice(blanks), text, position);
       if (length > 0) return { token, index, length, blanks };
     }
   }
@@ -105,8 +105,8 @@ function leadingBlanks(bytes: readonly number[]): number {
 }
 
 /** How many bytes of a token are at this place of the text, up to the end of either; 0 if they differ. */
-function agreement(token: readonly number[], text: Uint8Array, place: number): number {
-  const length = Math.min(token.length, text.length - place);
-  for (let index = 0; index < length; index += 1) if (token[index] !== text[place + index]) return 0;
+function agreement(token: readonly number[], text: Uint8Array, position: number): number {
+  const length = Math.min(token.length, text.length - position);
+  for (let index = 0; index < length; index += 1) if (token[index] !== text[position + index]) return 0;
   return length;
 }

@@ -78,8 +78,8 @@ export class Attachments {
     const fetch = fetchMedia ?? fetchPublic;
     // A conversation has the same image again and again.
     const urls = [...new Set(this.#remote().map(({ url }) => url))];
-    const found = new Map(await Promise.all(urls.map(async (url) => [url, await fetch(url, signal)] as const)));
-    return this.#media.map((medium) => ('url' in medium ? fetchedMedium(medium, found.get(medium.url)) : medium));
+    const fetched = new Map(await Promise.all(urls.map(async (url) => [url, await fetch(url, signal)] as const)));
+    return this.#media.map((medium) => ('url' in medium ? fetchedMedium(medium, fetched.get(medium.url)) : medium));
   }
 
   #remote(): readonly RemoteMedium[] {
@@ -155,17 +155,17 @@ export interface SentMedium {
   readonly format?: string | undefined;
 }
 
-const largestBytes = 32 * 1024 * 1024;
-const words: Readonly<Record<Medium['kind'], string>> = { image: 'a picture', audio: 'a sound' };
+const maxBytes = 32 * 1024 * 1024;
+const nouns: Readonly<Record<Medium['kind'], string>> = { image: 'a picture', audio: 'a sound' };
 
 /** A data URL, or bare base64. */
 export function inlineMedium({ kind: declared, data, field, format }: SentMedium): Medium {
-  const what = declared === undefined ? 'a picture or a sound' : words[declared];
+  const what = declared === undefined ? 'a picture or a sound' : nouns[declared];
   const { type, base64 } = inlineBase64(data, field, what);
-  if (base64.length * 0.75 > largestBytes) throw wrong(field, `${what} of at most ${largestBytes / 1024 / 1024} MB`);
+  if (base64.length * 0.75 > maxBytes) throw wrong(field, `${what} of at most ${maxBytes / 1024 / 1024} MB`);
   const kind = declared ?? kindOf(base64);
   const known = type || format;
-  if (known && contradicts(known, kind)) throw wrong(field, `${words[kind]}, and ${known.slice(0, 100)} is none`);
+  if (known && contradicts(known, kind)) throw wrong(field, `${nouns[kind]}, and ${known.slice(0, 100)} is none`);
   return { kind, base64, ...(known ? { format: known } : {}) };
 }
 

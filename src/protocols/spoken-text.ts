@@ -5,7 +5,7 @@ import { readGenkey } from './controls/table.ts';
 import * as f from './fields.ts';
 
 /** Slowest and quickest. */
-export const paces = { least: 0.25, most: 4 } as const;
+export const speedRange = { min: 0.25, max: 4 } as const;
 
 export const spokenNotes = {
   text: 'Up to --ttsmaxlen words; more is refused. A style in brackets at its beginning is taken off: it is the instruction.',
@@ -61,8 +61,10 @@ export async function spokenText(fields: SpokenFields, service: SpeechService) {
     throw f.wrong(field, `at most ${service.maxWords} words long (--ttsmaxlen), and this is ${words}`);
   }
   const voiceField = fields.voice === undefined && fields.speaker_wav !== undefined ? 'speaker_wav' : 'voice';
-  const [wanted, voices] = [fields[voiceField] ?? '', await service.voices()];
-  const { voice, notes } = service.exactVoices ? exactVoice(wanted, voices, voiceField) : chooseVoice(wanted, voices);
+  const [voiceName, voices] = [fields[voiceField] ?? '', await service.voices()];
+  const { voice, notes } = service.exactVoices
+    ? exactVoice(voiceName, voices, voiceField)
+    : chooseVoice(voiceName, voices);
   const language = fields.language || fields.lang_code || '';
   return { spoken: { text, instruction, voice, language, seed: fields.seed ?? -1 }, notes };
 }
@@ -92,15 +94,15 @@ export function exactVoice(sent: string, voices: readonly Voice[], field = 'voic
   });
   const own = voices.filter(({ sample }) => !sample);
   const names = own.map(({ name }) => name);
-  const found = parts.map(({ name, weight }) => {
+  const chosen = parts.map(({ name, weight }) => {
     const voice = own.find((one) => [one.name, ...(one.aliases ?? [])].some((known) => plainName(known) === name));
     if (voice && Number(weight ?? 1) > 0) return weight === undefined ? voice.name : `${voice.name}(${Number(weight)})`;
     const isKnown = name === '' || isPosition(name, voices) || knownSound(name) !== undefined || isSample(name, voices);
     if (parts.length === 1 && weight === undefined && isKnown) return undefined;
     throw f.wrong(field, `one of ${names.join(', ')}, or a mixture of them such as ${names[0]}(2)+${names[1]}`);
   });
-  const [only] = found;
-  return parts.length === 1 && only === undefined ? chooseVoice(sent, voices) : { voice: found.join('+'), notes: [] };
+  const [only] = chosen;
+  return parts.length === 1 && only === undefined ? chooseVoice(sent, voices) : { voice: chosen.join('+'), notes: [] };
 }
 
 const isPosition = (name: string, voices: readonly Voice[]): boolean =>
@@ -155,12 +157,12 @@ function stableNumber(name: string): number {
 }
 
 /** Scripts without spaces between words, in which each sign counts; elsewhere a word has at most twenty letters. */
-const words =
+const wordPattern =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]|[^\s\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]{1,20}/gu;
 
 /** How long a text is when it is spoken. */
 export function wordCount(text: string): number {
   let count = 0;
-  for (const _ of text.matchAll(words)) count += 1;
+  for (const _ of text.matchAll(wordPattern)) count += 1;
   return count;
 }

@@ -27,9 +27,9 @@ export const keepOnDisconnect = honoured(
 );
 
 /** `kept`: the generation goes on without its client. That needs a key, by which it can be polled or stopped. */
-export function textTicket(call: Call, asked: { readonly genkey: string; readonly kept: boolean }) {
-  const ticket = ticketFor(call, asked.genkey);
-  const kept = asked.kept && asked.genkey !== '';
+export function textTicket(call: Call, options: { readonly genkey: string; readonly kept: boolean }) {
+  const ticket = ticketFor(call, options.genkey);
+  const kept = options.kept && options.genkey !== '';
   return { ...ticket, kept, signal: kept ? untilCancelled(call.signal) : ticket.signal };
 }
 

@@ -12,16 +12,16 @@ import type { Notices } from './read-body.ts';
 
 /** Limits of the grammar. */
 const maxTools = 1000;
-const longestName = 256;
+const maxNameLength = 256;
 
 /** Refuses too many tools, too long names, and a name that two tools have. */
 export function checkToolNames(names: readonly string[], field: string): void {
   if (names.length > maxTools) throw f.wrong(field, `a list of at most ${maxTools} tools`);
-  const long = names.find((name) => name.length > longestName);
+  const long = names.find((name) => name.length > maxNameLength);
   if (long !== undefined) {
     throw f.wrong(
       field,
-      `a list of tools with names of at most ${longestName} characters, unlike ${long.slice(0, 40)}…`,
+      `a list of tools with names of at most ${maxNameLength} characters, unlike ${long.slice(0, 40)}…`,
     );
   }
   const twin = names.find((name, index) => names.indexOf(name) !== index);

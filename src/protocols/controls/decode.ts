@@ -77,12 +77,12 @@ export function decodeControls(controls: Controls, parts: ControlParts): Generat
 
 /** The length of the reply: the requested one, or for 0 and less the server's default, up to its cap. */
 export function limitTokens(
-  asked: number,
+  requested: number,
   parts: Pick<ControlParts, 'defaultMaxTokens' | 'maxTokensLimit' | 'contextSize'>,
 ): number {
   const half = Math.max(1, Math.floor(parts.contextSize / 2));
-  const wanted = asked > 0 ? asked : Math.min(parts.defaultMaxTokens, half);
-  return parts.maxTokensLimit > 0 ? Math.min(wanted, parts.maxTokensLimit) : wanted;
+  const length = requested > 0 ? requested : Math.min(parts.defaultMaxTokens, half);
+  return parts.maxTokensLimit > 0 ? Math.min(length, parts.maxTokensLimit) : length;
 }
 
 /** For chats: the default length of a reply is that of the adapter of the request or of the server. */
@@ -102,8 +102,8 @@ export function penaltyRange(range: number | undefined, contextSize: number): Pa
 }
 
 /** Undefined unless the request limits the context to less than the server has. */
-export function smallerContext(asked = 0, contextSize: number): number | undefined {
-  return asked > 0 && asked < contextSize ? asked : undefined;
+export function smallerContext(requested = 0, contextSize: number): number | undefined {
+  return requested > 0 && requested < contextSize ? requested : undefined;
 }
 
 /** `negative_prompt` and `guidance_scale` have an effect only together: the one that was sent alone. */
@@ -171,10 +171,10 @@ function inRange(value: number | undefined, { min, max }: SamplingField, fallbac
 
 /** The value under the first name present, or the highest of all names, where an absent one counts as the default. */
 function sentValue(controls: Controls, name: SamplingName): number | undefined {
-  const { highestWins, default: usual }: SamplingField = samplingFields[name];
+  const { highestWins, default: fallback }: SamplingField = samplingFields[name];
   const values = samplingFields[name].wire.map((field) => controls[field]);
   return highestWins
-    ? Math.max(...values.map((value) => numberOr(value, usual)))
+    ? Math.max(...values.map((value) => numberOr(value, fallback)))
     : values.find((value) => value !== undefined);
 }
 

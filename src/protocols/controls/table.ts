@@ -148,10 +148,10 @@ const samplerFields = Object.fromEntries(
 ) as { readonly [Field in SamplerField]: f.ReadRow<number | undefined> };
 
 /** Values outside of the range are moved into it, so the schema must not forbid them. */
-function samplerSchema({ type, default: usual, min, max, off, text }: SamplingField): JsonSchema {
+function samplerSchema({ type, default: fallback, min, max, off, text }: SamplingField): JsonSchema {
   const range = min === undefined && max === undefined ? '' : `Moved into ${min ?? 'any'} to ${max ?? 'any'}.`;
   const description = [text, off === undefined ? '' : `Off: ${off}.`, range].filter(Boolean).join(' ');
-  return { type, default: usual, description };
+  return { type, default: fallback, description };
 }
 
 const together =
@@ -218,7 +218,7 @@ export type Controls = f.Fields<typeof controlFields>;
 /** Rows for controls that a dialect has under their native names, which `readControls` reads. `check`: its stricter types. */
 export function asControls(
   rows: Readonly<Partial<Record<keyof Controls, string>>>,
-  { handling = 'honoured', check }: Partial<Pick<f.Said, 'handling'>> & { readonly check?: f.Read<unknown> } = {},
+  { handling = 'honoured', check }: Partial<Pick<f.FieldNote, 'handling'>> & { readonly check?: f.Read<unknown> } = {},
 ): Readonly<Record<never, never>> {
   return Object.fromEntries(
     Object.entries(rows).map(([name, note]) => {

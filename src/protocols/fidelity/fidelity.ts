@@ -28,19 +28,19 @@ export function fidelityEndpoint(endpoints: () => readonly EndpointShape[]): Pla
 
 /** The field tables of endpoints. Those with the same table are listed together: `POST /a, /b`. */
 export function fieldTables(endpoints: readonly EndpointShape[]): readonly EndpointFidelity[] {
-  const found = new Map<Table, { readonly dialect: string; readonly operations: string[] }>();
+  const byTable = new Map<Table, { readonly dialect: string; readonly operations: string[] }>();
   for (const endpoint of endpoints) {
     if (endpoint.aliasOf !== undefined) continue;
     const { method, family, events = {} } = endpoint;
     const paths = documentedPaths(endpoint).map(({ path, fields }) => [`${method} ${path}`, fields] as const);
     for (const [operation, table] of [...paths, ...Object.entries(events)]) {
       if (!table) continue;
-      const earlier = found.get(table);
+      const earlier = byTable.get(table);
       if (earlier) earlier.operations.push(operation.replace(`${earlier.operations[0]?.split(' ')[0]} `, ''));
-      else found.set(table, { dialect: family.title, operations: [operation] });
+      else byTable.set(table, { dialect: family.title, operations: [operation] });
     }
   }
-  return [...found].map(([table, { dialect, operations }]) => ({
+  return [...byTable].map(([table, { dialect, operations }]) => ({
     dialect,
     endpoint: operations.join(', '),
     fields: fidelityOf(table),

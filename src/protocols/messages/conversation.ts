@@ -100,15 +100,15 @@ function systemNote(blocks: readonly Block[], field: string, reading: Reading): 
 /** Results come first: a template expects them right after the calls. */
 function* userTurn({ messages }: Turn, toolNames: Map<string, string>, reading: Reading): Sliced<Message[]> {
   const results: Message[] = [];
-  const said: Content[] = [];
+  const contents: Content[] = [];
   for (const block of messages.flat()) {
     const { type, field } = block;
     if (type === 'tool_use') throw f.wrong(`${field}.type`, 'another one: only the assistant uses tools');
     if (type === 'tool_result') results.push(toolResult(block, toolNames, reading));
-    else said.push(blockContent(block, reading));
+    else contents.push(blockContent(block, reading));
     yield;
   }
-  const content = joinContent(said, '\n');
+  const content = joinContent(contents, '\n');
   return content.length > 0 || results.length === 0 ? [...results, { role: 'user', content }] : results;
 }
 
@@ -126,7 +126,7 @@ function toolResult({ fields, field }: Block, toolNames: ReadonlyMap<string, str
 }
 
 /** What the assistant said until a result of the server, or until the end of its turn. */
-interface Said {
+interface MessageParts {
   readonly reasoning: string[];
   /** The contents of each message. */
   readonly contents: Content[][];
@@ -138,24 +138,24 @@ function* assistantTurn({ messages }: Turn, toolNames: Map<string, string>, read
   const spoken: Message[] = [];
   const results = messages.flat().filter(({ type }) => isServerResult(type));
   const answered = new Set(results.map(({ fields }) => fields.tool_use_id));
-  let said: Said = { reasoning: [], contents: [], calls: [] };
+  let parts: MessageParts = { reasoning: [], contents: [], calls: [] };
   let isEmpty = true;
   const end = (): void => {
-    if (!isEmpty) spoken.push(assistantMessage(said));
-    said = { reasoning: [], contents: [], calls: [] };
+    if (!isEmpty) spoken.push(assistantMessage(parts));
+    parts = { reasoning: [], contents: [], calls: [] };
     isEmpty = true;
   };
   for (const blocks of messages) {
-    said.contents.push([]);
+    parts.contents.push([]);
     for (const block of blocks) {
       if (isServerResult(block.type)) {
         end();
         spoken.push(serverResult(block, toolNames, reading));
-        said.contents.push([]);
+        parts.contents.push([]);
       } else if (isServerCall(block.type, block.fields) && !answered.has(block.fields.id)) {
         reading.ignore(block.field);
       } else {
-        addBlock(said, block, toolNames, reading);
+        addBlock(parts, block, toolNames, reading);
         isEmpty = false;
       }
     }
@@ -167,7 +167,7 @@ function* assistantTurn({ messages }: Turn, toolNames: Map<string, string>, read
 }
 
 function addBlock(
-  { reasoning, contents, calls }: Said,
+  { reasoning, contents, calls }: MessageParts,
   block: Block,
   toolNames: Map<string, string>,
   reading: Reading,
@@ -185,7 +185,7 @@ function addBlock(
   } else if (type !== 'redacted_thinking') contents.at(-1)?.push(blockContent(block, reading));
 }
 
-function assistantMessage({ reasoning, contents, calls }: Said): Message {
+function assistantMessage({ reasoning, contents, calls }: MessageParts): Message {
   const thought = joinTexts(reasoning);
   return {
     role: 'assistant',
@@ -238,7 +238,7 @@ function readBlocks(content: unknown, path: string): readonly Block[] {
 type BlockReader = (block: Block, reading: Reading) => Content;
 
 /** The blocks that are content, for every role. */
-export const blockKinds: Readonly<Record<string, f.Said & { readonly read: BlockReader }>> = {
+export const blockKinds: Readonly<Record<string, f.FieldNote & { readonly read: BlockReader }>> = {
   text: { handling: 'honoured', read: ({ fields, field }) => text(f.readAt(fields, 'text', field, f.readText)) },
   image: {
     handling: 'honoured',
@@ -327,9 +327,9 @@ function document({ fields, field }: Block, reading: Reading): Content {
   if (type === 'content') {
     const blocks = contentBlocks(source.content, `${path}.content`, reading);
     if (!isCited) return tagged('document', header, joinContent(blocks, '\n'));
-    const cited = numbered(blocks, reading, (words, block) => {
+    const cited = numbered(blocks, reading, (passage, block) => {
       const place = { type: 'document', index, range: { type: 'block', block } } as const;
-      return { url: '', title: title ?? '', text: words, place };
+      return { url: '', title: title ?? '', text: passage, place };
     });
     return tagged('document', [...header, citingNote], joinContent(cited, '\n'));
   }
@@ -385,12 +385,12 @@ export function messageFile(part: JsonObject, at: string): SentFile | undefined 
 function searchResult({ fields, field }: Block, reading: Reading): Content {
   const title = f.readAt(fields, 'title', field, f.readText);
   const source = f.readAt(fields, 'source', field, f.readText);
-  const found = contentBlocks(f.readAt(fields, 'content', field, f.readList), `${field}.content`, reading);
+  const blocks = contentBlocks(f.readAt(fields, 'content', field, f.readList), `${field}.content`, reading);
   const header = [`Title: ${title}`, `Source: ${source}`];
   const index = reading.counts.results++;
-  if (!wantsCitations(fields, field)) return tagged('search_result', header, joinContent(found, '\n'));
-  const cited = numbered(found, reading, (words, block) => {
-    return { url: '', title, text: words, place: { type: 'search-result', index, source, block } };
+  if (!wantsCitations(fields, field)) return tagged('search_result', header, joinContent(blocks, '\n'));
+  const cited = numbered(blocks, reading, (passage, block) => {
+    return { url: '', title, text: passage, place: { type: 'search-result', index, source, block } };
   });
   return tagged('search_result', [...header, citingNote], joinContent(cited, '\n'));
 }
@@ -407,11 +407,11 @@ function wantsCitations(fields: JsonObject, field: string): boolean {
 function numbered(
   blocks: readonly Content[],
   reading: Reading,
-  sourceOf: (words: string, block: number) => Source,
+  sourceOf: (content: string, block: number) => Source,
 ): readonly Content[] {
   return blocks.map((block, index) => {
-    const words = wordsOf(block);
-    return words.trim() === '' ? block : [...text(`[${reading.sources.push(sourceOf(words, index))}] `), ...block];
+    const content = wordsOf(block);
+    return content.trim() === '' ? block : [...text(`[${reading.sources.push(sourceOf(content, index))}] `), ...block];
   });
 }
 

@@ -98,8 +98,8 @@ function encodeTurns(messages: readonly Message[], media: readonly Medium[]): re
 function encodeMessage(message: Message, media: readonly Medium[]): readonly WireBody[] {
   const content = encodeContent(message.content, media);
   if (message.role === 'tool') {
-    const words = message.content.every(({ type }) => type === 'text') ? wordsOf(message.content) : content;
-    return [{ type: 'tool_result', tool_use_id: message.callId ?? '', content: words }];
+    const result = message.content.every(({ type }) => type === 'text') ? wordsOf(message.content) : content;
+    return [{ type: 'tool_result', tool_use_id: message.callId ?? '', content: result }];
   }
   if (message.role !== 'assistant') return content;
   const { reasoning, toolCalls = [] } = message;

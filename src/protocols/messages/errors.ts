@@ -40,9 +40,9 @@ export function errorBody(error: AppError): object {
 function errorMessage({ message, details }: AppError): string {
   if (!('promptTokens' in details)) return message;
   const { promptTokens, contextSize } = details;
-  const words = `prompt is too long: ${promptTokens} tokens > ${contextSize} maximum`;
+  const tooLong = `prompt is too long: ${promptTokens} tokens > ${contextSize} maximum`;
   const room = promptTokens > contextSize ? '' : ', which must have room for a reply too';
-  return `${words}${room}${details.compacted ? `, ${evenCompacted}` : ''}`;
+  return `${tooLong}${room}${details.compacted ? `, ${evenCompacted}` : ''}`;
 }
 
 /** Every reply has a request id, errors in the body too: the official clients show it. */

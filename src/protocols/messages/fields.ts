@@ -27,7 +27,7 @@ const promptFields = {
     f.described(f.messagesSchema, f.readList),
     'Not empty. Consecutive messages of one role are one turn.',
   ),
-  ...f.places({
+  ...f.positions({
     'messages[].role: system': f.aside(
       'approximated',
       'First: system prompt. Later: in the user turn, in <system> tags.',
@@ -38,7 +38,7 @@ const promptFields = {
     ),
   }),
   ...f.kindsAt('messages[].content[]', blockKinds),
-  ...f.places({
+  ...f.positions({
     'messages[].content[]: tool_use': f.aside('honoured'),
     'messages[].content[]: tool_result': f.aside(
       'approximated',
@@ -64,7 +64,7 @@ const promptFields = {
     f.orElse(f.listOf(f.readObject), []),
     'Servers of --mcpfile (url is that of the file, or mcpfile:NAME) and of --mcpallow; others are refused. Their tools run on the server without confirmation. tool_configuration, or a mcp_toolset in tools, chooses the tools. authorization_token is sent to servers of --mcpallow; those of the file get what the file says (x-parley-ignored).',
   ),
-  ...f.places({
+  ...f.positions({
     'tools[]: web_search_*': f.aside(
       'approximated',
       `${searchNote} max_uses, allowed_domains or blocked_domains (with subdomains and paths) and user_location are read; response_inclusion has no effect. An error is a result with its error_code. ${citationNote} A text block ends with its citation.`,
@@ -97,7 +97,7 @@ const promptFields = {
     f.optional(readContextManagement),
     'The reply has context_management.applied_edits. Unknown edits are refused.',
   ),
-  ...f.places({
+  ...f.positions({
     'context_management.edits[]: clear_tool_uses_20250919': f.aside(
       'honoured',
       'Results of old tool calls, the oldest first, become a short placeholder.',
@@ -131,7 +131,7 @@ export const createFields = {
     f.ignored(),
   ),
   genkey: f.honoured(readGenkey, 'The key for /api/extra/abort and /api/extra/generate/check.'),
-  ...f.places({
+  ...f.positions({
     'sampling controls of the native API': f.aside('honoured', 'min_p, seed, grammar and all others, by their names.'),
   }),
 };

@@ -75,11 +75,11 @@ async function list(call: Call, services: FileServices): Promise<Reply> {
   const ids = call.query.getAll('ids[]');
   const query = { ...Object.fromEntries(call.query), ...(ids.length > 0 && { 'ids[]': ids }) };
   const { limit, page, after_id: afterId, before_id: beforeId, 'ids[]': only } = f.readFields(listFields, query);
-  const wanted = new Set(only.map(ownId));
-  const all = (await filesOf(call, services).list()).filter(({ id }) => wanted.size === 0 || wanted.has(id));
+  const requested = new Set(only.map(ownId));
+  const all = (await filesOf(call, services).list()).filter(({ id }) => requested.size === 0 || requested.has(id));
   const after = page ?? afterId;
   const { data, hasMore } = pageOf(all, {
-    limit: wanted.size > 0 ? 100 : limit,
+    limit: requested.size > 0 ? 100 : limit,
     after: after && ownId(after),
     before: beforeId && ownId(beforeId),
   });

@@ -24,8 +24,8 @@ export function readServerTool(tool: JsonObject, type: string, field: string): P
     return { field: `${field} (${type})`, ...domainLists(tool, field), ...(maxUses !== undefined && { maxUses }) };
   };
   if (type.startsWith('web_search_')) {
-    const place = f.readAt(tool, 'user_location', field, f.optionalObject);
-    return { search: { ...limits(), ...userLocation(place, `${field}.user_location`) } };
+    const location = f.readAt(tool, 'user_location', field, f.optionalObject);
+    return { search: { ...limits(), ...userLocation(location, `${field}.user_location`) } };
   }
   if (!type.startsWith('web_fetch_')) return undefined;
   const tokens = f.readAt(tool, 'max_content_tokens', field, readTokens);
@@ -64,11 +64,11 @@ export function readMcpServers(
 }
 
 function offeredBy(toolset: JsonObject, field: string): HostedServer['offers'] {
-  const usual = f.readAt(toolset, 'default_config', field, f.optionalObject)?.enabled !== false;
+  const byDefault = f.readAt(toolset, 'default_config', field, f.optionalObject)?.enabled !== false;
   const configs = f.readAt(toolset, 'configs', field, f.optionalObject) ?? {};
   return ({ name }) => {
     const own = Object.hasOwn(configs, name) ? configs[name] : undefined;
-    return f.isObject(own) && typeof own.enabled === 'boolean' ? own.enabled : usual;
+    return f.isObject(own) && typeof own.enabled === 'boolean' ? own.enabled : byDefault;
   };
 }
 

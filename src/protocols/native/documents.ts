@@ -60,7 +60,7 @@ const addFields = {
   name: f.honoured(f.optional(readTitle), 'With text: the name of the new file.'),
   text: f.honoured(f.optionalText),
   attributes: f.honoured(f.optional(readAttributes), 'For filters: up to 16 pairs. In a form: JSON.'),
-  ...f.places({
+  ...f.positions({
     'file (multipart)': f.aside('honoured', `One or more files, up to ${maxFiles}.`),
   }),
 };

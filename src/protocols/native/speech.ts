@@ -17,7 +17,7 @@ import {
   transcriptionOptions,
 } from '../recording.ts';
 import { speak, wholeSound } from '../spoken-reply.ts';
-import { paces, spokenFields } from '../spoken-text.ts';
+import { speedRange, spokenFields } from '../spoken-text.ts';
 import { ticketFor } from '../ticket.ts';
 import { errorType, nativeFamily } from './errors.ts';
 
@@ -40,7 +40,7 @@ async function answerSpeech(call: Call, parts: Pick<SpeechParts, 'taskServices'>
   const body = await bodyOf(call);
   const { use_mp3, response_format, speed: sent, ...fields } = f.readFields(nativeSpeechFields, body);
   const format = use_mp3 ? 'mp3' : response_format;
-  const speed = f.clamp(sent, paces.least, paces.most);
+  const speed = f.clamp(sent, speedRange.min, speedRange.max);
   const begun = await speak(call, fields, parts, { speed, format, streamed: false });
   return wholeSound(begun, { format, name: 'output', headers: ignoredHeader(nativeSpeechFields, body) });
 }

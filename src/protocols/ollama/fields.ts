@@ -106,7 +106,7 @@ export const chatFields = {
     f.described(f.objectsSchema, f.anyValue),
     'A last message of the assistant is continued. None at all loads the model.',
   ),
-  ...f.places({
+  ...f.positions({
     'messages[].role': f.aside(
       'honoured',
       'In any case; other roles than the usual ones go to the template as they are.',

@@ -80,7 +80,7 @@ export async function wholeReply(
 /** All replies, or the first failure; then the other replies are stopped. */
 async function collectAll(replies: Replies): Promise<readonly Generation[]> {
   try {
-    return await Promise.all(replies.map((events) => fold(shown(events))));
+    return await Promise.all(replies.map((events) => fold(aligned(events))));
   } catch (error) {
     await Promise.all(replies.map((events) => events[Symbol.asyncIterator]().return?.()));
     throw error;
@@ -88,7 +88,7 @@ async function collectAll(replies: Replies): Promise<readonly Generation[]> {
 }
 
 /** Pieces without text only carry logprobs, which belong to the text of another piece. */
-async function* shown(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent> {
+async function* aligned(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent> {
   const spoken = alignedLogprobs();
   for await (const event of events) {
     if (event.type !== 'text-delta' && event.type !== 'reasoning-delta') {

@@ -79,10 +79,10 @@ function engineSeed(seed: number): number {
 }
 
 async function tokenBiases(biases: readonly Bias[], tokenize: TextService['tokenize']) {
-  const found = new Map<number, number>();
+  const biasOf = new Map<number, number>();
   for (const [key, bias] of biases.slice(0, 512)) {
     const tokens = typeof key === 'number' ? [key] : await tokenize(key, { addSpecial: false });
-    for (const token of tokens) if (token >= 0) found.set(token, clamp(bias, -maxBias, maxBias));
+    for (const token of tokens) if (token >= 0) biasOf.set(token, clamp(bias, -maxBias, maxBias));
   }
-  return [...found];
+  return [...biasOf];
 }

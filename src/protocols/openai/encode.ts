@@ -159,11 +159,10 @@ export function encodePromptLogprobs(tokens: readonly PromptToken[] = [], count?
 /** By token number. The token of the prompt is always included; the very first one has no logprob. */
 function promptToken({ token, text, logprob, rank, top }: PromptToken, count: number): object | null {
   if (logprob === null) return null;
-  const entry = (decoded: string, value: number, place: number | null) => ({
-    logprob: finite(value),
-    rank: place,
-    decoded_token: decoded,
-  });
-  const alternatives = top.slice(0, count).map((one, index) => [one.token, entry(one.text, one.logprob, index + 1)]);
-  return Object.fromEntries([...alternatives, [token, entry(text, logprob, rank)]]);
+  const best = top.slice(0, count).map((one, index) => ({ ...one, rank: index + 1 }));
+  const entries = [...best, { token, text, logprob, rank }].map((one) => [
+    one.token,
+    { logprob: finite(one.logprob), rank: one.rank, decoded_token: one.text },
+  ]);
+  return Object.fromEntries(entries);
 }

@@ -36,7 +36,7 @@ export const modelsEndpoints: readonly ModelEndpoint<ModelsParts>[] = [
   ),
 ];
 
-interface Shown {
+interface ModelRow {
   readonly id: string;
   /** Its other names. */
   readonly names?: readonly string[];
@@ -51,7 +51,7 @@ interface Shown {
 }
 
 /** Text models come first: many clients take the first entry for the model that they use. */
-async function modelsFor({ authorized }: Call, parts: ModelsParts): Promise<readonly Shown[]> {
+async function modelsFor({ authorized }: Call, parts: ModelsParts): Promise<readonly ModelRow[]> {
   const created = Math.floor(parts.startedAt / 1000);
   // Without the key all models are one, of which only the status is shown.
   if (!authorized) return [{ id: hiddenModelName, created, status: statuses[parts.text.state().type] }];
@@ -64,7 +64,7 @@ async function modelsFor({ authorized }: Call, parts: ModelsParts): Promise<read
 }
 
 /** Without any model there is still one entry, as in KoboldCpp: its clients read the first. */
-async function textModels(parts: ModelsParts, created: number): Promise<readonly Shown[]> {
+async function textModels(parts: ModelsParts, created: number): Promise<readonly ModelRow[]> {
   const named = (await modelsByName(parts)) ?? [];
   if (named.length > 0) {
     return named.map(({ id, name, aliases = [], state, known }) => {
@@ -80,18 +80,18 @@ async function textModels(parts: ModelsParts, created: number): Promise<readonly
 /** One body with the fields of the OpenAI API, the Anthropic API and llama.cpp's server. */
 async function answerList(call: Call, parts: ModelsParts): Promise<Reply> {
   const all = await modelsFor(call, parts);
-  const shown = all.filter(({ unlisted }) => !unlisted);
+  const listed = all.filter(({ unlisted }) => !unlisted);
   return json({
     object: 'list',
-    data: shown.map(modelEntry),
+    data: listed.map(modelEntry),
     has_more: false,
-    first_id: shown[0]?.id,
-    last_id: shown.at(-1)?.id,
+    first_id: listed[0]?.id,
+    last_id: listed.at(-1)?.id,
     models: all.flatMap((one) => (one.model || one.embedding ? [tagEntry(one)] : [])),
   });
 }
 
-function modelEntry({ id, created, status, model, embedding }: Shown): object {
+function modelEntry({ id, created, status, model, embedding }: ModelRow): object {
   return {
     id,
     object: 'model',
@@ -130,7 +130,7 @@ function embeddingMeta({ maxTokens, dimensions, parameters, sizeBytes }: Embeddi
 }
 
 /** The entry of llama.cpp's second list. */
-function tagEntry({ id, created, model, embedding }: Shown): object {
+function tagEntry({ id, created, model, embedding }: ModelRow): object {
   const { image = false, audio = false } = model?.inputs ?? {};
   return {
     name: id,
@@ -150,12 +150,12 @@ function tagEntry({ id, created, model, embedding }: Shown): object {
 /** The id may contain slashes, which some clients encode; it is also found without its first part. */
 async function answerOne(call: Call, parts: ModelsParts): Promise<Reply> {
   const { path } = call;
-  const shown = await modelsFor(call, parts);
+  const rows = await modelsFor(call, parts);
   const requested = percentDecoded(path.slice(path.indexOf('/models/') + '/models/'.length));
-  const names = ({ id, names: own = [] }: Shown) => [id, ...own];
-  const found = findExactly(shown, names, requested) ?? findNamed(shown, names, parts.alias?.(requested) ?? requested);
-  if (!found) throw new AppError('model-not-found', { model: requested });
-  return json(modelEntry(found));
+  const names = ({ id, names: own = [] }: ModelRow) => [id, ...own];
+  const model = findExactly(rows, names, requested) ?? findNamed(rows, names, parts.alias?.(requested) ?? requested);
+  if (!model) throw new AppError('model-not-found', { model: requested });
+  return json(modelEntry(model));
 }
 
 function timestamp(seconds: number): string {

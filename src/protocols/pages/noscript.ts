@@ -42,11 +42,11 @@ export const noscriptEndpoints = (server: Pick<NoscriptParts, 'startTimer'>) => 
 
 const title = 'Parley without scripts';
 
-function formPage(asked: NoscriptForm): Reply {
+function formPage(form: NoscriptForm): Reply {
   const page = html`${pageStart(title)}
 ${heading}
 <main>
-${formMarkup(asked)}
+${formMarkup(form)}
 </main>
 ${pageEnd}`;
   return { status: 200, headers: formPageHeaders, body: page.markup };
@@ -58,18 +58,18 @@ const heading = html`<header>
 </header>`;
 
 async function answer(call: Call, parts: NoscriptParts): Promise<Reply> {
-  const asked = readForm(new URLSearchParams(call.body.toString('utf8')));
+  const form = readForm(new URLSearchParams(call.body.toString('utf8')));
   refuseWithoutModel(parts.text.state());
-  const { maxLength: max_length, temperature, topP: top_p } = asked;
+  const { maxLength: max_length, temperature, topP: top_p } = form;
   const sent = parts.applyDefaults({ max_length, temperature, top_p });
   const controls = decodeControls(readControls(sent), parts.controlParts());
-  const marks = asked.kind === 'question' ? ['{{[INPUT]}}', '{{[OUTPUT]}}'] : [];
-  const texts = parts.replacePlaceholders({ prompt: promptOf(asked), memory: '', stop: marks });
+  const marks = form.kind === 'question' ? ['{{[INPUT]}}', '{{[OUTPUT]}}'] : [];
+  const texts = parts.replacePlaceholders({ prompt: promptOf(form), memory: '', stop: marks });
   const stop = texts.stop.filter((text) => text !== '');
   const ticket = ticketFor(call, '');
   return streamReply(
     parts.text.generate({ ...controls, ...texts, stop }, ticket),
-    (events) => growingPage(asked, events),
+    (events) => growingPage(form, events),
     {
       headers: { ...formPageHeaders, 'x-accel-buffering': 'no' },
       filler: '<!-- -->',
@@ -82,13 +82,13 @@ async function answer(call: Call, parts: NoscriptParts): Promise<Reply> {
 }
 
 /** The page up to the answer, the answer as it is generated, and then the form for the next request. */
-async function* growingPage(asked: NoscriptForm, events: AsyncIterable<GenerationEvent>): AsyncGenerator<string> {
+async function* growingPage(form: NoscriptForm, events: AsyncIterable<GenerationEvent>): AsyncGenerator<string> {
   yield html`${pageStart(title)}
 ${heading}
 <main>
-${conversation(asked)}
+${conversation(form)}
 <section aria-labelledby="answer-title">
-<h2 id="answer-title">${asked.kind === 'story' ? 'Continuation' : 'Answer'}</h2>
+<h2 id="answer-title">${form.kind === 'story' ? 'Continuation' : 'Answer'}</h2>
 <pre aria-live="polite">`.markup;
   let reply = '';
   let ending: Markup = html``;
@@ -109,7 +109,7 @@ ${conversation(asked)}
   yield html`</pre>
 ${ending}
 </section>
-${formMarkup(afterReply(asked, reply))}
+${formMarkup(afterReply(form, reply))}
 </main>
 ${pageEnd}`.markup;
 }
@@ -163,30 +163,30 @@ export function promptOf({ kind, text, turns }: NoscriptForm): string {
 }
 
 /** The form after a reply: a story continues, a conversation waits for the next question. */
-export function afterReply(asked: NoscriptForm, reply: string): NoscriptForm {
-  if (asked.kind === 'story') return { ...asked, text: asked.text + reply };
-  return { ...asked, text: '', turns: [...asked.turns, asked.text, reply.trim()] };
+export function afterReply(form: NoscriptForm, reply: string): NoscriptForm {
+  if (form.kind === 'story') return { ...form, text: form.text + reply };
+  return { ...form, text: '', turns: [...form.turns, form.text, reply.trim()] };
 }
 
-function formMarkup(asked: NoscriptForm): Markup {
-  const story = asked.kind === 'story';
-  const next = asked.turns.length > 0 && !story;
+function formMarkup(form: NoscriptForm): Markup {
+  const story = form.kind === 'story';
+  const next = form.turns.length > 0 && !story;
   return html`<section aria-labelledby="ask-title">
 <h2 id="ask-title">${next ? 'Next message' : 'Your message'}</h2>
 <form method="post" action="noscript" accept-charset="utf-8">
-${asked.turns.map((turn) => html`<input type="hidden" name="turn" value="${turn}">`)}
+${form.turns.map((turn) => html`<input type="hidden" name="turn" value="${turn}">`)}
 <label for="text">Text</label>
 <textarea id="text" name="text" rows="${story ? 14 : 5}" required>
-${asked.text}</textarea>
+${form.text}</textarea>
 <fieldset>
 <legend>Mode</legend>
 ${choice('question', 'Chat: answer my message', !story)}
 ${choice('story', 'Story: continue my text', story)}
 </fieldset>
 <div class="settings">
-${numberField('max_length', 'Maximum length in tokens', asked.maxLength, [1, limits.maxLength, 1])}
-${numberField('temperature', 'Temperature', asked.temperature, [0, limits.temperature, 0.05])}
-${numberField('top_p', 'Top P', asked.topP, [0, 1, 0.01])}
+${numberField('max_length', 'Maximum length in tokens', form.maxLength, [1, limits.maxLength, 1])}
+${numberField('temperature', 'Temperature', form.temperature, [0, limits.temperature, 0.05])}
+${numberField('top_p', 'Top P', form.topP, [0, 1, 0.01])}
 </div>
 <p class="buttons"><button type="submit">Send</button></p>
 </form>

@@ -64,10 +64,10 @@ function quoted(value: string): string {
 export function parseInfotext(text: string): Readonly<Record<string, string>> {
   const lines = text.trim().split('\n');
   const pairs = pairsOf(lines.at(-1) ?? '');
-  const words = pairs.length >= 3 ? lines.slice(0, -1) : lines;
-  const negativeAt = words.findIndex((line) => line.startsWith(negativeMark));
-  const prompt = negativeAt < 0 ? words : words.slice(0, negativeAt);
-  const negative = negativeAt < 0 ? [] : words.slice(negativeAt);
+  const promptLines = pairs.length >= 3 ? lines.slice(0, -1) : lines;
+  const negativeAt = promptLines.findIndex((line) => line.startsWith(negativeMark));
+  const prompt = negativeAt < 0 ? promptLines : promptLines.slice(0, negativeAt);
+  const negative = negativeAt < 0 ? [] : promptLines.slice(negativeAt);
   return Object.fromEntries([
     ['Prompt', prompt.join('\n').trim()],
     ['Negative prompt', negative.join('\n').slice(negativeMark.length).trim()],
@@ -96,7 +96,7 @@ function pairsOf(line: string): readonly (readonly [string, string])[] {
 
 /** Splits at commas outside of quotes, in linear time. */
 function pieces(line: string): readonly string[] {
-  const found: string[] = [];
+  const parts: string[] = [];
   let start = 0;
   let inside = false;
   for (let at = 0; at < line.length; at++) {
@@ -104,11 +104,11 @@ function pieces(line: string): readonly string[] {
     if (inside && character === '\\') at++;
     else if (character === '"') inside = !inside;
     else if (character === ',' && !inside) {
-      found.push(line.slice(start, at));
+      parts.push(line.slice(start, at));
       start = at + 1;
     }
   }
-  return [...found, line.slice(start)];
+  return [...parts, line.slice(start)];
 }
 
 function unquoted(value: string): string {

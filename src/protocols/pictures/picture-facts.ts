@@ -130,14 +130,14 @@ const marker = Buffer.from('Exif\0\0', 'latin1');
 
 /** The user comment, in which image programs write the parameters of a JPEG or WebP; undefined if the data is invalid. */
 export function exifComment(exif: Uint8Array): string | undefined {
-  return readTiff(exif, ({ bytes, little, half, whole }) => {
+  return readTiff(exif, ({ bytes, littleEndian, half, whole }) => {
     const directory = entryAt(half, whole(4), exifPointer);
     const comment = directory && entryAt(half, whole(directory + 8), userComment);
     if (!comment) return undefined;
     // Longer than the four bytes that fit into the entry itself: its encoding alone has eight.
     const [length, start] = [whole(comment + 4), whole(comment + 8)];
     const valid = length > encodingLength && length <= maxCommentLength && start + length <= bytes.length;
-    return valid ? textOf(bytes.subarray(start, start + length), little) : undefined;
+    return valid ? textOf(bytes.subarray(start, start + length), littleEndian) : undefined;
   });
 }
 
@@ -152,7 +152,7 @@ export function exifOrientation(exif: Uint8Array): number {
 
 interface Tiff {
   readonly bytes: Buffer;
-  readonly little: boolean;
+  readonly littleEndian: boolean;
   readonly half: (at: number) => number;
   readonly whole: (at: number) => number;
 }
@@ -163,11 +163,11 @@ function readTiff<Value>(exif: Uint8Array, read: (tiff: Tiff) => Value): Value |
   const bytes = all.subarray(0, marker.length).equals(marker) ? all.subarray(marker.length) : all;
   const order = bytes.toString('latin1', 0, 2);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const little = order === 'II';
-  const half = (at: number) => view.getUint16(at, little);
-  const whole = (at: number) => view.getUint32(at, little);
-  const isValid = () => (little || order === 'MM') && half(2) === 42;
-  return attempt(() => (isValid() ? read({ bytes, little, half, whole }) : undefined), undefined);
+  const littleEndian = order === 'II';
+  const half = (at: number) => view.getUint16(at, littleEndian);
+  const whole = (at: number) => view.getUint32(at, littleEndian);
+  const isValid = () => (littleEndian || order === 'MM') && half(2) === 42;
+  return attempt(() => (isValid() ? read({ bytes, littleEndian, half, whole }) : undefined), undefined);
 }
 
 /** The offset of a tag of the directory at this offset. */
@@ -180,20 +180,21 @@ function entryAt(half: Tiff['half'], directory: number, tag: number): number | u
   return undefined;
 }
 
-function textOf(comment: Buffer, little: boolean): string | undefined {
+function textOf(comment: Buffer, littleEndian: boolean): string | undefined {
   const encoding = comment.toString('latin1', 0, encodingLength);
-  const words = comment.subarray(encodingLength);
-  if (encoding.startsWith('UNICODE')) return wideText(words, little);
-  if (encoding.startsWith('ASCII') || encoding === '\0'.repeat(encodingLength)) return trimmed(words.toString('utf8'));
+  const content = comment.subarray(encodingLength);
+  if (encoding.startsWith('UNICODE')) return wideText(content, littleEndian);
+  if (encoding.startsWith('ASCII') || encoding === '\0'.repeat(encodingLength))
+    return trimmed(content.toString('utf8'));
   return undefined;
 }
 
 /** UTF-16 in the byte order of the file, or big-endian, as many programs write it: the zero bytes tell which. */
-function wideText(words: Buffer, little: boolean): string {
-  const even = words.subarray(0, words.length & ~1);
+function wideText(content: Buffer, littleEndian: boolean): string {
+  const even = content.subarray(0, content.length & ~1);
   const zeros = (offset: number) => even.filter((value, index) => index % 2 === offset && value === 0).length;
   const [large, small] = [zeros(0), zeros(1)];
-  const smallFirst = large === small ? little : small > large;
+  const smallFirst = large === small ? littleEndian : small > large;
   return trimmed((smallFirst ? even : Buffer.from(even).swap16()).toString('utf16le'));
 }
 
@@ -211,10 +212,10 @@ const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** The signature and the IHDR chunk. */
 const headLength = signature.length + 25;
 /** Larger texts are skipped. */
-const longestText = 2 ** 20;
+const maxTextLength = 2 ** 20;
 /** Of all texts together: the rest is skipped. */
 const maxTextBytes = 4 * 2 ** 20;
-const mostTexts = 1000;
+const maxTexts = 1000;
 /** Ten times more than the largest picture has in the smallest usual chunks. */
 const maxChunks = 100_000;
 
@@ -238,21 +239,21 @@ export function* pngChunks(bytes: Uint8Array): Generator<{ readonly type: string
 }
 
 export function pngTexts(bytes: Uint8Array): PngTexts {
-  const found: (readonly [string, string])[] = [];
+  const texts: (readonly [string, string])[] = [];
   let left = maxTextBytes;
   for (const { type, data } of pngChunks(bytes)) {
-    if (found.length >= mostTexts || left <= 0) break;
+    if (texts.length >= maxTexts || left <= 0) break;
     const read = textReaders.get(type);
     if (!read) continue;
     // Invalid texts count too.
     left -= data.length;
     const end = data.indexOf(0);
-    const text = end >= 1 && data.length <= longestText ? read(data, end) : undefined;
+    const text = end >= 1 && data.length <= maxTextLength ? read(data, end) : undefined;
     if (text === undefined) continue;
     left -= text.length;
-    found.push([data.toString('latin1', 0, end), text]);
+    texts.push([data.toString('latin1', 0, end), text]);
   }
-  return Object.fromEntries(found);
+  return Object.fromEntries(texts);
 }
 
 /** Inserts texts after the IHDR chunk. Invalid keywords are left out. */
@@ -297,7 +298,7 @@ const textReaders = new Map<string, (data: Buffer, end: number) => string | unde
 ]);
 
 function inflated(data: Buffer): Buffer | undefined {
-  return attempt(() => inflateSync(data, { maxOutputLength: longestText }), undefined);
+  return attempt(() => inflateSync(data, { maxOutputLength: maxTextLength }), undefined);
 }
 
 function isKeyword(keyword: string): boolean {

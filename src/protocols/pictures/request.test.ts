@@ -56,8 +56,8 @@ describe('imageRequest', () => {
   });
 
   test('applies narrower limits, and ignores wider ones', () => {
-    expect(made({ steps: 50, guidance: 20, mostSteps: 8, maxGuidance: 2 })).toMatchObject({ steps: 8, guidance: 2 });
-    expect(made({ steps: 500, mostSteps: 1000, maxGuidance: -3, guidance: 9 })).toMatchObject({
+    expect(made({ steps: 50, guidance: 20, maxSteps: 8, maxGuidance: 2 })).toMatchObject({ steps: 8, guidance: 2 });
+    expect(made({ steps: 500, maxSteps: 1000, maxGuidance: -3, guidance: 9 })).toMatchObject({
       steps: 80,
       guidance: 1,
     });
@@ -97,7 +97,7 @@ describe('imageRequest', () => {
           count: number,
           clipSkip: number,
           strength: number,
-          mostSteps: number,
+          maxSteps: number,
           maxGuidance: number,
         }),
         (asked) => {

@@ -30,12 +30,12 @@ type Optional<Values> = { readonly [Name in keyof Values]?: Values[Name] | undef
 /** A request before defaults and limits are applied. A negative seed means a random one. */
 export interface AskedPicture extends Optional<Omit<ImageRequest, 'prompt' | 'initial' | 'mask'>> {
   readonly prompt: string;
-  readonly mostSteps?: number | undefined;
+  readonly maxSteps?: number | undefined;
   readonly maxGuidance?: number | undefined;
 }
 
 export const maxImages = 10;
-const mostSteps = 80;
+const maxSteps = 80;
 const maxGuidance = 25;
 /** Default denoising strength. */
 const defaultStrength = 0.6;
@@ -61,26 +61,30 @@ export function factsFor(
 
 /** Applies defaults and limits. */
 export function imageRequest(
-  asked: AskedPicture,
+  requested: AskedPicture,
   facts: ImageFacts,
   { settings, randomSeed }: Pick<PictureParts, 'settings' | 'randomSeed'>,
 ): ImageRequest {
   const { defaults } = facts;
-  const size = { width: asked.width ?? defaults.size, height: asked.height ?? defaults.size };
+  const size = { width: requested.width ?? defaults.size, height: requested.height ?? defaults.size };
   return {
-    prompt: cutText(asked.prompt, maxPromptTokens),
-    negativePrompt: cutText(asked.negativePrompt ?? '', maxPromptTokens),
+    prompt: cutText(requested.prompt, maxPromptTokens),
+    negativePrompt: cutText(requested.negativePrompt ?? '', maxPromptTokens),
     ...drawnSize(size, { maxSide: settings.sdclamped, areaSide: settings.sdclampedsoft }, facts),
-    steps: Math.round(clamp(asked.steps ?? defaults.steps, 1, clamp(asked.mostSteps ?? mostSteps, 1, mostSteps))),
-    guidance: clamp(asked.guidance ?? defaults.guidance, 1, clamp(asked.maxGuidance ?? maxGuidance, 1, maxGuidance)),
-    ...chosenSampler(asked.sampler ?? '', asked.scheduler ?? '', facts),
-    seed: engineSeed(asked.seed) ?? randomSeed(),
-    count: Math.round(clamp(asked.count ?? 1, 1, maxImages)),
+    steps: Math.round(clamp(requested.steps ?? defaults.steps, 1, clamp(requested.maxSteps ?? maxSteps, 1, maxSteps))),
+    guidance: clamp(
+      requested.guidance ?? defaults.guidance,
+      1,
+      clamp(requested.maxGuidance ?? maxGuidance, 1, maxGuidance),
+    ),
+    ...chosenSampler(requested.sampler ?? '', requested.scheduler ?? '', facts),
+    seed: engineSeed(requested.seed) ?? randomSeed(),
+    count: Math.round(clamp(requested.count ?? 1, 1, maxImages)),
     // 1 means none; some models draw only black for it.
-    clipSkip: (asked.clipSkip ?? 0) > 1 ? Math.round(clamp(asked.clipSkip ?? 0, 2, 12)) : 0,
-    strength: clamp(asked.strength ?? defaultStrength, 0, 1),
-    previewEvery: asked.previewEvery ?? 0,
-    ...(asked.loras ? { loras: asked.loras } : {}),
+    clipSkip: (requested.clipSkip ?? 0) > 1 ? Math.round(clamp(requested.clipSkip ?? 0, 2, 12)) : 0,
+    strength: clamp(requested.strength ?? defaultStrength, 0, 1),
+    previewEvery: requested.previewEvery ?? 0,
+    ...(requested.loras ? { loras: requested.loras } : {}),
   };
 }
 
@@ -102,15 +106,15 @@ export interface SizeLimits {
   readonly areaSide: number;
 }
 
-const shortest = 64;
-const longest = 8192;
+const minSide = 64;
+const maxSide = 8192;
 
 /** The size to draw: within the limits, a multiple of the model's step, and as near as possible to the requested aspect ratio. */
-export function drawnSize(asked: Size, limits: SizeLimits, facts: Pick<ImageFacts, 'nativeSize'>): Size {
+export function drawnSize(requested: Size, limits: SizeLimits, facts: Pick<ImageFacts, 'nativeSize'>): Size {
   // Large models need sizes that can be halved several times.
   const step = facts.nativeSize >= 512 ? 64 : 8;
-  const [width, height] = [clamp(asked.width, shortest, longest), clamp(asked.height, shortest, longest)];
-  const side = limits.maxSide > 0 ? Math.max(shortest, limits.maxSide) : longest;
+  const [width, height] = [clamp(requested.width, minSide, maxSide), clamp(requested.height, minSide, maxSide)];
+  const side = limits.maxSide > 0 ? Math.max(minSide, limits.maxSide) : maxSide;
   const area = areaLimit(limits, facts);
   const scale = Math.min(1, side / Math.max(width, height), Math.sqrt(area / (width * height)));
   if (scale === 1) return { width: floorTo(width, step), height: floorTo(height, step) };
@@ -125,7 +129,7 @@ export function drawnSize(asked: Size, limits: SizeLimits, facts: Pick<ImageFact
 
 function areaLimit({ areaSide }: SizeLimits, { nativeSize }: Pick<ImageFacts, 'nativeSize'>): number {
   const native = nativeSize >= 512 && nativeSize <= 768 ? 832 : 1024;
-  return (areaSide > 0 ? clamp(areaSide, shortest, 2048) : native) ** 2;
+  return (areaSide > 0 ? clamp(areaSide, minSide, 2048) : native) ** 2;
 }
 
 /** For extreme aspect ratios, whose shorter side has its minimum. */
@@ -140,7 +144,7 @@ function nearby(value: number, step: number): readonly number[] {
 }
 
 function floorTo(value: number, step: number): number {
-  return Math.max(shortest, Math.floor(value / step) * step);
+  return Math.max(minSide, Math.floor(value / step) * step);
 }
 
 /** `<lora:NAME:WEIGHT>` and similar tags. */
@@ -156,13 +160,13 @@ export function withoutLoraTags(prompt: string): { readonly prompt: string; read
 
 /** The LoRAs that the model has, and a note for each that it does not have. */
 export function knownLoras(
-  asked: readonly AskedLora[],
+  requested: readonly AskedLora[],
   { loras = [] }: Pick<ImageFacts, 'loras'>,
 ): { readonly loras?: readonly AskedLora[]; readonly notes: readonly string[] } {
   const isKnown = ({ name }: AskedLora): boolean =>
     loras.some((each) => [each.name, each.file].some((one) => one.toLowerCase() === name.toLowerCase()));
-  const known = asked.filter(isKnown);
-  const notes = asked.filter((each) => !isKnown(each)).map(({ name }) => `There is no LoRA ${name}`);
+  const known = requested.filter(isKnown);
+  const notes = requested.filter((each) => !isKnown(each)).map(({ name }) => `There is no LoRA ${name}`);
   return { ...(known.length > 0 ? { loras: known } : {}), notes };
 }
 
@@ -185,8 +189,8 @@ export interface Drawn extends Omit<Extract<ImageEvent, { type: 'finish' }>, 'ty
 export async function collectDrawn(events: AsyncIterable<ImageEvent>, request: ImageRequest): Promise<Drawn> {
   const { width, height, steps, sampler, scheduler } = request;
   const pictures: Drawn['pictures'][number][] = [];
-  const asked = { width, height, steps, sampler, scheduler, notes: [] as readonly string[] };
-  let done: typeof asked | undefined;
+  const requested = { width, height, steps, sampler, scheduler, notes: [] as readonly string[] };
+  let done: typeof requested | undefined;
   try {
     for await (const event of events) {
       if (event.type === 'picture') pictures[event.index] = { seed: event.seed, png: event.png };
@@ -194,20 +198,20 @@ export async function collectDrawn(events: AsyncIterable<ImageEvent>, request: I
     }
   } catch (error) {
     if (asAppError(error).code !== 'stopped') throw error;
-    return { ...asked, pictures: Object.values(pictures), stopped: true };
+    return { ...requested, pictures: Object.values(pictures), stopped: true };
   }
   // Skipped pictures leave gaps.
   const finished = Object.values(pictures);
-  return { ...(done ?? asked), pictures: finished, stopped: done === undefined && finished.length === 0 };
+  return { ...(done ?? requested), pictures: finished, stopped: done === undefined && finished.length === 0 };
 }
 
 /** Rounded, and limited to the largest side. */
 export function enlargedSize({ width, height }: Size): Size {
-  return { width: Math.round(clamp(width, 1, longest)), height: Math.round(clamp(height, 1, longest)) };
+  return { width: Math.round(clamp(width, 1, maxSide)), height: Math.round(clamp(height, 1, maxSide)) };
 }
 
 export function isTooLarge({ width, height }: Size): boolean {
-  return width > longest || height > longest;
+  return width > maxSide || height > maxSide;
 }
 
 /** Resampling methods, which need no network. */
@@ -229,13 +233,13 @@ export function networksOf({ upscalers }: Pick<ImageFacts, 'upscalers'>): readon
  * `None` for a resampler that the engine does not have.
  */
 export function chooseUpscaler(
-  asked: string | undefined,
+  requested: string | undefined,
   facts: Pick<ImageFacts, 'upscalers'>,
   factor: number,
 ): Upscaler | undefined {
-  const named = facts.upscalers.find(({ name }) => name.toLowerCase() === asked?.trim().toLowerCase());
+  const named = facts.upscalers.find(({ name }) => name.toLowerCase() === requested?.trim().toLowerCase());
   if (named) return named;
-  if (asked && isResampler(asked)) return { name: 'None', scale: 1 };
+  if (requested && isResampler(requested)) return { name: 'None', scale: 1 };
   const networks = [...networksOf(facts)].sort((one, other) => one.scale - other.scale);
   return networks.find(({ scale }) => scale >= factor) ?? networks.at(-1);
 }

@@ -51,8 +51,8 @@ export function chosenSampler(
   const [name, tail] = isOpen(sampler) ? ['', ''] : splitScheduler(sampler, engine);
   const order = isOpen(scheduler) ? tail : scheduler;
   return {
-    sampler: (name && (found(name, engine.samplers, samplerNames) ?? name)) || (engine.samplers[0] ?? ''),
-    scheduler: (order && (found(order, engine.schedulers, schedulerNames) ?? order)) || (engine.schedulers[0] ?? ''),
+    sampler: (name && (nameOf(name, engine.samplers, samplerNames) ?? name)) || (engine.samplers[0] ?? ''),
+    scheduler: (order && (nameOf(order, engine.schedulers, schedulerNames) ?? order)) || (engine.schedulers[0] ?? ''),
   };
 }
 
@@ -63,9 +63,9 @@ export function samplerDisplay(name: string): string {
 
 /** Its name in ComfyUI. */
 export function comfySampler(name: string): string {
-  const usual = samplerNames.get(plain(name)) ?? name.toLowerCase();
-  const [, , ...others] = samplers.find(([known]) => known === usual) ?? ['', ''];
-  return others.findLast((other) => !other.startsWith('k_')) ?? usual;
+  const engineName = samplerNames.get(plain(name)) ?? name.toLowerCase();
+  const [, , ...others] = samplers.find(([known]) => known === engineName) ?? ['', ''];
+  return others.findLast((other) => !other.startsWith('k_')) ?? engineName;
 }
 
 export function samplerAliases(name: string): readonly string[] {
@@ -75,7 +75,7 @@ export function samplerAliases(name: string): readonly string[] {
 }
 
 function splitScheduler(sampler: string, engine: EngineNames): readonly [string, string] {
-  if (found(sampler, engine.samplers, samplerNames) !== undefined) return [sampler, ''];
+  if (nameOf(sampler, engine.samplers, samplerNames) !== undefined) return [sampler, ''];
   for (const known of schedulerNames.keys()) {
     const end = plain(sampler);
     if (end.length <= known.length || !end.endsWith(known)) continue;
@@ -85,9 +85,9 @@ function splitScheduler(sampler: string, engine: EngineNames): readonly [string,
   return [sampler, ''];
 }
 
-function found(asked: string, names: readonly string[], known: ReadonlyMap<string, string>): string | undefined {
+function nameOf(requested: string, names: readonly string[], known: ReadonlyMap<string, string>): string | undefined {
   const canonical = (name: string): string => known.get(plain(name)) ?? plain(name);
-  return names.find((name) => canonical(name) === canonical(asked));
+  return names.find((name) => canonical(name) === canonical(requested));
 }
 
 function isOpen(name: string): boolean {

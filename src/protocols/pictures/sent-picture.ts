@@ -46,8 +46,8 @@ export async function formPictures({ form, signal }: Call, name: string): Promis
   const files = (form?.files ?? []).filter(({ field }) => field.replace(/\[\d*\]$/, '') === name);
   return Promise.all(
     files.map(async ({ path }, index) => {
-      const place = files.length > 1 ? `${name}[${index}]` : name;
-      return pictureOf(await readFile(path, { signal }), place);
+      const field = files.length > 1 ? `${name}[${index}]` : name;
+      return pictureOf(await readFile(path, { signal }), field);
     }),
   );
 }

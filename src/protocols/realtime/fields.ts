@@ -3,7 +3,7 @@ import type { ToolChoice } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import { languageCode } from '../../core/languages.ts';
 import * as f from '../fields.ts';
-import { paces, readVoiceName, spokenNotes } from '../spoken-text.ts';
+import { readVoiceName, speedRange, spokenNotes } from '../spoken-text.ts';
 import { checkToolNames, readFunction } from '../tools.ts';
 import {
   type AudioFormat,
@@ -136,7 +136,7 @@ const inputRows = {
 const outputRows = {
   format: f.honoured(f.optional(readFormat), 'As for the input.'),
   voice: f.approximated(f.optional(readVoiceName), spokenNotes.voice),
-  speed: f.honoured(number(paces.least, paces.most), '0.25 to 4.'),
+  speed: f.honoured(number(speedRange.min, speedRange.max), '0.25 to 4.'),
 };
 
 /** What both `session.update` and `response.create` have. */
@@ -163,7 +163,7 @@ export const sessionFields = {
   model: f.approximated(f.optionalText, 'As ?model=: a name that no model has means the default one.'),
   ...sharedRows,
   audio: f.group({ input: f.group(inputRows), output: f.group(outputRows) }),
-  speed: f.honoured(number(paces.least, paces.most), older('audio.output.speed')),
+  speed: f.honoured(number(speedRange.min, speedRange.max), older('audio.output.speed')),
   input_audio_format: f.honoured(f.optional(readFormat), older('audio.input.format')),
   input_audio_transcription: f.honoured(nullable(readTranscription), older('audio.input.transcription')),
   turn_detection: f.approximated(nullable(readTurnDetection), older('audio.input.turn_detection')),

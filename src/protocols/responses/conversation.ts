@@ -194,11 +194,11 @@ function readContent(value: unknown, at: string, attachments: Attachments): Cont
   if (typeof value === 'string') return text(value);
   if (!Array.isArray(value)) throw wrong(at, 'a string or an array of content parts');
   return value.flatMap((part, index): Content => {
-    const place = `${at}[${index}]`;
-    if (!isObject(part)) throw wrong(place, 'an object');
+    const partAt = `${at}[${index}]`;
+    if (!isObject(part)) throw wrong(partAt, 'an object');
     const read = partReaders.get(part.type);
-    if (!read) throw wrong(`${place}.type`, `one of ${[...partReaders.keys()].join(', ')}`);
-    return read(part, place, attachments);
+    if (!read) throw wrong(`${partAt}.type`, `one of ${[...partReaders.keys()].join(', ')}`);
+    return read(part, partAt, attachments);
   });
 }
 
@@ -217,11 +217,11 @@ function imagePart(part: JsonObject, at: string, attachments: Attachments): Cont
 }
 
 function audioPart(part: JsonObject, at: string, attachments: Attachments): Content {
-  const place = `${at}.input_audio`;
-  if (!isObject(part.input_audio)) throw wrong(place, 'an object with data and format');
-  const format = readAt(part.input_audio, 'format', place, optionalText);
-  const data = readAt(part.input_audio, 'data', place, readText);
-  return [attachments.add({ kind: 'audio', data, field: `${place}.data`, format })];
+  const audioAt = `${at}.input_audio`;
+  if (!isObject(part.input_audio)) throw wrong(audioAt, 'an object with data and format');
+  const format = readAt(part.input_audio, 'format', audioAt, optionalText);
+  const data = readAt(part.input_audio, 'data', audioAt, readText);
+  return [attachments.add({ kind: 'audio', data, field: `${audioAt}.data`, format })];
 }
 
 /** The text of a document, or a picture or sound. */

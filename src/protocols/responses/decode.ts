@@ -147,7 +147,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
         ...[...toolbox.skipped, ...(leftOut ? ['web_search'] : [])].map((kind) => `tools (${kind})`),
         ...unsent,
         ...sent.missing.map((at) => `${at} (item_reference)`),
-        ...skipped.filter((place) => place.startsWith('input')),
+        ...skipped.filter((at) => at.startsWith('input')),
       ]),
     },
   };
@@ -165,10 +165,11 @@ function decodeCompaction({ context_management: threshold }: CreateFields, now =
 
 function previousResponse(id: unknown, store: OwnResponses) {
   if (f.isAbsent(id)) return undefined;
-  const found = typeof id === 'string' ? store.get(id) : undefined;
-  const unfinished = found?.response.status === 'queued' || found?.response.status === 'in_progress';
-  if (!found || unfinished) throw f.wrong('previous_response_id', 'the id of a finished response that is still stored');
-  return found;
+  const stored = typeof id === 'string' ? store.get(id) : undefined;
+  const unfinished = stored?.response.status === 'queued' || stored?.response.status === 'in_progress';
+  if (!stored || unfinished)
+    throw f.wrong('previous_response_id', 'the id of a finished response that is still stored');
+  return stored;
 }
 
 /** The controls of the dialect over the native ones of the same body. */

@@ -22,7 +22,7 @@ export const createFields = {
     'Text, or messages, function calls and results, custom tool calls and results, web and file searches, calls of MCP servers and their approval, reasoning and item references. ' +
       'Other items, and references to items that are not stored, are ignored (x-parley-ignored).',
   ),
-  ...f.places({
+  ...f.positions({
     'input[].content[]': f.aside(
       'approximated',
       'Texts and refusals; pictures (input_image) as data URLs, base64 or addresses on the public internet (10 MB, ' +
@@ -62,7 +62,7 @@ export const createFields = {
     'Functions, custom tools (their grammar is in the prompt, and not enforced) and namespaces of both. ' +
       `Built-in tools other than web_search, file_search and mcp are ignored (x-parley-ignored). ${loosenedNote}`,
   ),
-  ...f.places({
+  ...f.positions({
     'tools[]: web_search': f.aside(
       'approximated',
       `Also web_search_preview. ${searchNote} filters, search_context_size (low: 300 characters of each page) and user_location are read. With external_web_access: false, and beside functions on a server without --websearch, it is ignored (x-parley-ignored). ${citationNote} Indices count Unicode characters.`,
@@ -125,7 +125,7 @@ export const createFields = {
   collections: f.honoured(collectionsField.read, `${collectionsField.note} Citations are as those of file_search.`),
   genkey: f.honoured(readGenkey),
   ttl: ttlField,
-  ...f.places({ '(native sampling fields)': f.aside('honoured', 'All of them; see the native API.') }),
+  ...f.positions({ '(native sampling fields)': f.aside('honoured', 'All of them; see the native API.') }),
 };
 
 export type CreateFields = f.Fields<typeof createFields>;
@@ -167,6 +167,6 @@ export const inputItemsFields = {
   'include[]': f.ignored(),
 };
 
-export const countFields = f.places({
+export const countFields = f.positions({
   '(body)': f.aside('honoured', 'As POST /v1/responses. Media are not counted (x-parley-warnings).'),
 });

@@ -28,10 +28,10 @@ const defaultResults = 20;
 export type FileSearch = Omit<DocumentQuery, 'queries'>;
 
 export function readFileSearch(tools: readonly unknown[]): FileSearch | undefined {
-  const found = tools.flatMap((tool, index) => {
+  const searches = tools.flatMap((tool, index) => {
     return f.isObject(tool) && isFileSearch(tool.type) ? [{ tool, at: `tools[${index}]` }] : [];
   });
-  const [first, second] = found;
+  const [first, second] = searches;
   if (second) throw f.wrong(second.at, 'another tool: there is a file_search already, and it can name several stores');
   if (!first) return undefined;
   const { tool, at } = first;

@@ -82,8 +82,8 @@ function toolFilter(sent: JsonObject, field: string): ToolRule {
 /** As the response object shows it, without credentials. */
 export function mcpEcho(sent: unknown): readonly object[] {
   if (!f.isObject(sent) || sent.type !== 'mcp') return [];
-  const { headers: _, authorization: __, ...shown } = sent;
-  return [shown];
+  const { headers: _, authorization: __, ...visible } = sent;
+  return [visible];
 }
 
 /** The list of the tools of a server. */

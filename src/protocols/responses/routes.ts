@@ -92,12 +92,12 @@ async function create(call: Call, parts: ClientParts): Promise<Reply> {
   };
   const session = newSession(decoded, call, parts);
   const ticket = ticketFor(call, decoded.genkey);
-  const kept = <Event>(own: AsyncIterable<Event>) => keptAfter(own, decoded.ttl, parts.text);
+  const withTtl = <Event>(own: AsyncIterable<Event>) => keptAfter(own, decoded.ttl, parts.text);
   if (decoded.response.background) {
-    const begin = (signal: AbortSignal) => kept(chat.reply(request, { ...ticket, signal }));
+    const begin = (signal: AbortSignal) => withTtl(chat.reply(request, { ...ticket, signal }));
     return json(parts.background.start({ ...decoded, store: parts.store, session, begin }), 200, headers);
   }
-  const events = kept(chat.reply(request, ticket));
+  const events = withTtl(chat.reply(request, ticket));
   if (decoded.stream) {
     const waits = (): boolean => ticket.queueStatus() !== undefined;
     return streamReply(events, (opened) => encodeStream(opened, session, { startTimer, waits }), {
@@ -115,11 +115,11 @@ const conversationFields = { input: inputField, previous_response_id: previousFi
 
 /** Also the files of the conversation before it are loaded. */
 async function decoding(body: JsonObject, call: Call, parts: DecodeParts): Promise<DecodedRequest> {
-  const { previous_response_id: id, input: asked } = readFields(conversationFields, body);
+  const { previous_response_id: id, input: newInput } = readFields(conversationFields, body);
   const { context = [], input = [] } = (typeof id === 'string' ? parts.store.get(id) : undefined) ?? {};
   const files = new Map([
     ...sentFiles([...context, ...input], 'previous_response_id', responseFile),
-    ...sentFiles(asked, 'input', responseFile),
+    ...sentFiles(newInput, 'input', responseFile),
   ]);
   const options = { ...parts, marks: 'keep', signal: call.signal } as const;
   return decodeWithFiles(files, (loaded) => decode(body, { ...parts, loaded }), options);
@@ -128,8 +128,8 @@ async function decoding(body: JsonObject, call: Call, parts: DecodeParts): Promi
 /** The user messages stay as they are, and the summary follows them. */
 async function compactConversation(call: Call, parts: DecodeParts): Promise<Reply> {
   const sent = await requestBody(call, parts);
-  const { input: asked = [], ...fields } = readFields(compactFields, sent);
-  const decoded = await decoding({ ...fields, input: asked }, call, parts);
+  const { input: newInput = [], ...fields } = readFields(compactFields, sent);
+  const decoded = await decoding({ ...fields, input: newInput }, call, parts);
   const { response, context, input, genkey } = decoded;
   const request = { ...decoded.request, compaction: { trigger: 0, pause: true } };
   call.watch?.decoded?.(request);

@@ -111,45 +111,45 @@ interface Choice {
 
 /** The tools that may be called, whether they must be, and `tool_choice` as the response object shows it. */
 export function chooseTools(
-  { tool_choice: wanted }: Pick<CreateFields, 'tool_choice'>,
+  { tool_choice: requested }: Pick<CreateFields, 'tool_choice'>,
   toolbox: Pick<ReturnType<typeof readTools>, 'offered' | 'searches' | 'fileSearch'>,
 ): Choice {
   const path = 'tool_choice';
   const { offered, searches, fileSearch } = toolbox;
   const all = { offered, searches, fileSearch };
-  if (f.isAbsent(wanted)) return { ...all, choice: { type: 'auto' }, echo: 'auto' };
-  if (typeof wanted === 'string') {
-    const type = readMode(wanted, path);
+  if (f.isAbsent(requested)) return { ...all, choice: { type: 'auto' }, echo: 'auto' };
+  if (typeof requested === 'string') {
+    const type = readMode(requested, path);
     return { ...all, choice: { type }, echo: type };
   }
-  if (!f.isObject(wanted)) throw f.wrong(path, 'a string or an object');
-  if (wanted.type === 'allowed_tools') {
-    const type = f.readAt(wanted, 'mode', path, f.optional(readMode)) ?? 'auto';
-    const left = allowed(wanted, offered);
+  if (!f.isObject(requested)) throw f.wrong(path, 'a string or an object');
+  if (requested.type === 'allowed_tools') {
+    const type = f.readAt(requested, 'mode', path, f.optional(readMode)) ?? 'auto';
+    const left = allowed(requested, offered);
     // A request that allows none of its tools is not the same as one without tools.
-    const named = f.readAt(wanted, 'tools', path, f.optionalList) ?? [];
+    const named = f.readAt(requested, 'tools', path, f.optionalList) ?? [];
     const allows = (is: (type: unknown) => boolean) => named.some((tool) => f.isObject(tool) && is(tool.type));
     const allowsSearch = searches && allows(isSearchType);
     const allowedFiles = allows(isFileSearch) ? fileSearch : undefined;
     const isEmpty = left.length === 0 && !allowsSearch && !allowedFiles;
     const choice = { type: isEmpty && type === 'auto' ? ('none' as const) : type };
-    return { offered: left, choice, echo: wanted, searches: allowsSearch, fileSearch: allowedFiles };
+    return { offered: left, choice, echo: requested, searches: allowsSearch, fileSearch: allowedFiles };
   }
-  if (wanted.type === 'function' || wanted.type === 'custom') {
-    return { ...all, choice: { type: 'named', name: knownName(offered, wanted, path) }, echo: wanted };
+  if (requested.type === 'function' || requested.type === 'custom') {
+    return { ...all, choice: { type: 'named', name: knownName(offered, requested, path) }, echo: requested };
   }
-  if (searches && isSearchType(wanted.type)) {
-    return { ...all, choice: { type: 'named', name: 'web_search' }, echo: wanted };
+  if (searches && isSearchType(requested.type)) {
+    return { ...all, choice: { type: 'named', name: 'web_search' }, echo: requested };
   }
-  if (fileSearch && isFileSearch(wanted.type)) {
-    return { ...all, choice: { type: 'named', name: 'file_search' }, echo: wanted };
+  if (fileSearch && isFileSearch(requested.type)) {
+    return { ...all, choice: { type: 'named', name: 'file_search' }, echo: requested };
   }
   const instead = 'only a function, a custom tool, a web search or a file search of the request can be forced';
   throw new AppError('unsupported', { feature: path, instead });
 }
 
-function allowed(wanted: JsonObject, offered: readonly OfferedTool[]): readonly OfferedTool[] {
-  const names = (f.readAt(wanted, 'tools', 'tool_choice', f.optionalList) ?? []).map((tool, index) => {
+function allowed(requested: JsonObject, offered: readonly OfferedTool[]): readonly OfferedTool[] {
+  const names = (f.readAt(requested, 'tools', 'tool_choice', f.optionalList) ?? []).map((tool, index) => {
     const at = `tool_choice.tools[${index}]`;
     if (!f.isObject(tool)) throw f.wrong(at, 'an object');
     return f.readAt(tool, 'name', at, f.optionalText);

@@ -92,7 +92,7 @@ function decodeDrawing(
       clipSkip: fields.clip_skip ?? fields.override_settings.CLIP_stop_at_last_layers,
       strength,
       previewEvery: fields.genkey === '' ? 0 : defaultPreviewEvery,
-      mostSteps: fields.add_sd_step_limit ?? adapter.add_sd_step_limit,
+      maxSteps: fields.add_sd_step_limit ?? adapter.add_sd_step_limit,
       maxGuidance: fields.add_sd_cfg_limit ?? adapter.add_sd_cfg_limit,
     },
     facts,

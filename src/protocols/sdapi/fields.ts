@@ -127,5 +127,5 @@ export const optionFields = {
     f.optionalText,
     'The name, title, file or hash of the loaded model; any other is refused.',
   ),
-  ...f.places({ 'every other option': f.ignored('Accepted without effect.') }),
+  ...f.positions({ 'every other option': f.ignored('Accepted without effect.') }),
 };

@@ -16,7 +16,7 @@ import { type DialectParts, ignoredHeader } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { allSound, speak, streamedSound, wholeSound } from '../spoken-reply.ts';
-import { paces, readVoiceName, speechOf, spokenFields, spokenNotes } from '../spoken-text.ts';
+import { readVoiceName, speechOf, speedRange, spokenFields, spokenNotes } from '../spoken-text.ts';
 
 /** Per-model part of the context. */
 interface XttsContext extends Pick<DialectParts, 'taskServices'> {
@@ -216,7 +216,7 @@ async function vitsSpeech(call: Call, sent: JsonObject, parts: XttsContext): Pro
   const { id, lang: language, length, format, text } = f.readFields(vitsFields, sent);
   // Numbers of voices count from 0 here, and from 1 in the list of voices.
   const voice = /^\d+$/.test(id) ? String(Number(id) + 1) : id;
-  const speed = length > 0 ? f.clamp(1 / length, paces.least, paces.most) : 1;
+  const speed = length > 0 ? f.clamp(1 / length, speedRange.min, speedRange.max) : 1;
   const begun = await speak(call, { text, voice, language }, parts, { speed, format, streamed: false });
   return wholeSound(begun, { format, name: 'output', headers: ignoredHeader(vitsFields, sent) });
 }

@@ -8,23 +8,23 @@ import { type DialectParts, eventStream, ignoredHeader } from '../../dialect.ts'
 import { bodyOf, type ModelEndpoint } from '../../endpoint.ts';
 import * as f from '../../fields.ts';
 import { noteHeaders, type SoundEvent, speak, streamedSound } from '../../spoken-reply.ts';
-import { paces, spokenFields, wordCount } from '../../spoken-text.ts';
+import { speedRange, spokenFields, wordCount } from '../../spoken-text.ts';
 import { audioRows, audioTask, errorObject, unsupportedField } from '../errors.ts';
 
 const readFormat: f.Read<SpeechFormat> = f.described({ enum: speechFormats }, (value, path) => {
   const name = typeof value === 'string' ? value.trim().toLowerCase() : '';
-  const found = value === '' ? 'mp3' : speechFormats.find((format) => format === name);
-  if (found) return found;
+  const known = value === '' ? 'mp3' : speechFormats.find((format) => format === name);
+  if (known) return known;
   const instead = `${JSON.stringify(value)} cannot be made here; mp3, wav, opus, flac and pcm are possible`;
   throw unsupportedField(path, instead, 'unsupported_value');
 });
 
 const readSpeed: f.Read<number> = f.described(
-  { type: 'number', minimum: paces.least, maximum: paces.most },
+  { type: 'number', minimum: speedRange.min, maximum: speedRange.max },
   (value, path) => {
     const speed = f.looseNumber(value, path);
-    if (speed >= paces.least && speed <= paces.most) return speed;
-    throw f.wrong(path, `a number from ${paces.least} to ${paces.most}`);
+    if (speed >= speedRange.min && speed <= speedRange.max) return speed;
+    throw f.wrong(path, `a number from ${speedRange.min} to ${speedRange.max}`);
   },
 );
 

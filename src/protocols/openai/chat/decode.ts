@@ -136,20 +136,20 @@ function decodeOutput(
   { response_format: format, json_schema: schema }: ChatFields,
   schemaToGrammar: SchemaToGrammar,
 ): OutputFormat {
-  const given = (sent: unknown, field: string): OutputFormat => {
+  const schemaAt = (sent: unknown, field: string): OutputFormat => {
     if (!f.isObject(sent) && typeof sent !== 'boolean') throw f.wrong(field, 'a JSON schema');
     return schemaOutput(sent, field, schemaToGrammar);
   };
-  if (!format) return f.isAbsent(schema) ? { type: 'text' } : given(schema, 'json_schema');
+  if (!format) return f.isAbsent(schema) ? { type: 'text' } : schemaAt(schema, 'json_schema');
   switch (format.type) {
     case 'text':
       return { type: 'text' };
     case 'json_object':
-      return f.isAbsent(format.schema) ? { type: 'json' } : given(format.schema, 'response_format.schema');
+      return f.isAbsent(format.schema) ? { type: 'json' } : schemaAt(format.schema, 'response_format.schema');
     case 'json_schema': {
       const named = f.readAt(format, 'json_schema', 'response_format', f.optionalObject) ?? {};
       // Without a schema any JSON is valid.
-      return given(named.schema ?? {}, 'response_format.json_schema.schema');
+      return schemaAt(named.schema ?? {}, 'response_format.json_schema.schema');
     }
     default:
       throw f.wrong('response_format.type', '"text", "json_object" or "json_schema"');
@@ -165,10 +165,10 @@ export function decodeToolUse(fields: ChatFields) {
   const { tools: listed, functions } = fields;
   // The old form, before there were tools: the reply must use it too, and can hold only one call.
   const legacy = listed.length === 0 && functions.length > 0;
-  const found = listed.map((tool, index) => decodeTool(tool, `tools[${index}]`));
+  const decoded = listed.map((tool, index) => decodeTool(tool, `tools[${index}]`));
   const all = legacy
     ? functions.map((one, index) => decodeFunction(one, `functions[${index}]`))
-    : found.flatMap((tool) => tool ?? []);
+    : decoded.flatMap((tool) => tool ?? []);
   const names = all.map(({ name }) => name);
   checkToolNames(names, legacy ? 'functions' : 'tools');
   return {
@@ -176,7 +176,7 @@ export function decodeToolUse(fields: ChatFields) {
     parallel: !legacy && fields.parallel_tool_calls,
     legacy,
     /** The tools of the request that are not offered to the model. */
-    skipped: found.flatMap((tool, index) => (tool ? [] : [`tools[${index}]`])),
+    skipped: decoded.flatMap((tool, index) => (tool ? [] : [`tools[${index}]`])),
   };
 }
 
@@ -213,9 +213,9 @@ function decodeAllowed(choice: JsonObject, tools: readonly Tool[]): Chosen {
   const allowed = f.optionalObject(choice.allowed_tools, path) ?? {};
   const listed = f.readAt(allowed, 'tools', path, f.optionalList) ?? [];
   const names = listed.map((entry, index) => {
-    const place = `${path}.tools[${index}]`;
-    if (!f.isObject(entry)) throw f.wrong(place, 'an object that names a tool');
-    return knownName(nameOf(entry, place), place, tools);
+    const entryPath = `${path}.tools[${index}]`;
+    if (!f.isObject(entry)) throw f.wrong(entryPath, 'an object that names a tool');
+    return knownName(nameOf(entry, entryPath), entryPath, tools);
   });
   const left = tools.filter(({ name }) => names.includes(name));
   const chosen = decodeMode(f.readAt(allowed, 'mode', path, f.readName), `${path}.mode`, left);

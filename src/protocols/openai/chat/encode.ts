@@ -33,7 +33,7 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
   const reading = progressNotes(shape);
   const pieces = tokenPieces();
   let begun = false;
-  let said = '';
+  let content = '';
 
   const chunk = (delta: string, event: GenerationEvent): string =>
     `data: ${open}${delta}${close}${notes.middle(event)}}\n\n`;
@@ -63,9 +63,9 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
       case 'server-tool': {
         const { step } = event;
         if (step.type !== 'citation') return '';
-        const end = said.length - step.back;
+        const end = content.length - step.back;
         const cited = { source: step.source, start: end - step.length, end };
-        return chunk(`{"annotations":${JSON.stringify([annotation(said, cited)])}}`, event);
+        return chunk(`{"annotations":${JSON.stringify([annotation(content, cited)])}}`, event);
       }
       case 'tool-end':
       // Only in whole replies.
@@ -84,7 +84,7 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
 
   function text(event: GenerationEvent & { type: 'text-delta' }): string {
     if (event.text === '') return '';
-    said += event.text;
+    content += event.text;
     const delta = `{"content":${JSON.stringify(event.text)}}`;
     if (!event.logprobs) return chunk(delta, event);
     const logprobs = JSON.stringify(encodeLogprobs(event.logprobs));

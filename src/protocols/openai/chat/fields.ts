@@ -17,7 +17,7 @@ const promptFields = {
   ),
   messages: f.honoured(readMessages, 'Every role; a last assistant turn is continued.'),
   ...f.kindsAt('messages[].content[]', partKinds),
-  ...f.places({
+  ...f.positions({
     'messages[].content[]: other kinds': f.refused('What the model was not shown cannot be answered.'),
     'messages[].content of tools': f.aside('approximated', 'Media in the JSON of a result are shown to the model.'),
     'messages[].name': f.ignored('Only used for results of tools.'),

@@ -71,15 +71,15 @@ function decodeAssistant(message: JsonObject, path: string, { toolNames, attachm
 function decodeCalls(message: JsonObject, path: string): readonly ToolCallRecord[] {
   const calls = f.readAt(message, 'tool_calls', path, f.optionalList) ?? [];
   return calls.map((call, index) => {
-    const place = `${path}.tool_calls[${index}]`;
-    if (!f.isObject(call)) throw f.wrong(place, 'an object with id and function');
-    const id = f.readAt(call, 'id', place, f.optionalText) ?? '';
-    const custom = f.readAt(call, 'custom', place, f.optionalObject);
+    const callPath = `${path}.tool_calls[${index}]`;
+    if (!f.isObject(call)) throw f.wrong(callPath, 'an object with id and function');
+    const id = f.readAt(call, 'id', callPath, f.optionalText) ?? '';
+    const custom = f.readAt(call, 'custom', callPath, f.optionalObject);
     if (custom) {
-      const input = f.readAt(custom, 'input', `${place}.custom`, f.optionalText) ?? '';
-      return { id, name: f.readAt(custom, 'name', `${place}.custom`, f.readName), json: JSON.stringify({ input }) };
+      const input = f.readAt(custom, 'input', `${callPath}.custom`, f.optionalText) ?? '';
+      return { id, name: f.readAt(custom, 'name', `${callPath}.custom`, f.readName), json: JSON.stringify({ input }) };
     }
-    return namedCall(id, f.readAt(call, 'function', place, f.optionalObject) ?? {}, `${place}.function`);
+    return namedCall(id, f.readAt(call, 'function', callPath, f.optionalObject) ?? {}, `${callPath}.function`);
   });
 }
 
@@ -127,7 +127,7 @@ function decodeContent(value: unknown, path: string, attachments: Attachments): 
 type PartReader = (part: JsonObject, path: string, attachments: Attachments) => Content;
 
 /** The kinds of content parts. */
-export const partKinds: Readonly<Record<string, f.Said & { readonly read: PartReader }>> = {
+export const partKinds: Readonly<Record<string, f.FieldNote & { readonly read: PartReader }>> = {
   text: { handling: 'honoured', read: (part, path) => text(f.readAt(part, 'text', path, f.optionalText) ?? '') },
   refusal: { handling: 'honoured', read: (part, path) => text(f.readAt(part, 'refusal', path, f.optionalText) ?? '') },
   image_url: {
@@ -163,19 +163,19 @@ function image(part: JsonObject, path: string, attachments: Attachments): Conten
 
 /** An object with the address, or the address alone: some clients leave the object out. */
 function imageUrl(part: JsonObject, path: string, attachments: Attachments): Content {
-  const place = `${path}.image_url`;
+  const imagePath = `${path}.image_url`;
   const bare = typeof part.image_url === 'string';
-  const field = bare ? place : `${place}.url`;
-  const data = f.readName(bare ? part.image_url : f.optionalObject(part.image_url, place)?.url, field);
+  const field = bare ? imagePath : `${imagePath}.url`;
+  const data = f.readName(bare ? part.image_url : f.optionalObject(part.image_url, imagePath)?.url, field);
   return [attachments.add({ kind: 'image', data, field })];
 }
 
 function inputAudio(part: JsonObject, path: string, attachments: Attachments): Content {
-  const place = `${path}.input_audio`;
-  const audio = f.optionalObject(part.input_audio, place) ?? {};
-  const format = f.readAt(audio, 'format', place, f.optionalText);
-  const data = f.readAt(audio, 'data', place, f.readName);
-  return [attachments.add({ kind: 'audio', data, field: `${place}.data`, format })];
+  const audioPath = `${path}.input_audio`;
+  const audio = f.optionalObject(part.input_audio, audioPath) ?? {};
+  const format = f.readAt(audio, 'format', audioPath, f.optionalText);
+  const data = f.readAt(audio, 'data', audioPath, f.readName);
+  return [attachments.add({ kind: 'audio', data, field: `${audioPath}.data`, format })];
 }
 
 const dataUrl = /^data:([^;,]*)(?:;[^;,=]+=[^;,]*)*;base64,/;

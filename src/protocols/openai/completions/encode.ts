@@ -39,8 +39,8 @@ export function completionChoice(shape: ChunkShape, echo: string, count: number 
     if (event.text === '') return '';
     const logprobs = tokens ? JSON.stringify(encodeLegacyLogprobs(tokens, offset)) : 'null';
     offset += characters(event.text);
-    const said = `${JSON.stringify(event.text)},"logprobs":${logprobs}`;
-    return `data: ${open}${said},"finish_reason":null}]${notes.middle(event)}}\n\n`;
+    const piece = `${JSON.stringify(event.text)},"logprobs":${logprobs}`;
+    return `data: ${open}${piece},"finish_reason":null}]${notes.middle(event)}}\n\n`;
   }
 
   function write(event: Parameters<ChoiceWriter>[0]): string {

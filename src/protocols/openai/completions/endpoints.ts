@@ -26,13 +26,13 @@ async function answerCompletion(call: Call, parts: CompletionParts): Promise<Rep
   const decoded = await decodeCompletion(await requestBody(call, parts), parts);
   const { requests, echoes, replies, candidates, logprobs, stream } = decoded;
   const ticket = textTicket(call, decoded);
-  const wanted = requests.flatMap((request) =>
+  const repeated = requests.flatMap((request) =>
     Array.from({ length: candidates }, (_, reply) => withReplySeed(scoredOnce(request, reply, stream), reply)),
   );
-  call.watch?.decoded?.(wanted.length === 1 ? wanted[0] : wanted);
+  call.watch?.decoded?.(repeated.length === 1 ? repeated[0] : repeated);
   const runs = decoded.countOnly
-    ? wanted.map((request) => countOnly(parts.text, request))
-    : generateAll(parts.text, wanted, ticket).map((run) => eventsFor(ticket, run));
+    ? repeated.map((request) => countOnly(parts.text, request))
+    : generateAll(parts.text, repeated, ticket).map((run) => eventsFor(ticket, run));
   return answer(
     runs,
     {

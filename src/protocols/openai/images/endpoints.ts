@@ -80,7 +80,7 @@ async function* encodeStream(
   { now, editor }: EncodeParts,
 ): AsyncGenerator<string> {
   const facts = pictureFacts(decoded.request, decoded);
-  let shown = 0;
+  let previews = 0;
   const frame = async (name: string, png: Uint8Array, more: object): Promise<string> => {
     const type = `${kind.events}.${name}`;
     const base64 = await base64Of(png, decoded, editor);
@@ -90,12 +90,12 @@ async function* encodeStream(
   try {
     for await (const event of events) {
       if (event.type === 'picture') {
-        shown = 0;
+        previews = 0;
         yield await frame('completed', event.png, { usage: usageOf(decoded) });
       } else if (event.type === 'progress' && event.preview && event.step < event.steps) {
-        if (shown >= decoded.fields.partial_images) continue;
-        yield await frame('partial_image', event.preview, { partial_image_index: shown });
-        shown += 1;
+        if (previews >= decoded.fields.partial_images) continue;
+        yield await frame('partial_image', event.preview, { partial_image_index: previews });
+        previews += 1;
       }
     }
   } catch (error) {

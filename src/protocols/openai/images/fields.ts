@@ -6,13 +6,13 @@ import { readOptionalPicture, type SentPicture } from '../../pictures/sent-pictu
 import { unsupportedField } from '../errors.ts';
 
 /** Forms have only texts, so that numbers may be texts in JSON too. */
-function countBetween(least: number, most: number, fallback: number): f.Read<number> {
+function countBetween(min: number, max: number, fallback: number): f.Read<number> {
   return f.described(
-    { type: 'integer', minimum: least, maximum: most, default: fallback },
+    { type: 'integer', minimum: min, maximum: max, default: fallback },
     f.orElse((value, path) => {
       const count = f.looseNumber(value, path);
-      if (Number.isInteger(count) && count >= least && count <= most) return count;
-      throw f.wrong(path, `a whole number from ${least} to ${most}`);
+      if (Number.isInteger(count) && count >= min && count <= max) return count;
+      throw f.wrong(path, `a whole number from ${min} to ${max}`);
     }, fallback),
   );
 }
@@ -100,7 +100,7 @@ const editFields = {
   prompt: promptField,
   image: f.honoured(readSeveral, imageNote),
   images: f.honoured(readSeveral, 'The same as a list of objects with image_url.'),
-  ...f.places({ 'images[].file_id': f.refused('Pictures are sent as data URLs in image_url.') }),
+  ...f.positions({ 'images[].file_id': f.refused('Pictures are sent as data URLs in image_url.') }),
   mask: f.approximated(readOne, 'Repaints what is transparent, or white if nothing is. As large as the picture.'),
   ...answerFields,
   ...pictureFields,
