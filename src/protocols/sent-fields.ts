@@ -9,27 +9,16 @@ type Sent = Pick<Call, 'body' | 'form'>;
 const passedNames = new WeakMap<object, Set<string>>();
 
 /** The fields of a request, read only if a backend passes some of them on. */
-class RequestFields implements SentFields {
-  readonly #call: Sent;
-
-  constructor(call: Sent) {
-    this.#call = call;
-  }
-
-  get fields(): SentFields['fields'] {
-    const { body, form } = this.#call;
+export const sentFields = ({ body, form }: Sent): SentFields => ({
+  get fields() {
     return form ? bodyOfForm(form) : (parsedObject(body) ?? {});
-  }
-
-  passed(names: readonly string[]): void {
-    const key = this.#call.form ?? this.#call.body;
-    const known = passedNames.get(key) ?? new Set();
+  },
+  passed(names) {
+    const known = passedNames.get(form ?? body) ?? new Set();
     for (const name of names) known.add(name);
-    passedNames.set(key, known);
-  }
-}
-
-export const sentFields = (call: Sent): SentFields => new RequestFields(call);
+    passedNames.set(form ?? body, known);
+  },
+});
 
 const header = 'x-parley-ignored';
 

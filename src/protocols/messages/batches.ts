@@ -7,8 +7,8 @@ import { ignoredHeader } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, rowBelow, withServices } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { pageOf, queryCount } from '../list-pages.ts';
+import { timestamp } from '../timestamp.ts';
 import { messagesFamily, withRequestIds } from './errors.ts';
-import { moment } from './files.ts';
 
 const maxRequests = 100_000;
 
@@ -133,7 +133,7 @@ function batchObject(batch: Batch) {
   const hasEnded = batchHasEnded(batch);
   const missing = total - succeeded - failed;
   const isCancelled = cancelledAt !== undefined;
-  const time = (seconds: number | undefined) => (seconds === undefined ? null : moment(seconds));
+  const time = (seconds: number | undefined) => (seconds === undefined ? null : timestamp(seconds));
   return {
     id,
     type: 'message_batch',
@@ -147,8 +147,8 @@ function batchObject(batch: Batch) {
           expired: isCancelled ? 0 : missing,
         }
       : { processing: total, succeeded: 0, errored: 0, canceled: 0, expired: 0 },
-    created_at: moment(createdAt),
-    expires_at: moment(expiresAt),
+    created_at: timestamp(createdAt),
+    expires_at: timestamp(expiresAt),
     ended_at: time(endedAt),
     cancel_initiated_at: time(cancelledAt),
     archived_at: time(archivedAt),

@@ -1,27 +1,13 @@
 import { oldResults, withClearedResults } from '../../chat/compaction-plan.ts';
 import type { Message } from '../../chat/messages.ts';
 import type { ChatRequest, CompactionRequest } from '../../chat/request.ts';
+import type { JsonObject } from '../../http/body.ts';
 import * as f from '../fields.ts';
 
 type Amount<Unit extends string> = { readonly type: Unit; readonly value: number };
 
-interface ClearToolUses {
-  readonly type: 'clear_tool_uses_20250919';
-  readonly trigger: Amount<'input_tokens' | 'tool_uses'>;
-  /** The last ones, which stay. */
-  readonly keep: number;
-  /** If less can be cleared, nothing is. */
-  readonly atLeast: number;
-  readonly exclude: ReadonlySet<string>;
-  /** The tools whose arguments are cleared, too. */
-  readonly clearsInputs: (tool: string) => boolean;
-}
-
-interface ClearThinking {
-  readonly type: 'clear_thinking_20251015';
-  /** The last turns, whose thinking stays. */
-  readonly keep: number;
-}
+type ClearToolUses = ReturnType<typeof readClearToolUses>;
+type ClearThinking = ReturnType<typeof readClearThinking>;
 
 export interface ContextManagement {
   readonly edits: readonly (ClearToolUses | ClearThinking)[];
@@ -69,27 +55,31 @@ export const readContextManagement: f.Read<ContextManagement> = f.described(
   },
 );
 
-function readClearToolUses(edit: Readonly<Record<string, unknown>>, at: string): ClearToolUses {
+function readClearToolUses(edit: JsonObject, at: string) {
   const inputs = edit.clear_tool_inputs;
   const tools = Array.isArray(inputs) ? new Set(readTexts(inputs, `${at}.clear_tool_inputs`)) : undefined;
   const all = tools ? false : (f.readAt(edit, 'clear_tool_inputs', at, f.optionalFlag) ?? false);
   return {
     type: 'clear_tool_uses_20250919',
     trigger: f.readAt(edit, 'trigger', at, toolTrigger) ?? { type: 'input_tokens', value: defaultTrigger },
+    /** The last ones, which stay. */
     keep: f.readAt(edit, 'keep', at, toolUses)?.value ?? 3,
+    /** If less can be cleared, nothing is. */
     atLeast: f.readAt(edit, 'clear_at_least', at, tokens)?.value ?? 0,
     exclude: new Set(f.readAt(edit, 'exclude_tools', at, f.optional(readTexts)) ?? []),
-    clearsInputs: (tool) => tools?.has(tool) ?? all,
-  };
+    /** The tools whose arguments are cleared, too. */
+    clearsInputs: (tool: string): boolean => tools?.has(tool) ?? all,
+  } as const;
 }
 
-function readClearThinking({ keep }: Readonly<Record<string, unknown>>, at: string): ClearThinking {
+function readClearThinking({ keep }: JsonObject, at: string) {
   const all = keep === 'all' || (f.isObject(keep) && keep.type === 'all');
   const turns = all ? Number.POSITIVE_INFINITY : (thinkingTurns(keep, `${at}.keep`)?.value ?? 1);
-  return { type: 'clear_thinking_20251015', keep: turns };
+  /** The last turns, whose thinking stays. */
+  return { type: 'clear_thinking_20251015', keep: turns } as const;
 }
 
-function readCompact(edit: Readonly<Record<string, unknown>>, at: string): CompactionRequest {
+function readCompact(edit: JsonObject, at: string): CompactionRequest {
   const instructions = f.readAt(edit, 'instructions', at, f.optionalText);
   return {
     trigger: f.readAt(edit, 'trigger', at, tokens)?.value ?? defaultCompactionTrigger,

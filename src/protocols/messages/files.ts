@@ -7,6 +7,7 @@ import * as f from '../fields.ts';
 import { bodyOfForm } from '../form-body.ts';
 import { pageOf, queryCount } from '../list-pages.ts';
 import { contentReply, deleteFile, type FileServices, fileOf, filesOf, filesPath, sentFile } from '../stored-files.ts';
+import { timestamp } from '../timestamp.ts';
 import { messagesFamily, withRequestIds } from './errors.ts';
 
 const readSeconds: f.Read<number | undefined> = f.described(
@@ -108,14 +109,9 @@ function fileObject({ id, name, mime, bytes, createdAt, expiresAt }: StoredFile)
     filename: name,
     mime_type: mime,
     size_bytes: bytes,
-    created_at: moment(createdAt),
+    created_at: timestamp(createdAt),
     // The owner of the server may have back what was stored on it.
     downloadable: true,
-    expires_at: expiresAt === undefined ? null : moment(expiresAt),
+    expires_at: expiresAt === undefined ? null : timestamp(expiresAt),
   };
-}
-
-/** RFC 3339. */
-export function moment(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 }

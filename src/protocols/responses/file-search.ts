@@ -1,11 +1,12 @@
 import type { HostedDocuments } from '../../chat/server-tools/hosted.ts';
-import { outcomeText, sourcesOf } from '../../chat/server-tools/web-tools.ts';
+import { sourcesOf } from '../../chat/server-tools/web-tools.ts';
 import type { DocumentQuery } from '../../core/documents.ts';
 import type { ServerCall, ServerOutcome, Source } from '../../core/server-tools.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { readAttributes, readFilter } from '../documents/filters.ts';
 import { collectionOf, type OwnDocuments } from '../documents/library.ts';
 import * as f from '../fields.ts';
+import { pastSearch } from './web-search.ts';
 
 export const isFileSearch = (type: unknown): boolean => type === 'file_search';
 
@@ -114,11 +115,5 @@ export function readFileSearchCall({ queries, results, status }: StoredItem, at:
     } as const;
     return { url: '', title: name, text: f.readAt(result, 'text', path, f.optionalText) ?? '', place };
   });
-  const number = sources.length + 1;
-  sources.push(...passages);
-  const failed: ServerOutcome = { type: 'error', code: 'unavailable', reason: '' };
-  const outcome: ServerOutcome = status === 'failed' ? failed : { type: 'sources', sources: passages };
-  const isKept = passages.length > 0 || status === 'failed';
-  const result = isKept ? outcomeText(outcome, number) : 'The results are not part of the conversation any more.';
-  return { name: 'file_search', json: JSON.stringify({ query }), result };
+  return pastSearch({ name: 'file_search', query, status }, passages, sources);
 }

@@ -55,13 +55,22 @@ export function readSearchCall(
   const pages = (f.readAt(action, 'sources', `${at}.action`, readUrls) ?? []).map(({ url }): Source => {
     return { url: String(url), title: titles.get(url) ?? '', text: '' };
   });
+  return pastSearch({ name: 'web_search', query, status }, pages, sources);
+}
+
+/** A search of an earlier response, as the model reads it again. What it found is added to the sources of the conversation. */
+export function pastSearch(
+  { name, query, status }: { readonly name: string; readonly query: string; readonly status: unknown },
+  found: readonly Source[],
+  sources: Source[],
+) {
   const number = sources.length + 1;
-  sources.push(...pages);
+  sources.push(...found);
   const failed: ServerOutcome = { type: 'error', code: 'unavailable', reason: '' };
-  const outcome: ServerOutcome = status === 'failed' ? failed : { type: 'sources', sources: pages };
-  const isKept = pages.length > 0 || status === 'failed';
-  const result = isKept ? outcomeText(outcome, number) : 'The results are not part of the conversation any more.';
-  return { name: 'web_search', json: JSON.stringify({ query }), result };
+  const outcome: ServerOutcome = status === 'failed' ? failed : { type: 'sources', sources: found };
+  const isStored = found.length > 0 || status === 'failed';
+  const result = isStored ? outcomeText(outcome, number) : 'The results are not part of the conversation any more.';
+  return { name, json: JSON.stringify({ query }), result };
 }
 
 /** The item of a search that runs. */
