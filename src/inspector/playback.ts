@@ -1,7 +1,7 @@
 import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
 import type { Reservation } from '../core/text-service.ts';
 import type { StartTimer } from '../core/timers.ts';
-import type { DialectParts } from '../protocols/dialect.ts';
+import type { DialectContext } from '../protocols/dialect.ts';
 import type { RequestRecord, TimedEvents } from './record.ts';
 
 const neverFires: StartTimer = () => ({ restart: () => undefined, cancel: () => undefined });
@@ -10,7 +10,7 @@ const neverFires: StartTimer = () => ({ restart: () => undefined, cancel: () => 
  * The context of a model whose replies are those of a record: a dialect that is called with it encodes them again. Times and ids
  * come from the record, so that the result is always the same. Nothing is generated, queued, stored or unloaded.
  */
-export function playedContext<Context extends DialectParts>(context: Context, record: RequestRecord): Context {
+export function playedContext<Context extends DialectContext>(context: Context, record: RequestRecord): Context {
   let elapsed = record.times.decoded ?? 0;
   let ids = 0;
   let generations = 0;
@@ -37,7 +37,7 @@ export function playedContext<Context extends DialectParts>(context: Context, re
     release: () => undefined,
   };
   const isReady = context.text.state().type === 'ready';
-  const text: DialectParts['text'] = {
+  const text: DialectContext['text'] = {
     ...context.text,
     generate,
     reserve: () => place,
@@ -46,7 +46,7 @@ export function playedContext<Context extends DialectParts>(context: Context, re
     // A model that is not loaded stays so: a reply has then no tokens where its dialect adds some.
     ...(!isReady && { tokenize: async () => [], detokenize: async () => '' }),
   };
-  const chat: DialectParts['chat'] = {
+  const chat: DialectContext['chat'] = {
     ...context.chat,
     reply: () => play(record.replies[0] ?? nothing),
     replies: (_request, _ticket, count) =>

@@ -4,7 +4,7 @@ import { AppError, asAppError } from '../core/errors.ts';
 import type { GenerationControls, GenerationRequest } from '../core/request.ts';
 import type { Call, Headers, Reply } from '../http/call.ts';
 import type { EncodeOptions } from '../protocols/controls/encode-request.ts';
-import type { DialectParts } from '../protocols/dialect.ts';
+import type { DialectContext } from '../protocols/dialect.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
 import { differences } from './difference.ts';
 import { playedContext } from './playback.ts';
@@ -21,7 +21,7 @@ interface EndpointPair<Context> {
 export interface ReplayTarget<Context, Request> extends EndpointPair<Context> {
   encode(request: Request, options: EncodeOptions & { readonly replies: number }): WireBody;
   /** The controls of a request that sets none. */
-  usual(context: Context): GenerationControls;
+  defaults(context: Context): GenerationControls;
   /** The fields of the original API. */
   readonly ownFields: readonly string[];
 }
@@ -87,7 +87,7 @@ interface ShownForm {
 }
 
 /** The recorded reply goes through the endpoints of a dialect again, streamed and whole. Nothing is generated. */
-export async function replay<Context extends DialectParts>(
+export async function replay<Context extends DialectContext>(
   record: RequestRecord,
   dialect: ReplayDialect<Context>,
   context: Context,
@@ -122,7 +122,7 @@ interface Plan<Context> extends EndpointPair<Context> {
   readonly wanted: unknown;
 }
 
-function planOf<Context extends DialectParts>(
+function planOf<Context extends DialectContext>(
   record: RequestRecord,
   dialect: ReplayDialect<Context>,
   context: Context,
@@ -139,15 +139,15 @@ function planOf<Context extends DialectParts>(
   const neutral = record.neutral as NeutralRequest;
   if (type === 'chat' && dialect.chat && neutral.kind === 'chat') {
     const { chat } = dialect;
-    const usual = chat.usual(context);
-    const body = (stream: boolean) => chat.encode(neutral.request, { ...options, usual, stream });
+    const defaults = chat.defaults(context);
+    const body = (stream: boolean) => chat.encode(neutral.request, { ...options, defaults, stream });
     return { ...chat, body, wanted: neutral.request };
   }
   const { text } = dialect;
   const request = oneGeneration(record);
   if (!text || !request) throw new AppError('not-replayable', { reason: 'There is no such form.' });
-  const usual = text.usual(context);
-  return { ...text, body: (stream) => text.encode(request, { ...options, usual, stream }), wanted: request };
+  const defaults = text.defaults(context);
+  return { ...text, body: (stream) => text.encode(request, { ...options, defaults, stream }), wanted: request };
 }
 
 /** Only one dialect asks for several replies at once. */
@@ -165,7 +165,7 @@ function extensionsOf(body: WireBody, ownFields: readonly string[] | undefined):
   return names.filter((name) => !ownFields.includes(name));
 }
 
-async function shownForm<Context extends DialectParts>(
+async function shownForm<Context extends DialectContext>(
   record: RequestRecord,
   endpoint: ModelEndpoint<Context>,
   body: WireBody,

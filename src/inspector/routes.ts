@@ -3,7 +3,7 @@ import { percentDecoded } from '../core/percent-decoded.ts';
 import { type Call, json, type Reply } from '../http/call.ts';
 import { admin } from '../protocols/access.ts';
 import { type AdminAccess, adminReadRow, mayAdminister } from '../protocols/admin/access.ts';
-import type { DialectParts } from '../protocols/dialect.ts';
+import type { DialectContext } from '../protocols/dialect.ts';
 import { bodyOf, type EndpointShape, type ModelEndpoint } from '../protocols/endpoint.ts';
 import { honoured, readFields, readName } from '../protocols/fields.ts';
 import type { RequestRecord } from './record.ts';
@@ -30,7 +30,7 @@ const replayFields = {
  * What `--inspect` keeps, for administrators. Everything that they get passes the redactor. What makes the replies is loaded
  * on first use.
  */
-export function inspectorEndpoints<Context extends DialectParts>({
+export function inspectorEndpoints<Context extends DialectContext>({
   store,
   access,
   dialects,

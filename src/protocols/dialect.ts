@@ -22,7 +22,7 @@ import {
 } from '../http/keep-alive.ts';
 import type { Fetched } from '../http/outgoing.ts';
 import { commentFrame, sseHeaders } from '../http/sse.ts';
-import { type ControlParts, decodeControls, effortShares } from './controls/decode.ts';
+import { type ControlLimits, decodeControls, effortShares } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';
 import type { DocumentServices } from './documents/library.ts';
 import { ignoredIn, type Table } from './fields.ts';
@@ -51,17 +51,17 @@ export interface DialectModel {
   /** The engines of other kinds. */
   readonly taskServices?: TaskServices;
   /** Called for each request: the context size is unknown until the model is loaded. */
-  readonly controlParts: () => ControlParts;
+  readonly controlLimits: () => ControlLimits;
   /** `--gendefaults`: applied to the body before it is read. Those of image fields are for bodies of images only. */
   readonly applyDefaults: (body: JsonObject, of?: 'text' | 'image') => JsonObject;
   readonly modelName: () => string;
 }
 
 /** What the handlers of a dialect use of the model that a request concerns, and of the server. */
-export interface DialectParts extends DialectServices, DialectModel {}
+export interface DialectContext extends DialectServices, DialectModel {}
 
 /** The context of dialects that continue plain texts. */
-export interface CompletionParts extends DialectParts {
+export interface CompletionContext extends DialectContext {
   /** Replaces placeholders by the instruct tags of the loaded model. */
   readonly replacePlaceholders: (texts: InstructText) => InstructText;
 }
@@ -77,7 +77,7 @@ export interface ChatReader extends DialectModel {
 export type FetchMedia = (url: string, signal: AbortSignal) => Promise<Fetched>;
 
 /** The native controls of a request; the dialect puts its own fields over them. */
-export function dialectControls(controls: Controls, limits: ControlParts): GenerationControls {
+export function dialectControls(controls: Controls, limits: ControlLimits): GenerationControls {
   return { ...decodeControls(controls, limits), overflow: limits.overflow };
 }
 
@@ -234,14 +234,20 @@ export function randomId(prefix: string): string {
 }
 
 /** All models that can be requested by name, the default one first; undefined if names select nothing. */
-export async function modelsByName({ models }: Pick<DialectParts, 'models'>) {
+export async function modelsByName({ models }: Pick<DialectContext, 'models'>) {
   if (models?.byName) return models.list();
   const listed = models?.presetsByName ? await models.list() : [];
   return listed.some(({ preset }) => preset) ? listed : undefined;
 }
 
+type NamedModel = Pick<ListedModel, 'id' | 'name' | 'aliases'>;
+
 /** A model's own name comes first, then an alias, then a name that is only similar. */
-export function findModel(models: readonly ListedModel[], requested: string, alias?: DialectParts['alias']) {
-  const namesOf = ({ id, name, aliases = [] }: ListedModel) => [id, name, ...aliases];
+export function findModel<Model extends NamedModel>(
+  models: readonly Model[],
+  requested: string,
+  alias?: DialectContext['alias'],
+): Model | undefined {
+  const namesOf = ({ id, name, aliases = [] }: Model) => [id, name, ...aliases];
   return findExactly(models, namesOf, requested) ?? findNamed(models, namesOf, alias?.(requested) ?? requested);
 }

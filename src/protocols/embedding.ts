@@ -5,7 +5,7 @@ import { inSlices, type Sliced } from '../core/slices.ts';
 import { normalised, shortened } from '../core/vectors.ts';
 import type { Call, Headers, Reply } from '../http/call.ts';
 import { readGenkey } from './controls/table.ts';
-import { type DialectParts, ignoredHeader, listHeader } from './dialect.ts';
+import { type DialectContext, ignoredHeader, listHeader } from './dialect.ts';
 import { bodyOf, jsonText } from './endpoint.ts';
 import * as f from './fields.ts';
 import { ticketFor } from './ticket.ts';
@@ -108,11 +108,11 @@ function tokensOf(list: readonly unknown[], at: string): readonly number[] {
   return list;
 }
 
-export type EmbeddingParts = Pick<DialectParts, 'taskServices' | 'modelName' | 'alias'>;
+export type EmbeddingContext = Pick<DialectContext, 'taskServices' | 'modelName' | 'alias'>;
 
 /** The text model if the request names it; any other name means the embeddings model, as in other servers. */
 export function answering(
-  { taskServices, modelName, alias }: EmbeddingParts,
+  { taskServices, modelName, alias }: EmbeddingContext,
   sent: string | undefined,
 ): { readonly service: EmbeddingService; readonly model: string } {
   const { embedding, textEmbedding } = taskServices ?? {};
@@ -162,12 +162,12 @@ export function listFields({ truncate }: { readonly truncate: boolean }) {
 export async function answerList(
   call: Call,
   table: ReturnType<typeof listFields>,
-  parts: EmbeddingParts,
+  context: EmbeddingContext,
 ): Promise<Reply> {
   const body = await bodyOf(call);
   const fields = f.readFields(table, body);
   const { input: inputs, truncate, dimensions, embd_normalize: norm, encoding_format: format } = fields;
-  const { service, model } = answering(parts, fields.model);
+  const { service, model } = answering(context, fields.model);
   const request = { inputs, truncate };
   call.watch?.decoded?.(request);
   const embedded = await service.embed(request, ticketFor(call, fields.genkey));

@@ -3,7 +3,7 @@ import type { ModelSelection } from '../core/models-view.ts';
 import { percentDecoded } from '../core/percent-decoded.ts';
 import { isBlankBody, type JsonObject, jsonObject } from '../http/body.ts';
 import type { AccessRule, Call, EndpointInfo, Headers, Reply } from '../http/call.ts';
-import type { DialectParts } from './dialect.ts';
+import type { DialectContext } from './dialect.ts';
 import type { Table } from './fields.ts';
 import { withoutPassed } from './sent-fields.ts';
 
@@ -143,7 +143,7 @@ export function jsonText(body: string | Uint8Array, headers: Headers = {}): Repl
 }
 
 /** The body of a generating request, with the defaults of the server applied. */
-export async function requestBody(call: Call, { applyDefaults }: Pick<DialectParts, 'applyDefaults'>) {
+export async function requestBody(call: Call, { applyDefaults }: Pick<DialectContext, 'applyDefaults'>) {
   return applyDefaults(await bodyOf(call));
 }
 

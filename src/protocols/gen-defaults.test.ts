@@ -16,7 +16,7 @@ import { decodeChat as decodeOpenaiChat } from './openai/chat/decode.ts';
 import { decodeCompletion } from './openai/completions/decode.ts';
 import { readCompletion } from './read-body.ts';
 import { decode as decodeResponse } from './responses/decode.ts';
-import { controlParts, dialectParts, readyState } from './testing/doubles.ts';
+import { controlLimits, dialectParts, readyState } from './testing/doubles.ts';
 
 type Given = Parameters<typeof requestDefaults>[0]['gendefaults'];
 type Decode = (body: JsonObject, apply: (body: JsonObject) => JsonObject) => Promise<GenerationControls>;
@@ -28,7 +28,7 @@ const dialects: Readonly<Record<string, Decode>> = {
   native: async (body, apply) => {
     const replacePlaceholders = <Texts>(texts: Texts): Texts => texts;
     const fields = readFields(generateFields, apply({ prompt: 'x', ...body }));
-    return decodeNative(fields, { ...controlParts, replacePlaceholders, state: readyState() });
+    return decodeNative(fields, { ...controlLimits, replacePlaceholders, state: readyState() });
   },
   'OpenAI chat': async (body, apply) => {
     const { request } = await decodeOpenaiChat(apply({ messages, ...body }), dialectParts());

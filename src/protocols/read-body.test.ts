@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import type { JsonObject } from '../http/body.ts';
 import * as f from './fields.ts';
 import { readChat, readCompletion } from './read-body.ts';
-import { controlParts, dialectParts } from './testing/doubles.ts';
+import { controlLimits, dialectParts } from './testing/doubles.ts';
 
 const table = { user: f.ignored(), prompt: f.honoured(f.orElse(f.readText, '')), stop: f.honoured(f.anyValue) };
 const notices = (body: JsonObject) => readChat(table, body, dialectParts()).notices;
 
 test('readChat: names ignored fields and those that need another field', () => {
   expect(notices({ user: 'me', guidance_scale: 2 }).ignored).toEqual(['user', 'guidance_scale']);
-  const guided = dialectParts({ controlParts: () => ({ ...controlParts, guidance: true }) });
+  const guided = dialectParts({ controlLimits: () => ({ ...controlLimits, guidance: true }) });
   const body = { guidance_scale: 2, negative_prompt: 'not this' };
   expect(readChat(table, body, guided).notices.ignored).toEqual([]);
 });

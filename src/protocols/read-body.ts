@@ -2,9 +2,9 @@ import type { ChatRequest } from '../chat/request.ts';
 import type { GenerationControls } from '../core/request.ts';
 import { inSlices, type Sliced } from '../core/slices.ts';
 import type { JsonObject } from '../http/body.ts';
-import { type ControlParts, chatLimits, idleFields, readControls } from './controls/decode.ts';
+import { type ControlLimits, chatLimits, idleFields, readControls } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';
-import { type DialectParts, dialectControls } from './dialect.ts';
+import { type DialectContext, dialectControls } from './dialect.ts';
 import { withCollections } from './documents/collections.ts';
 import { type LoadedFiles, loadFiles, type SentFile } from './documents/sent-files.ts';
 import { type Fields, ignoredIn, isObject, readFields, type Table } from './fields.ts';
@@ -25,11 +25,11 @@ export interface ReadBody<Declared> {
   /** The native controls beside them: as they were sent, and decoded. The dialect puts its own fields over them. */
   readonly native: Controls;
   readonly controls: GenerationControls;
-  readonly limits: ControlParts;
+  readonly limits: ControlLimits;
   readonly notices: Notices;
 }
 
-type Context = Pick<DialectParts, 'controlParts'>;
+type Context = Pick<DialectContext, 'controlLimits'>;
 
 /** The body of a chat, which may have its own adapter. `nativeBody`: where native controls are read, if elsewhere. */
 export function readChat<const Declared extends Table>(
@@ -55,12 +55,12 @@ function readBody<const Declared extends Table>(
   table: Declared,
   body: JsonObject,
   nativeBody: JsonObject,
-  { controlParts }: Context,
+  { controlLimits }: Context,
   limitsFor: typeof chatLimits,
 ): ReadBody<Declared> {
   const fields = readFields(table, body);
   const native = readControls(nativeBody);
-  const limits = limitsFor(native, controlParts());
+  const limits = limitsFor(native, controlLimits());
   const ignored = [...ignoredIn(table, body), ...idleFields(native)];
   const thinkingOff = thinkingSwitches.filter((path) => isOff(valueAt(nativeBody, path)));
   const controls = dialectControls(native, limits);
@@ -92,7 +92,7 @@ interface WithAttachments {
   readonly collections: readonly string[];
 }
 
-type WithFilesOptions = Pick<DialectParts, 'text' | 'fetchMedia'> &
+type WithFilesOptions = Pick<DialectContext, 'text' | 'fetchMedia'> &
   Omit<Parameters<typeof withCollections>[2], 'contextSize' | 'itemized'>;
 
 /** Loads the files of a chat, decodes all else in slices, fetches its media, and adds the passages of its collections. */

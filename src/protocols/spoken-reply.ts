@@ -27,10 +27,10 @@ type SpeechShape = Pick<SpeechRequest, 'speed' | 'format' | 'streamed'>;
 export async function speak(
   call: Call,
   fields: SpokenFields,
-  parts: Parameters<typeof speechOf>[0],
+  context: Parameters<typeof speechOf>[0],
   shape: SpeechShape,
 ): Promise<BegunSpeech & { readonly text: string }> {
-  const service = speechOf(parts);
+  const service = speechOf(context);
   const { spoken, notes } = await spokenText(fields, service);
   const request: SpeechRequest = { ...spoken, ...shape };
   call.watch?.decoded?.(request);

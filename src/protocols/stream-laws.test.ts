@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { StartTimer } from '../core/timers.ts';
 import type { Call, Endpoint } from '../http/call.ts';
-import type { DialectParts } from './dialect.ts';
+import type { DialectContext } from './dialect.ts';
 import { completionEndpoints as llamacppEndpoints } from './llamacpp/completion.ts';
 import { messagesEndpoints } from './messages/routes.ts';
 import { generateEndpoints } from './native/generate.ts';
@@ -13,7 +13,7 @@ import { partialObject } from './partial-json.ts';
 import { responseState } from './responses/background.ts';
 import { responsesEndpoints } from './responses/routes.ts';
 import { bindAll } from './testing/bind.ts';
-import { callOf, controlParts, dialectParts, scriptedChat, scriptedText } from './testing/doubles.ts';
+import { callOf, controlLimits, dialectParts, scriptedChat, scriptedText } from './testing/doubles.ts';
 import { fails, playReply, type RandomReply, randomReply, randomText } from './testing/random-replies.ts';
 
 /**
@@ -25,7 +25,7 @@ interface Dialect {
   readonly path: string;
   readonly body: object;
   readonly replies: fc.Arbitrary<RandomReply>;
-  readonly endpoints: (parts: DialectParts) => Endpoint[];
+  readonly endpoints: (parts: DialectContext) => Endpoint[];
   /** Throws on a stream that is out of order; returns what it adds up to, or that it failed. */
   readonly read: (stream: string) => Told;
   readonly whole: (body: Whole) => object;
@@ -290,7 +290,7 @@ const native: Dialect = {
   endpoints: (parts) =>
     bindAll(generateEndpoints, {
       text: parts.text,
-      controlParts: () => controlParts,
+      controlLimits: () => controlLimits,
       replacePlaceholders: (text) => text,
       applyDefaults: (body) => body,
       startTimer: parts.startTimer,

@@ -13,7 +13,7 @@ import { openaiEndpoints } from './openai/routes.ts';
 import { responseState } from './responses/background.ts';
 import { responsesEndpoints } from './responses/routes.ts';
 import { bindAll } from './testing/bind.ts';
-import { callOf, controlParts, dialectParts, finishEvent, scriptedChat, startEvent } from './testing/doubles.ts';
+import { callOf, controlLimits, dialectParts, finishEvent, scriptedChat, startEvent } from './testing/doubles.ts';
 import { checkToolNames } from './tools.ts';
 
 interface World {
@@ -25,7 +25,7 @@ interface World {
 function world(events: readonly GenerationEvent[], { thinksAnyway = false, adapterLength }: World = {}) {
   const { chat, asked } = scriptedChat(events, { thinksAnyway: async () => thinksAnyway });
   const adapter = adapterLength === undefined ? {} : { maxTokens: adapterLength };
-  const parts = dialectParts({ chat, controlParts: () => ({ ...controlParts, adapter, schemaToGrammar }) });
+  const parts = dialectParts({ chat, controlLimits: () => ({ ...controlLimits, adapter, schemaToGrammar }) });
   const endpoints: Endpoint[] = [
     ...bindAll(openaiEndpoints(parts), { ...parts, replacePlaceholders: (texts) => texts }),
     ...bindAll(responsesEndpoints(responseState(), parts), parts),

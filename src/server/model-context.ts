@@ -22,8 +22,8 @@ import { modelName, namingOf } from '../models/model-name.ts';
 import type { PreparedModel } from '../models/prepared-model.ts';
 import { batchingSettings } from '../models/text-engine.ts';
 import { printable } from '../observe/printable.ts';
-import type { ControlParts } from '../protocols/controls/decode.ts';
-import { type CompletionParts, type DialectModel, randomId } from '../protocols/dialect.ts';
+import type { ControlLimits } from '../protocols/controls/decode.ts';
+import { type CompletionContext, type DialectModel, randomId } from '../protocols/dialect.ts';
 import { SlotWatch } from '../protocols/llamacpp/status.ts';
 import type { NativeParts } from '../protocols/native/routes.ts';
 import { sharingOf } from '../queue/batching.ts';
@@ -38,7 +38,7 @@ import { firstReplySpeed } from './slow-model.ts';
 /** What a handler gets with each call: the services, settings and defaults of the model that the call concerns. */
 export interface ModelContext
   extends DialectModel,
-    Pick<CompletionParts, 'replacePlaceholders'>,
+    Pick<CompletionContext, 'replacePlaceholders'>,
     Pick<NativeParts, 'preloadStory'> {
   readonly settings: Settings;
   /** In the registry. */
@@ -100,7 +100,7 @@ function chatContext(
   const defaults = { image, text: textDefaults(image) };
   const adapter = format.adapter.adapter;
   const naming = namingOf(settings);
-  const controlParts = (): ControlParts => ({
+  const controlLimits = (): ControlLimits => ({
     // Half of the actual context: a small model may have less than --contextsize.
     defaultMaxTokens: Math.min(settings.defaultgenamt, Math.floor(text.contextSize() / 2)),
     maxTokensLimit: settings.genlimit,
@@ -116,7 +116,7 @@ function chatContext(
   return {
     ...engines,
     chat,
-    controlParts,
+    controlLimits,
     applyDefaults: (body, of = 'text') => applyDefaults(body, defaults[of], settings.gendefaultsoverwrite),
     modelName: () => modelName(text.state(), naming, shownAs),
     name,

@@ -36,8 +36,8 @@ async function readBack<Request>(
   request: Request,
   stream: boolean,
 ) {
-  const usual = target.usual(context);
-  const body = target.encode(request, { model: 'mini', stream, usual, replies: 1 });
+  const defaults = target.defaults(context);
+  const body = target.encode(request, { model: 'mini', stream, defaults, replies: 1 });
   let decoded: unknown;
   const endpoint = stream ? target.streamed : target.whole;
   const watch = {
@@ -93,7 +93,7 @@ describe('request encoders', () => {
   test.each(Object.entries(chats))('%s: a chat is read back as it was', async (name, abilities) => {
     const { chat } = dialectOf(name);
     if (!chat) throw new Error('no chats');
-    const random = randomChat(chat.usual(context), abilities);
+    const random = randomChat(chat.defaults(context), abilities);
     await fc.assert(
       fc.asyncProperty(random, fc.boolean(), async (request, stream) => {
         expect(differences(request, await readBack(chat, request, stream))).toEqual([]);
@@ -106,7 +106,7 @@ describe('request encoders', () => {
     const { text: target } = dialectOf(name);
     if (!target) throw new Error('no texts');
     await fc.assert(
-      fc.asyncProperty(randomText(target.usual(context)), fc.boolean(), async (request, stream) => {
+      fc.asyncProperty(randomText(target.defaults(context)), fc.boolean(), async (request, stream) => {
         expect(differences(request, await readBack(target, request, stream))).toEqual([]);
       }),
       runs,
@@ -155,7 +155,7 @@ describe('request encoders', () => {
     const { text: target } = dialectOf('llamacpp');
     if (!target) throw new Error('no texts');
     const request: GenerationRequest = {
-      ...target.usual(context),
+      ...target.defaults(context),
       prompt: 'Once',
       memory: '',
       logitBias: [[5, 1]],
@@ -175,7 +175,7 @@ describe('request encoders', () => {
     ]);
   });
 
-  function chatWith({ usual }: ReplayTarget<ModelContext & DialectServices, ChatRequest>): ChatRequest {
-    return chatRequest('Hi', { controls: usual(context) });
+  function chatWith({ defaults }: ReplayTarget<ModelContext & DialectServices, ChatRequest>): ChatRequest {
+    return chatRequest('Hi', { controls: defaults(context) });
   }
 });

@@ -24,7 +24,8 @@ type Context = ModelContext & DialectServices;
 type Endpoints = readonly ModelEndpoint<Context>[];
 type Encode<Request> = ReplayTarget<Context, Request>['encode'];
 
-const usual = (context: Context) => dialectControls(readControls(context.applyDefaults({})), context.controlParts());
+const defaults = (context: Context) =>
+  dialectControls(readControls(context.applyDefaults({})), context.controlLimits());
 
 /** The endpoints of a list whose requests can be shown in other dialects, and the same by all their paths. */
 function replayed<Request>(
@@ -38,7 +39,7 @@ function replayed<Request>(
   // Most answer both.
   const pair = { whole, streamed: rows.find((row) => row !== whole && row.aliasOf === undefined) ?? whole };
   const own = Object.fromEntries(rows.map(({ path }) => [path, pair]));
-  return { own, target: { ...pair, encode, usual, ownFields } };
+  return { own, target: { ...pair, encode, defaults, ownFields } };
 }
 
 function chats(endpoints: Endpoints, encode: Encode<ChatRequest>, ownFields: readonly string[]) {
@@ -60,7 +61,7 @@ export function replayDialects(server: DialectServices): readonly ReplayDialect<
   const generate = texts(generateEndpoints, native.encodeRequest, Object.keys(generateFields));
   // A prompt that does not fit always loses its beginning here.
   const trimming = (context: Context) =>
-    decodeControls(readControls(context.applyDefaults({})), context.controlParts());
+    decodeControls(readControls(context.applyDefaults({})), context.controlLimits());
   const own = { ...ollamaChats.own, ...ollamaTexts.own };
   return [
     { name: 'openai', title: 'OpenAI chat completions', ...chats(chatEndpoints, encodeChatRequest, chatOwnFields) },
@@ -76,7 +77,7 @@ export function replayDialects(server: DialectServices): readonly ReplayDialect<
       title: 'OpenAI completions',
       ...texts(completionEndpoints, encodeCompletionRequest, completionOwnFields),
     },
-    { name: 'native', title: 'KoboldAI (native)', ...generate, text: { ...generate.text, usual: trimming } },
+    { name: 'native', title: 'KoboldAI (native)', ...generate, text: { ...generate.text, defaults: trimming } },
     {
       name: 'llamacpp',
       title: 'llama.cpp server',

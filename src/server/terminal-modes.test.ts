@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ChatRequest } from '../chat/request.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { defaultControls } from '../core/request.ts';
-import { controlParts } from '../protocols/testing/doubles.ts';
+import { controlLimits } from '../protocols/testing/doubles.ts';
 import { oneAnswer, oneShot, terminalControls } from './terminal-modes.ts';
 import { fakeService } from './testing/service.ts';
 
@@ -78,12 +78,12 @@ test('oneAnswer: asks the chat model, and prints the answer without the thinking
 });
 
 test('terminalControls: are those of a request without fields', () => {
-  const controls = terminalControls({ applyDefaults: (body) => body, controlParts: () => controlParts });
-  expect(controls).toEqual({ ...defaultControls, maxTokens: controlParts.defaultMaxTokens });
+  const controls = terminalControls({ applyDefaults: (body) => body, controlLimits: () => controlLimits });
+  expect(controls).toEqual({ ...defaultControls, maxTokens: controlLimits.defaultMaxTokens });
 });
 
 test('terminalControls: have the defaults of --gendefaults', () => {
   const applyDefaults = (body: object) => ({ ...body, temperature: 0, stop_sequence: ['x'] });
-  const controls = terminalControls({ applyDefaults, controlParts: () => controlParts });
+  const controls = terminalControls({ applyDefaults, controlLimits: () => controlLimits });
   expect(controls).toMatchObject({ sampling: { temperature: 0 }, stop: ['x'] });
 });

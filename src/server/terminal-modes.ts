@@ -43,9 +43,9 @@ export const terminalModes = {
 /** The controls of the terminal modes: those of a request without fields. */
 export function terminalControls({
   applyDefaults,
-  controlParts,
-}: Pick<ModelContext, 'applyDefaults' | 'controlParts'>): GenerationControls {
-  return decodeControls(readControls(applyDefaults({})), controlParts());
+  controlLimits,
+}: Pick<ModelContext, 'applyDefaults' | 'controlLimits'>): GenerationControls {
+  return decodeControls(readControls(applyDefaults({})), controlLimits());
 }
 
 /** `--prompt`: prints one reply and nothing else, for scripts. It stops when standard output is closed. */

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { hubOrders, type ModelLibrary, type ModelsView, type Recommendations } from '../../core/models-view.ts';
 import { json } from '../../http/call.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import type { ModelEndpoint, PlainEndpoint } from '../endpoint.ts';
 import { honoured, readName } from '../fields.ts';
 import { snakeCase } from '../snake-case.ts';
@@ -117,7 +117,7 @@ interface DeletionServices extends LibraryServices<'remove'> {
   readonly models?: Pick<ModelsView, 'list'> | undefined;
 }
 
-type DeletionContext = Pick<DialectParts, 'text'>;
+type DeletionContext = Pick<DialectContext, 'text'>;
 
 const deleteFields = { filename: honoured(readName, 'Of GET /api/admin/models.') };
 

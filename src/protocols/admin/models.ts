@@ -10,14 +10,14 @@ import type {
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json } from '../../http/call.ts';
 import { read } from '../access.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { adminReadRow, mayAdminister } from './access.ts';
 import { type HubServices, hubEndpoints } from './library.ts';
 import { type OwnerAccess, ownerEndpoint } from './owner.ts';
 
 /** The default text model. */
-export interface ModelStatusContext extends Pick<DialectParts, 'text' | 'modelName' | 'taskServices'> {
+export interface ModelStatusContext extends Pick<DialectContext, 'text' | 'modelName' | 'taskServices'> {
   readonly name: string;
 }
 

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { bodyOf } from '../endpoint.ts';
 import { isObject, readFields } from '../fields.ts';
-import { imageOf, type PictureParts } from '../pictures/request.ts';
+import { type ImageContext, imageOf } from '../pictures/request.ts';
 import { clientOf } from '../ticket.ts';
 import { refusalBody } from './errors.ts';
 import { type PromptFields, promptFields } from './fields.ts';
@@ -16,7 +16,7 @@ import { endNodes, runGraph } from './run-graph.ts';
 import { type WalkOptions, walkGraph } from './walk.ts';
 
 /** Validates a graph and puts it into the queue. */
-export async function queuePrompt(call: Call, parts: PictureParts, prompts: ComfyQueue): Promise<Reply> {
+export async function queuePrompt(call: Call, parts: ImageContext, prompts: ComfyQueue): Promise<Reply> {
   const fields = readFields(promptFields, await bodyOf(call, 'object'));
   try {
     return json(added(call, fields, parts, prompts));
@@ -26,7 +26,7 @@ export async function queuePrompt(call: Call, parts: PictureParts, prompts: Comf
   }
 }
 
-function added(call: Call, fields: PromptFields, parts: PictureParts, prompts: ComfyQueue): object {
+function added(call: Call, fields: PromptFields, parts: ImageContext, prompts: ComfyQueue): object {
   const owner = ownerOf(call);
   const files = prompts.files.of(owner);
   const nodes = readGraph(fields.prompt);

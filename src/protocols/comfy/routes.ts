@@ -9,14 +9,14 @@ import { information, legacyOpen, read, write } from '../access.ts';
 import { ignoredHeader } from '../dialect.ts';
 import { atPaths, bodyOf, endpointRow, lastPart, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
-import { factsFor, networksOf, type PictureParts, type PictureServices } from '../pictures/request.ts';
+import { factsFor, type ImageContext, type ImageServices, networksOf } from '../pictures/request.ts';
 import { comfyFamily } from './errors.ts';
 import { dropFields, freeFields, interruptFields, promptFields, uploadFields } from './fields.ts';
 import { upload, view } from './files.ts';
 import { type ComfyQueue, features } from './queue.ts';
 
-type Own = ModelEndpoint<PictureParts>;
-type Services = PictureServices & { readonly prompts: ComfyQueue };
+type Own = ModelEndpoint<ImageContext>;
+type Services = ImageServices & { readonly prompts: ComfyQueue };
 
 /** Every path exists below `/api` too. Only prompts are queued: all other calls are answered at once. */
 export function comfyEndpoints({ prompts, ...server }: Services) {
@@ -171,7 +171,7 @@ function numberIn(query: URLSearchParams, name: string): number | undefined {
 }
 
 /** The versions are those of ComfyUI: clients compare them. */
-function systemStats({ name, version }: PictureParts['product']): object {
+function systemStats({ name, version }: ImageContext['product']): object {
   const [total, free] = [totalmem(), freemem()];
   const memory = { vram_total: total, vram_free: free, torch_vram_total: 0, torch_vram_free: 0 };
   return {

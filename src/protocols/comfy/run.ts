@@ -8,15 +8,15 @@ import {
   collectDrawn,
   defaultPreviewEvery,
   enlargedSize,
+  type ImageContext,
   imageRequest,
-  type PictureParts,
 } from '../pictures/request.ts';
 import { fitted, fittedMask, maskOfChannel, pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
 import { type OwnFiles, outputName } from './files.ts';
 import type { MaskPlan, Output, Plan, Step } from './nodes.ts';
 import type { ComfyQueue, Outputs, Running } from './queue.ts';
 
-interface RunParts extends Pick<PictureParts, 'settings' | 'randomSeed' | 'product' | 'now' | 'editor'> {
+interface RunParts extends Pick<ImageContext, 'settings' | 'randomSeed' | 'product' | 'now' | 'editor'> {
   readonly image: Pick<ImageService, 'facts'>;
   /** All steps of a prompt run in one turn of the queue. */
   readonly turn: ImageTurn;

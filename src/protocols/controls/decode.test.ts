@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defaultSamplerOrder, type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
-import { controlParts } from '../testing/doubles.ts';
+import { controlLimits } from '../testing/doubles.ts';
 import {
-  type ControlParts,
+  type ControlLimits,
   decodeControls,
   decodeSampling as decodeRead,
   idleFields,
@@ -13,7 +13,7 @@ import {
 import { readGenkey, readStop } from './table.ts';
 
 const decode = (body: object, own: object = {}) =>
-  decodeControls(readControls({ ...body }), { ...controlParts, ...own });
+  decodeControls(readControls({ ...body }), { ...controlLimits, ...own });
 
 test.each([
   [0, {}, 2048],
@@ -26,7 +26,7 @@ test.each([
   [0, { maxTokensLimit: 100 }, 100],
   [9, { maxTokensLimit: 100 }, 9],
 ])('limitTokens: %d with %j is %d', (asked, own, expected) => {
-  expect(limitTokens(asked, { ...controlParts, ...own })).toBe(expected);
+  expect(limitTokens(asked, { ...controlLimits, ...own })).toBe(expected);
 });
 
 test.each([
@@ -154,7 +154,7 @@ test('decodeControls: the other native fields', () => {
   expect(() => decode({ trim_stop: 'maybe' })).toThrow('trim_stop must be true or false.');
 });
 
-const decodeSampling = (body: object, adapter: object, loaded: ControlParts['adapter']) =>
+const decodeSampling = (body: object, adapter: object, loaded: ControlLimits['adapter']) =>
   decodeRead(readControls({ ...body, adapter }), loaded);
 
 const names = Object.keys(samplingFields) as SamplingName[];

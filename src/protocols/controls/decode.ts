@@ -19,7 +19,7 @@ import { clamp, readFields } from '../fields.ts';
 import { type Controls, controlFields, decodeGrammar, joinBiases } from './table.ts';
 
 /** Limits and defaults of the server. */
-export interface ControlParts {
+export interface ControlLimits {
   readonly defaultMaxTokens: number;
   /** Hard cap of the reply; 0 means none. */
   readonly maxTokensLimit: number;
@@ -51,19 +51,19 @@ export function readControls(body: JsonObject): Controls {
 }
 
 /** A dialect overrides the result where it has its own field for the same thing. */
-export function decodeControls(controls: Controls, parts: ControlParts): GenerationControls {
+export function decodeControls(controls: Controls, limits: ControlLimits): GenerationControls {
   return {
     media: [],
-    maxTokens: limitTokens(controls.max_length || 0, parts),
-    maxContext: smallerContext(controls.max_context_length, parts.contextSize),
+    maxTokens: limitTokens(controls.max_length || 0, limits),
+    maxContext: smallerContext(controls.max_context_length, limits.contextSize),
     overflow: 'trim',
-    sampling: decodeSampling(controls, parts.adapter),
+    sampling: decodeSampling(controls, limits.adapter),
     logitBias: joinBiases(controls.logit_bias, controls.custom_token_bans),
     bannedTokens: [],
     bannedStrings: controls.banned_tokens ?? controls.banned_strings,
-    grammar: decodeGrammar(controls, parts.schemaToGrammar),
+    grammar: decodeGrammar(controls, limits.schemaToGrammar),
     ...(controls.grammar_retain_state ? { retainsGrammar: true } : {}),
-    guidance: decodeGuidance(controls, parts.guidance),
+    guidance: decodeGuidance(controls, limits.guidance),
     stop: controls.stop_sequence,
     trimStop: controls.trim_stop,
     endTokens: decodeEndTokens(controls),
@@ -78,18 +78,18 @@ export function decodeControls(controls: Controls, parts: ControlParts): Generat
 /** The length of the reply: the requested one, or for 0 and less the server's default, up to its cap. */
 export function limitTokens(
   requested: number,
-  parts: Pick<ControlParts, 'defaultMaxTokens' | 'maxTokensLimit' | 'contextSize'>,
+  limits: Pick<ControlLimits, 'defaultMaxTokens' | 'maxTokensLimit' | 'contextSize'>,
 ): number {
-  const half = Math.max(1, Math.floor(parts.contextSize / 2));
-  const length = requested > 0 ? requested : Math.min(parts.defaultMaxTokens, half);
-  return parts.maxTokensLimit > 0 ? Math.min(length, parts.maxTokensLimit) : length;
+  const half = Math.max(1, Math.floor(limits.contextSize / 2));
+  const length = requested > 0 ? requested : Math.min(limits.defaultMaxTokens, half);
+  return limits.maxTokensLimit > 0 ? Math.min(length, limits.maxTokensLimit) : length;
 }
 
 /** For chats: the default length of a reply is that of the adapter of the request or of the server. */
 export function chatLimits(
   { adapter: { max_length: own } }: Pick<Controls, 'adapter'>,
-  limits: ControlParts,
-): ControlParts {
+  limits: ControlLimits,
+): ControlLimits {
   const length = own === undefined || Number.isNaN(own) ? (limits.adapter.maxTokens ?? 0) : own;
   return length > 0 ? { ...limits, defaultMaxTokens: Math.trunc(length) } : limits;
 }

@@ -16,19 +16,19 @@ export interface EncodeOptions {
   readonly model: string;
   readonly stream: boolean;
   /** The controls that a request without any gets from the server: equal ones need not be sent. */
-  readonly usual: GenerationControls;
+  readonly defaults: GenerationControls;
 }
 
 /** The controls by their native names, which every dialect accepts; without those of its media and its reasoning. */
-export function encodeControls(controls: GenerationControls, usual: GenerationControls): WireBody {
+export function encodeControls(controls: GenerationControls, defaults: GenerationControls): WireBody {
   const { grammar, guidance, sampling } = controls;
   const differs = (name: keyof GenerationControls): boolean =>
-    JSON.stringify(controls[name]) !== JSON.stringify(usual[name]);
+    JSON.stringify(controls[name]) !== JSON.stringify(defaults[name]);
   const body: WireBody = { max_length: controls.maxTokens };
   for (const name of samplingNames) {
-    if (sampling[name] !== usual.sampling[name]) body[samplingFields[name].wire[0]] = sampling[name];
+    if (sampling[name] !== defaults.sampling[name]) body[samplingFields[name].wire[0]] = sampling[name];
   }
-  if (sampling.order.join() !== usual.sampling.order.join()) {
+  if (sampling.order.join() !== defaults.sampling.order.join()) {
     body.sampler_order = sampling.order.map((stage) => samplerStages.indexOf(stage));
   }
   if (sampling.dryBreakers.length > 0) body.dry_sequence_breakers = sampling.dryBreakers;
@@ -48,7 +48,7 @@ export function encodeControls(controls: GenerationControls, usual: GenerationCo
   if (differs('adapters')) {
     body.lora = encodeAdapters(controls.adapters ?? []);
   }
-  if (controls.freshPrompt && !usual.freshPrompt) body.cache_prompt = false;
+  if (controls.freshPrompt && !defaults.freshPrompt) body.cache_prompt = false;
   return body;
 }
 

@@ -5,7 +5,7 @@ import { turns } from '../../chat/adapters/adapter.ts';
 import { memoryLibraries } from '../../documents/testing/memory-libraries.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { messagesEndpoints } from '../messages/routes.ts';
 import { openaiEndpoints } from '../openai/routes.ts';
 import { responseState } from '../responses/background.ts';
@@ -27,7 +27,7 @@ async function world() {
   const { signal } = new AbortController();
   const file = await libraries.files.of({}).add({ name: 'tower.txt', purpose: 'assistants' }, content, signal);
   await documents.addFiles(id, [{ file: file.id }]);
-  const endpoints = (made: DialectParts) => {
+  const endpoints = (made: DialectContext) => {
     const parts = { ...made, ...libraries, addressFor: () => 'http://server.example' };
     return [
       ...bindAll(openaiEndpoints(parts), { ...parts, replacePlaceholders: (texts) => texts }),

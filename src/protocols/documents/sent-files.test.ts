@@ -5,7 +5,7 @@ import { AppError } from '../../core/errors.ts';
 import { memoryLibraries } from '../../documents/testing/memory-libraries.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { decodeChat } from '../openai/chat/decode.ts';
 import { openaiEndpoints } from '../openai/routes.ts';
 import { responseState } from '../responses/background.ts';
@@ -128,7 +128,7 @@ test('responseFile: a file without its content says what it must have', () => {
 test('files of requests: chat completions and Responses take them by id and as base64', async () => {
   const { libraries, upload } = library();
   const responses = responseState(new ResponseStore());
-  const endpoints = (parts: DialectParts) => [
+  const endpoints = (parts: DialectContext) => [
     ...bindAll(openaiEndpoints({ ...parts, ...libraries }), { ...parts, replacePlaceholders: (texts) => texts }),
     ...bindAll(responsesEndpoints(responses, { ...parts, ...libraries }), parts),
   ];

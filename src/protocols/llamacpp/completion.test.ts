@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent, TokenLogprob } from '../../core/events.ts';
-import { callOf, controlParts, finishEvent, play, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import { callOf, controlLimits, finishEvent, play, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { jsonOf, textOf } from '../testing/reply-text.ts';
 import { CompletionRecord, lineTooShallow, recordOf } from './completion.ts';
 import { ask, llamacppParts, scripted } from './testing/world.ts';
@@ -244,7 +244,7 @@ test('completion: after an error the other prompts are not generated', async () 
 
 test('completion: a trimmed prompt and ignored fields are in the body and headers', async () => {
   const { parts } = scripted([startEvent({ droppedTokens: 12 }), finish], {
-    controlParts: () => ({ ...controlParts, overflow: 'trim' }),
+    controlLimits: () => ({ ...controlLimits, overflow: 'trim' }),
   });
   const reply = await ask(parts, complete({ prompt: 'x', cache_prompt: true, id_slot: 1 }));
   expect(reply.headers).toMatchObject({ 'x-parley-dropped-tokens': '12', 'x-parley-ignored': 'id_slot' });

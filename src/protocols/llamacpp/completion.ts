@@ -6,7 +6,7 @@ import { refuseWithoutModel } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { dataFrame } from '../../http/sse.ts';
 import { write } from '../access.ts';
-import { type DialectParts, mergedShortfalls, streamReply, withIgnored, withShortfall } from '../dialect.ts';
+import { type DialectContext, mergedShortfalls, streamReply, withIgnored, withShortfall } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
@@ -24,7 +24,7 @@ type Prompt = Pick<GenerationRequest, 'prompt' | 'media'>;
 
 const row = endpointRow(write('text'), { method: 'POST', match: 'exact', queued: true, family: llamacppFamily });
 
-export const completionEndpoints: readonly ModelEndpoint<DialectParts>[] = [
+export const completionEndpoints: readonly ModelEndpoint<DialectContext>[] = [
   // An exact path: as an ending it would match the completions of other dialects.
   row('/completion', 'Continue a text, in the form of the llama.cpp server.', answerCompletion, {
     fields: completionFields,
@@ -41,7 +41,7 @@ export const completionEndpoints: readonly ModelEndpoint<DialectParts>[] = [
   }),
 ];
 
-async function answerCompletion(call: Call, parts: DialectParts): Promise<Reply> {
+async function answerCompletion(call: Call, parts: DialectContext): Promise<Reply> {
   const { text } = parts;
   const body = await requestBody(call, parts);
   const read = readCompletion(completionFields, body, parts, nativeBody(body));
@@ -52,7 +52,7 @@ async function answerCompletion(call: Call, parts: DialectParts): Promise<Reply>
 }
 
 /** Refused before the body is read if the model has no fill-in-the-middle marks: no body could help. */
-async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
+async function fillIn(call: Call, parts: DialectContext): Promise<Reply> {
   const { text } = parts;
   const search = await findMarks(text);
   refuseWithoutModel(text.state());
@@ -67,7 +67,7 @@ async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
 
 async function complete(
   call: Call,
-  parts: DialectParts,
+  parts: DialectContext,
   read: ReadBody<typeof optionFields>,
   promptsFor: (maxTokens: number) => Promise<readonly Prompt[]>,
 ): Promise<Reply> {

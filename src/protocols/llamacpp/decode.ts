@@ -4,7 +4,7 @@ import type { Sampling } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { PatternError } from '../../patterns/errors.ts';
 import { compilePattern } from '../../patterns/search.ts';
-import { type ControlParts, limitTokens, penaltyRange } from '../controls/decode.ts';
+import { type ControlLimits, limitTokens, penaltyRange } from '../controls/decode.ts';
 import type { Controls } from '../controls/table.ts';
 import { isAbsent, isObject, wrong } from '../fields.ts';
 import { grammarOf, type SchemaToGrammar } from '../output-schema.ts';
@@ -64,7 +64,7 @@ export type OutputOptions = ReturnType<typeof decodeOptions>['output'];
 export type EarlyStop = ReturnType<typeof decodeOptions>['earlyStop'];
 
 /** With 0 the prompt is only read into the cache; less than 0 means as much as the server gives. */
-function decodeLength(fields: OptionFields, otherwise: number, limits: ControlParts): number {
+function decodeLength(fields: OptionFields, otherwise: number, limits: ControlLimits): number {
   const asked = fields.n_predict ?? fields.max_tokens ?? fields.max_completion_tokens;
   if (asked === undefined) return otherwise;
   return asked === 0 ? 0 : limitTokens(asked, limits);

@@ -4,7 +4,7 @@ import { write } from '../access.ts';
 import { readGenkey } from '../controls/table.ts';
 import {
   answering,
-  type EmbeddingParts,
+  type EmbeddingContext,
   listText,
   maxInputs,
   readInputs,
@@ -69,7 +69,7 @@ const rerankFields = {
 const embeddingModel = { queued: true, modelSelection: 'own-name' } as const;
 const row = endpointRow(write('embeddings'), { method: 'POST', family: llamacppFamily, ...embeddingModel });
 
-export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingParts>[] = [
+export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingContext>[] = [
   row('/embedding', 'Vectors of texts, in the form of the llama.cpp server.', answerEmbedding, {
     fields: embeddingFields,
     shared: { path: '/embeddings', own: ['content'], foreign: ['input', 'encoding_format'] },
@@ -83,7 +83,7 @@ export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingParts>[] = [
 ];
 
 /** A bare array; each entry has an array of vectors, because there may be one for each token. */
-async function answerEmbedding(call: Call, parts: EmbeddingParts): Promise<Reply> {
+async function answerEmbedding(call: Call, parts: EmbeddingContext): Promise<Reply> {
   const { embd_normalize: norm, truncate, pooling, ...fields } = f.readFields(embeddingFields, await bodyOf(call));
   const inputs = fields.content ?? fields.input;
   if (!inputs) throw f.wrong('content', 'a string or an array of strings');
@@ -100,7 +100,7 @@ async function answerEmbedding(call: Call, parts: EmbeddingParts): Promise<Reply
   return jsonText(text, truncatedHeader(truncated, 'input'));
 }
 
-async function answerRerank(call: Call, parts: EmbeddingParts): Promise<Reply> {
+async function answerRerank(call: Call, parts: EmbeddingContext): Promise<Reply> {
   const fields = f.readFields(rerankFields, await bodyOf(call));
   const documents = fields.texts ?? fields.documents;
   if (!documents) throw f.wrong('documents', `an array of 1 to ${maxInputs} documents`);

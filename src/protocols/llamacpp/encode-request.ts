@@ -17,9 +17,9 @@ export const ownFields = [...Object.keys(promptFields), ...Object.keys(optionFie
 );
 
 /** A text as a body of `POST /completion`. There is no memory in this dialect: it is the beginning of the prompt. */
-export function encodeRequest(request: GenerationRequest, { stream, usual }: EncodeOptions): WireBody {
+export function encodeRequest(request: GenerationRequest, { stream, defaults }: EncodeOptions): WireBody {
   const { logprobs, bannedTokens, logitBias } = request;
-  const { logit_bias: _, ban_eos_token: bansEnd, ...controls } = encodeControls(request, usual);
+  const { logit_bias: _, ban_eos_token: bansEnd, ...controls } = encodeControls(request, defaults);
   return {
     prompt: encodePrompt(request),
     ...renamed(controls, {

@@ -3,12 +3,12 @@ import { findNamed, sameName } from '../../core/model-names.ts';
 import type { HeldModel, ModelMemory } from '../../core/models-view.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { adminOnly } from '../access.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { llamacppFamily } from './errors.ts';
 
-export interface ModelMemoryParts extends Pick<DialectParts, 'modelName'> {
+export interface ModelMemoryParts extends Pick<DialectContext, 'modelName'> {
   /** The text model of the call. */
   readonly name: string;
   readonly memory?: ModelMemory | undefined;

@@ -2,7 +2,7 @@ import { asAppError } from '../../core/errors.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read, write } from '../access.ts';
 import type { ChatReader } from '../dialect.ts';
-import type { EmbeddingParts } from '../embedding.ts';
+import type { EmbeddingContext } from '../embedding.ts';
 import {
   bodyOf,
   endpointRow,
@@ -19,7 +19,7 @@ import { type ModelMemoryParts, modelMemoryEndpoints } from './models.ts';
 import { type StatusParts, type StatusServices, statusEndpoints } from './status.ts';
 import { tokenEndpoints } from './tokens.ts';
 
-export interface LlamacppParts extends StatusParts, EmbeddingParts, ModelMemoryParts, Pick<ChatReader, 'readChat'> {}
+export interface LlamacppParts extends StatusParts, EmbeddingContext, ModelMemoryParts, Pick<ChatReader, 'readChat'> {}
 
 /** What is the same for all models. */
 interface LlamacppServices extends StatusServices, Pick<LlamacppParts, 'memory' | 'readChat'> {}

@@ -9,7 +9,7 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { adminOnly, information, legacyOpen, read, write } from '../access.ts';
 import { readControls } from '../controls/decode.ts';
 import { readAdapterScales } from '../controls/table.ts';
-import { type DialectParts, type DialectServices, dialectControls, modalities } from '../dialect.ts';
+import { type DialectContext, type DialectServices, dialectControls, modalities } from '../dialect.ts';
 import { atPaths, endpointRow, type ModelEndpoint, modelInQuery } from '../endpoint.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
 import { mediaMarker } from './prompts.ts';
@@ -25,7 +25,7 @@ export interface StatusServices extends DialectServices {
   readonly slotsOf: (text: TextService) => SlotWatch;
 }
 
-export interface StatusParts extends DialectParts, StatusServices {
+export interface StatusParts extends DialectContext, StatusServices {
   /** What the loaded model can take, where it is not known from the model itself. */
   readonly modalities?: () => { readonly vision: boolean; readonly audio: boolean };
 }
@@ -127,7 +127,7 @@ function propsReply({ authorized }: Call, parts: StatusParts): Reply {
   const contextSize = parts.text.contextSize();
   return json({
     default_generation_settings: {
-      params: settingsBody(dialectControls(readControls(parts.applyDefaults({})), parts.controlParts())),
+      params: settingsBody(dialectControls(readControls(parts.applyDefaults({})), parts.controlLimits())),
       n_ctx: contextSize,
     },
     total_slots: parts.slotsOf(parts.text).count,

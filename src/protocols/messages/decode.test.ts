@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Message } from '../../chat/messages.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { controlParts, dialectParts } from '../testing/doubles.ts';
+import { controlLimits, dialectParts } from '../testing/doubles.ts';
 import { decode } from './decode.ts';
 
 const hello = [{ role: 'user', content: 'Hi' }];
@@ -176,7 +176,7 @@ test('decode: adds descriptions to client tools', () => {
 });
 
 test('decode: with --memory the server runs the memory tool itself', () => {
-  const parts = { ...dialectParts(), controlParts: () => ({ ...controlParts, remembers: true }) };
+  const parts = { ...dialectParts(), controlLimits: () => ({ ...controlLimits, remembers: true }) };
   const tools = [
     { type: 'memory_20250818', name: 'memory' },
     { name: 'f', input_schema: { type: 'object' } },
@@ -255,7 +255,7 @@ test.each<[unknown, number, boolean]>([
 });
 
 test('decode: max_tokens is limited by the cap of the server', () => {
-  const parts = dialectParts({ controlParts: () => ({ ...controlParts, maxTokensLimit: 50 }) });
+  const parts = dialectParts({ controlLimits: () => ({ ...controlLimits, maxTokensLimit: 50 }) });
   expect(atOnce(decode({ messages: hello, max_tokens: 32_000 }, parts)).request.controls.maxTokens).toBe(50);
 });
 

@@ -4,9 +4,9 @@ import type { HostedTools } from '../../chat/server-tools/hosted.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { Source } from '../../core/server-tools.ts';
 import type { JsonObject } from '../../http/body.ts';
-import type { ControlParts } from '../controls/decode.ts';
+import type { ControlLimits } from '../controls/decode.ts';
 import { limitTokens } from '../controls/decode.ts';
-import { type DialectParts, reasoningControl } from '../dialect.ts';
+import { type DialectContext, reasoningControl } from '../dialect.ts';
 import type { LoadedFiles } from '../documents/sent-files.ts';
 import * as f from '../fields.ts';
 import { Attachments } from '../media.ts';
@@ -21,7 +21,7 @@ import { readMcpServers, readServerTool, wantsDocumentCitations } from './server
 /** `table`: the fields of the endpoint; those of a count have no length and no delivery. */
 export function* decode(
   body: JsonObject,
-  context: DialectParts & { readonly loaded?: LoadedFiles },
+  context: DialectContext & { readonly loaded?: LoadedFiles },
   table: typeof createFields | typeof countFields = createFields,
 ) {
   const read = readChat(table as typeof createFields, body, context);
@@ -141,7 +141,7 @@ function decodeOutput(
 
 function decodeTools(
   { tools: entries }: CreateFields,
-  { remembers = false }: Pick<ControlParts, 'remembers'>,
+  { remembers = false }: Pick<ControlLimits, 'remembers'>,
   ignore: (field: string) => void,
 ) {
   let hosted: Partial<HostedTools> | undefined;

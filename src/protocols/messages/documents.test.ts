@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { turns } from '../../chat/adapters/adapter.ts';
 import { memoryLibraries } from '../../documents/testing/memory-libraries.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { bindAll } from '../testing/bind.ts';
 import { type Scripts, said, sdkWorld } from '../testing/sdk-world.ts';
 import { messagesEndpoints } from './routes.ts';
@@ -13,7 +13,7 @@ const { tags } = turns(['<system>', '</system>'], ['<user>', '</user>'], ['<assi
 
 async function world(scripts: Scripts) {
   const libraries = memoryLibraries({ folder: freshFolder() });
-  const endpoints = (parts: DialectParts) => bindAll(messagesEndpoints({ ...parts, ...libraries }), parts);
+  const endpoints = (parts: DialectContext) => bindAll(messagesEndpoints({ ...parts, ...libraries }), parts);
   const { base, asked } = await sdkWorld(scripts, endpoints, { tags });
   const client = new Anthropic({ baseURL: base, apiKey: 'none', maxRetries: 0 });
   const upload = async (text: string, name: string): Promise<string> => {

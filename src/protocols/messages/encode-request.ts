@@ -12,7 +12,7 @@ export const ownFields =
   );
 
 /** A chat as a body of `POST /v1/messages`. */
-export function encodeRequest(request: ChatRequest, { model, stream, usual }: EncodeOptions): WireBody {
+export function encodeRequest(request: ChatRequest, { model, stream, defaults }: EncodeOptions): WireBody {
   const { conversation, controls } = request;
   const { tools } = conversation;
   const first = conversation.messages.findIndex(({ role }) => role !== 'system');
@@ -39,7 +39,7 @@ export function encodeRequest(request: ChatRequest, { model, stream, usual }: En
     ...(thinking && { thinking }),
     ...(Object.keys(config).length > 0 && { output_config: config }),
     ...(request.memory !== '' && { memory: request.memory }),
-    ...renamed(encodeControls(controls, usual), {
+    ...renamed(encodeControls(controls, defaults), {
       max_length: 'max_tokens',
       stop_sequence: 'stop_sequences',
       sampler_seed: 'seed',

@@ -3,7 +3,7 @@ import { clearedResult } from '../../chat/compaction-plan.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { fieldTables } from '../fidelity/fidelity.ts';
 import { ignoredIn } from '../fields.ts';
 import { bindAll } from '../testing/bind.ts';
@@ -24,7 +24,7 @@ import { messagesEndpoints } from './routes.ts';
 const hello = { model: 'any', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
 const script: Script = [startEvent(), { type: 'text-delta', text: 'Hello' }, finishEvent()];
 
-async function ask(parts: DialectParts, path: string, body: unknown, method = 'POST'): Promise<Reply> {
+async function ask(parts: DialectContext, path: string, body: unknown, method = 'POST'): Promise<Reply> {
   const endpoint = router(bindAll(messagesEndpoints(parts), parts)).find(method, path);
   if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
   try {
@@ -264,7 +264,7 @@ const clearing = {
   ],
 };
 /** One token for each character. */
-const countTokens: DialectParts['chat']['countTokens'] = async ({ conversation }) =>
+const countTokens: DialectContext['chat']['countTokens'] = async ({ conversation }) =>
   JSON.stringify(conversation.messages).length;
 const appliedEdit = {
   type: 'clear_tool_uses_20250919',

@@ -3,7 +3,7 @@ import { refuseWithoutModel } from '../../core/text-service.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { read, write } from '../access.ts';
 import {
-  type DialectParts,
+  type DialectContext,
   type DialectServices,
   keepAliveComment,
   streamReply,
@@ -41,10 +41,10 @@ export function messagesEndpoints(server: DialectServices) {
       fields: countFields,
     }),
   ];
-  return withServices<DialectParts, DialectServices>(withRequestIds(endpoints), server);
+  return withServices<DialectContext, DialectServices>(withRequestIds(endpoints), server);
 }
 
-async function answer(call: Call, context: DialectParts): Promise<Reply> {
+async function answer(call: Call, context: DialectContext): Promise<Reply> {
   const { facts: known, notices, genkey, stream, ...decoded } = await decoding(call, context, createFields);
   call.watch?.decoded?.(decoded.request);
   const { request, applied: appliedEdits } = await edited(decoded.request, decoded.contextManagement, call, context);
@@ -63,7 +63,7 @@ async function answer(call: Call, context: DialectParts): Promise<Reply> {
   });
 }
 
-async function decoding(call: Call, context: DialectParts, table: typeof createFields | typeof countFields) {
+async function decoding(call: Call, context: DialectContext, table: typeof createFields | typeof countFields) {
   const body = await requestBody(call, context);
   const { messages } = readFields({ messages: createFields.messages }, body);
   const options = { ...context, own: ownDocuments(call, context), marks: 'strip', signal: call.signal } as const;
@@ -76,7 +76,7 @@ function wholeReply({ message, shortfall, warnings }: Awaited<ReturnType<typeof 
   return json(message, 200, { ...withShortfall(headers, shortfall), ...listed });
 }
 
-async function count(call: Call, context: DialectParts): Promise<Reply> {
+async function count(call: Call, context: DialectContext): Promise<Reply> {
   const { request: sent, notices, contextManagement } = await decoding(call, context, countFields);
   refuseWithoutModel(context.text.state());
   const { request, applied } = await edited(sent, contextManagement, call, context);
@@ -94,7 +94,7 @@ async function edited(
   request: ChatRequest,
   management: ContextManagement | undefined,
   { signal }: Call,
-  { chat }: DialectParts,
+  { chat }: DialectContext,
 ): Promise<{ readonly request: ChatRequest; readonly applied?: readonly AppliedEdit[] }> {
   if (!management) return { request };
   const first = await applyEdits(request, management, (each) => chat.countTokens(each, signal));

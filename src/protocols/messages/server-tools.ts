@@ -9,7 +9,7 @@ import type {
   SourcePlace,
 } from '../../core/server-tools.ts';
 import type { JsonObject } from '../../http/body.ts';
-import type { ControlParts } from '../controls/decode.ts';
+import type { ControlLimits } from '../controls/decode.ts';
 import * as f from '../fields.ts';
 import { clientHeaders, domainLists, refuseManyServers, userLocation } from '../hosted-tools.ts';
 import { sealText, unsealText } from '../sealed-text.ts';
@@ -35,7 +35,7 @@ export function readServerTool(tool: JsonObject, type: string, field: string): P
 /** The MCP servers that a request names. The choice of their tools is in the server, or in a toolset among the tools. */
 export function readMcpServers(
   { mcp_servers: servers, tools }: { readonly mcp_servers: readonly JsonObject[]; readonly tools: readonly unknown[] },
-  { isClientServer }: Pick<ControlParts, 'isClientServer'>,
+  { isClientServer }: Pick<ControlLimits, 'isClientServer'>,
   ignore: (field: string) => void,
 ): readonly HostedServer[] {
   const toolsets = tools.flatMap((tool, index) => {

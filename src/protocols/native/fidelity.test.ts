@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { samplingFields } from '../../core/sampling-fields.ts';
 import { fieldTables } from '../fidelity/fidelity.ts';
 import { bindAll } from '../testing/bind.ts';
-import { controlParts, finishEvent, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import { controlLimits, finishEvent, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { listProofs, scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { generateEndpoints } from './generate.ts';
@@ -14,7 +14,7 @@ function world() {
   });
   const endpoints = bindAll(generateEndpoints, {
     text,
-    controlParts: () => ({ ...controlParts, guidance: true }),
+    controlLimits: () => ({ ...controlLimits, guidance: true }),
     applyDefaults: (body) => body,
     replacePlaceholders: ({ prompt, ...rest }) => ({ ...rest, prompt: prompt.replace('{{[INPUT]}}', 'User:') }),
     startTimer: () => ({ restart: () => undefined, cancel: () => undefined }),

@@ -14,9 +14,9 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { messageFrame } from '../../http/sse.ts';
 import { read, write } from '../access.ts';
-import { type ControlParts, decodeControls, idleFields } from '../controls/decode.ts';
+import { type ControlLimits, decodeControls, idleFields } from '../controls/decode.ts';
 import { controlFields, readGenkey } from '../controls/table.ts';
-import { type CompletionParts, eventStream, streamReply, withIgnored, withShortfall } from '../dialect.ts';
+import { type CompletionContext, eventStream, streamReply, withIgnored, withShortfall } from '../dialect.ts';
 import { atPaths, bodyOf, endpointRow, jsonText, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { nativeMedia, readNativeMedia } from '../media.ts';
@@ -24,8 +24,8 @@ import { clientOf, eventsFor, keepOnDisconnect, textTicket } from '../ticket.ts'
 import { errorType, nativeFamily } from './errors.ts';
 
 export type GenerateParts = Pick<
-  CompletionParts,
-  'text' | 'controlParts' | 'applyDefaults' | 'startTimer' | 'replacePlaceholders'
+  CompletionContext,
+  'text' | 'controlLimits' | 'applyDefaults' | 'startTimer' | 'replacePlaceholders'
 >;
 
 const projector = 'Refused where the loaded model has no projector for it (--mmproj).';
@@ -102,9 +102,9 @@ async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
   return json({ data: { seqs: [generation.reasoning + generation.text] } });
 }
 
-function prepare(body: JsonObject, call: Call, { text, controlParts, replacePlaceholders }: GenerateParts) {
+function prepare(body: JsonObject, call: Call, { text, controlLimits, replacePlaceholders }: GenerateParts) {
   const fields = f.readFields(generateFields, body);
-  const request = decode(fields, { ...controlParts(), replacePlaceholders, state: text.state() });
+  const request = decode(fields, { ...controlLimits(), replacePlaceholders, state: text.state() });
   call.watch?.decoded?.(request);
   const ticket = textTicket(call, { genkey: fields.genkey, kept: fields.kcpp_extra_args });
   return { request, ticket, headers: withIgnored({}, idleFields(fields)) };
@@ -115,7 +115,7 @@ function failureBody(error: unknown): string {
   return 'body' in reply ? String(reply.body) : '';
 }
 
-export interface DecodeParts extends ControlParts, Pick<GenerateParts, 'replacePlaceholders'> {
+export interface DecodeParts extends ControlLimits, Pick<GenerateParts, 'replacePlaceholders'> {
   /** For the kinds of media that the model takes. */
   readonly state: TextState;
 }

@@ -5,7 +5,7 @@ import type { TaskServices } from '../../core/task-services.ts';
 import type { CacheReport, Performance, SnapshotFigures, TextService, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { information, read } from '../access.ts';
-import { type DialectParts, modalities } from '../dialect.ts';
+import { type DialectContext, modalities } from '../dialect.ts';
 import { atPaths, type EndpointShape, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
 import { snakeCase } from '../snake-case.ts';
 import { nativeFamily } from './errors.ts';
@@ -49,7 +49,7 @@ export interface InfoServices {
   readonly seesPrompts: (call: Call) => boolean;
 }
 
-export interface InfoParts extends InfoServices, Pick<DialectParts, 'text' | 'modelName' | 'taskServices'> {
+export interface InfoParts extends InfoServices, Pick<DialectContext, 'text' | 'modelName' | 'taskServices'> {
   /** `--hordegenlen` and `--hordemaxctx` are limits that clients read, but that are not enforced; 0 means none. */
   readonly settings: Pick<Settings, 'hordegenlen' | 'hordemaxctx' | 'quiet' | 'debugmode' | 'enableguidance' | 'jinja'>;
   /** The content of the story file, as JSON. */

@@ -11,7 +11,7 @@ import type { Call, Reply } from '../../http/call.ts';
 import { ResumableStreams } from '../../http/resumable-streams.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
-import { controlParts, dialectParts, idlePerformance, readyState, scriptedChat } from '../testing/doubles.ts';
+import { controlLimits, dialectParts, idlePerformance, readyState, scriptedChat } from '../testing/doubles.ts';
 import { jsonOf, textOf } from '../testing/reply-text.ts';
 import { type NativeParts as HandlerParts, type NativeServices, nativeEndpoints } from './routes.ts';
 
@@ -344,7 +344,7 @@ test('json_to_grammar: no success, with the reason, for a schema that cannot be 
     throw new Error('no such type');
   };
   const reply = await ask(
-    parts(fakeService({}).service, { controlParts: () => ({ ...controlParts, schemaToGrammar }) }),
+    parts(fakeService({}).service, { controlLimits: () => ({ ...controlLimits, schemaToGrammar }) }),
     'POST',
     '/api/extra/json_to_grammar',
     {},
@@ -364,7 +364,7 @@ test.each([
   [{ multipleOf: 0.5 }],
 ])('json_to_grammar: refuses %j', async (body) => {
   const reply = await ask(
-    parts(fakeService({}).service, { controlParts: () => ({ ...controlParts, schemaToGrammar: convert }) }),
+    parts(fakeService({}).service, { controlLimits: () => ({ ...controlLimits, schemaToGrammar: convert }) }),
     'POST',
     '/api/extra/json_to_grammar',
     body,

@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import type { WebSearch } from '../../core/web-search.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { write } from '../access.ts';
-import { answerList, type EmbeddingParts, listFields } from '../embedding.ts';
+import { answerList, type EmbeddingContext, listFields } from '../embedding.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint, withServices } from '../endpoint.ts';
 import { honoured, readFields, readText } from '../fields.ts';
 import { noteHeaders } from '../spoken-reply.ts';
@@ -12,13 +12,13 @@ import { type GenerateParts, generateEndpoints, taskEndpoints } from './generate
 import { cacheEndpoint, type InfoParts, type InfoServices, infoEndpoints } from './info.ts';
 import { type MemoryParts, memoryEndpoints } from './memories.ts';
 import { musicEndpoints } from './music.ts';
-import { nativeSpeechEndpoint, type SpeechParts, transcribeEndpoint } from './speech.ts';
+import { nativeSpeechEndpoint, type SpeechContext, transcribeEndpoint } from './speech.ts';
 import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
 import { type StreamParts, streamEndpoints } from './streams.ts';
 import { type SyncParts, syncEndpoints } from './synced-records.ts';
 import { tokenEndpoints } from './tokens.ts';
 
-export interface NativeParts extends GenerateParts, InfoParts, EmbeddingParts, SpeechParts, MemoryParts {}
+export interface NativeParts extends GenerateParts, InfoParts, EmbeddingContext, SpeechContext, MemoryParts {}
 
 /** What the handlers get beside the context of the model. */
 interface HandlerServices extends InfoServices, Pick<NativeParts, 'startTimer' | 'alias' | 'readChat' | 'memories'> {}
@@ -51,7 +51,7 @@ const row = endpointRow(write('tools'), { method: 'POST', family: nativeFamily }
 
 const embeddingsFields = listFields({ truncate: true });
 
-export const embeddingsEndpoint: ModelEndpoint<EmbeddingParts> = row(
+export const embeddingsEndpoint: ModelEndpoint<EmbeddingContext> = row(
   '/api/extra/embeddings',
   'Vectors of texts; what is too long is cut.',
   (call, parts) => answerList(call, embeddingsFields, parts),

@@ -3,7 +3,7 @@ import { speechFormats } from '../../core/speech.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { write } from '../access.ts';
-import { type DialectParts, ignoredHeader } from '../dialect.ts';
+import { type DialectContext, ignoredHeader } from '../dialect.ts';
 import { bodyOf, endpointRow, jsonText } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import {
@@ -21,7 +21,7 @@ import { speedRange, spokenFields } from '../spoken-text.ts';
 import { ticketFor } from '../ticket.ts';
 import { errorType, nativeFamily } from './errors.ts';
 
-export type SpeechParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
+export type SpeechContext = Pick<DialectContext, 'taskServices' | 'startTimer'>;
 
 const speechModel = { queued: true, modelSelection: 'any-name' } as const;
 const row = endpointRow(write('audio'), { method: 'POST', family: nativeFamily, ...speechModel });
@@ -36,7 +36,7 @@ const nativeSpeechFields = {
 };
 
 /** Sent whole: clients of this dialect decode it as one file. */
-async function answerSpeech(call: Call, parts: Pick<SpeechParts, 'taskServices'>): Promise<Reply> {
+async function answerSpeech(call: Call, parts: Pick<SpeechContext, 'taskServices'>): Promise<Reply> {
   const body = await bodyOf(call);
   const { use_mp3, response_format, speed: sent, ...fields } = f.readFields(nativeSpeechFields, body);
   const format = use_mp3 ? 'mp3' : response_format;
@@ -55,7 +55,7 @@ export const transcribeEndpoint = row('/api/extra/transcribe', 'Speech to text.'
   form: {},
 });
 
-async function transcribe(call: Call, { taskServices, startTimer }: SpeechParts): Promise<Reply> {
+async function transcribe(call: Call, { taskServices, startTimer }: SpeechContext): Promise<Reply> {
   const fields = f.readFields(transcribeFields, await formOrBody(call));
   const service = transcriptionOf(taskServices);
   const recording = await sentRecording(call, fields);

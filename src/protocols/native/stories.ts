@@ -4,7 +4,7 @@ import { FileFull } from '../../store/atomic-file.ts';
 import { isSlot, type SaveSlots, StoryTooLong } from '../../store/save-slots.ts';
 import type { SharedStory, StoryTurn } from '../../store/shared-story.ts';
 import { read, write } from '../access.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { endpointRow, jsonText, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { described, honoured, isAbsent, looseFlag, optionalText, orElse, readText, textOrNumber } from '../fields.ts';
 import { failed, nativeFamily, readInput } from './errors.ts';
@@ -18,7 +18,7 @@ export interface StoryParts {
 }
 
 type Warn = StoryParts['warn'];
-type TextParts = Pick<DialectParts, 'text'>;
+type TextParts = Pick<DialectContext, 'text'>;
 
 const slot = honoured(described({ type: ['integer', 'string'] }, slotNumber), 'The number of the slot, from 0.');
 const loadFields = { slot };
@@ -152,7 +152,7 @@ async function setStory(call: Call, { text }: TextParts, story: SharedStory | un
 }
 
 /** Idle only while nothing is generated, and no other sender writes. */
-function turnBody(turn: StoryTurn, sender: string, story: SharedStory, text: DialectParts['text']): object {
+function turnBody(turn: StoryTurn, sender: string, story: SharedStory, text: DialectContext['text']): object {
   const idle = text.performance().idle && !story.isBusyBeside(sender);
   return { turn_major: turn.major, turn_minor: turn.minor, idle, data_format: turn.format };
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { router } from '../../http/router.ts';
 import type { ChatReader } from '../dialect.ts';
 import { bindAll } from '../testing/bind.ts';
-import { callOf, controlParts, dialectParts, scriptedChat, scriptedText } from '../testing/doubles.ts';
+import { callOf, controlLimits, dialectParts, scriptedChat, scriptedText } from '../testing/doubles.ts';
 import { tokenEndpoints } from './tokens.ts';
 
 async function ask(path: string, body: unknown, own: Partial<ChatReader> = {}) {
@@ -67,11 +67,11 @@ test('json_to_grammar: the schema is in its field, or is the body', async () => 
   };
   const path = '/api/extra/json_to_grammar';
   expect(
-    await ask(path, { schema: { a: 1 } }, { controlParts: () => ({ ...controlParts, schemaToGrammar: grammarOf }) }),
+    await ask(path, { schema: { a: 1 } }, { controlLimits: () => ({ ...controlLimits, schemaToGrammar: grammarOf }) }),
   ).toEqual([200, { result: 'root ::= "a"', success: true }]);
-  await ask(path, { type: 'object' }, { controlParts: () => ({ ...controlParts, schemaToGrammar: grammarOf }) });
+  await ask(path, { type: 'object' }, { controlLimits: () => ({ ...controlLimits, schemaToGrammar: grammarOf }) });
   expect(seen).toEqual([{ a: 1 }, { type: 'object' }]);
-  expect(await ask(path, '{', { controlParts: () => ({ ...controlParts, schemaToGrammar: grammarOf }) })).toEqual([
+  expect(await ask(path, '{', { controlLimits: () => ({ ...controlLimits, schemaToGrammar: grammarOf }) })).toEqual([
     400,
     { result: '', success: false },
   ]);
@@ -83,7 +83,7 @@ test.each([['[]'], ['"text"'], [`${'{"items":'.repeat(200)}{}${'}'.repeat(200)}`
     const grammarOf = () => 'root ::= "a"';
     expect(
       await ask('/api/extra/json_to_grammar', body, {
-        controlParts: () => ({ ...controlParts, schemaToGrammar: grammarOf }),
+        controlLimits: () => ({ ...controlLimits, schemaToGrammar: grammarOf }),
       }),
     ).toEqual([200, { result: '', success: false, error: expect.stringContaining('schema must be') }]);
   },

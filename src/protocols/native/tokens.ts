@@ -64,14 +64,14 @@ async function joinTokens(call: Call, { text }: ChatReader): Promise<Reply> {
   return json({ result, success: true });
 }
 
-async function makeGrammar(call: Call, { controlParts }: ChatReader): Promise<Reply> {
+async function makeGrammar(call: Call, { controlLimits }: ChatReader): Promise<Reply> {
   const body = await bodyOf(call).catch(() => undefined);
   if (!body && tryParseJson(call.body.toString('utf8')) === undefined) return json({ result: '', success: false }, 400);
   const schema = body && Object.hasOwn(body, 'schema') ? body.schema : body;
   try {
     // Valid JSON that cannot be read here is not an object, or is nested too deeply.
     if (!body) throw new Error('The schema must be an object of at most 128 levels.');
-    return json({ result: controlParts().schemaToGrammar(schema), success: true });
+    return json({ result: controlLimits().schemaToGrammar(schema), success: true });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return json({ result: '', success: false, error: reason });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { text } from '../../chat/messages.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { readFields } from '../fields.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { decodeChat, decodeCompletion, hasGap, readRequest } from './decode.ts';
@@ -10,7 +10,7 @@ import { chatFields, generateFields } from './fields.ts';
 
 const messages = [{ role: 'user', content: 'Hi' }];
 
-function chat(body: JsonObject, own: Partial<DialectParts> = {}) {
+function chat(body: JsonObject, own: Partial<DialectContext> = {}) {
   const parts = dialectParts(own);
   return atOnce(decodeChat(readRequest(chatFields, { messages, ...body }, parts), parts));
 }

@@ -5,8 +5,8 @@ import type { GenerationControls, GenerationRequest, ReasoningBudget } from '../
 import type { Sliced } from '../../core/slices.ts';
 import type { FillMarks } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
-import type { ControlParts } from '../controls/decode.ts';
-import { type DialectParts, reasoningControl } from '../dialect.ts';
+import type { ControlLimits } from '../controls/decode.ts';
+import { type DialectContext, reasoningControl } from '../dialect.ts';
 import * as f from '../fields.ts';
 import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
@@ -27,7 +27,7 @@ export interface Request<Own> extends Omit<ReadBody<object>, 'fields'> {
 export function readRequest<const Declared extends f.Table>(
   table: Declared,
   sent: JsonObject,
-  context: DialectParts,
+  context: DialectContext,
 ): Request<f.Fields<Declared>> {
   const flat = context.applyDefaults({ ...sent, ...readOptions(sent.options, 'options') });
   const readBody = sent.raw === true ? readCompletion : readChat;
@@ -35,7 +35,7 @@ export function readRequest<const Declared extends f.Table>(
   return { ...read, own, settings: f.readFields(settingFields, flat) };
 }
 
-export function* decodeChat(read: Request<ChatFields>, context: DialectParts): Sliced<ChatRequest> {
+export function* decodeChat(read: Request<ChatFields>, context: DialectContext): Sliced<ChatRequest> {
   const { own } = read;
   const attachments = newAttachments(context);
   const messages = yield* decodeMessages(own.messages, attachments);
@@ -43,7 +43,7 @@ export function* decodeChat(read: Request<ChatFields>, context: DialectParts): S
 }
 
 /** All media are sent in base64 in this dialect, none by address. */
-function newAttachments({ text }: Pick<DialectParts, 'text'>): Attachments {
+function newAttachments({ text }: Pick<DialectContext, 'text'>): Attachments {
   return new Attachments(text.state(), { addresses: false });
 }
 
@@ -60,7 +60,7 @@ export function hasGap({ suffix, template, raw }: Pick<GenerateFields, 'suffix' 
 /** `earlier` is the text of the `context` that the request carries; `marks` are set where it has a gap. */
 export function decodeCompletion(
   read: Request<GenerateFields>,
-  context: DialectParts,
+  context: DialectContext,
   { earlier, marks }: { readonly earlier: string; readonly marks?: FillMarks | undefined },
 ): Completion {
   const { own, limits } = read;
@@ -123,14 +123,14 @@ function decodeShared({ own, settings, controls: base, limits }: Request<SharedF
   return { controls, thinking: decodeThink(own.think, settings, base.reasoning) };
 }
 
-function decodeFormat({ format }: SharedFields, { schemaToGrammar }: ControlParts): OutputFormat {
+function decodeFormat({ format }: SharedFields, { schemaToGrammar }: ControlLimits): OutputFormat {
   if (format === undefined) return { type: 'text' };
   if (format === 'json') return { type: 'json' };
   return schemaOutput(format, 'format', schemaToGrammar);
 }
 
 /** A prompt without a template has no thinking that the grammar would have to allow. */
-function plainGrammar(output: OutputFormat, { schemaToGrammar }: ControlParts): GenerationControls['grammar'] {
+function plainGrammar(output: OutputFormat, { schemaToGrammar }: ControlLimits): GenerationControls['grammar'] {
   if (output.type === 'text') return undefined;
   const schema = output.type === 'json' ? { type: 'object' } : output.schema;
   return { gbnf: schemaToGrammar(schema), retainState: false };

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { write } from '../access.ts';
-import { type DialectParts, ignoredHeader } from '../dialect.ts';
+import { type DialectContext, ignoredHeader } from '../dialect.ts';
 import {
   answering,
-  type EmbeddingParts,
+  type EmbeddingContext,
   listText,
   oneEach,
   shaped,
@@ -19,7 +19,7 @@ import { nanoseconds } from './encode.ts';
 import { jsonReply, ollamaRow, refusal, withBody } from './errors.ts';
 import { embedFields, oldEmbedFields } from './fields.ts';
 
-export type EmbeddingsParts = EmbeddingParts & Pick<DialectParts, 'now'>;
+export type EmbeddingsParts = EmbeddingContext & Pick<DialectContext, 'now'>;
 
 const own = { ...write('embeddings'), modelSelection: 'own-name' } as const;
 

@@ -19,7 +19,7 @@ export const ownFields = [
 ];
 
 /** A chat as a body of `POST /api/chat`. */
-export function encodeChatRequest(request: ChatRequest, { model, stream, usual }: EncodeOptions): WireBody {
+export function encodeChatRequest(request: ChatRequest, { model, stream, defaults }: EncodeOptions): WireBody {
   const { conversation, controls } = request;
   const { tools, media } = conversation;
   const { think, rest } = encodeThink(request);
@@ -34,30 +34,33 @@ export function encodeChatRequest(request: ChatRequest, { model, stream, usual }
     }),
     ...encodeFormat(request.output),
     ...(think !== undefined && { think }),
-    ...sharedFields(controls, usual, rest),
+    ...sharedFields(controls, defaults, rest),
     stream,
   };
 }
 
 /** A text as a body of `POST /api/generate`. There is no memory in this dialect: it is the beginning of the prompt. */
-export function encodeGenerateRequest(request: GenerationRequest, { model, stream, usual }: EncodeOptions): WireBody {
+export function encodeGenerateRequest(
+  request: GenerationRequest,
+  { model, stream, defaults }: EncodeOptions,
+): WireBody {
   const images = request.media.map(({ base64 }) => base64);
   return {
     model,
     prompt: request.memory + request.prompt,
     raw: true,
     ...(images.length > 0 && { images }),
-    ...sharedFields(request, usual, encodeReasoning(request.reasoning)),
+    ...sharedFields(request, defaults, encodeReasoning(request.reasoning)),
     stream,
   };
 }
 
-function sharedFields(controls: GenerationControls, usual: GenerationControls, more: WireBody): WireBody {
+function sharedFields(controls: GenerationControls, defaults: GenerationControls, more: WireBody): WireBody {
   const { logprobs } = controls;
-  const options = { ...optionsOf(controls, usual), ...more };
+  const options = { ...optionsOf(controls, defaults), ...more };
   return {
     ...(Object.keys(options).length > 0 && { options }),
-    ...(controls.overflow !== usual.overflow && { truncate: controls.overflow === 'trim' }),
+    ...(controls.overflow !== defaults.overflow && { truncate: controls.overflow === 'trim' }),
     ...(logprobs !== undefined && { logprobs: true, top_logprobs: logprobs }),
   };
 }
@@ -68,8 +71,8 @@ const otherNames = { max_length: 'num_predict', max_context_length: 'num_ctx', s
 /** From the native name of each option to its name here. */
 export const optionNames: Readonly<Record<string, string>> = { ...samplerNames('ollama'), ...otherNames };
 
-function optionsOf(controls: GenerationControls, usual: GenerationControls): WireBody {
-  return renamed(encodeControls(controls, usual), {
+function optionsOf(controls: GenerationControls, defaults: GenerationControls): WireBody {
+  return renamed(encodeControls(controls, defaults), {
     ...ownSamplers,
     // 0 is a seed like any other here, and means none in the native API.
     ...(controls.sampling.seed !== 0 && seedName !== undefined && { sampler_seed: seedName }),

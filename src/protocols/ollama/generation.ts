@@ -10,7 +10,7 @@ import type { Call, Headers, Reply } from '../../http/call.ts';
 import { awaitFirstEvent, keepAliveMs } from '../../http/keep-alive.ts';
 import { ndjsonHeaders } from '../../http/sse.ts';
 import { write } from '../access.ts';
-import { type DialectParts, withIgnored, withShortfall, withStartShortfall } from '../dialect.ts';
+import { type DialectContext, withIgnored, withShortfall, withStartShortfall } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { findMarks } from '../fill-marks.ts';
 import { ticketFor } from '../ticket.ts';
@@ -21,7 +21,7 @@ import { jsonReply, ollamaRow, refusal, withBody } from './errors.ts';
 import { type ChatFields, chatFields, generateFields } from './fields.ts';
 import { loadedModel } from './models.ts';
 
-export const generationEndpoints: readonly ModelEndpoint<DialectParts>[] = [
+export const generationEndpoints: readonly ModelEndpoint<DialectContext>[] = [
   ollamaRow(
     '/api/generate',
     'Answer a prompt; streams lines of JSON by default. An empty prompt loads the model.',
@@ -45,7 +45,7 @@ interface Work {
   readonly headers: Headers;
 }
 
-async function answerGenerate(sent: JsonObject, call: Call, parts: DialectParts): Promise<Reply> {
+async function answerGenerate(sent: JsonObject, call: Call, parts: DialectContext): Promise<Reply> {
   const request = readRequest(generateFields, sent, parts);
   const { own } = request;
   const facts = factsOf(own.model, parts);
@@ -79,11 +79,11 @@ async function answerGenerate(sent: JsonObject, call: Call, parts: DialectParts)
 }
 
 /** Without a name the default model answers, under its own. */
-function factsOf(asked: string, { now, modelName }: DialectParts): ReplyFacts {
+function factsOf(asked: string, { now, modelName }: DialectContext): ReplyFacts {
   return { model: asked || modelName(), now, startedAt: now() };
 }
 
-async function renderedPrompt(request: ChatRequest, { chat }: DialectParts): Promise<string> {
+async function renderedPrompt(request: ChatRequest, { chat }: DialectContext): Promise<string> {
   const { memory, prompt } = await chat.render(request);
   return memory + prompt;
 }
@@ -101,7 +101,7 @@ function closedThinking(prompt: string, reasoning: string): string {
   return tags ? reasoning + (tags.ends[0]?.text ?? '') : '';
 }
 
-async function answerChat(sent: JsonObject, call: Call, parts: DialectParts): Promise<Reply> {
+async function answerChat(sent: JsonObject, call: Call, parts: DialectContext): Promise<Reply> {
   const request = readRequest(chatFields, sent, parts);
   const facts = factsOf(request.own.model, parts);
   const work = { call, request, facts, shape: chatShape, headers: withIgnored({}, request.notices.ignored) };
@@ -114,14 +114,14 @@ async function answerChat(sent: JsonObject, call: Call, parts: DialectParts): Pr
 }
 
 /** With the headers about what is known of a chat only when it has been read. */
-async function withNotes(work: Work, request: ChatRequest, { chat }: DialectParts): Promise<Work> {
+async function withNotes(work: Work, request: ChatRequest, { chat }: DialectContext): Promise<Work> {
   return { ...work, headers: await chatHeaders(work.request.notices, request, chat) };
 }
 
 async function reply(
   events: AsyncIterable<GenerationEvent>,
   { request, shape, facts, headers }: Work,
-  parts: DialectParts,
+  parts: DialectContext,
 ): Promise<Reply> {
   const { keep_alive: keptMs, stream } = request.own;
   const over = (): void => {
@@ -147,7 +147,7 @@ async function reply(
 }
 
 /** A request without a prompt only loads the model, or unloads it. Never a stream. */
-async function answerLoad(work: Work, parts: DialectParts): Promise<Reply> {
+async function answerLoad(work: Work, parts: DialectContext): Promise<Reply> {
   const keptMs = work.request.own.keep_alive;
   if (keptMs !== 0) await loadedModel(parts.text);
   if (keptMs !== undefined) parts.text.keepFor?.(keptMs);

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { information, legacyOpen } from '../access.ts';
 import { renamed } from '../controls/encode-request.ts';
-import { type DialectParts, findModel, ignoredHeader, modelsByName } from '../dialect.ts';
+import { type DialectContext, findModel, ignoredHeader, modelsByName } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { timestamp } from './encode.ts';
@@ -31,7 +31,7 @@ export interface ModelFileParts {
 }
 
 export interface ModelParts
-  extends Pick<DialectParts, 'text' | 'chat' | 'modelName' | 'models' | 'alias' | 'taskServices'> {
+  extends Pick<DialectContext, 'text' | 'chat' | 'modelName' | 'models' | 'alias' | 'taskServices'> {
   /** How much of the model is in GPU memory. */
   readonly gpuBytes?: () => number;
 }

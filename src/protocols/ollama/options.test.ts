@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { defaultControls } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { fidelityOf, readFields } from '../fields.ts';
-import { controlParts } from '../testing/doubles.ts';
+import { controlLimits } from '../testing/doubles.ts';
 import { chatFields } from './fields.ts';
 import { optionControls, readOptions as readAt, settingFields } from './options.ts';
 
 const readOptions = (body: JsonObject) => readAt(body.options, 'options');
 
 const base = { ...defaultControls, maxTokens: 2048 };
-const control = (settings: object) => optionControls(readFields(settingFields, { ...settings }), base, controlParts);
+const control = (settings: object) => optionControls(readFields(settingFields, { ...settings }), base, controlLimits);
 
 test('readOptions: empty without options, and without null values', () => {
   expect(readOptions({})).toEqual({});

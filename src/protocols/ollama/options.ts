@@ -1,7 +1,7 @@
 import type { GenerationControls } from '../../core/request.ts';
 import { type SamplingField, type SamplingName, samplersOfApi, samplingFields } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type ControlParts, limitTokens, penaltyRange, smallerContext } from '../controls/decode.ts';
+import { type ControlLimits, limitTokens, penaltyRange, smallerContext } from '../controls/decode.ts';
 import { readStop } from '../controls/table.ts';
 import * as f from '../fields.ts';
 
@@ -83,7 +83,7 @@ export const settingFields = {
 export type Settings = f.Fields<typeof settingFields>;
 
 /** The controls that this dialect has under its own names, over the shared ones. */
-export function optionControls(settings: Settings, base: GenerationControls, parts: ControlParts): GenerationControls {
+export function optionControls(settings: Settings, base: GenerationControls, parts: ControlLimits): GenerationControls {
   const { num_ctx: context, num_predict: length } = settings;
   const { contextSize } = parts;
   const maxContext = context === undefined ? base.maxContext : smallerContext(context, contextSize);

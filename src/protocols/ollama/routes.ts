@@ -4,7 +4,7 @@ import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { line, ndjsonHeaders } from '../../http/sse.ts';
 import { write } from '../access.ts';
-import { type DialectParts, type DialectServices, findModel, ignoredHeader, modelsByName } from '../dialect.ts';
+import { type DialectContext, type DialectServices, findModel, ignoredHeader, modelsByName } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, type PlainEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { type EmbeddingsParts, embeddingEndpoints } from './embeddings.ts';
@@ -13,7 +13,7 @@ import { copyFields, createFields, deleteFields, pullFields, pushFields } from '
 import { generationEndpoints } from './generation.ts';
 import { type ModelFileParts, type ModelParts, modelEndpoints } from './models.ts';
 
-export interface OllamaParts extends DialectParts, ModelParts, EmbeddingsParts {}
+export interface OllamaParts extends DialectContext, ModelParts, EmbeddingsParts {}
 
 interface OllamaServices extends ModelFileParts {
   /** The download of a model file for a client that may do so; undefined for other names and clients. */
@@ -50,7 +50,7 @@ export function ollamaEndpoints(files: OllamaServices, server: DialectServices) 
   return withServices<OllamaParts, DialectServices>(endpoints, server);
 }
 
-type ManagementParts = Pick<DialectParts, 'text' | 'modelName' | 'models' | 'alias'>;
+type ManagementParts = Pick<DialectContext, 'text' | 'modelName' | 'models' | 'alias'>;
 
 const row = endpointRow(write('admin'), { method: 'POST', family: ollamaFamily });
 const noAccount = (): Reply => refusal(401, 'unauthorized');

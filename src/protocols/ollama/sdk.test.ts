@@ -2,7 +2,7 @@ import { Ollama } from 'ollama';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { bindAll } from '../testing/bind.ts';
 import { finishEvent, readyState, startEvent } from '../testing/doubles.ts';
 import { begun, type Scripts, sdkWorld } from '../testing/sdk-world.ts';
@@ -15,7 +15,7 @@ const said = (...pieces: readonly string[]) => [...begun(...pieces), finishEvent
 
 async function world(scripts: Scripts) {
   const kept: number[] = [];
-  const endpoints = ({ text, chat }: DialectParts) => {
+  const endpoints = ({ text, chat }: DialectContext) => {
     const { parts } = ollamaParts([], { text, chat });
     return bindAll(ollamaEndpoints(parts, parts), parts);
   };

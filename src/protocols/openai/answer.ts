@@ -5,7 +5,7 @@ import type { StartTimer } from '../../core/timers.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { commentFrame, dataFrame } from '../../http/sse.ts';
-import { type DialectParts, mergedShortfalls, streamReply, withShortfall } from '../dialect.ts';
+import { type DialectContext, mergedShortfalls, streamReply, withShortfall } from '../dialect.ts';
 import { jsonText } from '../endpoint.ts';
 import { mergedReplies } from '../generate-all.ts';
 import { alignedLogprobs } from '../logprob-alignment.ts';
@@ -39,7 +39,7 @@ type Replies = readonly AsyncIterable<GenerationEvent>[];
 /** Large enough that a buffering proxy forwards it. */
 const paddedFrame = 2048;
 
-export function answer(events: Replies, shape: AnswerShape, { text, startTimer, now }: DialectParts): Promise<Reply> {
+export function answer(events: Replies, shape: AnswerShape, { text, startTimer, now }: DialectContext): Promise<Reply> {
   const replies = events.map((one) => keptAfter(one, shape.ttl, text));
   const { call, ticket, headers, stream, offersTools, promptField } = shape;
   const located = (error: unknown): never => {

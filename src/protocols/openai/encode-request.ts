@@ -46,7 +46,7 @@ export function encodeChatRequest(
     ...(Object.keys(templateVariables).length > 0 && { chat_template_kwargs: templateVariables }),
     ...(request.memory !== '' && { memory: request.memory }),
     ...(!request.continueAssistantTurn && { continue_assistant_turn: false }),
-    ...ownControls(controls, options.usual),
+    ...ownControls(controls, options.defaults),
     ...(controls.logprobs !== undefined && { logprobs: true, top_logprobs: controls.logprobs }),
     ...(controls.promptLogprobs !== undefined && !options.stream && { prompt_logprobs: controls.promptLogprobs }),
     ...(options.replies > 1 && { n: options.replies }),
@@ -55,7 +55,10 @@ export function encodeChatRequest(
 }
 
 /** A text as a body of `POST /v1/completions`. */
-export function encodeCompletionRequest(request: GenerationRequest, { usual, model, stream }: EncodeOptions): WireBody {
+export function encodeCompletionRequest(
+  request: GenerationRequest,
+  { defaults, model, stream }: EncodeOptions,
+): WireBody {
   const { prompt, memory, promptTokens, logprobs, promptLogprobs } = request;
   return {
     model,
@@ -63,7 +66,7 @@ export function encodeCompletionRequest(request: GenerationRequest, { usual, mod
     ...(memory !== '' && { memory }),
     ...placeholderField(prompt, memory),
     ...nativeMediaFields(request.media),
-    ...ownControls(request, usual),
+    ...ownControls(request, defaults),
     ...encodeReasoning(request.reasoning),
     ...(logprobs !== undefined && { logprobs }),
     ...(promptLogprobs !== undefined && !stream && { prompt_logprobs: promptLogprobs }),
@@ -75,10 +78,10 @@ export function encodeCompletionRequest(request: GenerationRequest, { usual, mod
 const largestSeed = 2 ** 31 - 1;
 const { sampler_seed: seedName, ...ownSamplers } = samplerNames('openai');
 
-function ownControls(controls: GenerationControls, usual: GenerationControls): WireBody {
+function ownControls(controls: GenerationControls, defaults: GenerationControls): WireBody {
   const { seed } = controls.sampling;
   const fits = seed === -1 || (seed > 0 && seed < largestSeed);
-  return renamed(encodeControls(controls, usual), {
+  return renamed(encodeControls(controls, defaults), {
     ...ownSamplers,
     ...(fits && seedName !== undefined && { sampler_seed: seedName }),
     max_length: 'max_tokens',

@@ -1,14 +1,14 @@
 import type { FinishReason, GenerationEvent, PromptToken, TokenChoice, TokenLogprob } from '../../core/events.ts';
 import type { Generation } from '../../core/fold.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { promptProgress } from '../prompt-progress.ts';
 import { timingsBody } from '../timings.ts';
 
 /** What every chunk and every whole reply of one request starts with. `created` is in seconds since 1970. */
-export function newEnvelope(object: string, prefix: string, parts: DialectParts) {
-  const created = Math.floor(parts.now() / 1000);
+export function newEnvelope(object: string, prefix: string, context: DialectContext) {
+  const created = Math.floor(context.now() / 1000);
   // Tests of llama.cpp's server expect a `b` in front.
-  return { id: parts.newId(prefix), object, created, model: parts.modelName(), system_fingerprint: 'b_parley' };
+  return { id: context.newId(prefix), object, created, model: context.modelName(), system_fingerprint: 'b_parley' };
 }
 
 /** How one of the replies to a request ended. */
@@ -92,20 +92,17 @@ export interface ChunkShape {
   readonly now: () => number;
 }
 
-/** For each event the end of a chunk about the prompt, which is sent before it; mostly nothing. */
-export function progressNotes({ reportsProgress, now }: Pick<ChunkShape, 'reportsProgress' | 'now'>) {
-  const progress = reportsProgress ? promptProgress(now) : undefined;
-  return (event: GenerationEvent): string => {
-    const body = progress?.(event);
-    return body ? `,"prompt_progress":${JSON.stringify(body)}` : '';
-  };
-}
-
-/** What follows the choices of a chunk: timings, and at the end the warnings. */
-export function chunkNotes({ timingsPerToken, includeUsage, now }: ChunkShape) {
+/** What follows the choices of a chunk: the progress of the prompt, timings, and at the end the warnings. */
+export function chunkNotes({ timingsPerToken, reportsProgress, includeUsage, now }: ChunkShape) {
   const figures = timingsPerToken ? runningTimings(now) : undefined;
+  const progress = reportsProgress ? promptProgress(now) : undefined;
   const warnings: string[] = [];
   return {
+    /** For a chunk about the prompt that is sent before the event; mostly nothing. */
+    before(event: GenerationEvent): string {
+      const body = progress?.(event);
+      return body ? `,"prompt_progress":${JSON.stringify(body)}` : '';
+    },
     /** Takes an event that has no chunk of its own. */
     take(event: GenerationEvent & { type: 'start' | 'warning' }): void {
       if (event.type === 'warning') warnings.push(event.text);

@@ -6,11 +6,12 @@ import { percentDecoded } from '../../core/percent-decoded.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { information, legacyOpen } from '../access.ts';
-import { type DialectParts, modelsByName } from '../dialect.ts';
+import { type DialectContext, modelsByName } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, withShortPath } from '../endpoint.ts';
+import { timestamp } from '../timestamp.ts';
 import { openaiFamily } from './errors.ts';
 
-type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'startedAt' | 'models' | 'alias' | 'taskServices'>;
+type ModelsContext = Pick<DialectContext, 'text' | 'modelName' | 'startedAt' | 'models' | 'alias' | 'taskServices'>;
 
 const statuses: Record<TextState['type'] | ListedModel['state'], string> = {
   ready: 'loaded',
@@ -23,7 +24,7 @@ const statuses: Record<TextState['type'] | ListedModel['state'], string> = {
 
 const row = endpointRow(information, { method: 'GET', family: openaiFamily });
 
-export const modelsEndpoints: readonly ModelEndpoint<ModelsParts>[] = [
+export const modelsEndpoints: readonly ModelEndpoint<ModelsContext>[] = [
   row('/v1/models', 'The models: those for text, then that of --embeddingsmodel.', answerList),
   // ComfyUI has a list of models at this path too.
   row('/models', 'Another name for /v1/models.', answerList, {
@@ -51,12 +52,12 @@ interface ModelRow {
 }
 
 /** Text models come first: many clients take the first entry for the model that they use. */
-async function modelsFor({ authorized }: Call, parts: ModelsParts): Promise<readonly ModelRow[]> {
-  const created = Math.floor(parts.startedAt / 1000);
+async function modelsFor({ authorized }: Call, context: ModelsContext): Promise<readonly ModelRow[]> {
+  const created = Math.floor(context.startedAt / 1000);
   // Without the key all models are one, of which only the status is shown.
-  if (!authorized) return [{ id: hiddenModelName, created, status: statuses[parts.text.state().type] }];
-  const texts = await textModels(parts, created);
-  const service = parts.taskServices?.embedding;
+  if (!authorized) return [{ id: hiddenModelName, created, status: statuses[context.text.state().type] }];
+  const texts = await textModels(context, created);
+  const service = context.taskServices?.embedding;
   if (!service || texts.some(({ id }) => sameName(id, service.name))) return texts;
   const status = service.loaded() ? 'loaded' : 'unloaded';
   const { name: id, builtIn = false } = service;
@@ -64,22 +65,22 @@ async function modelsFor({ authorized }: Call, parts: ModelsParts): Promise<read
 }
 
 /** Without any model there is still one entry, as in KoboldCpp: its clients read the first. */
-async function textModels(parts: ModelsParts, created: number): Promise<readonly ModelRow[]> {
-  const named = (await modelsByName(parts)) ?? [];
+async function textModels(context: ModelsContext, created: number): Promise<readonly ModelRow[]> {
+  const named = (await modelsByName(context)) ?? [];
   if (named.length > 0) {
     return named.map(({ id, name, aliases = [], state, known }) => {
       const status = state === 'failed' ? 'failed' : statuses[state];
       return { id, names: [name, ...aliases], created, status, model: known };
     });
   }
-  const state = parts.text.state();
+  const state = context.text.state();
   const model = state.type === 'ready' ? state.model : undefined;
-  return [{ id: parts.modelName(), created, status: statuses[state.type], model }];
+  return [{ id: context.modelName(), created, status: statuses[state.type], model }];
 }
 
 /** One body with the fields of the OpenAI API, the Anthropic API and llama.cpp's server. */
-async function answerList(call: Call, parts: ModelsParts): Promise<Reply> {
-  const all = await modelsFor(call, parts);
+async function answerList(call: Call, context: ModelsContext): Promise<Reply> {
+  const all = await modelsFor(call, context);
   const listed = all.filter(({ unlisted }) => !unlisted);
   return json({
     object: 'list',
@@ -148,16 +149,12 @@ function tagEntry({ id, created, model, embedding }: ModelRow): object {
 }
 
 /** The id may contain slashes, which some clients encode; it is also found without its first part. */
-async function answerOne(call: Call, parts: ModelsParts): Promise<Reply> {
+async function answerOne(call: Call, context: ModelsContext): Promise<Reply> {
   const { path } = call;
-  const rows = await modelsFor(call, parts);
+  const rows = await modelsFor(call, context);
   const requested = percentDecoded(path.slice(path.indexOf('/models/') + '/models/'.length));
   const names = ({ id, names: own = [] }: ModelRow) => [id, ...own];
-  const model = findExactly(rows, names, requested) ?? findNamed(rows, names, parts.alias?.(requested) ?? requested);
+  const model = findExactly(rows, names, requested) ?? findNamed(rows, names, context.alias?.(requested) ?? requested);
   if (!model) throw new AppError('model-not-found', { model: requested });
   return json(modelEntry(model));
-}
-
-function timestamp(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 }

@@ -3,8 +3,8 @@ import type { Call, Reply } from '../../http/call.ts';
 import { notFoundPage } from '../../http/pages.ts';
 import { methods } from '../../http/router.ts';
 import { information, write } from '../access.ts';
-import type { CompletionParts, DialectServices } from '../dialect.ts';
-import { answerList, type EmbeddingParts, listFields } from '../embedding.ts';
+import type { CompletionContext, DialectServices } from '../dialect.ts';
+import { answerList, type EmbeddingContext, listFields } from '../embedding.ts';
 import { type ModelEndpoint, withServices, withShortPath } from '../endpoint.ts';
 import { speechEndpoints } from './audio/speech.ts';
 import { transcriptionEndpoints } from './audio/transcription.ts';
@@ -19,7 +19,7 @@ export const embeddingsEndpoints = withShortPath(
   openaiRow(
     '/v1/embeddings',
     'Vectors of texts, many at once.',
-    (call, parts: EmbeddingParts) => answerList(call, embeddingFields, parts),
+    (call, context: EmbeddingContext) => answerList(call, embeddingFields, context),
     { ...write('embeddings'), fields: embeddingFields, modelSelection: 'own-name', batched: true },
   ),
 );
@@ -52,7 +52,7 @@ function unknownPath({ method, path, headers }: Call): Reply {
   return { ...page, headers: { ...page.headers, vary: 'accept' } };
 }
 
-const endpoints: readonly ModelEndpoint<CompletionParts>[] = [
+const endpoints: readonly ModelEndpoint<CompletionContext>[] = [
   ...chatEndpoints,
   ...completionEndpoints,
   ...embeddingsEndpoints,

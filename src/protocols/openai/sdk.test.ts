@@ -11,7 +11,7 @@ import { expect, test } from 'vitest';
 import { turns } from '../../chat/adapters/adapter.ts';
 import { AppError } from '../../core/errors.ts';
 import { latch } from '../../http/testing/world.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { bindAll } from '../testing/bind.ts';
 import { finishEvent, startEvent } from '../testing/doubles.ts';
 import { type Scripts, type SdkOptions, said, sdkWorld } from '../testing/sdk-world.ts';
@@ -20,7 +20,7 @@ import { openaiEndpoints } from './routes.ts';
 const { tags } = turns(['<system>', '</system>'], ['<user>', '</user>'], ['<assistant>', '</assistant>']);
 
 async function world(scripts: Scripts, options: SdkOptions = {}) {
-  const endpoints = (parts: DialectParts) =>
+  const endpoints = (parts: DialectContext) =>
     bindAll(openaiEndpoints(parts), {
       ...parts,
       modelName: () => 'koboldcpp/mini',

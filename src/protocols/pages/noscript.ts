@@ -5,15 +5,15 @@ import type { Call, Family, Reply } from '../../http/call.ts';
 import { escapeHtml } from '../../http/pages.ts';
 import { information, write } from '../access.ts';
 import { decodeControls, readControls } from '../controls/decode.ts';
-import { type CompletionParts, streamReply } from '../dialect.ts';
+import { type CompletionContext, streamReply } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { clamp } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { formPageHeaders, html, type Markup, pageEnd, pageStart, pagesFamily } from './page.ts';
 
-type NoscriptParts = Pick<
-  CompletionParts,
-  'text' | 'controlParts' | 'applyDefaults' | 'startTimer' | 'replacePlaceholders'
+type NoscriptContext = Pick<
+  CompletionContext,
+  'text' | 'controlLimits' | 'applyDefaults' | 'startTimer' | 'replacePlaceholders'
 >;
 
 /** A browser without scripts sends a key only in reply to a Basic challenge. */
@@ -29,7 +29,7 @@ const family: Family = {
 const row = endpointRow(information, { method: 'GET', match: 'exact', recorded: false, family });
 
 /** A form and its answer, for browsers that run no scripts. */
-const endpoints: readonly ModelEndpoint<NoscriptParts>[] = [
+const endpoints: readonly ModelEndpoint<NoscriptContext>[] = [
   row('/noscript', 'A form to try the model, for browsers without scripts.', () => formPage(defaults)),
   row('/noscript', 'The answer to that form, as a page that grows while it is written.', answer, {
     ...write('text'),
@@ -38,7 +38,7 @@ const endpoints: readonly ModelEndpoint<NoscriptParts>[] = [
   }),
 ];
 
-export const noscriptEndpoints = (server: Pick<NoscriptParts, 'startTimer'>) => withServices(endpoints, server);
+export const noscriptEndpoints = (server: Pick<NoscriptContext, 'startTimer'>) => withServices(endpoints, server);
 
 const title = 'Parley without scripts';
 
@@ -57,18 +57,18 @@ const heading = html`<header>
 <p><a href="noscript">New chat</a> · <a href="api">API</a></p>
 </header>`;
 
-async function answer(call: Call, parts: NoscriptParts): Promise<Reply> {
+async function answer(call: Call, context: NoscriptContext): Promise<Reply> {
   const form = readForm(new URLSearchParams(call.body.toString('utf8')));
-  refuseWithoutModel(parts.text.state());
+  refuseWithoutModel(context.text.state());
   const { maxLength: max_length, temperature, topP: top_p } = form;
-  const sent = parts.applyDefaults({ max_length, temperature, top_p });
-  const controls = decodeControls(readControls(sent), parts.controlParts());
+  const sent = context.applyDefaults({ max_length, temperature, top_p });
+  const controls = decodeControls(readControls(sent), context.controlLimits());
   const marks = form.kind === 'question' ? ['{{[INPUT]}}', '{{[OUTPUT]}}'] : [];
-  const texts = parts.replacePlaceholders({ prompt: promptOf(form), memory: '', stop: marks });
+  const texts = context.replacePlaceholders({ prompt: promptOf(form), memory: '', stop: marks });
   const stop = texts.stop.filter((text) => text !== '');
   const ticket = ticketFor(call, '');
   return streamReply(
-    parts.text.generate({ ...controls, ...texts, stop }, ticket),
+    context.text.generate({ ...controls, ...texts, stop }, ticket),
     (events) => growingPage(form, events),
     {
       headers: { ...formPageHeaders, 'x-accel-buffering': 'no' },
@@ -76,7 +76,7 @@ async function answer(call: Call, parts: NoscriptParts): Promise<Reply> {
       // A comment, because white space would become part of the text.
       notice: () => '<!-- waiting -->',
       ticket,
-      startTimer: parts.startTimer,
+      startTimer: context.startTimer,
     },
   );
 }

@@ -5,12 +5,12 @@ import { hiddenModelName } from '../../core/model-names.ts';
 import type { PictureEditor, Size } from '../../core/pictures.ts';
 import type { TaskServices } from '../../core/task-services.ts';
 import type { Call } from '../../http/call.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { clamp } from '../fields.ts';
 import { chosenSampler } from './sampler-names.ts';
 
 /** What the handlers of all image dialects use. */
-export interface PictureParts extends Pick<DialectParts, 'taskServices' | 'applyDefaults' | 'now' | 'startTimer'> {
+export interface ImageContext extends Pick<DialectContext, 'taskServices' | 'applyDefaults' | 'now' | 'startTimer'> {
   readonly settings: Pick<Settings, 'sdclamped' | 'sdclampedsoft'>;
   readonly randomSeed: () => number;
   readonly product: { readonly name: string; readonly version: string };
@@ -20,10 +20,7 @@ export interface PictureParts extends Pick<DialectParts, 'taskServices' | 'apply
 }
 
 /** What is the same for all models. */
-export type PictureServices = Pick<
-  PictureParts,
-  'now' | 'startTimer' | 'randomSeed' | 'product' | 'editor' | 'drawings'
->;
+export type ImageServices = Pick<ImageContext, 'now' | 'startTimer' | 'randomSeed' | 'product' | 'editor' | 'drawings'>;
 
 type Optional<Values> = { readonly [Name in keyof Values]?: Values[Name] | undefined };
 
@@ -63,7 +60,7 @@ export function factsFor(
 export function imageRequest(
   requested: AskedPicture,
   facts: ImageFacts,
-  { settings, randomSeed }: Pick<PictureParts, 'settings' | 'randomSeed'>,
+  { settings, randomSeed }: Pick<ImageContext, 'settings' | 'randomSeed'>,
 ): ImageRequest {
   const { defaults } = facts;
   const size = { width: requested.width ?? defaults.size, height: requested.height ?? defaults.size };

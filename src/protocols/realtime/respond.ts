@@ -127,7 +127,7 @@ function endOf({ reason }: Extract<GenerationEvent, { type: 'finish' }>): Respon
 function chatRequest(settings: ResponseSettings, messages: readonly Message[], context: DialectModel): ChatRequest {
   const { temperature, maxTokens } = settings;
   const sent = context.applyDefaults(temperature === undefined ? {} : { temperature });
-  const native = dialectControls(readControls(sent), context.controlParts());
+  const native = dialectControls(readControls(sent), context.controlLimits());
   // A voice that is silent while the model thinks seems to be broken.
   const { effort, budget } = reasoningControl(settings.effort ?? 'none', undefined);
   return {
@@ -143,7 +143,7 @@ function chatRequest(settings: ResponseSettings, messages: readonly Message[], c
       ...native,
       overflow: 'refuse',
       reasoning: budget,
-      ...(maxTokens === 'inf' ? {} : { maxTokens: limitTokens(maxTokens, context.controlParts()) }),
+      ...(maxTokens === 'inf' ? {} : { maxTokens: limitTokens(maxTokens, context.controlLimits()) }),
     },
   };
 }

@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { bindAll } from '../testing/bind.ts';
 import { chatmlWithTools, type Scripts, said, sdkWorld } from '../testing/sdk-world.ts';
 import { responseState } from './background.ts';
@@ -9,7 +9,7 @@ import { responsesEndpoints } from './routes.ts';
 
 /** The model plays the scripts one after the other; each character of a prompt counts as one token, and 4096 fit. */
 async function world(...scripts: readonly (readonly unknown[])[]) {
-  const endpoints = (parts: DialectParts) => bindAll(responsesEndpoints(responseState(), parts), parts);
+  const endpoints = (parts: DialectContext) => bindAll(responsesEndpoints(responseState(), parts), parts);
   const { base, asked } = await sdkWorld(scripts as Scripts, endpoints, { template: chatmlWithTools });
   const client = new OpenAI({ baseURL: `${base}/v1`, apiKey: 'secret', maxRetries: 0 });
   return { client, prompts: () => asked.map(({ request }) => request.prompt) };

@@ -180,7 +180,7 @@ describe('decode: tools', () => {
       expect(decoded(body).request.hosted).toHaveProperty('search');
     }
     const parts = dialectParts();
-    const searching = { ...parts, controlParts: () => ({ ...parts.controlParts(), searchesWeb: true }) };
+    const searching = { ...parts, controlLimits: () => ({ ...parts.controlLimits(), searchesWeb: true }) };
     const store = new ResponseStore().of('');
     expect(
       atOnce(decode({ input: 'Hi', ...offer }, { ...searching, store, own: ownDocuments({}, {}) })).request.hosted,

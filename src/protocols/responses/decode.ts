@@ -6,7 +6,7 @@ import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { OwnResponses, StoredItem } from '../../store/responses.ts';
 import { limitTokens } from '../controls/decode.ts';
-import { type DialectParts, headerEntries, reasoningControl } from '../dialect.ts';
+import { type DialectContext, headerEntries, reasoningControl } from '../dialect.ts';
 import type { OwnDocuments } from '../documents/library.ts';
 import type { LoadedFiles } from '../documents/sent-files.ts';
 import * as f from '../fields.ts';
@@ -21,7 +21,7 @@ import { readMcpServers } from './mcp-tools.ts';
 import { chooseTools, readTools } from './tools.ts';
 import { hostedSearch } from './web-search.ts';
 
-export interface DecodeParts extends DialectParts {
+export interface DecodeDeps extends DialectContext {
   /** Of the client that sends the request. */
   readonly store: OwnResponses;
   readonly own: OwnDocuments;
@@ -32,19 +32,19 @@ export interface DecodeParts extends DialectParts {
 type Finished<Work> = Work extends Generator<unknown, infer Result> ? Result : never;
 export type DecodedRequest = Finished<ReturnType<typeof decode>>;
 
-export function* decode(body: JsonObject, parts: DecodeParts) {
-  const read = readChat(createFields, body, parts);
+export function* decode(body: JsonObject, deps: DecodeDeps) {
+  const read = readChat(createFields, body, deps);
   const { fields, notices } = read;
-  const previous = previousResponse(fields.previous_response_id, parts.store);
+  const previous = previousResponse(fields.previous_response_id, deps.store);
   const context = previous ? [...previous.context, ...previous.input, ...previous.output] : [];
-  const sent = yield* readInput(fields, { newId: parts.newId, storedItem: (id) => parts.store.item(id) });
+  const sent = yield* readInput(fields, { newId: deps.newId, storedItem: (id) => deps.store.item(id) });
   const toolbox = readTools(fields);
   const { offered, choice, echo: toolChoice, searches, fileSearch } = chooseTools(fields, toolbox);
   // Agents always offer a search beside their own tools, and work without it.
   const leftOut = searches && !read.limits.searchesWeb && offered.length > 0 && choice.type !== 'named';
   const search = searches && !leftOut ? hostedSearch(fields.tools, fields.max_tool_calls) : undefined;
   const sources: Source[] = [];
-  const attachments = new Attachments(parts.text.state(), { addresses: true, files: parts.loaded });
+  const attachments = new Attachments(deps.text.state(), { addresses: true, files: deps.loaded });
   const earlier = context.map((item): InputItem => ({ item, at: 'previous_response_id' }));
   const items = withoutCompacted([...earlier, ...sent.items]);
   const reading = { offered, attachments, sources };
@@ -56,7 +56,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
   const mcp = unused ? [] : readMcpServers(fields.tools, { listed, isClientServer, ignore });
   const hosted = {
     ...(search && { search }),
-    ...(fileSearch && { documents: hostedDocuments(fileSearch, parts.own, fields.max_tool_calls) }),
+    ...(fileSearch && { documents: hostedDocuments(fileSearch, deps.own, fields.max_tool_calls) }),
     ...((fileSearch || hasPassages(sources)) && { marks: 'keep' as const }),
     ...(mcp.length > 0 && { mcp }),
     ...(approved.length > 0 && { approved }),
@@ -89,9 +89,9 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
   };
   /** Before generation. Typed clients and validators of this dialect need every key. */
   const response = {
-    id: parts.newId('resp_'),
+    id: deps.newId('resp_'),
     object: 'response',
-    created_at: Math.floor(parts.now() / 1000),
+    created_at: Math.floor(deps.now() / 1000),
     completed_at: null,
     status: 'queued',
     background: decodeBackground(fields),
@@ -100,7 +100,7 @@ export function* decode(body: JsonObject, parts: DecodeParts) {
     instructions: instructions ?? null,
     max_output_tokens: fields.max_output_tokens ?? null,
     max_tool_calls: fields.max_tool_calls ?? null,
-    model: parts.modelName(),
+    model: deps.modelName(),
     output: [],
     parallel_tool_calls: fields.parallel_tool_calls,
     previous_response_id: previous?.id ?? null,
@@ -233,7 +233,7 @@ const idPrefixes = new Map([
 /** The input in its long form: a text is a user message, and every item has a type and an id. */
 export function* readInput(
   { input }: Pick<CreateFields, 'input'>,
-  { newId, storedItem }: Pick<DecodeParts, 'newId'> & { readonly storedItem: OwnResponses['item'] },
+  { newId, storedItem }: Pick<DecodeDeps, 'newId'> & { readonly storedItem: OwnResponses['item'] },
 ): Sliced<{
   readonly items: readonly InputItem[];
   readonly missing: readonly string[];
@@ -264,7 +264,7 @@ export function* readInput(
   return { items, missing };
 }
 
-function longForm(value: unknown, at: string, newId: DecodeParts['newId']): StoredItem {
+function longForm(value: unknown, at: string, newId: DecodeDeps['newId']): StoredItem {
   if (!f.isObject(value)) throw f.wrong(at, 'an object');
   const type = typeOf(value, at);
   const id = typeof value.id === 'string' && value.id !== '' ? value.id : newId(idPrefixes.get(type) ?? 'item_');

@@ -11,7 +11,7 @@ export const ownFields =
   );
 
 /** A chat as a body of `POST /v1/responses`. */
-export function encodeRequest(request: ChatRequest, { model, stream, usual }: EncodeOptions): WireBody {
+export function encodeRequest(request: ChatRequest, { model, stream, defaults }: EncodeOptions): WireBody {
   const { conversation, controls, toolChoice, templateVariables } = request;
   const [first, ...others] = conversation.messages;
   const instructed = first?.role === 'system' && first.content.length === 1 && first.content[0]?.type === 'text';
@@ -40,12 +40,12 @@ export function encodeRequest(request: ChatRequest, { model, stream, usual }: En
     ...(Object.keys(templateVariables).length > 0 && { chat_template_kwargs: templateVariables }),
     ...(request.memory !== '' && { memory: request.memory }),
     ...(!request.continueAssistantTurn && { continue_assistant_turn: false }),
-    ...renamed(encodeControls(controls, usual), {
+    ...renamed(encodeControls(controls, defaults), {
       max_length: 'max_output_tokens',
       stop_sequence: 'stop',
       sampler_seed: 'seed',
     }),
-    ...(controls.overflow !== usual.overflow && { truncation: controls.overflow === 'trim' ? 'auto' : 'disabled' }),
+    ...(controls.overflow !== defaults.overflow && { truncation: controls.overflow === 'trim' ? 'auto' : 'disabled' }),
     ...(controls.logprobs !== undefined && {
       include: ['message.output_text.logprobs'],
       top_logprobs: controls.logprobs,

@@ -5,7 +5,7 @@ import type { GenerationEvent } from '../../core/events.ts';
 import { handTimer, latch } from '../../http/testing/world.ts';
 import { dialectParts, finishEvent, play, startEvent } from '../testing/doubles.ts';
 import { encodeStream, encodeWhole, type Session, withSilences } from './encode.ts';
-import type { OutputParts, ResponseObject } from './output.ts';
+import type { OutputOptions, ResponseObject } from './output.ts';
 
 const response: ResponseObject = {
   id: 'resp_1',
@@ -41,7 +41,7 @@ const response: ResponseObject = {
   metadata: {},
 };
 
-function session(output: Partial<OutputParts> = {}, own: Partial<ResponseObject> = {}): Session {
+function session(output: Partial<OutputOptions> = {}, own: Partial<ResponseObject> = {}): Session {
   const { newId } = dialectParts();
   return {
     response: { ...response, ...own },
@@ -68,7 +68,7 @@ const calls = (index: number, name: string, ...json: string[]): GenerationEvent[
   { type: 'tool-end', index },
 ];
 
-async function streamed(events: readonly GenerationEvent[], parts?: Partial<OutputParts>): Promise<string> {
+async function streamed(events: readonly GenerationEvent[], parts?: Partial<OutputOptions>): Promise<string> {
   let bytes = '';
   for await (const piece of encodeStream(play(events), session(parts), atOnce)) bytes += piece;
   return bytes;

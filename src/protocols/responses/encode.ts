@@ -3,13 +3,13 @@ import type { GenerationEvent, Usage } from '../../core/events.ts';
 import type { StartTimer, Timer } from '../../core/timers.ts';
 import type { Shortfall } from '../dialect.ts';
 import { failureObject } from './errors.ts';
-import { Frames, OutputItems, type OutputParts, type ResponseObject } from './output.ts';
+import { Frames, OutputItems, type OutputOptions, type ResponseObject } from './output.ts';
 
 /** A reply that is being generated. */
 export interface Session {
   /** The response before anything was generated: each later state is this object with other values. */
   readonly response: ResponseObject;
-  readonly output: OutputParts;
+  readonly output: OutputOptions;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Stores the finished response if requested, and returns it as the client gets it. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { memoryLibraries } from '../../documents/testing/memory-libraries.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { bindAll } from '../testing/bind.ts';
 import { chatmlWithTools, type Scripts, said, sdkWorld } from '../testing/sdk-world.ts';
 import { responseState } from './background.ts';
@@ -25,7 +25,8 @@ async function world(scripts: Scripts) {
     .add({ name: 'tower.txt', purpose: 'assistants' }, content, new AbortController().signal);
   await documents.addFiles(store, [{ file: file.id, attributes: { year: 2026 } }]);
   const responses = responseState(new ResponseStore());
-  const endpoints = (parts: DialectParts) => bindAll(responsesEndpoints(responses, { ...parts, ...libraries }), parts);
+  const endpoints = (parts: DialectContext) =>
+    bindAll(responsesEndpoints(responses, { ...parts, ...libraries }), parts);
   const { base, asked } = await sdkWorld(scripts, endpoints, { template: chatmlWithTools });
   const client = new OpenAI({ baseURL: `${base}/v1`, apiKey: 'none', maxRetries: 0 });
   return { client, asked, store, file: file.id };

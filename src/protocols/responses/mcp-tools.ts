@@ -3,11 +3,11 @@ import { outcomeText } from '../../chat/server-tools/web-tools.ts';
 import type { ServerCall, ServerOutcome, ServerToolStep } from '../../core/server-tools.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { StoredItem } from '../../store/responses.ts';
-import type { ControlParts } from '../controls/decode.ts';
+import type { ControlLimits } from '../controls/decode.ts';
 import * as f from '../fields.ts';
 import { clientHeaders, refuseManyServers } from '../hosted-tools.ts';
 
-interface McpReading extends Pick<ControlParts, 'isClientServer'> {
+interface McpReading extends Pick<ControlLimits, 'isClientServer'> {
   /** The servers whose tools the conversation has: the reply does not show them again. */
   readonly listed: ReadonlySet<string>;
   readonly ignore: (field: string) => void;

@@ -56,7 +56,7 @@ type Change =
   /** The item with the summary of the conversation, which has no deltas. */
   | { readonly type: 'compacting' | 'compacted'; readonly item: StoredItem };
 
-export interface OutputParts {
+export interface OutputOptions {
   readonly newId: (prefix: string) => string;
   readonly offered: readonly OfferedTool[];
   readonly withLogprobs: boolean;
@@ -83,7 +83,7 @@ const noLogprobs: readonly object[] = [];
 
 /** The items of a reply. One is open at a time: it is closed before the next one opens, and at the end. */
 export class OutputItems {
-  readonly #parts: OutputParts;
+  readonly #options: OutputOptions;
   /** The closed items. */
   readonly items: StoredItem[] = [];
   #open: OpenItem | undefined;
@@ -92,8 +92,8 @@ export class OutputItems {
   /** Calls that the server runs at the same time: their items come one after the other. */
   readonly #running: ServerCall[] = [];
 
-  constructor(parts: OutputParts) {
-    this.#parts = parts;
+  constructor(options: OutputOptions) {
+    this.#options = options;
   }
 
   read(event: GenerationPart): readonly Change[] {
@@ -110,7 +110,7 @@ export class OutputItems {
         return event.text === '' ? nothing : this.#grow('reasoning', event.text, noLogprobs);
       case 'text-delta': {
         const logprobs = this.#spoken(event);
-        const encoded = this.#parts.withLogprobs && logprobs ? logprobs.map(encodeLogprob) : noLogprobs;
+        const encoded = this.#options.withLogprobs && logprobs ? logprobs.map(encodeLogprob) : noLogprobs;
         return event.text === '' ? nothing : this.#grow('message', event.text, encoded);
       }
       case 'tool-start':
@@ -135,7 +135,7 @@ export class OutputItems {
   }
 
   #compacting(): readonly Change[] {
-    const item = { id: this.#parts.newId('cmp_'), type: 'compaction', encrypted_content: '' };
+    const item = { id: this.#options.newId('cmp_'), type: 'compaction', encrypted_content: '' };
     this.#compaction = item;
     return [{ type: 'compacting', item }];
   }
@@ -170,9 +170,9 @@ export class OutputItems {
         return [{ type: 'annotated', index: annotations.length - 1, annotation }];
       }
       case 'listed':
-        return this.#whole(listItem(this.#parts.newId('mcpl_'), step));
+        return this.#whole(listItem(this.#options.newId('mcpl_'), step));
       case 'approval':
-        return this.#whole(approvalItem(this.#parts.newId('mcpr_'), step.call));
+        return this.#whole(approvalItem(this.#options.newId('mcpr_'), step.call));
     }
   }
 
@@ -185,9 +185,10 @@ export class OutputItems {
   #beginCall(): readonly Change[] {
     const [call] = this.#running;
     if (!call) return nothing;
-    if (call.kind === 'documents') return this.#begin({ ...openItem(fileSearchItem(this.#parts.newId('fs_'))), call });
-    if (call.kind !== 'mcp') return this.#begin(openItem(searchItem(this.#parts.newId('ws_'), call)));
-    return [...this.#begin(openItem(mcpItem(this.#parts.newId('mcp_'), call))), ...this.#arguments(call.json)];
+    if (call.kind === 'documents')
+      return this.#begin({ ...openItem(fileSearchItem(this.#options.newId('fs_'))), call });
+    if (call.kind !== 'mcp') return this.#begin(openItem(searchItem(this.#options.newId('ws_'), call)));
+    return [...this.#begin(openItem(mcpItem(this.#options.newId('mcp_'), call))), ...this.#arguments(call.json)];
   }
 
   #grow(kind: 'reasoning' | 'message', delta: string, logprobs: readonly object[]): readonly Change[] {
@@ -224,16 +225,16 @@ export class OutputItems {
   }
 
   #opened(kind: 'reasoning' | 'message'): OpenItem {
-    if (kind === 'reasoning') return openItem({ id: this.#parts.newId('rs_'), type: kind, summary: [] });
-    const id = this.#parts.newId('msg_');
+    if (kind === 'reasoning') return openItem({ id: this.#options.newId('rs_'), type: kind, summary: [] });
+    const id = this.#options.newId('msg_');
     return openItem({ id, type: kind, status: 'in_progress', role: 'assistant', content: [] });
   }
 
   #call(callId: string, known: string): OpenItem {
-    const offered = this.#parts.offered.find(({ tool }) => tool.name === known);
+    const offered = this.#options.offered.find(({ tool }) => tool.name === known);
     const custom = offered?.kind === 'custom';
     return openItem({
-      id: this.#parts.newId(custom ? 'ctc_' : 'fc_'),
+      id: this.#options.newId(custom ? 'ctc_' : 'fc_'),
       type: custom ? 'custom_tool_call' : 'function_call',
       status: 'in_progress',
       call_id: callId,
@@ -246,7 +247,7 @@ export class OutputItems {
   #closed({ kind, first, content, logprobs, annotations, call, outcome }: OpenItem, status: string): StoredItem {
     switch (kind) {
       case 'reasoning': {
-        const seal = this.#parts.withEncryptedReasoning ? { encrypted_content: sealText(content) } : {};
+        const seal = this.#options.withEncryptedReasoning ? { encrypted_content: sealText(content) } : {};
         return { ...first, summary: [{ type: 'summary_text', text: content }], ...seal };
       }
       case 'message':
@@ -257,10 +258,10 @@ export class OutputItems {
         return { ...first, status, input: customInput(content) ?? content };
       case 'web_search_call':
         return outcome
-          ? finishedSearch(first, outcome, this.#parts.withSearchSources)
+          ? finishedSearch(first, outcome, this.#options.withSearchSources)
           : { ...first, status: 'incomplete' };
       case 'file_search_call': {
-        const { withFileResults: withResults } = this.#parts;
+        const { withFileResults: withResults } = this.#options;
         return call ? finishedFileSearch(first, call, { outcome, withResults }) : first;
       }
       case 'mcp_call': {

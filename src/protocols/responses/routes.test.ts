@@ -6,7 +6,7 @@ import type { Call, Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { latch } from '../../http/testing/world.ts';
 import { ResponseStore } from '../../store/responses.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { bindAll } from '../testing/bind.ts';
 import {
   callOf,
@@ -22,7 +22,7 @@ import { responseState } from './background.ts';
 import { responsesFamily } from './errors.ts';
 import { responsesEndpoints } from './routes.ts';
 
-function world(script: Script = [], own: Partial<DialectParts> & { readonly store?: ResponseStore } = {}) {
+function world(script: Script = [], own: Partial<DialectContext> & { readonly store?: ResponseStore } = {}) {
   const { chat, asked } = scriptedChat(script);
   const store = own.store ?? new ResponseStore();
   const parts = dialectParts({ chat, ...own });

@@ -7,7 +7,7 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import type { OwnResponses } from '../../store/responses.ts';
 import { read, write } from '../access.ts';
 import {
-  type DialectParts,
+  type DialectContext,
   type DialectServices,
   eventStream,
   ignoredHeader,
@@ -28,7 +28,7 @@ import { keptAfter } from '../ttl.ts';
 import type { ResponseState } from './background.ts';
 import { messagesToKeep, sealSummary } from './compaction.ts';
 import { responseFile } from './conversation.ts';
-import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
+import { type DecodeDeps, type DecodedRequest, decode } from './decode.ts';
 import { encodeStream, encodeUsage, encodeWhole, type Session } from './encode.ts';
 import { responsesFamily } from './errors.ts';
 import { compactFields, countFields, createFields, inputItemsFields, retrieveFields } from './fields.ts';
@@ -39,13 +39,13 @@ import { type ResponseObject, replay } from './output.ts';
 const path = '/v1/responses';
 const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, family: responsesFamily });
 
-/** Handlers get the parts of the decoder and the stored responses of the client. */
+/** Handlers get what the decoder needs, with the stored responses of the client. */
 const asClient =
-  (answer: (call: Call, parts: ClientParts, id: string) => Reply | Promise<Reply>) =>
-  (call: Call, parts: DialectParts & ResponseState, id = '') =>
-    answer(call, { ...parts, store: parts.store.of(ownerOf(call)), own: ownDocuments(call, parts) }, id);
+  (answer: (call: Call, deps: ClientDeps, id: string) => Reply | Promise<Reply>) =>
+  (call: Call, deps: DialectContext & ResponseState, id = '') =>
+    answer(call, { ...deps, store: deps.store.of(ownerOf(call)), own: ownDocuments(call, deps) }, id);
 
-const endpoints: readonly ModelEndpoint<DialectParts & ResponseState>[] = [
+const endpoints: readonly ModelEndpoint<DialectContext & ResponseState>[] = [
   row(path, 'Answer a conversation; stream optional.', asClient(create), {
     ...{ queued: true, replayedAs: 'chat', batched: true },
     fields: createFields,
@@ -78,24 +78,24 @@ export function responsesEndpoints(state: ResponseState, server: DialectServices
 }
 
 /** The stored responses are those of one client. */
-type ClientParts = DecodeParts & Pick<ResponseState, 'background'>;
+type ClientDeps = DecodeDeps & Pick<ResponseState, 'background'>;
 
-async function create(call: Call, parts: ClientParts): Promise<Reply> {
-  const { chat, startTimer } = parts;
-  const decoded = await decoding(await requestBody(call, parts), call, parts);
+async function create(call: Call, deps: ClientDeps): Promise<Reply> {
+  const { chat, startTimer } = deps;
+  const decoded = await decoding(await requestBody(call, deps), call, deps);
   call.watch?.decoded?.(decoded.request);
-  await refuseUnknownStores(decoded.fileSearch, parts.own);
-  const { request, droppedMessages } = await fitConversation(decoded.request, chat, parts.text.contextSize());
+  await refuseUnknownStores(decoded.fileSearch, deps.own);
+  const { request, droppedMessages } = await fitConversation(decoded.request, chat, deps.text.contextSize());
   const headers = {
     ...(await chatHeaders(decoded.notices, request, chat)),
     ...(droppedMessages > 0 && { 'x-parley-dropped-messages': String(droppedMessages) }),
   };
-  const session = newSession(decoded, call, parts);
+  const session = newSession(decoded, call, deps);
   const ticket = ticketFor(call, decoded.genkey);
-  const withTtl = <Event>(own: AsyncIterable<Event>) => keptAfter(own, decoded.ttl, parts.text);
+  const withTtl = <Event>(own: AsyncIterable<Event>) => keptAfter(own, decoded.ttl, deps.text);
   if (decoded.response.background) {
     const begin = (signal: AbortSignal) => withTtl(chat.reply(request, { ...ticket, signal }));
-    return json(parts.background.start({ ...decoded, store: parts.store, session, begin }), 200, headers);
+    return json(deps.background.start({ ...decoded, store: deps.store, session, begin }), 200, headers);
   }
   const events = withTtl(chat.reply(request, ticket));
   if (decoded.stream) {
@@ -114,30 +114,30 @@ const { input: inputField, previous_response_id: previousField } = createFields;
 const conversationFields = { input: inputField, previous_response_id: previousField };
 
 /** Also the files of the conversation before it are loaded. */
-async function decoding(body: JsonObject, call: Call, parts: DecodeParts): Promise<DecodedRequest> {
+async function decoding(body: JsonObject, call: Call, deps: DecodeDeps): Promise<DecodedRequest> {
   const { previous_response_id: id, input: newInput } = readFields(conversationFields, body);
-  const { context = [], input = [] } = (typeof id === 'string' ? parts.store.get(id) : undefined) ?? {};
+  const { context = [], input = [] } = (typeof id === 'string' ? deps.store.get(id) : undefined) ?? {};
   const files = new Map([
     ...sentFiles([...context, ...input], 'previous_response_id', responseFile),
     ...sentFiles(newInput, 'input', responseFile),
   ]);
-  const options = { ...parts, marks: 'keep', signal: call.signal } as const;
-  return decodeWithFiles(files, (loaded) => decode(body, { ...parts, loaded }), options);
+  const options = { ...deps, marks: 'keep', signal: call.signal } as const;
+  return decodeWithFiles(files, (loaded) => decode(body, { ...deps, loaded }), options);
 }
 
 /** The user messages stay as they are, and the summary follows them. */
-async function compactConversation(call: Call, parts: DecodeParts): Promise<Reply> {
-  const sent = await requestBody(call, parts);
+async function compactConversation(call: Call, deps: DecodeDeps): Promise<Reply> {
+  const sent = await requestBody(call, deps);
   const { input: newInput = [], ...fields } = readFields(compactFields, sent);
-  const decoded = await decoding({ ...fields, input: newInput }, call, parts);
+  const decoded = await decoding({ ...fields, input: newInput }, call, deps);
   const { response, context, input, genkey } = decoded;
   const request = { ...decoded.request, compaction: { trigger: 0, pause: true } };
   call.watch?.decoded?.(request);
-  const { compaction } = await fold(parts.chat.reply(request, ticketFor(call, genkey)));
+  const { compaction } = await fold(deps.chat.reply(request, ticketFor(call, genkey)));
   // Only a client that is gone gets none.
   const summary = compaction?.summary ?? null;
   const item = {
-    id: parts.newId('cmp_'),
+    id: deps.newId('cmp_'),
     type: 'compaction',
     encrypted_content: sealSummary({ summary, keepsUsers: true }),
   };
@@ -151,15 +151,15 @@ async function compactConversation(call: Call, parts: DecodeParts): Promise<Repl
   return json(body, 200, ignoredHeader(compactFields, sent));
 }
 
-async function countTokens(call: Call, parts: DecodeParts): Promise<Reply> {
-  const { request, notices } = await decoding(await requestBody(call, parts), call, parts);
-  refuseWithoutModel(parts.text.state());
-  const inputTokens = await parts.chat.countTokens(request, call.signal, ticketFor(call, ''));
+async function countTokens(call: Call, deps: DecodeDeps): Promise<Reply> {
+  const { request, notices } = await decoding(await requestBody(call, deps), call, deps);
+  refuseWithoutModel(deps.text.state());
+  const inputTokens = await deps.chat.countTokens(request, call.signal, ticketFor(call, ''));
   const headers = { ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
   return json({ object: 'response.input_tokens', input_tokens: inputTokens }, 200, headers);
 }
 
-function newSession(decoded: DecodedRequest, call: Call, { newId, now, store }: DecodeParts): Session {
+function newSession(decoded: DecodedRequest, call: Call, { newId, now, store }: DecodeDeps): Session {
   const { response, context, input } = decoded;
   return {
     response,
@@ -175,7 +175,7 @@ function newSession(decoded: DecodedRequest, call: Call, { newId, now, store }: 
   };
 }
 
-function retrieve(call: Call, { store, background }: ClientParts, id: string): Reply {
+function retrieve(call: Call, { store, background }: ClientDeps, id: string): Reply {
   const response = storedOf(id, store).response as ResponseObject;
   const query = Object.fromEntries(call.query);
   const headers = ignoredHeader(retrieveFields, query);
@@ -190,7 +190,7 @@ function retrieve(call: Call, { store, background }: ClientParts, id: string): R
 }
 
 /** One page; `after` is the last item of the page before. */
-function inputItems(call: Call, { store }: ClientParts, id: string): Reply {
+function inputItems(call: Call, { store }: ClientDeps, id: string): Reply {
   const { input } = storedOf(id, store);
   const query = Object.fromEntries(call.query);
   const { order, ...options } = readFields(inputItemsFields, query);
@@ -199,14 +199,14 @@ function inputItems(call: Call, { store }: ClientParts, id: string): Reply {
   return json(listObject(page), 200, ignoredHeader(inputItemsFields, query));
 }
 
-function forget(_: Call, { store, background }: ClientParts, id: string): Reply {
+function forget(_: Call, { store, background }: ClientDeps, id: string): Reply {
   storedOf(id, store);
   store.delete(id);
   void background.cancel(id);
   return json({ id, object: 'response', deleted: true });
 }
 
-async function cancel(_: Call, { store, background }: ClientParts, id: string): Promise<Reply> {
+async function cancel(_: Call, { store, background }: ClientDeps, id: string): Promise<Reply> {
   const { response } = storedOf(id, store);
   if (response.background !== true) throw wrong('response_id', 'that of a response in the background');
   await background.cancel(id);

@@ -5,7 +5,7 @@ import type { GenerationEvent } from '../../core/events.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { latch } from '../../http/testing/world.ts';
 import { ResponseStore } from '../../store/responses.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { bindAll } from '../testing/bind.ts';
 import { finishEvent, onlyPlace, startEvent } from '../testing/doubles.ts';
 import { chatmlWithTools, type Scripts, said, sdkWorld } from '../testing/sdk-world.ts';
@@ -14,7 +14,7 @@ import { responsesEndpoints } from './routes.ts';
 
 async function world(scripts: Scripts, text: Partial<TextService> = {}) {
   const store = new ResponseStore();
-  const endpoints = (parts: DialectParts) => bindAll(responsesEndpoints(responseState(store), parts), parts);
+  const endpoints = (parts: DialectContext) => bindAll(responsesEndpoints(responseState(store), parts), parts);
   const { base, asked } = await sdkWorld(scripts, endpoints, { template: chatmlWithTools, text });
   return { client: new OpenAI({ baseURL: `${base}/v1`, apiKey: 'secret', maxRetries: 0 }), asked, store };
 }

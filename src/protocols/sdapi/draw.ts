@@ -17,10 +17,10 @@ import {
   type Drawn,
   defaultPreviewEvery,
   enlargedSize,
+  type ImageContext,
   imageOf,
   imageRequest,
   knownLoras,
-  type PictureParts,
   withoutLoraTags,
 } from '../pictures/request.ts';
 import { samplerDisplay } from '../pictures/sampler-names.ts';
@@ -30,7 +30,7 @@ import { errorBody } from './errors.ts';
 import { type DrawFields, drawFields } from './fields.ts';
 import { type LastDrawings, timestamp } from './progress.ts';
 
-interface DrawParts extends PictureParts {
+interface DrawParts extends ImageContext {
   readonly last: LastDrawings;
 }
 
@@ -69,7 +69,7 @@ function decodeDrawing(
   fields: DrawFields,
   facts: ImageFacts,
   needsInitial: boolean,
-  parts: Pick<PictureParts, 'settings' | 'randomSeed'>,
+  parts: Pick<ImageContext, 'settings' | 'randomSeed'>,
 ): Plan {
   const { adapter, extra_images: extras, steps, denoising_strength: strength } = fields;
   const initial = fields.init_images[0] ?? (extras.length === 1 && !fields.mask ? extras[0] : undefined);

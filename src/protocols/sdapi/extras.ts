@@ -8,14 +8,14 @@ import { readFields, wrong } from '../fields.ts';
 import { mediaInputs } from '../media.ts';
 import { parseInfotext } from '../pictures/infotext.ts';
 import { pictureTexts } from '../pictures/picture-facts.ts';
-import { chooseUpscaler, enlargedSize, imageOf, isTooLarge, type PictureParts } from '../pictures/request.ts';
+import { chooseUpscaler, enlargedSize, type ImageContext, imageOf, isTooLarge } from '../pictures/request.ts';
 import { fitted, type SentPicture } from '../pictures/sent-picture.ts';
 import { ticketFor } from '../ticket.ts';
 import { extraBatchFields, extraSingleFields, interrogateFields, pngInfoFields, type UpscaleFields } from './fields.ts';
 
 const mostEntries = 64;
 
-type UpscaleParts = Pick<PictureParts, 'taskServices' | 'editor'>;
+type UpscaleParts = Pick<ImageContext, 'taskServices' | 'editor'>;
 
 export async function upscaleOne(call: Call, parts: UpscaleParts): Promise<Reply> {
   const body = await bodyOf(call);

@@ -8,7 +8,7 @@ import type { ChatReader } from '../dialect.ts';
 import { atPaths, bodyOf, endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { readFields, type Table } from '../fields.ts';
 import { modelHash } from '../pictures/infotext.ts';
-import { factsFor, isResampler, type PictureParts, type PictureServices } from '../pictures/request.ts';
+import { factsFor, type ImageContext, type ImageServices, isResampler } from '../pictures/request.ts';
 import { samplerAliases, samplerDisplay } from '../pictures/sampler-names.ts';
 import { clientOf } from '../ticket.ts';
 import { draw } from './draw.ts';
@@ -24,9 +24,9 @@ import {
 } from './fields.ts';
 import { keyOf, type LastDrawings, lastDrawing, progressReply } from './progress.ts';
 
-interface SdapiContext extends PictureParts, ChatReader {}
+interface SdapiContext extends ImageContext, ChatReader {}
 
-interface SdapiServices extends PictureServices, Pick<ChatReader, 'readChat'> {
+interface SdapiServices extends ImageServices, Pick<ChatReader, 'readChat'> {
   readonly last: LastDrawings;
 }
 

@@ -15,8 +15,8 @@ import {
 import type { Ticket } from '../../core/ticket.ts';
 import type { TranscriptionEvent, TranscriptionRequest, TranscriptionService } from '../../core/transcription.ts';
 import type { Call } from '../../http/call.ts';
-import type { ControlParts } from '../controls/decode.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { ControlLimits } from '../controls/decode.ts';
+import type { DialectContext } from '../dialect.ts';
 
 /** Test doubles for dialects: services that play what a test tells them to, and note what they were asked. */
 
@@ -177,7 +177,7 @@ export function scriptedTranscription(script: readonly TranscriptionEvent[] | Er
   return { transcription, asked };
 }
 
-export const controlParts: ControlParts = {
+export const controlLimits: ControlLimits = {
   defaultMaxTokens: 2048,
   maxTokensLimit: 0,
   contextSize: 4096,
@@ -188,12 +188,12 @@ export const controlParts: ControlParts = {
 };
 
 /** Everything that a dialect is built on: ids count up from 1, and no time passes. */
-export function dialectParts(own: Partial<DialectParts> = {}): DialectParts {
+export function dialectParts(own: Partial<DialectContext> = {}): DialectContext {
   let ids = 0;
   return {
     text: scriptedText([]).text,
     chat: scriptedChat([]).chat,
-    controlParts: () => controlParts,
+    controlLimits: () => controlLimits,
     applyDefaults: (body) => body,
     modelName: () => 'mini',
     now: () => 1_700_000_000_000,

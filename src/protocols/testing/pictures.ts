@@ -16,7 +16,7 @@ import type {
 import type { PictureEditor } from '../../core/pictures.ts';
 import type { Ticket } from '../../core/ticket.ts';
 import { Queue } from '../../queue/queue.ts';
-import type { PictureParts } from '../pictures/request.ts';
+import type { ImageContext } from '../pictures/request.ts';
 import { dialectParts } from './doubles.ts';
 
 /** A real PNG of one colour, made without the library that is to read it. */
@@ -193,7 +193,7 @@ export async function* stoppedAfterOne(request: ImageRequest): AsyncGenerator<Im
 }
 
 /** What the image dialects are built on, around a fake; its random seed is always the same. */
-export function pictureParts(fake: FakeImage | undefined, own: Partial<PictureParts> = {}): PictureParts {
+export function pictureParts(fake: FakeImage | undefined, own: Partial<ImageContext> = {}): ImageContext {
   return {
     ...dialectParts(fake ? { taskServices: { image: fake.image } } : {}),
     settings: defaultSettings,

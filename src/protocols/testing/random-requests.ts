@@ -31,8 +31,8 @@ const samplingChanges: fc.Arbitrary<Partial<Sampling>> = fc.record(
   { requiredKeys: [] },
 );
 
-/** `usual` with changes. */
-export function randomControls(usual: GenerationControls): fc.Arbitrary<GenerationControls> {
+/** `defaults` with changes. */
+export function randomControls(defaults: GenerationControls): fc.Arbitrary<GenerationControls> {
   const changes: fc.Arbitrary<Partial<GenerationControls>> = fc.record(
     {
       maxTokens: fc.integer({ min: 1, max: 2000 }),
@@ -53,20 +53,20 @@ export function randomControls(usual: GenerationControls): fc.Arbitrary<Generati
     { requiredKeys: [] },
   );
   return fc.tuple(changes, samplingChanges).map(([own, sampling]) => ({
-    ...usual,
+    ...defaults,
     ...own,
-    sampling: { ...usual.sampling, ...sampling },
+    sampling: { ...defaults.sampling, ...sampling },
   }));
 }
 
-export function randomText(usual: GenerationControls): fc.Arbitrary<GenerationRequest> {
+export function randomText(defaults: GenerationControls): fc.Arbitrary<GenerationRequest> {
   const budget = fc.option<ReasoningBudget, undefined>(
     fc.constantFrom<ReasoningBudget>({ type: 'tokens', tokens: 30 }, { type: 'share', share: 0.25 }),
     { nil: undefined },
   );
   const grammar = fc.option(fc.constant({ gbnf: 'root ::= "a"', retainState: false }), { nil: undefined });
   return fc
-    .tuple(randomControls(usual), words, budget, grammar)
+    .tuple(randomControls(defaults), words, budget, grammar)
     .map(([controls, prompt, reasoning, rule]) => ({ ...controls, prompt, memory: '', reasoning, grammar: rule }));
 }
 
@@ -122,11 +122,11 @@ export interface ChatAbilities {
 
 /** What every chat dialect can say, and of tools and formats what this one can. */
 export function randomChat(
-  usual: GenerationControls,
+  defaults: GenerationControls,
   { toolChoice, output }: ChatAbilities,
 ): fc.Arbitrary<ChatRequest> {
   return fc
-    .tuple(conversation, randomControls(usual), fc.constantFrom(...output), fc.nat(3), fc.boolean())
+    .tuple(conversation, randomControls(defaults), fc.constantFrom(...output), fc.nat(3), fc.boolean())
     .map(([spoken, controls, format, choice, parallel]) => ({
       conversation: spoken,
       continueAssistantTurn: true,

@@ -10,7 +10,7 @@ import type { WebSearch } from '../../core/web-search.ts';
 import type { Endpoint } from '../../http/call.ts';
 import type { HttpServerOptions } from '../../http/server.ts';
 import { serve } from '../../http/testing/world.ts';
-import type { DialectParts } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { type AskedText, dialectParts, finishEvent, play, type Script, scriptedText, startEvent } from './doubles.ts';
 
 /** ChatML with thinking, and calls in the manner of Hermes. */
@@ -53,7 +53,7 @@ export type Scripts = Script | readonly (readonly GenerationEvent[])[];
  */
 export async function sdkWorld(
   scripts: Scripts,
-  endpoints: (parts: DialectParts) => readonly Endpoint[],
+  endpoints: (parts: DialectContext) => readonly Endpoint[],
   { template, tags = chatAdapter({}).tags, web, serverAt, isClientServer, exactPrompts, ...options }: SdkOptions = {},
 ): Promise<SdkWorld> {
   const { text, asked } = scriptedText(inTurn(scripts), options.text);
@@ -75,7 +75,7 @@ export async function sdkWorld(
     serverTools: { web, serverAt, turns: 3, now: () => new Date(0), startTimer: systemTimer },
   });
   const made = dialectParts({ text, chat: exactPrompts ? chat : withSharedPrefixes(chat), startTimer: systemTimer });
-  const parts = { ...made, controlParts: () => ({ ...made.controlParts(), isClientServer }) };
+  const parts = { ...made, controlLimits: () => ({ ...made.controlLimits(), isClientServer }) };
   const { port, errors } = await serve(endpoints(parts), options.server);
   return { base: `http://127.0.0.1:${port}`, asked, errors };
 }

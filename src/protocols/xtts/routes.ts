@@ -12,14 +12,14 @@ import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { information, keyInQuery, legacyOpen, write } from '../access.ts';
-import { type DialectParts, ignoredHeader } from '../dialect.ts';
+import { type DialectContext, ignoredHeader } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { allSound, speak, streamedSound, wholeSound } from '../spoken-reply.ts';
 import { readVoiceName, speechOf, speedRange, spokenFields, spokenNotes } from '../spoken-text.ts';
 
 /** Per-model part of the context. */
-interface XttsContext extends Pick<DialectParts, 'taskServices'> {
+interface XttsContext extends Pick<DialectContext, 'taskServices'> {
   readonly settings: Pick<Settings, 'ttsdir'>;
 }
 

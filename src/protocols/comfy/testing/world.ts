@@ -1,7 +1,7 @@
 import type { Call } from '../../../http/call.ts';
 import { handTimer } from '../../../http/testing/world.ts';
 import type { LiveSocket } from '../../../http/web-socket.ts';
-import type { PictureParts } from '../../pictures/request.ts';
+import type { ImageContext } from '../../pictures/request.ts';
 import { asked } from '../../testing/asked.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { type FakeImage, fakeImage, pictureParts } from '../../testing/pictures.ts';
@@ -24,7 +24,7 @@ export interface Listener {
 }
 
 /** The endpoints with a fake image model and a manual timer. */
-export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own: Partial<PictureParts> = {}) {
+export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own: Partial<ImageContext> = {}) {
   const timer = handTimer();
   let ids = 0;
   const newId = (): string => {

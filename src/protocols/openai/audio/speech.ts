@@ -4,7 +4,7 @@ import { type SpeechFormat, speechFormats } from '../../../core/speech.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
 import { commentFrame, dataFrame } from '../../../http/sse.ts';
 import { information } from '../../access.ts';
-import { type DialectParts, eventStream, ignoredHeader } from '../../dialect.ts';
+import { type DialectContext, eventStream, ignoredHeader } from '../../dialect.ts';
 import { bodyOf, type ModelEndpoint } from '../../endpoint.ts';
 import * as f from '../../fields.ts';
 import { noteHeaders, type SoundEvent, speak, streamedSound } from '../../spoken-reply.ts';
@@ -41,9 +41,9 @@ const speechFields = {
   stream: f.ignored('Sound is always streamed.'),
 };
 
-type SpeechParts = Pick<DialectParts, 'taskServices'>;
+type SpeechContext = Pick<DialectContext, 'taskServices'>;
 
-export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
+export const speechEndpoints: readonly ModelEndpoint<SpeechContext>[] = [
   ...audioRows('speech', 'A text as speech: mp3, wav, opus, flac or pcm.', speech, {
     ...audioTask,
     fields: speechFields,
@@ -52,12 +52,12 @@ export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
   ...audioRows('models', 'The models for speech.', modelList, { ...information, method: 'GET', queued: false }),
 ];
 
-async function voiceList(_: Call, { taskServices }: SpeechParts): Promise<Reply> {
+async function voiceList(_: Call, { taskServices }: SpeechContext): Promise<Reply> {
   const voices = (await taskServices?.speech?.voices())?.map(({ name }) => name) ?? [];
   return json({ status: 'ok', voices });
 }
 
-function modelList({ authorized }: Call, { taskServices = {} }: SpeechParts): Reply {
+function modelList({ authorized }: Call, { taskServices = {} }: SpeechContext): Reply {
   const { speech, transcription } = taskServices;
   const languages = transcription?.languages?.();
   const models = [
@@ -67,10 +67,10 @@ function modelList({ authorized }: Call, { taskServices = {} }: SpeechParts): Re
   return json({ models: authorized ? models : models.slice(0, 1).map(() => ({ id: hiddenModelName })) });
 }
 
-async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
+async function speech(call: Call, context: SpeechContext): Promise<Reply> {
   const body = await bodyOf(call);
   const { response_format: format, stream_format, speed, ...fields } = f.readFields(speechFields, body);
-  const begun = await speak(call, fields, parts, { speed, format, streamed: true });
+  const begun = await speak(call, fields, context, { speed, format, streamed: true });
   const headers = ignoredHeader(speechFields, body);
   if (stream_format === 'audio') return streamedSound(begun, { format, name: 'speech', headers });
   const stream = frames(begun.events, wordCount(begun.text));

@@ -5,7 +5,7 @@ import type { Segment, TranscriptionEvent, TranscriptionRequest } from '../../..
 import type { Call } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
 import { dataFrame } from '../../../http/sse.ts';
-import { type DialectParts, ignoredHeader, listHeader, streamReply } from '../../dialect.ts';
+import { type DialectContext, ignoredHeader, listHeader, streamReply } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
 import * as f from '../../fields.ts';
 import {
@@ -61,24 +61,24 @@ const transcriptionFields = {
   ...f.each(['languages', 'keywords', 'known_speaker_names', 'known_speaker_references'], f.ignored()),
 };
 
-type TranscriptionParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
+type TranscriptionContext = Pick<DialectContext, 'taskServices' | 'startTimer'>;
 
-export const transcriptionEndpoints: readonly ModelEndpoint<TranscriptionParts>[] = [
-  ...audioRows<TranscriptionParts>(
+export const transcriptionEndpoints: readonly ModelEndpoint<TranscriptionContext>[] = [
+  ...audioRows<TranscriptionContext>(
     'transcriptions',
     'Speech to text, streamed or whole.',
-    (call, parts) => answer(call, parts, false),
+    (call, context) => answer(call, context, false),
     { ...audioTask, form: {}, fields: transcriptionFields },
   ),
-  ...audioRows<TranscriptionParts>(
+  ...audioRows<TranscriptionContext>(
     'translations',
     'Speech in any language to English text.',
-    (call, parts) => answer(call, parts, true),
+    (call, context) => answer(call, context, true),
     { ...audioTask, form: {}, fields: translationFields },
   ),
 ];
 
-async function answer(call: Call, { taskServices, startTimer }: TranscriptionParts, translate: boolean) {
+async function answer(call: Call, { taskServices, startTimer }: TranscriptionContext, translate: boolean) {
   const body = await formOrBody(call);
   // Translations are never streamed, and always have segments without words.
   const translated = { timestamp_granularities: [], stream: false };

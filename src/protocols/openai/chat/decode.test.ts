@@ -4,7 +4,7 @@ import { defaultSampling } from '../../../core/sampling-fields.ts';
 import { GrammarError } from '../../../grammar/schema.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { readFields } from '../../fields.ts';
-import { controlParts, dialectParts } from '../../testing/doubles.ts';
+import { controlLimits, dialectParts } from '../../testing/doubles.ts';
 import { type DecodedChat, decodeChat, decodeToolUse } from './decode.ts';
 import { chatFields } from './fields.ts';
 
@@ -215,7 +215,7 @@ test('decodeChat: rejects a schema without a grammar with its path', async () =>
   const schemaToGrammar = () => {
     throw new GrammarError('is no type', '#/type', 'type');
   };
-  const parts = dialectParts({ controlParts: () => ({ ...controlParts, schemaToGrammar }) });
+  const parts = dialectParts({ controlLimits: () => ({ ...controlLimits, schemaToGrammar }) });
   const body = { messages, response_format: { type: 'json_schema', json_schema: { schema: { type: 'x' } } } };
   await expect(decodeChat(body, parts)).rejects.toMatchObject({
     code: 'invalid-field',

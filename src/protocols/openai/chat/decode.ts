@@ -2,7 +2,7 @@ import type { Tool } from '../../../chat/messages.ts';
 import type { ChatRequest, OutputFormat, ToolChoice } from '../../../chat/request.ts';
 import { inSlices } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import { type DialectParts, reasoningControl } from '../../dialect.ts';
+import { type DialectContext, reasoningControl } from '../../dialect.ts';
 import { withCollections } from '../../documents/collections.ts';
 import { type OwnDocuments, ownDocuments } from '../../documents/library.ts';
 import { loadFiles, sentFiles } from '../../documents/sent-files.ts';
@@ -25,7 +25,7 @@ export type DecodedChat = Awaited<ReturnType<typeof decodeChat>>;
 /** The neutral request, and how its reply is to be delivered. */
 export async function decodeChat(
   body: JsonObject,
-  { text, fetchMedia, ...context }: DialectParts,
+  { text, fetchMedia, ...context }: DialectContext,
   signal = neverAborted,
   /** Of the client that sends it; without one it can bring files along, but not name any. */
   own: OwnDocuments = {

@@ -12,7 +12,6 @@ import {
   encodePromptLogprobs,
   encodeTokens,
   finishReasons,
-  progressNotes,
   warningsOf,
 } from '../encode.ts';
 import type { DecodedChat } from './decode.ts';
@@ -30,7 +29,6 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
   const open = `${shape.head}"choices":[{"index":${shape.index},"delta":`;
   const close = ',"logprobs":null,"finish_reason":null}]';
   const notes = chunkNotes(shape);
-  const reading = progressNotes(shape);
   const pieces = tokenPieces();
   let begun = false;
   let content = '';
@@ -99,7 +97,7 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
   }
 
   return (event) => {
-    const note = reading(event);
+    const note = notes.before(event);
     const before = begin() + (note === '' ? '' : `data: ${open}{}${close}${note}}\n\n`);
     const [only, ...more] = pieces(event);
     if (!only) return before;

@@ -1,7 +1,7 @@
 import { refuseWithoutModel } from '../../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
 import { read, write } from '../../access.ts';
-import { type DialectParts, withIgnored } from '../../dialect.ts';
+import { type DialectContext, withIgnored } from '../../dialect.ts';
 import { ownDocuments } from '../../documents/library.ts';
 import { requestBody, withShortPath } from '../../endpoint.ts';
 import { uncountedHeaders } from '../../media.ts';
@@ -29,14 +29,14 @@ export const chatEndpoints = [
   ),
 ].flatMap(withShortPath);
 
-async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
-  const decoded = await decodeChat(await requestBody(call, parts), parts, call.signal, ownDocuments(call, parts));
+async function answerChat(call: Call, context: DialectContext): Promise<Reply> {
+  const decoded = await decodeChat(await requestBody(call, context), context, call.signal, ownDocuments(call, context));
   const { request, legacyCalls, stream } = decoded;
   call.watch?.decoded?.(request);
   const ticket = textTicket(call, decoded);
-  const headers = await chatHeaders(decoded.notices, request, parts.chat);
-  const replies = parts.chat.replies(request, ticket, decoded.replies).map((reply) => eventsFor(ticket, reply));
-  const envelope = newEnvelope(stream ? 'chat.completion.chunk' : 'chat.completion', 'chatcmpl-', parts);
+  const headers = await chatHeaders(decoded.notices, request, context.chat);
+  const replies = context.chat.replies(request, ticket, decoded.replies).map((reply) => eventsFor(ticket, reply));
+  const envelope = newEnvelope(stream ? 'chat.completion.chunk' : 'chat.completion', 'chatcmpl-', context);
   return answer(
     replies,
     {
@@ -50,19 +50,19 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
       choice: (shape) => chatChoice(shape, legacyCalls),
       whole: (generations) => encodeChat(generations, decoded),
     },
-    parts,
+    context,
   );
 }
 
-async function countTokens(call: Call, parts: DialectParts): Promise<Reply> {
+async function countTokens(call: Call, context: DialectContext): Promise<Reply> {
   const { request, notices } = await decodeChat(
-    await requestBody(call, parts),
-    parts,
+    await requestBody(call, context),
+    context,
     call.signal,
-    ownDocuments(call, parts),
+    ownDocuments(call, context),
   );
-  const tokens = await parts.chat.countTokens(request, call.signal, ticketFor(call, ''));
-  refuseWithoutModel(parts.text.state());
+  const tokens = await context.chat.countTokens(request, call.signal, ticketFor(call, ''));
+  refuseWithoutModel(context.text.state());
   const headers = { ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
   return json({ object: 'response.input_tokens', input_tokens: tokens }, 200, headers);
 }

@@ -1,6 +1,6 @@
 import { refuseWithoutModel, type TextService } from '../../../core/text-service.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import type { CompletionParts, DialectParts } from '../../dialect.ts';
+import type { CompletionContext, DialectContext } from '../../dialect.ts';
 import { wrong } from '../../fields.ts';
 import { findMarks, gapPrompt } from '../../fill-marks.ts';
 import { nativeMedia } from '../../media.ts';
@@ -11,26 +11,26 @@ import { type CompletionFields, completionFields, type Prompt } from './fields.t
 
 export type DecodedCompletion = Awaited<ReturnType<typeof decodeCompletion>>;
 
-export async function decodeCompletion(body: JsonObject, parts: CompletionParts) {
-  const read = readCompletion(completionFields, body, parts, nativeBody(body));
+export async function decodeCompletion(body: JsonObject, context: CompletionContext) {
+  const read = readCompletion(completionFields, body, context, nativeBody(body));
   const { fields, notices } = read;
   const { echo, logprobs, memory, n: replies } = fields;
-  const prompts = await Promise.all(fields.prompt.map((prompt) => promptText(prompt, parts.text)));
-  const controls = await decodeOwnControls(read, parts.text);
+  const prompts = await Promise.all(fields.prompt.map((prompt) => promptText(prompt, context.text)));
+  const controls = await decodeOwnControls(read, context.text);
   const promptLogprobs = decodePromptLogprobs(fields);
   // An echo with logprobs includes those of the prompt.
   const counts = [promptLogprobs, echo ? logprobs : undefined].filter((count) => count !== undefined);
   const scored = counts.length === 0 ? undefined : Math.max(...counts);
   const silent = requestedTokens(fields) === 0;
-  const asPrompt = await gapFiller(fields, parts);
+  const asPrompt = await gapFiller(fields, context);
   const candidates = decodeCandidates(fields);
   // The best replies are chosen by their logprobs.
   const counted = logprobs ?? (candidates > replies ? 0 : undefined);
-  const media = nativeMedia(fields, parts.text.state());
+  const media = nativeMedia(fields, context.text.state());
   const requests = prompts.map(({ text, tokens }) => {
     const texts = { prompt: asPrompt(text), memory, stop: controls.stop };
     const replaces = fields.replace_instruct_placeholders && !tokens;
-    const written = replaces ? parts.replacePlaceholders(texts) : texts;
+    const written = replaces ? context.replacePlaceholders(texts) : texts;
     return {
       ...controls,
       ...written,
@@ -83,7 +83,7 @@ async function promptText(prompt: Prompt, text: Pick<TextService, 'detokenize' |
 /** Makes infill prompts of the texts before a gap, if the request has a text after it. */
 async function gapFiller(
   { suffix, prompt, echo, logprobs }: CompletionFields,
-  { text }: Pick<DialectParts, 'text'>,
+  { text }: Pick<DialectContext, 'text'>,
 ): Promise<(before: string) => string> {
   if (!suffix) return (before) => before;
   // Between the marks of a gap the prompt would be another text.

@@ -12,7 +12,6 @@ import {
   encodeTokens,
   finishReasons,
   finite,
-  progressNotes,
   warningsOf,
 } from '../encode.ts';
 import type { DecodedCompletion } from './decode.ts';
@@ -28,7 +27,6 @@ const beforeReply: ReadonlySet<GenerationEvent['type']> = new Set([
 export function completionChoice(shape: ChunkShape, echo: string, count: number | undefined): ChoiceWriter {
   const open = `${shape.head}"choices":[{"index":${shape.index},"text":`;
   const notes = chunkNotes(shape);
-  const reading = progressNotes(shape);
   const spoken = alignedLogprobs();
   let offset = characters(echo);
   const prompt: PromptToken[] = [];
@@ -82,7 +80,7 @@ export function completionChoice(shape: ChunkShape, echo: string, count: number 
   }
 
   return (event) => {
-    const note = reading(event);
+    const note = notes.before(event);
     const before = note === '' ? '' : `data: ${open}"","logprobs":null,"finish_reason":null}]${note}}\n\n`;
     return before + echoed(event.type) + write(event);
   };

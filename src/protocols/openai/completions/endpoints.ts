@@ -3,7 +3,7 @@ import type { GenerationRequest } from '../../../core/request.ts';
 import { withReplySeed } from '../../../core/sampling-fields.ts';
 import { refuseWithoutModel, type TextService } from '../../../core/text-service.ts';
 import type { Call, Reply } from '../../../http/call.ts';
-import { type CompletionParts, withIgnored } from '../../dialect.ts';
+import { type CompletionContext, withIgnored } from '../../dialect.ts';
 import { requestBody, withShortPath } from '../../endpoint.ts';
 import { generateAll } from '../../generate-all.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
@@ -22,8 +22,8 @@ export const completionEndpoints = withShortPath(
   }),
 );
 
-async function answerCompletion(call: Call, parts: CompletionParts): Promise<Reply> {
-  const decoded = await decodeCompletion(await requestBody(call, parts), parts);
+async function answerCompletion(call: Call, context: CompletionContext): Promise<Reply> {
+  const decoded = await decodeCompletion(await requestBody(call, context), context);
   const { requests, echoes, replies, candidates, logprobs, stream } = decoded;
   const ticket = textTicket(call, decoded);
   const repeated = requests.flatMap((request) =>
@@ -31,8 +31,8 @@ async function answerCompletion(call: Call, parts: CompletionParts): Promise<Rep
   );
   call.watch?.decoded?.(repeated.length === 1 ? repeated[0] : repeated);
   const runs = decoded.countOnly
-    ? repeated.map((request) => countOnly(parts.text, request))
-    : generateAll(parts.text, repeated, ticket).map((run) => eventsFor(ticket, run));
+    ? repeated.map((request) => countOnly(context.text, request))
+    : generateAll(context.text, repeated, ticket).map((run) => eventsFor(ticket, run));
   return answer(
     runs,
     {
@@ -40,14 +40,14 @@ async function answerCompletion(call: Call, parts: CompletionParts): Promise<Rep
       call,
       ticket,
       headers: withIgnored({}, decoded.notices.ignored),
-      envelope: newEnvelope('text_completion', 'cmpl-', parts),
+      envelope: newEnvelope('text_completion', 'cmpl-', context),
       repliesPerPrompt: replies,
       promptField: 'prompt',
       offersTools: false,
       choice: (shape) => completionChoice(shape, echoes[Math.floor(shape.index / replies)] ?? '', logprobs),
       whole: (generations) => encodeCompletion(generations, decoded),
     },
-    parts,
+    context,
   );
 }
 

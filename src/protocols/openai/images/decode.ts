@@ -5,9 +5,9 @@ import type { Call } from '../../../http/call.ts';
 import { readFields, wrong } from '../../fields.ts';
 import {
   defaultPreviewEvery,
+  type ImageContext,
   imageRequest,
   knownLoras,
-  type PictureParts,
   withoutLoraTags,
 } from '../../pictures/request.ts';
 import { fitted, fittedMask, formPictures, maskOfChannel, type SentPicture } from '../../pictures/sent-picture.ts';
@@ -26,9 +26,14 @@ const absentFields = {
 
 export type DecodedImages = Awaited<ReturnType<typeof decodeImages>>;
 
-type DecodeParts = Pick<PictureParts, 'settings' | 'randomSeed'> & { readonly facts: ImageFacts };
+type DecodeContext = Pick<ImageContext, 'settings' | 'randomSeed'> & { readonly facts: ImageFacts };
 
-export async function decodeImages(call: Call, body: JsonObject, kind: ImageKind, { facts, ...parts }: DecodeParts) {
+export async function decodeImages(
+  call: Call,
+  body: JsonObject,
+  kind: ImageKind,
+  { facts, ...context }: DecodeContext,
+) {
   const { fields: table, input } = kind;
   const masked = input === 'picture and mask';
   const fields: ImageFields = { ...absentFields, ...readFields(table, body) };
@@ -59,7 +64,7 @@ export async function decodeImages(call: Call, body: JsonObject, kind: ImageKind
       strength: fields.denoising_strength,
     },
     facts,
-    parts,
+    context,
   );
   const request: ImageRequest = {
     ...bounded,

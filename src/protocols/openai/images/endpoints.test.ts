@@ -4,7 +4,7 @@ import type { ImageEvent } from '../../../core/image.ts';
 import type { Call } from '../../../http/call.ts';
 import { handTimer, latch } from '../../../http/testing/world.ts';
 import { pictureFacts } from '../../pictures/picture-facts.ts';
-import type { PictureParts } from '../../pictures/request.ts';
+import type { ImageContext } from '../../pictures/request.ts';
 import { asked } from '../../testing/asked.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { formOf, type SentFile } from '../../testing/forms.ts';
@@ -20,7 +20,7 @@ import {
 } from '../../testing/pictures.ts';
 import { imagesEndpoints } from './endpoints.ts';
 
-function world(options: FakeImageOptions = {}, own: Partial<PictureParts> = {}) {
+function world(options: FakeImageOptions = {}, own: Partial<ImageContext> = {}) {
   const fake = fakeImage(options);
   const parts = pictureParts(fake, own);
   const endpoints = bindAll(imagesEndpoints(parts), parts);

@@ -8,7 +8,7 @@ import { legacyOpen, write } from '../../access.ts';
 import { ignoredHeader, listHeader, streamReply } from '../../dialect.ts';
 import { withServices, withShortPath } from '../../endpoint.ts';
 import { drawingTicket } from '../../pictures/fields.ts';
-import { collectDrawn, type Drawn, imageOf, type PictureParts, type PictureServices } from '../../pictures/request.ts';
+import { collectDrawn, type Drawn, type ImageContext, type ImageServices, imageOf } from '../../pictures/request.ts';
 import { encodedAs } from '../../pictures/sent-picture.ts';
 import { formOrBody } from '../../recording.ts';
 import { wordCount } from '../../spoken-text.ts';
@@ -18,8 +18,8 @@ import { type DecodedImages, decodeImages } from './decode.ts';
 import { type ImageKind, imageKinds } from './fields.ts';
 
 const endpoints = Object.values(imageKinds).flatMap((kind) =>
-  withShortPath<PictureParts>(
-    openaiRow(kind.path, kind.summary, (call, parts) => answer(call, kind, parts), {
+  withShortPath<ImageContext>(
+    openaiRow(kind.path, kind.summary, (call, context) => answer(call, kind, context), {
       ...legacyOpen(write('images')),
       fields: kind.fields,
       modelSelection: 'any-name',
@@ -30,13 +30,13 @@ const endpoints = Object.values(imageKinds).flatMap((kind) =>
   ),
 );
 
-export const imagesEndpoints = (server: PictureServices) => withServices(endpoints, server);
+export const imagesEndpoints = (server: ImageServices) => withServices(endpoints, server);
 
-async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise<Reply> {
-  const { editor, startTimer, now } = parts;
-  const body = parts.applyDefaults(await formOrBody(call), 'image');
-  const service = imageOf(parts.taskServices);
-  const decoded = await decodeImages(call, body, kind, { ...parts, facts: service.facts });
+async function answer(call: Call, kind: ImageKind, context: ImageContext): Promise<Reply> {
+  const { editor, startTimer, now } = context;
+  const body = context.applyDefaults(await formOrBody(call), 'image');
+  const service = imageOf(context.taskServices);
+  const decoded = await decodeImages(call, body, kind, { ...context, facts: service.facts });
   call.watch?.decoded?.(decoded.request);
   const { ticket } = drawingTicket(call, decoded.fields);
   const events = service.inTurn(ticket, async function* (turn) {
@@ -56,9 +56,9 @@ async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise
   return wholeReply(encoded, { padded: requestsPadding(call), headers, startTimer });
 }
 
-type EncodeParts = Pick<PictureParts, 'now' | 'editor'>;
+type EncodeContext = Pick<ImageContext, 'now' | 'editor'>;
 
-async function encodeWhole(drawn: Drawn, decoded: DecodedImages, { now, editor }: EncodeParts): Promise<object> {
+async function encodeWhole(drawn: Drawn, decoded: DecodedImages, { now, editor }: EncodeContext): Promise<object> {
   const { response_format, output_format: format } = decoded.fields;
   const pictures = await Promise.all(drawn.pictures.map(({ png }) => base64Of(png, decoded, editor)));
   return {
@@ -77,7 +77,7 @@ async function* encodeStream(
   events: AsyncIterable<ImageEvent>,
   decoded: DecodedImages,
   kind: ImageKind,
-  { now, editor }: EncodeParts,
+  { now, editor }: EncodeContext,
 ): AsyncGenerator<string> {
   const facts = pictureFacts(decoded.request, decoded);
   let previews = 0;

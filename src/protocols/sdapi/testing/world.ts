@@ -2,14 +2,14 @@ import type { ChatRequest } from '../../../chat/request.ts';
 import type { GenerationEvent } from '../../../core/events.ts';
 import type { TextState } from '../../../core/text-service.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import type { PictureParts } from '../../pictures/request.ts';
+import type { ImageContext } from '../../pictures/request.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../../testing/doubles.ts';
 import { type FakeImage, pictureParts } from '../../testing/pictures.ts';
 import { LastDrawings } from '../progress.ts';
 import { sdapiEndpoints } from '../routes.ts';
 
-export interface SdapiOptions extends Partial<PictureParts> {
+export interface SdapiOptions extends Partial<ImageContext> {
   readonly state?: TextState;
   /** The caption of the text model. */
   readonly caption?: string;
