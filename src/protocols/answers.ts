@@ -200,13 +200,9 @@ export const timings: JsonSchema = named(
   object({
     cache_n: count,
     prompt_n: count,
-    prompt_ms: number,
-    prompt_per_token_ms: number,
-    prompt_per_second: number,
+    ...members(number, 'prompt_ms', 'prompt_per_token_ms', 'prompt_per_second'),
     predicted_n: count,
-    predicted_ms: number,
-    predicted_per_token_ms: number,
-    predicted_per_second: number,
+    ...members(number, 'predicted_ms', 'predicted_per_token_ms', 'predicted_per_second'),
   }),
 );
 

@@ -6,7 +6,14 @@ import type { StartTimer } from '../core/timers.ts';
 import type { KeepAlive, StatusComments } from '../http/call.ts';
 import { sseHeaders } from '../http/sse.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
-import { findModel, mergedShortfalls, modelsByName, reasoningControl, streamReply, withShortfall } from './dialect.ts';
+import {
+  findModel,
+  mergedEngineNotices,
+  modelsByName,
+  reasoningControl,
+  streamReply,
+  withEngineNotices,
+} from './dialect.ts';
 import { finishEvent, play, startEvent } from './testing/doubles.ts';
 
 const patient: StartTimer = () => ({ restart: () => undefined, cancel: () => undefined });
@@ -122,20 +129,20 @@ test.each([
   expect(reasoningControl(effort, tokens)).toEqual({ effort, budget });
 });
 
-describe('withShortfall', () => {
+describe('withEngineNotices', () => {
   test('adds to the fields that are already named', () => {
     expect(
-      withShortfall({ 'x-parley-ignored': 'user' }, { droppedTokens: 3, unheeded: ['top_a', 'mirostat'] }),
+      withEngineNotices({ 'x-parley-ignored': 'user' }, { droppedTokens: 3, unheeded: ['top_a', 'mirostat'] }),
     ).toEqual({
       'x-parley-ignored': 'user, top_a, mirostat',
       'x-parley-dropped-tokens': '3',
     });
-    expect(withShortfall({ a: 'b' }, {})).toEqual({ a: 'b' });
+    expect(withEngineNotices({ a: 'b' }, {})).toEqual({ a: 'b' });
   });
 
-  test('mergedShortfalls: names each field once for several replies', () => {
+  test('mergedEngineNotices: names each field once for several replies', () => {
     expect(
-      mergedShortfalls([
+      mergedEngineNotices([
         { droppedTokens: 1, unheeded: ['top_a'] },
         { droppedTokens: 4, unheeded: ['top_a', 'tfs'] },
         {},
@@ -144,7 +151,7 @@ describe('withShortfall', () => {
       droppedTokens: 4,
       unheeded: ['top_a', 'tfs'],
     });
-    expect(mergedShortfalls([])).toEqual({ droppedTokens: 0, unheeded: [] });
+    expect(mergedEngineNotices([])).toEqual({ droppedTokens: 0, unheeded: [] });
   });
 });
 

@@ -143,13 +143,16 @@ export function withIgnored(headers: Headers, fields: readonly string[]): Header
 }
 
 /** What an engine cannot do of a request; known when it starts. */
-export interface Shortfall {
+export interface EngineNotices {
   readonly droppedTokens?: number;
   readonly unheeded?: readonly string[];
   readonly compaction?: Compaction | undefined;
 }
 
-export function withShortfall(headers: Headers, { droppedTokens = 0, unheeded = [], compaction }: Shortfall): Headers {
+export function withEngineNotices(
+  headers: Headers,
+  { droppedTokens = 0, unheeded = [], compaction }: EngineNotices,
+): Headers {
   const dropped = droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {};
   const { summarised = 0, cleared = 0, fallback } = compaction ?? {};
   const other = fallback === undefined ? '' : ', compactmodel=failed';
@@ -157,7 +160,7 @@ export function withShortfall(headers: Headers, { droppedTokens = 0, unheeded = 
   return withIgnored({ ...headers, ...dropped, ...shorter }, unheeded);
 }
 
-export function mergedShortfalls(replies: readonly Shortfall[]): Shortfall {
+export function mergedEngineNotices(replies: readonly EngineNotices[]): EngineNotices {
   const compaction = replies.find((reply) => reply.compaction)?.compaction;
   return {
     droppedTokens: Math.max(0, ...replies.map(({ droppedTokens = 0 }) => droppedTokens)),
@@ -166,12 +169,12 @@ export function mergedShortfalls(replies: readonly Shortfall[]): Shortfall {
   };
 }
 
-/** Events of any kind; `start` may have a shortfall. */
-type StreamEvent = Shortfall & { readonly type: string };
+/** Events of any kind; `start` may have notices. */
+type StreamEvent = EngineNotices & { readonly type: string };
 
 /** For a stream, whose headers are sent after its first event. */
-export function withStartShortfall(headers: Headers, { first }: Pick<StartedStream<StreamEvent>, 'first'>): Headers {
-  return first?.type === 'start' ? withShortfall(headers, first) : headers;
+export function withStartNotices(headers: Headers, { first }: Pick<StartedStream<StreamEvent>, 'first'>): Headers {
+  return first?.type === 'start' ? withEngineNotices(headers, first) : headers;
 }
 
 interface StreamOptions {
@@ -219,7 +222,7 @@ export async function streamReply<Event extends StreamEvent>(
     ? comments
     : statusAndProgressComments(comments, () => ticket.promptProgress?.(), begun.first !== undefined);
   return {
-    ...eventStream(encode(begun.events), withStartShortfall(headers, begun), filler),
+    ...eventStream(encode(begun.events), withStartNotices(headers, begun), filler),
     keepAlive: {
       ...{ milliseconds: keepAliveMs, filler, initialFiller, atOnce: begun.first === undefined },
       // A dialect with its own notices has no comments.

@@ -92,24 +92,17 @@ export function exactVoice(sent: string, voices: readonly Voice[], field = 'voic
     const [, name = part, weight] = /^(.*?)\s*\(\s*(\d+(?:\.\d+)?)\s*\)\s*$/.exec(part) ?? [];
     return { name: plainName(name), weight };
   });
-  const own = voices.filter(({ sample }) => !sample);
+  const own = ownVoices(voices);
   const names = own.map(({ name }) => name);
   const chosen = parts.map(({ name, weight }) => {
     const voice = own.find((one) => [one.name, ...(one.aliases ?? [])].some((known) => plainName(known) === name));
     if (voice && Number(weight ?? 1) > 0) return weight === undefined ? voice.name : `${voice.name}(${Number(weight)})`;
-    const isKnown = name === '' || isPosition(name, voices) || knownSound(name) !== undefined || isSample(name, voices);
-    if (parts.length === 1 && weight === undefined && isKnown) return undefined;
+    if (parts.length === 1 && weight === undefined && knownVoice(name, voices)) return undefined;
     throw f.wrong(field, `one of ${names.join(', ')}, or a mixture of them such as ${names[0]}(2)+${names[1]}`);
   });
   const [only] = chosen;
   return parts.length === 1 && only === undefined ? chooseVoice(sent, voices) : { voice: chosen.join('+'), notes: [] };
 }
-
-const isPosition = (name: string, voices: readonly Voice[]): boolean =>
-  /^\d{1,4}$/.test(name) && voices[Number(name) - 1] !== undefined;
-
-const isSample = (name: string, voices: readonly Voice[]): boolean =>
-  voices.some(({ name: file, sample }) => sample && plainName(file) === name);
 
 /** Where a name of another product is among those of its sound. */
 function knownSound(name: string): { readonly sound: 'male' | 'female'; readonly index: number } | undefined {
@@ -122,21 +115,29 @@ function knownSound(name: string): { readonly sound: 'male' | 'female'; readonly
 
 /** Any name gives a voice, and the same one each time. */
 export function chooseVoice(sent: string, voices: readonly Voice[]): VoiceChoice {
-  const own = voices.filter(({ sample }) => !sample);
   const name = plainName(sent);
+  return knownVoice(name, voices) ?? { voice: nameAt(ownVoices(voices), stableNumber(name)), notes: [] };
+}
+
+/** The voice of a name or a position of the list, or of a name of another product. */
+function knownVoice(name: string, voices: readonly Voice[]): VoiceChoice | undefined {
+  const own = ownVoices(voices);
   if (name === '') return { voice: own[0]?.name ?? '', notes: [] };
   const position = /^\d{1,4}$/.test(name) ? voices[Number(name) - 1] : undefined;
   const listed = voices.find((voice) => plainName(voice.name) === name) ?? position;
   if (listed && !listed.sample) return { voice: listed.name, notes: [] };
-  const known = listed ? undefined : knownSound(name);
-  if (known) {
-    const alike = own.filter((voice) => voice.sound === known.sound);
-    return { voice: nameAt(alike.length > 0 ? alike : own, known.index), notes: [] };
+  if (listed) {
+    const voice = nameAt(own, stableNumber(name));
+    const note = `The sample ${listed.name} cannot be imitated by this engine; ${voice} speaks instead.`;
+    return { voice, notes: [note] };
   }
-  const voice = nameAt(own, stableNumber(name));
-  const note = `The sample ${listed?.name} cannot be imitated by this engine; ${voice} speaks instead.`;
-  return { voice, notes: listed ? [note] : [] };
+  const known = knownSound(name);
+  if (!known) return undefined;
+  const alike = own.filter((voice) => voice.sound === known.sound);
+  return { voice: nameAt(alike.length > 0 ? alike : own, known.index), notes: [] };
 }
+
+const ownVoices = (voices: readonly Voice[]) => voices.filter(({ sample }) => !sample);
 
 function plainName(name: string): string {
   const plain = name.trim().toLowerCase();

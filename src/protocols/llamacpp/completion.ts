@@ -6,7 +6,7 @@ import { refuseWithoutModel } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { dataFrame } from '../../http/sse.ts';
 import { write } from '../access.ts';
-import { type DialectContext, mergedShortfalls, streamReply, withIgnored, withShortfall } from '../dialect.ts';
+import { type DialectContext, mergedEngineNotices, streamReply, withEngineNotices, withIgnored } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
@@ -104,8 +104,8 @@ async function complete(
       stop.abort();
     }
     const bodies = records.map((record, index) => finalBody(record, viewOf(index)));
-    const shortfall = mergedShortfalls(records.map(({ start }) => start ?? {}));
-    return json(bodies.length > 1 ? bodies : bodies[0], 200, withShortfall(headers, shortfall));
+    const engineNotices = mergedEngineNotices(records.map(({ start }) => start ?? {}));
+    return json(bodies.length > 1 ? bodies : bodies[0], 200, withEngineNotices(headers, engineNotices));
   }
   const [first, ...rest] = replies;
   if (!first) throw new AppError('invalid-field', { field: 'prompt', expected: 'something' });

@@ -1,18 +1,12 @@
 import * as a from '../answers.ts';
 
 const usage = a.object({
-  input_tokens: a.count,
-  cache_creation_input_tokens: a.count,
-  cache_read_input_tokens: a.count,
-  output_tokens: a.count,
+  ...a.members(a.count, 'input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'output_tokens'),
   'output_tokens_details?': a.object({ thinking_tokens: a.count }),
   'iterations?': a.list(
     a.object({
       type: a.words('compaction', 'message'),
-      input_tokens: a.count,
-      output_tokens: a.count,
-      cache_read_input_tokens: a.count,
-      cache_creation_input_tokens: a.count,
+      ...a.members(a.count, 'input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'),
       cache_creation: a.words(null),
       'model?': a.text,
     }),
@@ -58,9 +52,7 @@ const citation = a.byType({
 const toolError = (type: string) => a.object({ type: a.words(type), error_code: a.text });
 const searchResult = a.object({
   type: a.words('web_search_result'),
-  url: a.text,
-  title: a.text,
-  encrypted_content: a.text,
+  ...a.members(a.text, 'url', 'title', 'encrypted_content'),
   page_age: a.orNull(a.text),
 });
 const fetchResult = a.object({
@@ -159,17 +151,11 @@ const batch = a.named(
     type: a.words('message_batch'),
     processing_status: a.words('in_progress', 'canceling', 'ended'),
     request_counts: a.object({
-      processing: a.count,
-      succeeded: a.count,
-      errored: a.count,
-      canceled: a.count,
-      expired: a.count,
+      ...a.members(a.count, 'processing', 'succeeded', 'errored', 'canceled', 'expired'),
     }),
     created_at: a.moment,
     expires_at: a.moment,
-    ended_at: a.orNull(a.moment),
-    cancel_initiated_at: a.orNull(a.moment),
-    archived_at: a.orNull(a.moment),
+    ...a.members(a.orNull(a.moment), 'ended_at', 'cancel_initiated_at', 'archived_at'),
     results_url: a.orNull(a.text),
   }),
 );

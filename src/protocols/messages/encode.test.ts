@@ -198,7 +198,7 @@ test('ping: exact bytes', () => {
 });
 
 test('foldReply: blocks in order, invalid arguments as an empty object', async () => {
-  const { message, shortfall, warnings } = await foldReply(
+  const { message, engineNotices, warnings } = await foldReply(
     play([
       startEvent({ droppedTokens: 12 }),
       { type: 'warning', code: 'prompt-trimmed', text: '…' },
@@ -227,7 +227,7 @@ test('foldReply: blocks in order, invalid arguments as an empty object', async (
     stop_sequence: null,
     usage: { input_tokens: 4, cache_creation_input_tokens: 0, cache_read_input_tokens: 3, output_tokens: 5 },
   });
-  expect({ droppedTokens: shortfall.droppedTokens, warnings }).toEqual({
+  expect({ droppedTokens: engineNotices.droppedTokens, warnings }).toEqual({
     droppedTokens: 12,
     warnings: ['prompt-trimmed'],
   });

@@ -10,7 +10,7 @@ import {
 } from '../../core/events.ts';
 import type { ServerToolStep } from '../../core/server-tools.ts';
 import { commentFrame, namedFrame } from '../../http/sse.ts';
-import type { Shortfall } from '../dialect.ts';
+import type { EngineNotices } from '../dialect.ts';
 import { partialObject } from '../partial-json.ts';
 import type { AppliedEdit } from './context-management.ts';
 import { errorBody } from './errors.ts';
@@ -70,8 +70,8 @@ export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: R
     if (event.type === 'error') throw event.error;
     reply.read(event);
   }
-  const shortfall: Shortfall = reply.start ?? {};
-  return { message: reply.message(), shortfall, warnings: reply.warnings };
+  const engineNotices: EngineNotices = reply.start ?? {};
+  return { message: reply.message(), engineNotices, warnings: reply.warnings };
 }
 
 type Kind = 'compaction' | 'thinking' | 'text' | 'tool_use' | 'server_tool_use' | 'mcp_tool_use';

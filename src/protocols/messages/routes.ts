@@ -7,8 +7,8 @@ import {
   type DialectServices,
   keepAliveComment,
   streamReply,
+  withEngineNotices,
   withIgnored,
-  withShortfall,
 } from '../dialect.ts';
 import { ownDocuments } from '../documents/library.ts';
 import { sentFiles } from '../documents/sent-files.ts';
@@ -71,9 +71,12 @@ async function decoding(call: Call, context: DialectContext, table: typeof creat
   return decodeWithFiles(files, (loaded) => decode(body, { ...context, loaded }, table), options);
 }
 
-function wholeReply({ message, shortfall, warnings }: Awaited<ReturnType<typeof foldReply>>, headers: Headers): Reply {
+function wholeReply(
+  { message, engineNotices, warnings }: Awaited<ReturnType<typeof foldReply>>,
+  headers: Headers,
+): Reply {
   const listed = warnings.length > 0 && { 'x-parley-warnings': warnings.join(', ') };
-  return json(message, 200, { ...withShortfall(headers, shortfall), ...listed });
+  return json(message, 200, { ...withEngineNotices(headers, engineNotices), ...listed });
 }
 
 async function count(call: Call, context: DialectContext): Promise<Reply> {

@@ -16,7 +16,7 @@ import { messageFrame } from '../../http/sse.ts';
 import { read, write } from '../access.ts';
 import { type ControlLimits, decodeControls, idleFields } from '../controls/decode.ts';
 import { controlFields, readGenkey } from '../controls/table.ts';
-import { type CompletionContext, eventStream, streamReply, withIgnored, withShortfall } from '../dialect.ts';
+import { type CompletionContext, eventStream, streamReply, withEngineNotices, withIgnored } from '../dialect.ts';
 import { atPaths, bodyOf, endpointRow, jsonText, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { nativeMedia, readNativeMedia } from '../media.ts';
@@ -75,7 +75,7 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
     JSON.stringify(encodeReply(all, { logprobs: request.logprobs !== undefined })),
   );
   if (requestsPadding(call)) return paddedReply(answer, failureBody, parts.startTimer);
-  return jsonText(await answer, withShortfall(headers, await generation));
+  return jsonText(await answer, withEngineNotices(headers, await generation));
 }
 
 async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {

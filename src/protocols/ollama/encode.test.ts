@@ -257,11 +257,11 @@ test('encodeWhole: one object with all fields', async () => {
     finish,
   ];
   const context = async () => [1, 2];
-  const { body, shortfall } = await encodeWhole(play(events), completionShape, { ...facts, context });
+  const { body, engineNotices } = await encodeWhole(play(events), completionShape, { ...facts, context });
   expect(JSON.stringify(body)).toBe(
     `${opening}"response":"Hi","thinking":"hm","done":true,"done_reason":"stop","context":[1,2],${figures}}`,
   );
-  expect(shortfall.droppedTokens).toBe(12);
+  expect(engineNotices.droppedTokens).toBe(12);
 });
 
 const delta = fc.oneof(

@@ -178,7 +178,7 @@ export async function encodeWhole(events: AsyncIterable<GenerationEvent>, shape:
     ...(tokens.length === 0 ? {} : { logprobs: encodeLogprobs(tokens) }),
     ...(warnings.length === 0 ? {} : { warnings }),
   };
-  return { body, shortfall: generation };
+  return { body, engineNotices: generation };
 }
 
 /** Puts the figures of thinking and text into `tokens`, in the order of the stream. */

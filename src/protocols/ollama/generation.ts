@@ -10,7 +10,7 @@ import type { Call, Headers, Reply } from '../../http/call.ts';
 import { awaitFirstEvent, keepAliveMs } from '../../http/keep-alive.ts';
 import { ndjsonHeaders } from '../../http/sse.ts';
 import { write } from '../access.ts';
-import { type DialectContext, withIgnored, withShortfall, withStartShortfall } from '../dialect.ts';
+import { type DialectContext, withEngineNotices, withIgnored, withStartNotices } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { findMarks } from '../fill-marks.ts';
 import { ticketFor } from '../ticket.ts';
@@ -133,14 +133,14 @@ async function reply(
       throw error;
     });
     const lines = encodeStream(begun.events, shape, facts);
-    const started = withStartShortfall({ ...ndjsonHeaders, ...headers }, begun);
+    const started = withStartNotices({ ...ndjsonHeaders, ...headers }, begun);
     // A space before the next line: clients of this dialect parse every line as JSON, also an empty one.
     const keepAlive = { milliseconds: keepAliveMs, filler: ' ', atOnce: begun.first === undefined };
     return { status: 200, headers: started, stream: atEnd(lines, over), keepAlive };
   }
   try {
-    const { body, shortfall } = await encodeWhole(events, shape, facts);
-    return jsonReply(body, withShortfall(headers, shortfall));
+    const { body, engineNotices } = await encodeWhole(events, shape, facts);
+    return jsonReply(body, withEngineNotices(headers, engineNotices));
   } finally {
     over();
   }

@@ -5,7 +5,7 @@ import type { StartTimer } from '../../core/timers.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { commentFrame, dataFrame } from '../../http/sse.ts';
-import { type DialectContext, mergedShortfalls, streamReply, withShortfall } from '../dialect.ts';
+import { type DialectContext, mergedEngineNotices, streamReply, withEngineNotices } from '../dialect.ts';
 import { jsonText } from '../endpoint.ts';
 import { mergedReplies } from '../generate-all.ts';
 import { alignedLogprobs } from '../logprob-alignment.ts';
@@ -50,7 +50,7 @@ export function answer(events: Replies, shape: AnswerShape, { text, startTimer, 
       .catch(located)
       .then((generations) => ({
         body: JSON.stringify({ ...shape.envelope, ...shape.whole(generations) }),
-        headers: withShortfall(headers, mergedShortfalls(generations)),
+        headers: withEngineNotices(headers, mergedEngineNotices(generations)),
       }));
     return wholeReply(encoded, { padded: requestsPadding(call), headers, startTimer });
   }

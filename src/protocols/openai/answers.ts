@@ -10,17 +10,13 @@ const envelope = (object: string) => ({
   id: a.text,
   object: a.words(object),
   created: seconds,
-  model: a.text,
-  system_fingerprint: a.text,
-  'service_tier?': a.text,
+  ...a.members(a.text, 'model', 'system_fingerprint', 'service_tier?'),
 });
 
 const usage = a.named(
   'Usage',
   a.object({
-    prompt_tokens: a.count,
-    completion_tokens: a.count,
-    total_tokens: a.count,
+    ...a.members(a.count, 'prompt_tokens', 'completion_tokens', 'total_tokens'),
     prompt_tokens_details: a.object({ cached_tokens: a.count }),
     completion_tokens_details: a.object({ reasoning_tokens: a.count }),
   }),
@@ -132,9 +128,7 @@ const model = a.named(
     permission: a.list(a.anything),
     root: a.text,
     status: a.object({ value: a.words('loaded', 'loading', 'unloaded', 'failed') }),
-    aliases: a.list(a.text),
-    tags: a.list(a.text),
-    'capabilities?': a.list(a.text),
+    ...a.members(a.list(a.text), 'aliases', 'tags', 'capabilities?'),
     'context_length?': a.count,
     'max_model_len?': a.count,
     meta: a.orNull(measures),
@@ -169,10 +163,7 @@ const segment = a.object({
   end: a.number,
   text: a.text,
   tokens: a.list(a.whole),
-  temperature: a.number,
-  avg_logprob: a.number,
-  compression_ratio: a.number,
-  no_speech_prob: a.number,
+  ...a.members(a.number, 'temperature', 'avg_logprob', 'compression_ratio', 'no_speech_prob'),
 });
 const verboseTranscript = a.object({
   task: a.words('transcribe', 'translate'),
@@ -262,12 +253,7 @@ const batch = a.named(
     created_at: seconds,
     in_progress_at: moment,
     expires_at: seconds,
-    finalizing_at: moment,
-    completed_at: moment,
-    failed_at: moment,
-    expired_at: moment,
-    cancelling_at: moment,
-    cancelled_at: moment,
+    ...a.members(moment, 'finalizing_at', 'completed_at', 'failed_at', 'expired_at', 'cancelling_at', 'cancelled_at'),
     request_counts: a.object({ total: a.count, completed: a.count, failed: a.count }),
     usage: a.orNull(
       a.object({

@@ -1,10 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { joinUserTurns, summaryMessage } from '../../chat/compaction-plan.ts';
 import { type Content, joinContent, type Message, type ToolCallRecord, text, wordsOf } from '../../chat/messages.ts';
-import type { ApprovedCall } from '../../chat/server-tools/hosted.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Source } from '../../core/server-tools.ts';
-import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import type { SentFile } from '../documents/sent-files.ts';
@@ -37,24 +35,14 @@ interface Reading {
   readonly sources: Source[];
 }
 
-interface ReadConversation {
-  readonly messages: readonly Message[];
-  readonly skipped: readonly string[];
-  /** The MCP servers whose tools it lists. */
-  readonly listed: ReadonlySet<string>;
-  /** Calls to run before the model answers. */
-  readonly approved: readonly ApprovedCall[];
-}
-
-export function* readConversation(
-  items: readonly InputItem[],
-  { offered, attachments, sources }: Reading,
-): Sliced<ReadConversation> {
+export function* readConversation(items: readonly InputItem[], { offered, attachments, sources }: Reading) {
   const messages: Message[] = [];
-  // Items of unknown types, by place and type.
+  // The paths and types of items of unknown types.
   const skipped: string[] = [];
   const toolNames = new Map<string, string>();
+  /** The MCP servers whose tools it lists. */
   const listed = new Set<string>();
+  // Approved calls are run before the model answers.
   const { results, approved } = readApprovals(items);
   const titles = citedTitles(items);
   let turn: Turn | undefined;

@@ -1,7 +1,7 @@
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent, Usage } from '../../core/events.ts';
 import type { StartTimer, Timer } from '../../core/timers.ts';
-import type { Shortfall } from '../dialect.ts';
+import type { EngineNotices } from '../dialect.ts';
 import { failureObject } from './errors.ts';
 import { Frames, OutputItems, type OutputOptions, type ResponseObject } from './output.ts';
 
@@ -79,11 +79,11 @@ export async function* encodeStream(
 /** The same events as one response. An error is thrown, and keeps its status. */
 export async function encodeWhole(events: AsyncIterable<GenerationEvent>, session: Session, started?: () => void) {
   const output = new OutputItems(session.output);
-  let shortfall: Shortfall = {};
+  let engineNotices: EngineNotices = {};
   for await (const event of events) {
     switch (event.type) {
       case 'start':
-        shortfall = event;
+        engineNotices = event;
         compactedBy(event, session, output);
         started?.();
         break;
@@ -93,7 +93,7 @@ export async function encodeWhole(events: AsyncIterable<GenerationEvent>, sessio
         throw event.error;
       case 'finish':
         output.finish(event.reason);
-        return { response: ended(session, output, event), shortfall };
+        return { response: ended(session, output, event), engineNotices };
       default:
         output.read(event);
     }

@@ -12,8 +12,8 @@ import {
   eventStream,
   ignoredHeader,
   streamReply,
+  withEngineNotices,
   withIgnored,
-  withShortfall,
 } from '../dialect.ts';
 import { ownDocuments } from '../documents/library.ts';
 import { sentFiles } from '../documents/sent-files.ts';
@@ -106,8 +106,8 @@ async function create(call: Call, deps: ClientDeps): Promise<Reply> {
       startTimer,
     });
   }
-  const { response, shortfall } = await encodeWhole(events, session);
-  return json(response, 200, withShortfall(headers, shortfall));
+  const { response, engineNotices } = await encodeWhole(events, session);
+  return json(response, 200, withEngineNotices(headers, engineNotices));
 }
 
 const { input: inputField, previous_response_id: previousField } = createFields;

@@ -1,11 +1,7 @@
 import * as a from '../../answers.ts';
 
 const counts = a.object({
-  in_progress: a.count,
-  completed: a.count,
-  failed: a.count,
-  cancelled: a.count,
-  total: a.count,
+  ...a.members(a.count, 'in_progress', 'completed', 'failed', 'cancelled', 'total'),
 });
 const attributes = a.mapOf(a.either(a.text, a.number, a.flag));
 const store = a.named(
