@@ -243,7 +243,7 @@ export async function modelsByName({ models }: Pick<DialectContext, 'models'>) {
   return listed.some(({ preset }) => preset) ? listed : undefined;
 }
 
-type NamedModel = Pick<ListedModel, 'id' | 'name' | 'aliases'>;
+type NamedModel = Pick<ListedModel, 'id' | 'name'> & { readonly aliases?: readonly string[] | undefined };
 
 /** A model's own name comes first, then an alias, then a name that is only similar. */
 export function findModel<Model extends NamedModel>(

@@ -70,7 +70,7 @@ export function urlCitation(text: string, { source, start, end }: { source: Sour
   return { url, title, start_index: before, end_index: before + Array.from(text.slice(start, end)).length };
 }
 
-/** Said of web search in every dialect that has it. */
+/** Notes on web search, for every dialect that has it. */
 export const searchNote =
   'Run by this server with --websearch, and refused without it. The model calls it as often as it needs to, for up to 8 rounds (--mcpserverloop N changes that).';
 export const citationNote =

@@ -4,7 +4,7 @@ import type { TaskServices } from '../core/task-services.ts';
 import { readGenkey } from './controls/table.ts';
 import * as f from './fields.ts';
 
-/** Slowest and quickest. */
+/** Limits of the speaking rate; 1 is normal. */
 export const speedRange = { min: 0.25, max: 4 } as const;
 
 export const spokenNotes = {

@@ -43,7 +43,7 @@ import { openaiEndpoints } from '../protocols/openai/routes.ts';
 import { vectorStoreEndpoints } from '../protocols/openai/vector-stores/routes.ts';
 import { openapiEndpoint, openapiReplies } from '../protocols/openapi/routes.ts';
 import { noscriptEndpoints } from '../protocols/pages/noscript.ts';
-import { type PagesParts, pagesEndpoints } from '../protocols/pages/routes.ts';
+import { type PagesOptions, pagesEndpoints } from '../protocols/pages/routes.ts';
 import { realtimeEndpoints } from '../protocols/realtime/routes.ts';
 import { responsesEndpoints } from '../protocols/responses/routes.ts';
 import { sdapiEndpoints } from '../protocols/sdapi/routes.ts';
@@ -203,7 +203,7 @@ function serverFeatures({ settings, admin, models, tools, clients = {} }: Server
 }
 
 /** Documentation of the API and the pages, generated from the tables of endpoints and fields. */
-function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'endpoints'>) {
+function aboutEndpoints({ product, endpoints }: Pick<PagesOptions, 'product' | 'endpoints'>) {
   const apiDocument = openapiReplies(async (emulations) => {
     // Few clients read about the API.
     const [{ openapiDocument }, { dialectAnswers: answers }] = await Promise.all([

@@ -1,7 +1,7 @@
 import { asAppError } from '../../core/errors.ts';
 import type { AskedLora } from '../../core/image.ts';
 import type { Channel, Fit, Size } from '../../core/pictures.ts';
-import type { AskedPicture } from '../pictures/request.ts';
+import type { RequestedImage } from '../pictures/request.ts';
 import { readPicture, type SentPicture } from '../pictures/sent-picture.ts';
 import type { Node } from './graph.ts';
 
@@ -15,7 +15,7 @@ export type Step =
   | {
       readonly type: 'draw';
       /** Without a size, that of the initial picture. */
-      readonly asked: AskedPicture;
+      readonly asked: RequestedImage;
       readonly from?: string | undefined;
       readonly mask?: MaskPlan | undefined;
       /** What cannot be done as requested. */
@@ -155,7 +155,7 @@ function readSampler(node: Node, visitor: Visitor): Step {
   };
 }
 
-interface Settings extends Partial<Omit<AskedPicture, 'prompt' | 'negativePrompt'>> {
+interface Settings extends Partial<Omit<RequestedImage, 'prompt' | 'negativePrompt'>> {
   readonly positive?: Conditioning;
   readonly negative?: Conditioning | undefined;
   readonly notes?: readonly string[];

@@ -5,7 +5,7 @@ import { pictureText } from '../pictures/infotext.ts';
 import { withPngTexts } from '../pictures/picture-facts.ts';
 import {
   chooseUpscaler,
-  collectDrawn,
+  collectImages,
   defaultPreviewEvery,
   enlargedSize,
   type ImageContext,
@@ -112,7 +112,7 @@ async function drawn(step: Extract<Step, { type: 'draw' }>, id: string, run: Run
       yield event;
     }
   };
-  const result = await collectDrawn(reported(), request);
+  const result = await collectImages(reported(), request);
   for (const note of result.notes) running.note(note);
   if (result.stopped) throw new AppError('stopped', {});
   const text = { request, drawn: result, facts: image.facts, product };

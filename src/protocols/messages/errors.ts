@@ -21,7 +21,7 @@ const typesByCode: Partial<Record<ErrorCode, string>> = {
   'model-load-failed': 'api_error',
 };
 
-/** What the official clients make errors of their own of. */
+/** Errors for which the official clients have classes of their own. */
 const detailsByCode: Partial<Record<ErrorCode, { readonly status: number; readonly error_code: string }>> = {
   'storage-full': { status: 400, error_code: 'storage_quota_exceeded' },
 };

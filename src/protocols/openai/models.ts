@@ -1,12 +1,12 @@
 import type { EmbeddingFacts } from '../../core/embedding.ts';
 import { AppError } from '../../core/errors.ts';
-import { findExactly, findNamed, hiddenModelName, sameName } from '../../core/model-names.ts';
+import { hiddenModelName, sameName } from '../../core/model-names.ts';
 import type { ListedModel } from '../../core/models-view.ts';
 import { percentDecoded } from '../../core/percent-decoded.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { information, legacyOpen } from '../access.ts';
-import { type DialectContext, modelsByName } from '../dialect.ts';
+import { type DialectContext, findModel, modelsByName } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, withShortPath } from '../endpoint.ts';
 import { timestamp } from '../timestamp.ts';
 import { openaiFamily } from './errors.ts';
@@ -39,8 +39,8 @@ export const modelsEndpoints: readonly ModelEndpoint<ModelsContext>[] = [
 
 interface ModelRow {
   readonly id: string;
-  /** Its other names. */
-  readonly names?: readonly string[];
+  readonly name: string;
+  readonly aliases?: readonly string[] | undefined;
   /** Seconds since 1970. */
   readonly created: number;
   readonly status: string;
@@ -55,27 +55,29 @@ interface ModelRow {
 async function modelsFor({ authorized }: Call, context: ModelsContext): Promise<readonly ModelRow[]> {
   const created = Math.floor(context.startedAt / 1000);
   // Without the key all models are one, of which only the status is shown.
-  if (!authorized) return [{ id: hiddenModelName, created, status: statuses[context.text.state().type] }];
+  if (!authorized)
+    return [{ id: hiddenModelName, name: hiddenModelName, created, status: statuses[context.text.state().type] }];
   const texts = await textModels(context, created);
   const service = context.taskServices?.embedding;
   if (!service || texts.some(({ id }) => sameName(id, service.name))) return texts;
   const status = service.loaded() ? 'loaded' : 'unloaded';
-  const { name: id, builtIn = false } = service;
-  return [...texts, { id, created, status, embedding: { facts: service.facts() }, unlisted: builtIn }];
+  const { name, builtIn = false } = service;
+  return [...texts, { id: name, name, created, status, embedding: { facts: service.facts() }, unlisted: builtIn }];
 }
 
 /** Without any model there is still one entry, as in KoboldCpp: its clients read the first. */
 async function textModels(context: ModelsContext, created: number): Promise<readonly ModelRow[]> {
   const named = (await modelsByName(context)) ?? [];
   if (named.length > 0) {
-    return named.map(({ id, name, aliases = [], state, known }) => {
+    return named.map(({ id, name, aliases, state, known }) => {
       const status = state === 'failed' ? 'failed' : statuses[state];
-      return { id, names: [name, ...aliases], created, status, model: known };
+      return { id, name, aliases, created, status, model: known };
     });
   }
   const state = context.text.state();
   const model = state.type === 'ready' ? state.model : undefined;
-  return [{ id: context.modelName(), created, status: statuses[state.type], model }];
+  const name = context.modelName();
+  return [{ id: name, name, created, status: statuses[state.type], model }];
 }
 
 /** One body with the fields of the OpenAI API, the Anthropic API and llama.cpp's server. */
@@ -151,10 +153,8 @@ function tagEntry({ id, created, model, embedding }: ModelRow): object {
 /** The id may contain slashes, which some clients encode; it is also found without its first part. */
 async function answerOne(call: Call, context: ModelsContext): Promise<Reply> {
   const { path } = call;
-  const rows = await modelsFor(call, context);
   const requested = percentDecoded(path.slice(path.indexOf('/models/') + '/models/'.length));
-  const names = ({ id, names: own = [] }: ModelRow) => [id, ...own];
-  const model = findExactly(rows, names, requested) ?? findNamed(rows, names, context.alias?.(requested) ?? requested);
+  const model = findModel(await modelsFor(call, context), requested, context.alias);
   if (!model) throw new AppError('model-not-found', { model: requested });
   return json(modelEntry(model));
 }

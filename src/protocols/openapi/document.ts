@@ -5,14 +5,14 @@ import { type Answer, anything, type DialectAnswers, either, type MediaType, nam
 import { documentedPaths, type EndpointShape } from '../endpoint.ts';
 import { type Table, tableSchema } from '../fields.ts';
 
-interface DocumentParts {
+interface DocumentOptions {
   readonly product: { readonly name: string; readonly version: string };
   readonly endpoints: readonly EndpointShape[];
   readonly answers: readonly DialectAnswers[];
 }
 
 /** Generated from the endpoints and their field tables. Pages are for people and not part of it. */
-export function openapiDocument({ product, endpoints, answers }: DocumentParts): object {
+export function openapiDocument({ product, endpoints, answers }: DocumentOptions): object {
   // Those that need a header are described with the endpoint of their path.
   const described = endpoints.filter(({ family, header }) => family.name !== 'pages' && header === undefined);
   const schemas = new Map<Table, SentSchema>();

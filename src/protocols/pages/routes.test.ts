@@ -8,7 +8,7 @@ import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
 import { html, pagesFamily } from './page.ts';
-import { type PagesParts, pagesEndpoints } from './routes.ts';
+import { type PagesOptions, pagesEndpoints } from './routes.ts';
 
 const family: Family = { name: 'odd', title: 'Odd <family>', errorReply: () => json({}) };
 const odd: PlainEndpoint = {
@@ -35,7 +35,7 @@ afterAll(() => rmSync(web, { recursive: true }));
 
 function pages(extra: readonly PlainEndpoint[] = [odd], folder = web): PlainEndpoint[] {
   const all: PlainEndpoint[] = [];
-  const parts: PagesParts = {
+  const parts: PagesOptions = {
     product: { name: 'Parley', version: '0.1.0' },
     endpoints: () => all,
     apiDocument: async () => json({ openapi: '3.1.0' }),

@@ -15,7 +15,7 @@ import { html, type Markup, pageReply, pagesFamily } from './page.ts';
 import { style } from './style.ts';
 import { builtPages, webFile, webFiles, webPage } from './web-client.ts';
 
-export interface PagesParts {
+export interface PagesOptions {
   readonly product: { readonly name: string; readonly version: string };
   /** Every endpoint of the server, including these pages. */
   readonly endpoints: () => readonly EndpointShape[];
@@ -25,7 +25,7 @@ export interface PagesParts {
   readonly web?: string;
 }
 
-export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPages }: PagesParts): PlainEndpoint[] {
+export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPages }: PagesOptions): PlainEndpoint[] {
   const file =
     (name: string) =>
     async (call: Call): Promise<Reply> =>

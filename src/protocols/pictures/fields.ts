@@ -34,7 +34,7 @@ export const readPictures: f.Read<readonly SentPicture[]> = f.described(f.pictur
 });
 
 /** Drawing parameters by the names of image programs; other dialects accept them too. */
-export const drawingFields = {
+export const imageRequestFields = {
   negative_prompt: f.honoured(f.optionalText, 'Up to 3000 bytes.'),
   steps: f.honoured(optionalLoose, 'Limited to 1 to 80; by default that of the model.'),
   cfg_scale: f.honoured(optionalLoose, 'Limited to 1 to 25.'),
@@ -61,14 +61,14 @@ export const drawingFields = {
 type TicketField = 'genkey' | 'keep_image_gen_on_disconnect' | 'kcpp_extra_args';
 
 /** A drawing that continues after its client disconnected (`kept`) can still be stopped by its key. */
-export function drawingTicket(call: Call, fields: f.Fields<Pick<typeof drawingFields, TicketField>>) {
+export function imageTicket(call: Call, fields: f.Fields<Pick<typeof imageRequestFields, TicketField>>) {
   const kept = fields.keep_image_gen_on_disconnect || fields.kcpp_extra_args.keep_image_gen_on_disconnect;
   const ticket = ticketFor(call, fields.genkey);
   return { kept, ticket: kept ? { ...ticket, signal: new AbortController().signal } : ticket };
 }
 
 /** Parameters of other models and programs. */
-export const unusedDrawingFields = {
+export const ignoredImageFields = {
   ...f.each(['eta', 'distilled_guidance', 'distilled_cfg_scale', 'shifted_timestep', 'flow_shift'], f.ignored()),
   ...f.each(['extra_sample_args', 'ref_image_args', 'cache_mode', 'cache_options'], f.ignored()),
   ...f.each(['circular_x', 'circular_y', 'tiling'], f.ignored('Pictures do not repeat at their edges.')),

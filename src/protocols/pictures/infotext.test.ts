@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { imageFacts, pictureParts, pngOf } from '../testing/pictures.ts';
 import { chosenScheduler, infotext, modelHash, parseInfotext, pictureText } from './infotext.ts';
-import { type AskedPicture, imageRequest } from './request.ts';
+import { imageRequest, type RequestedImage } from './request.ts';
 
 const story = {
   prompt: 'a lighthouse at dusk',
@@ -91,7 +91,7 @@ describe('infotext', () => {
 });
 
 function textOf(
-  asked: Partial<AskedPicture>,
+  asked: Partial<RequestedImage>,
   more: { readonly initial?: Uint8Array; readonly scheduler?: string } = {},
 ): string {
   const request = { ...imageRequest({ prompt: 'a boat', ...asked }, imageFacts, pictureParts(undefined)), ...more };

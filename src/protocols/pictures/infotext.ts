@@ -1,11 +1,11 @@
 import type { ImageFacts, ImageRequest } from '../../core/image.ts';
 import { tryParseJson } from '../../core/json.ts';
-import type { Drawn } from './request.ts';
+import type { ImageResult } from './request.ts';
 import { samplerDisplay } from './sampler-names.ts';
 
-export interface TextParts {
+export interface InfotextOptions {
   readonly request: ImageRequest;
-  readonly drawn: Pick<Drawn, 'pictures' | 'width' | 'height' | 'steps' | 'sampler' | 'scheduler' | 'notes'>;
+  readonly drawn: Pick<ImageResult, 'pictures' | 'width' | 'height' | 'steps' | 'sampler' | 'scheduler' | 'notes'>;
   readonly facts: ImageFacts;
   readonly product: { readonly name: string; readonly version: string };
 }
@@ -16,7 +16,7 @@ export function modelHash({ sha256 }: Pick<ImageFacts, 'sha256'>): string {
 }
 
 /** The `parameters` text of a picture. Some programs read the last line by position: its first seven values always exist. */
-export function pictureText({ request, drawn, facts, product }: TextParts, seed: number): string {
+export function pictureText({ request, drawn, facts, product }: InfotextOptions, seed: number): string {
   const { prompt, negativePrompt, guidance } = request;
   const entries: Infotext['entries'] = [
     ['Steps', drawn.steps],
@@ -36,7 +36,7 @@ export function pictureText({ request, drawn, facts, product }: TextParts, seed:
 
 /** Undefined for the default scheduler of the model. */
 export function chosenScheduler(
-  { scheduler }: Pick<Drawn, 'scheduler'>,
+  { scheduler }: Pick<ImageResult, 'scheduler'>,
   { schedulers }: Pick<ImageFacts, 'schedulers'>,
 ): string | undefined {
   return scheduler === '' || scheduler === schedulers[0] ? undefined : scheduler;

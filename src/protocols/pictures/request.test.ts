@@ -3,10 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import { drawSquares, fakeImage, imageFacts, pictureParts, stoppedAfterOne } from '../testing/pictures.ts';
 import {
-  type AskedPicture,
+  allowedSize,
   chooseUpscaler,
-  collectDrawn,
-  drawnSize,
+  collectImages,
   enlargedSize,
   imageOf,
   imageRequest,
@@ -14,11 +13,12 @@ import {
   isTooLarge,
   knownLoras,
   networksOf,
+  type RequestedImage,
   type SizeLimits,
   withoutLoraTags,
 } from './request.ts';
 
-const made = (asked: Partial<AskedPicture> = {}) =>
+const made = (asked: Partial<RequestedImage> = {}) =>
   imageRequest({ prompt: 'a boat', ...asked }, imageFacts, pictureParts(undefined));
 
 describe('imageRequest', () => {
@@ -129,9 +129,9 @@ describe('imageOf', () => {
 const open: SizeLimits = { maxSide: 0, areaSide: 0 };
 const large = { nativeSize: 512 };
 const size = (width: number, height: number, limits = open, facts = large) =>
-  drawnSize({ width, height }, limits, facts);
+  allowedSize({ width, height }, limits, facts);
 
-describe('drawnSize', () => {
+describe('allowedSize', () => {
   test('rounds down to multiples of 64', () => {
     expect(size(512, 512)).toEqual({ width: 512, height: 512 });
     expect(size(575, 640)).toEqual({ width: 512, height: 640 });
@@ -240,9 +240,9 @@ const request = imageRequest(
   pictureParts(undefined),
 );
 
-describe('collectDrawn', () => {
+describe('collectImages', () => {
   test('returns pictures and effective parameters', async () => {
-    const drawn = await collectDrawn(drawSquares(request, ['No such sampler']), request);
+    const drawn = await collectImages(drawSquares(request, ['No such sampler']), request);
     expect(drawn.pictures.map(({ seed }) => seed)).toEqual([5, 6, 7]);
     expect(drawn).toMatchObject({ width: 64, steps: 20, sampler: 'euler', notes: ['No such sampler'], stopped: false });
   });
@@ -253,7 +253,7 @@ describe('collectDrawn', () => {
       yield { type: 'picture', index: 2, seed: 7, png } as const;
       yield { type: 'picture', index: 0, seed: 5, png } as const;
     };
-    const { pictures } = await collectDrawn(events(), request);
+    const { pictures } = await collectImages(events(), request);
     expect(pictures.map(({ seed }) => seed)).toEqual([5, 7]);
   });
 
@@ -263,12 +263,12 @@ describe('collectDrawn', () => {
       yield picture;
     };
     const none = async function* () {};
-    expect(await collectDrawn(some(), request)).toMatchObject({ pictures: [{ seed: 6 }], stopped: false });
-    expect(await collectDrawn(none(), request)).toMatchObject({ pictures: [], stopped: true });
+    expect(await collectImages(some(), request)).toMatchObject({ pictures: [{ seed: 6 }], stopped: false });
+    expect(await collectImages(none(), request)).toMatchObject({ pictures: [], stopped: true });
   });
 
   test('stopped: returns the finished pictures', async () => {
-    const drawn = await collectDrawn(stoppedAfterOne(request), request);
+    const drawn = await collectImages(stoppedAfterOne(request), request);
     expect(drawn).toMatchObject({ stopped: true, width: 64 });
     expect(drawn.pictures).toHaveLength(1);
   });
@@ -278,7 +278,7 @@ describe('collectDrawn', () => {
     const events = async function* () {
       throw new AppError('engine-lost', { capability: 'image' });
     };
-    await expect(collectDrawn(events(), request)).rejects.toMatchObject({ code: 'engine-lost' });
+    await expect(collectImages(events(), request)).rejects.toMatchObject({ code: 'engine-lost' });
   });
 });
 

@@ -25,7 +25,7 @@ export type ImageServices = Pick<ImageContext, 'now' | 'startTimer' | 'randomSee
 type Optional<Values> = { readonly [Name in keyof Values]?: Values[Name] | undefined };
 
 /** A request before defaults and limits are applied. A negative seed means a random one. */
-export interface AskedPicture extends Optional<Omit<ImageRequest, 'prompt' | 'initial' | 'mask'>> {
+export interface RequestedImage extends Optional<Omit<ImageRequest, 'prompt' | 'initial' | 'mask'>> {
   readonly prompt: string;
   readonly maxSteps?: number | undefined;
   readonly maxGuidance?: number | undefined;
@@ -58,7 +58,7 @@ export function factsFor(
 
 /** Applies defaults and limits. */
 export function imageRequest(
-  requested: AskedPicture,
+  requested: RequestedImage,
   facts: ImageFacts,
   { settings, randomSeed }: Pick<ImageContext, 'settings' | 'randomSeed'>,
 ): ImageRequest {
@@ -67,7 +67,7 @@ export function imageRequest(
   return {
     prompt: cutText(requested.prompt, maxPromptTokens),
     negativePrompt: cutText(requested.negativePrompt ?? '', maxPromptTokens),
-    ...drawnSize(size, { maxSide: settings.sdclamped, areaSide: settings.sdclampedsoft }, facts),
+    ...allowedSize(size, { maxSide: settings.sdclamped, areaSide: settings.sdclampedsoft }, facts),
     steps: Math.round(clamp(requested.steps ?? defaults.steps, 1, clamp(requested.maxSteps ?? maxSteps, 1, maxSteps))),
     guidance: clamp(
       requested.guidance ?? defaults.guidance,
@@ -107,7 +107,7 @@ const minSide = 64;
 const maxSide = 8192;
 
 /** The size to draw: within the limits, a multiple of the model's step, and as near as possible to the requested aspect ratio. */
-export function drawnSize(requested: Size, limits: SizeLimits, facts: Pick<ImageFacts, 'nativeSize'>): Size {
+export function allowedSize(requested: Size, limits: SizeLimits, facts: Pick<ImageFacts, 'nativeSize'>): Size {
   // Large models need sizes that can be halved several times.
   const step = facts.nativeSize >= 512 ? 64 : 8;
   const [width, height] = [clamp(requested.width, minSide, maxSide), clamp(requested.height, minSide, maxSide)];
@@ -173,7 +173,7 @@ function weightOf(text: string | undefined): number {
   return Number.isFinite(weight) ? weight : 1;
 }
 
-export interface Drawn extends Omit<Extract<ImageEvent, { type: 'finish' }>, 'type'> {
+export interface ImageResult extends Omit<Extract<ImageEvent, { type: 'finish' }>, 'type'> {
   readonly pictures: readonly { readonly seed: number; readonly png: Uint8Array }[];
   /** Stopped, so that pictures are missing. */
   readonly stopped: boolean;
@@ -183,9 +183,9 @@ export interface Drawn extends Omit<Extract<ImageEvent, { type: 'finish' }>, 'ty
  * Collects all events of a request. A stopped request keeps its finished pictures. A request whose last picture was skipped
  * has no `finish` event, and counts as stopped only if it has no pictures.
  */
-export async function collectDrawn(events: AsyncIterable<ImageEvent>, request: ImageRequest): Promise<Drawn> {
+export async function collectImages(events: AsyncIterable<ImageEvent>, request: ImageRequest): Promise<ImageResult> {
   const { width, height, steps, sampler, scheduler } = request;
-  const pictures: Drawn['pictures'][number][] = [];
+  const pictures: ImageResult['pictures'][number][] = [];
   const requested = { width, height, steps, sampler, scheduler, notes: [] as readonly string[] };
   let done: typeof requested | undefined;
   try {

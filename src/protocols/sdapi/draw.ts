@@ -8,16 +8,16 @@ import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { headerList, ignoredHeader } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
 import { clamp, readFields, wrong } from '../fields.ts';
-import { drawingTicket } from '../pictures/fields.ts';
-import { chosenScheduler, modelHash, pictureText, type TextParts } from '../pictures/infotext.ts';
+import { imageTicket } from '../pictures/fields.ts';
+import { chosenScheduler, type InfotextOptions, modelHash, pictureText } from '../pictures/infotext.ts';
 import { withPngTexts } from '../pictures/picture-facts.ts';
 import {
   chooseUpscaler,
-  collectDrawn,
-  type Drawn,
+  collectImages,
   defaultPreviewEvery,
   enlargedSize,
   type ImageContext,
+  type ImageResult,
   imageOf,
   imageRequest,
   knownLoras,
@@ -41,7 +41,7 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawP
   const fields = { ...read, genkey: read.genkey || read.force_task_id || '' };
   const service = imageOf(parts.taskServices);
   const plan = decodeDrawing(fields, service.facts, path === 'img2img', parts);
-  const { ticket, kept } = drawingTicket(call, fields);
+  const { ticket, kept } = imageTicket(call, fields);
   const answer = answerOf({ body, fields, plan, ticket, owner: ownerOf(call), service }, parts);
   const notices = ignoredHeader(drawFields, body);
   if (kept || fields.keepalive || requestsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
@@ -145,7 +145,7 @@ async function answerOf(work: Work, parts: DrawParts): Promise<{ readonly reply:
   ticket.watch?.decoded?.(request);
   const events = service.inTurn(ticket, (turn) => eventsOf(turn, work, parts.editor));
   parts.last.begin(owner, fields.genkey);
-  const drawn = await enlarged(await collectDrawn(events, request), work);
+  const drawn = await enlarged(await collectImages(events, request), work);
   const text = { request, drawn, facts, product: parts.product };
   const pictures = drawn.pictures.map(({ png, seed }) =>
     withPngTexts(png, { parameters: pictureText(text, seed) }).toString('base64'),
@@ -196,7 +196,7 @@ async function* unchanged(request: ImageRequest): AsyncGenerator<ImageEvent> {
 }
 
 /** A stopped drawing has lost its turn; its finished pictures are enlarged in further turns. */
-async function enlarged(drawn: Drawn, { plan, service, ticket }: Work): Promise<Drawn> {
+async function enlarged(drawn: ImageResult, { plan, service, ticket }: Work): Promise<ImageResult> {
   if (!plan.enlarging) return drawn;
   const { upscaler, size } = plan.enlarging;
   if (!drawn.stopped) return { ...drawn, ...size };
@@ -227,7 +227,7 @@ function effective(body: JsonObject, { include_init_images: shown }: DrawFields,
 }
 
 /** All values of the original's `info`; neutral ones for what this server does not have. */
-function infoOf(text: TextParts, now: number): object {
+function infoOf(text: InfotextOptions, now: number): object {
   const { request, drawn, facts, product } = text;
   const { prompt, negativePrompt } = request;
   const seeds = drawn.pictures.map(({ seed }) => seed);

@@ -2,12 +2,12 @@ import type { Fit } from '../../core/pictures.ts';
 import * as f from '../fields.ts';
 import {
   countNote,
-  drawingFields,
+  ignoredImageFields,
+  imageRequestFields,
   looseSwitch,
   optionalLoose,
   optionalLooseWhole,
   readPictures,
-  unusedDrawingFields,
 } from '../pictures/fields.ts';
 import { readOptionalPicture, readPicture, type SentPicture } from '../pictures/sent-picture.ts';
 
@@ -25,7 +25,7 @@ export const drawFields = {
     f.orElse(f.readText, 'high quality'),
     'Up to 3000 bytes. Tags such as <lora:name:1> choose LoRAs of the model; unknown ones are removed and named in x-parley-warnings.',
   ),
-  ...drawingFields,
+  ...imageRequestFields,
   width: f.honoured(optionalLoose, 'Rounded and limited: --sdclamped, --sdclampedsoft.'),
   height: f.honoured(optionalLoose, 'As width.'),
   sampler_index: f.honoured(f.optionalText, 'Used if sampler_name is empty.'),
@@ -56,7 +56,7 @@ export const drawFields = {
   keepalive: f.honoured(looseSwitch, 'A slow reply begins with white space.'),
   send_images: f.honoured(f.orElse<boolean>(looseSwitch, true)),
   include_init_images: f.honoured(looseSwitch, 'In the parameters of the reply.'),
-  ...unusedDrawingFields,
+  ...ignoredImageFields,
   ...f.each(['send_as_refimg', 'reverse_refimg', 'remove_limits'], f.ignored()),
   ...f.each(['save_images', 'do_not_save_samples', 'do_not_save_grid'], f.ignored('Nothing is saved here.')),
   ...f.each(['styles', 'subseed', 'subseed_strength', 'seed_resize_from_h', 'seed_resize_from_w'], f.ignored()),
@@ -86,7 +86,7 @@ const upscaleFields = {
   upscaling_resize_h: f.honoured(optionalLooseWhole, 'As upscaling_resize_w.'),
   upscaling_crop: f.honoured(f.orElse<boolean>(looseSwitch, true), 'With resize_mode 1: cropped to exactly that size.'),
   upscaler_1: f.honoured(f.optionalText, 'None only resizes. For an unknown name, the network for the factor.'),
-  genkey: drawingFields.genkey,
+  genkey: imageRequestFields.genkey,
   ...f.each(['upscaler_2', 'extras_upscaler_2_visibility', 'gfpgan_visibility', 'upscale_first'], f.ignored()),
   ...f.each(['codeformer_visibility', 'codeformer_weight', 'show_extras_results'], f.ignored()),
 };
@@ -116,7 +116,7 @@ export const extraBatchFields = {
 
 export const interrogateFields = {
   image: f.honoured(readPicture),
-  genkey: drawingFields.genkey,
+  genkey: imageRequestFields.genkey,
   model: f.ignored('The text model describes the picture if it has vision.'),
 };
 

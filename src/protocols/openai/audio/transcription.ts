@@ -20,8 +20,8 @@ import {
   transcriptionOptions,
 } from '../../recording.ts';
 import { ticketFor } from '../../ticket.ts';
-import { wholeReply } from '../answer.ts';
 import { audioRows, audioTask, errorBody, unsupportedField } from '../errors.ts';
+import { wholeReply } from '../reply.ts';
 
 const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
 

@@ -3,7 +3,6 @@ import type { Generation } from '../../../core/fold.ts';
 import { dataFrame } from '../../../http/sse.ts';
 import { urlCitation } from '../../hosted-tools.ts';
 import { tokenPieces } from '../../logprob-alignment.ts';
-import type { ChoiceWriter } from '../answer.ts';
 import {
   type ChunkShape,
   chunkNotes,
@@ -14,6 +13,7 @@ import {
   finishReasons,
   warningsOf,
 } from '../encode.ts';
+import type { ChoiceWriter } from '../reply.ts';
 import type { DecodedChat } from './decode.ts';
 
 function finishReason(reason: FinishReason, legacyCalls: boolean): string {

@@ -2,7 +2,6 @@ import { type GenerationEvent, type PromptToken, type TokenLogprob, unreachable 
 import type { Generation } from '../../../core/fold.ts';
 import { dataFrame } from '../../../http/sse.ts';
 import { alignedLogprobs } from '../../logprob-alignment.ts';
-import type { ChoiceWriter } from '../answer.ts';
 import {
   type ChunkShape,
   chunkNotes,
@@ -14,6 +13,7 @@ import {
   finite,
   warningsOf,
 } from '../encode.ts';
+import type { ChoiceWriter } from '../reply.ts';
 import type { DecodedCompletion } from './decode.ts';
 
 const beforeReply: ReadonlySet<GenerationEvent['type']> = new Set([

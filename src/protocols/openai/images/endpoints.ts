@@ -7,13 +7,19 @@ import { dataFrame, namedFrame } from '../../../http/sse.ts';
 import { legacyOpen, write } from '../../access.ts';
 import { ignoredHeader, listHeader, streamReply } from '../../dialect.ts';
 import { withServices, withShortPath } from '../../endpoint.ts';
-import { drawingTicket } from '../../pictures/fields.ts';
-import { collectDrawn, type Drawn, type ImageContext, type ImageServices, imageOf } from '../../pictures/request.ts';
+import { imageTicket } from '../../pictures/fields.ts';
+import {
+  collectImages,
+  type ImageContext,
+  type ImageResult,
+  type ImageServices,
+  imageOf,
+} from '../../pictures/request.ts';
 import { encodedAs } from '../../pictures/sent-picture.ts';
 import { formOrBody } from '../../recording.ts';
 import { wordCount } from '../../spoken-text.ts';
-import { wholeReply } from '../answer.ts';
 import { errorBody, openaiRow } from '../errors.ts';
+import { wholeReply } from '../reply.ts';
 import { type DecodedImages, decodeImages } from './decode.ts';
 import { type ImageKind, imageKinds } from './fields.ts';
 
@@ -38,7 +44,7 @@ async function answer(call: Call, kind: ImageKind, context: ImageContext): Promi
   const service = imageOf(context.taskServices);
   const decoded = await decodeImages(call, body, kind, { ...context, facts: service.facts });
   call.watch?.decoded?.(decoded.request);
-  const { ticket } = drawingTicket(call, decoded.fields);
+  const { ticket } = imageTicket(call, decoded.fields);
   const events = service.inTurn(ticket, async function* (turn) {
     yield* turn.draw(await decoded.prepared(editor, turn.signal));
   });
@@ -47,7 +53,7 @@ async function answer(call: Call, kind: ImageKind, context: ImageContext): Promi
     const encode = (begun: typeof events) => encodeStream(begun, decoded, kind, { now, editor });
     return streamReply(events, encode, { headers, ticket, startTimer });
   }
-  const encoded = collectDrawn(events, decoded.request).then(async (drawn) => {
+  const encoded = collectImages(events, decoded.request).then(async (drawn) => {
     // Clients take the first picture without a check.
     if (drawn.pictures.length === 0) throw new AppError('stopped', {});
     const body = JSON.stringify(await encodeWhole(drawn, decoded, { now, editor }));
@@ -58,7 +64,11 @@ async function answer(call: Call, kind: ImageKind, context: ImageContext): Promi
 
 type EncodeContext = Pick<ImageContext, 'now' | 'editor'>;
 
-async function encodeWhole(drawn: Drawn, decoded: DecodedImages, { now, editor }: EncodeContext): Promise<object> {
+async function encodeWhole(
+  drawn: ImageResult,
+  decoded: DecodedImages,
+  { now, editor }: EncodeContext,
+): Promise<object> {
   const { response_format, output_format: format } = decoded.fields;
   const pictures = await Promise.all(drawn.pictures.map(({ png }) => base64Of(png, decoded, editor)));
   return {

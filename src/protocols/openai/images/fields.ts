@@ -1,6 +1,6 @@
 import type { OutputFormat, Size } from '../../../core/pictures.ts';
 import * as f from '../../fields.ts';
-import { drawingFields, looseSwitch, optionalLoose, unusedDrawingFields } from '../../pictures/fields.ts';
+import { ignoredImageFields, imageRequestFields, looseSwitch, optionalLoose } from '../../pictures/fields.ts';
 import { maxImages } from '../../pictures/request.ts';
 import { readOptionalPicture, type SentPicture } from '../../pictures/sent-picture.ts';
 import { unsupportedField } from '../errors.ts';
@@ -71,8 +71,8 @@ const answerFields = {
   height: f.honoured(optionalLoose, 'As width.'),
   response_format: f.honoured(f.orElse(f.oneOf('url', 'b64_json'), 'b64_json'), 'url adds a data URL to b64_json.'),
   user: f.ignored(),
-  ...drawingFields,
-  ...unusedDrawingFields,
+  ...imageRequestFields,
+  ...ignoredImageFields,
 };
 
 const pictureFields = {
