@@ -8,17 +8,28 @@ type Sent = Pick<Call, 'body' | 'form'>;
 /** By body or form: a call may be copied on its way. */
 const passedNames = new WeakMap<object, Set<string>>();
 
-/** The fields of a request, read only if a backend passes some of them on. */
-export const sentFields = ({ body, form }: Sent): SentFields => ({
-  get fields() {
+/** The fields of a request, read only if a backend passes some of them on: as a getter of a class, which copies do not call. */
+class RequestFields implements SentFields {
+  readonly #call: Sent;
+
+  constructor(call: Sent) {
+    this.#call = call;
+  }
+
+  get fields(): SentFields['fields'] {
+    const { body, form } = this.#call;
     return form ? bodyOfForm(form) : (parsedObject(body) ?? {});
-  },
-  passed(names) {
-    const known = passedNames.get(form ?? body) ?? new Set();
+  }
+
+  passed(names: readonly string[]): void {
+    const key = this.#call.form ?? this.#call.body;
+    const known = passedNames.get(key) ?? new Set();
     for (const name of names) known.add(name);
-    passedNames.set(form ?? body, known);
-  },
-});
+    passedNames.set(key, known);
+  }
+}
+
+export const sentFields = (call: Sent): SentFields => new RequestFields(call);
 
 const header = 'x-parley-ignored';
 
