@@ -1,6 +1,6 @@
 import { wavHeader } from '../../audio/encode.ts';
 import { decodeG711, g711Rate } from '../../audio/g711.ts';
-import type { AudioFormat } from './settings.ts';
+import type { AudioFormat } from './fields.ts';
 
 export const pcmRate = 24_000;
 

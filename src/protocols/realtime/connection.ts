@@ -6,12 +6,11 @@ import type { DialectModel } from '../dialect.ts';
 import { transcriptionOf } from '../recording.ts';
 import { clientOf } from '../ticket.ts';
 import { decodeEvent, type Envelope, readEnvelope } from './decode.ts';
-import { encodeEvent, type ProtocolVersion } from './encode.ts';
-import type { ServerEvent } from './events.ts';
+import { encodeEvent, type ProtocolVersion, type ServerEvent } from './encode.ts';
+import { initialSettings, type SessionSettings } from './fields.ts';
 import { respond } from './respond.ts';
 import type { SplitSentences } from './sentence-stream.ts';
-import { type Heard, type Listening, type ResponseJob, Session, type SessionWork } from './session.ts';
-import { initialSettings, type SessionSettings } from './settings.ts';
+import { type Listening, type ResponseJob, Session, type SessionWork, type Transcript } from './session.ts';
 
 /** A model that is in use until it is released. */
 interface ModelUse {
@@ -27,7 +26,7 @@ export interface RealtimeServices {
 }
 
 interface RealtimeParts extends RealtimeServices {
-  /** What a new connection holds its audio with that waits to be transcribed. */
+  /** Reserves the memory of audio that waits to be transcribed, for a new connection. */
   readonly holdAudio: () => SessionWork['hold'];
 }
 
@@ -74,8 +73,8 @@ export function openConnection(call: SocketCall, socket: LiveSocket, parts: Real
 
 /** The beta has a header, and in pages a subprotocol. */
 function versionOf({ headers }: Pick<SocketCall, 'headers'>): ProtocolVersion {
-  const told = `${headers['openai-beta'] ?? ''},${headers['sec-websocket-protocol'] ?? ''}`;
-  return /realtime[=-]v1/.test(told) ? 'beta' : 'ga';
+  const names = `${headers['openai-beta'] ?? ''},${headers['sec-websocket-protocol'] ?? ''}`;
+  return /realtime[=-]v1/.test(names) ? 'beta' : 'ga';
 }
 
 /** Loads what the conversation will need, so that its first turn does not wait for it. */
@@ -89,7 +88,7 @@ async function warm({ signal }: LiveSocket, { useModel }: RealtimeParts, model: 
       release();
     }
   } catch {
-    // The first turn tells what is wrong.
+    // The first turn reports what is wrong.
   }
 }
 
@@ -124,9 +123,9 @@ function engines(call: SocketCall, socket: LiveSocket, parts: RealtimeParts, ses
     work: SocketWork,
     recording: Uint8Array,
     { transcription, model }: SessionSettings,
-    tell: (delta: string) => void,
+    onDelta: (delta: string) => void,
     signal: AbortSignal,
-  ): Promise<Heard> {
+  ): Promise<Transcript> {
     const { context, release } = await useModel(model, signal);
     try {
       const service = transcriptionOf(context.taskServices);
@@ -145,7 +144,7 @@ function engines(call: SocketCall, socket: LiveSocket, parts: RealtimeParts, ses
         if (event.type === 'segment') {
           const delta = transcript === '' ? event.segment.text.trimStart() : event.segment.text;
           transcript += delta;
-          tell(delta);
+          onDelta(delta);
         } else if (event.type === 'finish') seconds = event.seconds;
       }
       return { transcript: transcript.trim(), seconds };
@@ -157,13 +156,13 @@ function engines(call: SocketCall, socket: LiveSocket, parts: RealtimeParts, ses
   function listen(): Listening {
     let admitted: Promise<SocketWork> | undefined;
     return {
-      async transcribe(recording, settings, tell, signal) {
+      async transcribe(recording, settings, onDelta, signal) {
         const again = admitted !== undefined;
         admitted ??= begin();
         const work = await admitted;
         answersAudio = true;
         if (again) await work.check();
-        return transcribe(work, recording, settings, tell, signal);
+        return transcribe(work, recording, settings, onDelta, signal);
       },
       end(failure) {
         const error = failure === undefined ? undefined : asAppError(failure);

@@ -48,7 +48,7 @@ export type Item = MessageItem | CallItem | CallOutputItem;
 
 /** Beyond these the oldest items are dropped. */
 const maxItems = 1000;
-const mostCharacters = 2 ** 21;
+const maxCharacters = 2 ** 21;
 
 /** The items of a connection, in order. */
 export class Conversation {
@@ -64,8 +64,8 @@ export class Conversation {
 
   /** The item, or an error that names its id. */
   get(id: string, field = 'item_id'): Item {
-    const found = this.find(id);
-    if (found) return found;
+    const item = this.find(id);
+    if (item) return item;
     throw refused(`There is no item ${JSON.stringify(id)} in the conversation.`, 'item_not_found', field);
   }
 
@@ -74,9 +74,9 @@ export class Conversation {
     if (this.find(item.id)) {
       throw refused(`There is an item ${JSON.stringify(item.id)} already.`, 'item_already_exists', 'item.id');
     }
-    const place = after === undefined ? this.#items.length : this.#placeBehind(after);
-    this.#items.splice(place, 0, item);
-    return this.#items[place - 1]?.id ?? null;
+    const index = after === undefined ? this.#items.length : this.#indexBehind(after);
+    this.#items.splice(index, 0, item);
+    return this.#items[index - 1]?.id ?? null;
   }
 
   remove(id: string): void {
@@ -87,7 +87,7 @@ export class Conversation {
   trim(): readonly string[] {
     let characters = this.#items.reduce((sum, item) => sum + lengthOf(item), 0);
     const dropped: string[] = [];
-    while (this.#items.length > 1 && (this.#items.length > maxItems || characters > mostCharacters)) {
+    while (this.#items.length > 1 && (this.#items.length > maxItems || characters > maxCharacters)) {
       const first = this.#items.shift() as Item;
       characters -= lengthOf(first);
       dropped.push(first.id);
@@ -95,12 +95,12 @@ export class Conversation {
     return dropped;
   }
 
-  #placeBehind(id: string): number {
+  #indexBehind(id: string): number {
     return id === 'root' ? 0 : this.#items.indexOf(this.get(id, 'previous_item_id')) + 1;
   }
 }
 
-/** Cuts the transcript of a spoken answer to what was heard of it. */
+/** Cuts the transcript of a spoken answer to what was played of it. */
 export function truncate(item: Item, contentIndex: number, audioEndMs: number): void {
   const part = item.type === 'message' && item.role === 'assistant' ? item.parts[contentIndex] : undefined;
   if (part?.type !== 'audio' || !part.spoken) {
@@ -113,15 +113,15 @@ export function truncate(item: Item, contentIndex: number, audioEndMs: number): 
     throw refused(sentence, 'invalid_value', 'audio_end_ms');
   }
   let left = audioEndMs;
-  const heard: Spoken[] = [];
+  const played: Spoken[] = [];
   for (const { text: sentence, milliseconds } of part.spoken) {
     const share = Math.min(1, milliseconds > 0 ? left / milliseconds : 1);
     if (left <= 0) break;
-    heard.push({ text: share < 1 ? firstWords(sentence, share) : sentence, milliseconds: share * milliseconds });
+    played.push({ text: share < 1 ? firstWords(sentence, share) : sentence, milliseconds: share * milliseconds });
     left -= milliseconds;
   }
-  part.spoken.splice(0, part.spoken.length, ...heard);
-  part.transcript = heard.map((one) => one.text).join('');
+  part.spoken.splice(0, part.spoken.length, ...played);
+  part.transcript = played.map((one) => one.text).join('');
 }
 
 /** The words of the first part of a sentence; the one in whose middle it ends is not among them. */
@@ -138,8 +138,8 @@ export function messagesOf(instructions: string, items: readonly Item[]): readon
   for (const item of items) {
     switch (item.type) {
       case 'message': {
-        const words = textOf(item);
-        if (words.trim() !== '') messages.push({ role: item.role, content: text(words) });
+        const content = textOf(item);
+        if (content.trim() !== '') messages.push({ role: item.role, content: text(content) });
         break;
       }
       case 'call': {
@@ -149,12 +149,8 @@ export function messagesOf(instructions: string, items: readonly Item[]): readon
       }
       case 'call-output': {
         const toolName = names.get(item.callId);
-        messages.push({
-          role: 'tool',
-          content: text(item.output),
-          callId: item.callId,
-          ...(toolName === undefined ? {} : { toolName }),
-        });
+        const content = text(item.output);
+        messages.push({ role: 'tool', content, callId: item.callId, ...(toolName !== undefined && { toolName }) });
         break;
       }
     }

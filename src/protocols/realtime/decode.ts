@@ -3,8 +3,7 @@ import { tryParseJson } from '../../core/json.ts';
 import type { JsonObject } from '../../http/body.ts';
 import * as f from '../fields.ts';
 import { refused } from './conversation.ts';
-import { responseFields, sessionFields } from './fields.ts';
-import type { ResponseChange, SettingsChange } from './settings.ts';
+import { type Change, type ResponseSettings, responseFields, type SessionSettings, sessionFields } from './fields.ts';
 
 /** An item of a client, whose audio is still to be transcribed. */
 export type NewItem =
@@ -30,14 +29,14 @@ export type NewPart =
   | { readonly type: 'transcript'; readonly text: string };
 
 export interface ResponseOptions {
-  readonly change: ResponseChange;
+  readonly change: Change<ResponseSettings>;
   readonly conversation: 'auto' | 'none';
   readonly input: readonly (NewItem | { readonly type: 'reference'; readonly id: string })[] | undefined;
   readonly metadata: JsonObject | null;
 }
 
 export type ClientEvent =
-  | { readonly type: 'update'; readonly change: SettingsChange; readonly ignored: readonly string[] }
+  | { readonly type: 'update'; readonly change: Change<SessionSettings>; readonly ignored: readonly string[] }
   | { readonly type: 'append'; readonly audio: Buffer }
   | { readonly type: 'commit' | 'clear' }
   | { readonly type: 'create-item'; readonly item: NewItem; readonly after: string | undefined }
@@ -135,7 +134,7 @@ function decodeUpdate(session: JsonObject): ClientEvent {
       transcription: either(input.transcription, fields.input_audio_transcription),
       turnDetection: either(input.turn_detection, fields.turn_detection),
     },
-    ignored: unheeded(session, sessionFields),
+    ignored: withoutEffect(session, sessionFields),
   };
 }
 
@@ -149,13 +148,16 @@ function decodeRespond(response: JsonObject): ClientEvent {
       input: fields.input?.map((item, index) => readInput(item, `response.input[${index}]`)),
       metadata: fields.metadata ?? null,
     },
-    ignored: unheeded(response, responseFields),
+    ignored: withoutEffect(response, responseFields),
   };
 }
 
 type Shared = Omit<f.Fields<typeof responseFields>, 'audio' | 'conversation' | 'input' | 'metadata'>;
 
-function responseChange(fields: Shared, output: f.Fields<typeof responseFields>['audio']['output']): ResponseChange {
+function responseChange(
+  fields: Shared,
+  output: f.Fields<typeof responseFields>['audio']['output'],
+): Change<ResponseSettings> {
   return {
     instructions: fields.instructions,
     modality: fields.output_modalities ?? fields.modalities,
@@ -171,7 +173,7 @@ function responseChange(fields: Shared, output: f.Fields<typeof responseFields>[
 }
 
 /** Fields without effect, and unknown ones. */
-function unheeded(sent: JsonObject, table: f.Table): readonly string[] {
+function withoutEffect(sent: JsonObject, table: f.Table): readonly string[] {
   const unknown = Object.keys(sent).filter((name) => !Object.hasOwn(table, name));
   return [...f.ignoredIn(table, sent), ...unknown].filter((name) => name !== 'metadata').slice(0, 50);
 }

@@ -1,15 +1,70 @@
 import type { AppError } from '../../core/errors.ts';
 import type { Usage } from '../../core/events.ts';
+import type { JsonObject } from '../../http/body.ts';
 import { openaiError } from '../error-codes.ts';
 import type { Item, ItemPart } from './conversation.ts';
-import type { ResponseEnd, ResponseState, ServerEvent } from './events.ts';
-import type {
-  AudioFormat,
-  ResponseSettings,
-  SessionSettings,
-  TranscriptionSettings,
-  TurnDetection,
-} from './settings.ts';
+import { audioFormats, type ResponseSettings, type SessionSettings } from './fields.ts';
+
+export type ResponseEnd =
+  | { readonly type: 'completed' }
+  /** `turn_detected`: the user began to speak. */
+  | { readonly type: 'cancelled'; readonly reason: 'turn_detected' | 'client_cancelled' }
+  | { readonly type: 'incomplete'; readonly reason: 'max_output_tokens' }
+  | { readonly type: 'failed'; readonly error: AppError };
+
+export interface ResponseState {
+  readonly id: string;
+  readonly settings: ResponseSettings;
+  /** Undefined if its answer is not part of the conversation. */
+  readonly conversationId: string | undefined;
+  readonly metadata: JsonObject | null;
+  readonly output: readonly Item[];
+  readonly end: ResponseEnd | undefined;
+  readonly usage: Usage | undefined;
+}
+
+type Event<Type extends string, Data = object> = { readonly type: Type } & Readonly<Data>;
+
+/** Where in a response something belongs. */
+export type OutputPosition = Readonly<{ response_id: string; item_id: string; output_index: number }>;
+/** A part of an item. */
+type PartPosition = { item_id: string; content_index: number };
+type InPart = OutputPosition & PartPosition;
+type AboutItem = { previous_item_id: string | null; item_id: string };
+type Ignored = { ignored: readonly string[] };
+type Transcription = 'conversation.item.input_audio_transcription';
+
+/** The events of the server, by the names of the newer version. Items, settings and errors get their form when they are encoded. */
+export type ServerEvent =
+  | Event<'session.created' | 'session.updated', { session: SessionSettings } & Ignored>
+  | Event<'conversation.created'>
+  /** `about`: the id of the client's event. */
+  | Event<'error', { error: AppError; about: string | undefined }>
+  | Event<'conversation.item.added' | 'conversation.item.done', { previous_item_id: string | null; item: Item }>
+  | Event<'conversation.item.retrieved', { item: Item }>
+  | Event<'conversation.item.deleted', { item_id: string }>
+  | Event<'conversation.item.truncated', { audio_end_ms: number } & PartPosition>
+  | Event<'input_audio_buffer.cleared'>
+  | Event<'input_audio_buffer.committed', AboutItem>
+  | Event<'input_audio_buffer.speech_started', { audio_start_ms: number; item_id: string }>
+  | Event<'input_audio_buffer.speech_stopped', { audio_end_ms: number; item_id: string }>
+  | Event<`${Transcription}.delta`, { delta: string } & PartPosition>
+  | Event<`${Transcription}.completed`, { transcript: string; usage: object } & PartPosition>
+  | Event<`${Transcription}.failed`, { error: AppError } & PartPosition>
+  | Event<'response.created' | 'response.done', { response: ResponseState } & Ignored>
+  | Event<'response.output_item.added' | 'response.output_item.done', { item: Item } & Omit<OutputPosition, 'item_id'>>
+  | Event<'response.content_part.added' | 'response.content_part.done', { part: object } & InPart>
+  | Event<'response.output_text.delta' | 'response.output_audio_transcript.delta', { delta: string } & InPart>
+  | Event<'response.output_text.done', { text: string } & InPart>
+  | Event<'response.output_audio_transcript.done', { transcript: string } & InPart>
+  /** In the output format. */
+  | Event<'response.output_audio.delta', { delta: Uint8Array } & InPart>
+  | Event<'response.output_audio.done', InPart>
+  | Event<'response.function_call_arguments.delta', { call_id: string; delta: string } & OutputPosition>
+  | Event<
+      'response.function_call_arguments.done',
+      { call_id: string; name: string; arguments: string } & OutputPosition
+    >;
 
 /** `beta`: clients that send `OpenAI-Beta: realtime=v1`. Names and shapes differ. */
 export type ProtocolVersion = 'ga' | 'beta';
@@ -90,12 +145,6 @@ function partBody(part: ItemPart, role: string, version: ProtocolVersion): objec
   return { type: `${said}audio`, transcript: part.transcript ?? null };
 }
 
-const formatNames: Readonly<Record<AudioFormat, object>> = {
-  pcm16: { type: 'audio/pcm', rate: 24_000 },
-  g711_ulaw: { type: 'audio/pcmu' },
-  g711_alaw: { type: 'audio/pcma' },
-};
-
 function sessionBody(settings: SessionSettings, { version, sessionId }: EncodeOptions): object {
   const { type, model, transcription, turnDetection } = settings;
   const common = { id: sessionId, object: 'realtime.session', model };
@@ -112,7 +161,7 @@ function sessionBody(settings: SessionSettings, { version, sessionId }: EncodeOp
   }
   const { audio, ...shared } = sharedBody(settings, version);
   const input = {
-    format: formatNames[settings.inputFormat],
+    format: audioFormats[settings.inputFormat],
     transcription: transcriptionSettings(transcription),
     noise_reduction: null,
     turn_detection: turnDetectionBody(turnDetection),
@@ -142,18 +191,18 @@ function sharedBody(settings: ResponseSettings, version: ProtocolVersion): Share
     max_output_tokens: maxTokens,
     parallel_tool_calls: settings.parallelToolCalls,
     ...(effort === undefined ? {} : { reasoning: { effort } }),
-    audio: { output: { format: formatNames[outputFormat], voice } },
+    audio: { output: { format: audioFormats[outputFormat], voice } },
   } as SharedBody;
 }
 
-function transcriptionSettings(transcription: TranscriptionSettings | null): object | null {
+function transcriptionSettings(transcription: SessionSettings['transcription']): object | null {
   if (!transcription) return null;
   const { model, language, prompt } = transcription;
   return { model, ...(language === undefined ? {} : { language }), ...(prompt === '' ? {} : { prompt }) };
 }
 
 /** The effective settings: semantic detection is reported as the pauses that replace it. */
-function turnDetectionBody(turn: TurnDetection | null): object | null {
+function turnDetectionBody(turn: SessionSettings['turnDetection']): object | null {
   if (!turn) return null;
   return {
     type: 'server_vad',

@@ -5,13 +5,15 @@ import { languageCode } from '../../core/languages.ts';
 import * as f from '../fields.ts';
 import { readVoiceName, speedRange, spokenNotes } from '../spoken-text.ts';
 import { checkToolNames, readFunction } from '../tools.ts';
-import {
-  type AudioFormat,
-  audioFormats,
-  defaultTurnDetection,
-  type TranscriptionSettings,
-  type TurnDetection,
-} from './settings.ts';
+
+/** The formats by their names in the beta protocol, as the newer form writes them. */
+export const audioFormats = {
+  pcm16: { type: 'audio/pcm', rate: 24_000 },
+  g711_ulaw: { type: 'audio/pcmu' },
+  g711_alaw: { type: 'audio/pcma' },
+} as const;
+export type AudioFormat = keyof typeof audioFormats;
+const formatNames = Object.keys(audioFormats) as [AudioFormat, ...AudioFormat[]];
 
 /** Null has a meaning of its own where it switches something off; left out, nothing changes. */
 function nullable<Value>(read: f.Read<Value>): f.Read<Value | null | undefined> {
@@ -20,17 +22,11 @@ function nullable<Value>(read: f.Read<Value>): f.Read<Value | null | undefined> 
   );
 }
 
-const formatTypes: Readonly<Record<string, AudioFormat>> = {
-  'audio/pcm': 'pcm16',
-  'audio/pcmu': 'g711_ulaw',
-  'audio/pcma': 'g711_alaw',
-};
-
 /** `pcm16`, or `{type: "audio/pcm", rate: 24000}` of the newer form. */
 const readFormat: f.Read<AudioFormat> = f.described({ type: ['string', 'object'] }, (value, path) => {
-  if (!f.isObject(value)) return f.oneOf(...audioFormats)(value, path);
+  if (!f.isObject(value)) return f.oneOf(...formatNames)(value, path);
   const type = f.readAt(value, 'type', path, f.readText);
-  const format = formatTypes[type];
+  const format = formatNames.find((name) => audioFormats[name].type === type);
   if (!format) throw f.wrong(`${path}.type`, 'one of audio/pcm, audio/pcmu, audio/pcma');
   const rate = f.readAt(value, 'rate', path, f.optionalNumber);
   if (format === 'pcm16' && rate !== undefined && rate !== 24_000) throw f.wrong(`${path}.rate`, '24000');
@@ -46,6 +42,18 @@ const number = (least: number, most: number): f.Read<number | undefined> =>
       throw f.wrong(path, `a number from ${least} to ${most}`);
     }),
   );
+
+const defaultTurnDetection = {
+  type: 'server_vad' as 'server_vad' | 'semantic_vad',
+  threshold: 0.5,
+  prefixPaddingMs: 300,
+  silenceMs: 500,
+  createResponse: true,
+  interruptResponse: true,
+};
+
+/** When a turn of the user begins and ends. */
+export type TurnDetection = Readonly<typeof defaultTurnDetection>;
 
 /** What the pauses of semantic detection become here. */
 const eagerSilence: Readonly<Record<string, number>> = { low: 1200, medium: 700, auto: 700, high: 400 };
@@ -66,7 +74,7 @@ const readTurnDetection: f.Read<TurnDetection> = f.described({ type: ['object', 
   };
 });
 
-const readTranscription: f.Read<TranscriptionSettings> = f.described({ type: ['object', 'null'] }, (value, path) => {
+const readTranscription = f.described({ type: ['object', 'null'] }, (value, path) => {
   const sent = f.readObject(value, path);
   const named = f.readAt(sent, 'language', path, f.optionalText);
   const language = named ? languageCode(named) : undefined;
@@ -184,3 +192,60 @@ export const responseFields = {
   input: f.honoured(f.optionalList, 'Items instead of the conversation; item_reference takes one of it.'),
   metadata: f.returnedField(f.optionalObject, 'Comes back in the response.'),
 };
+
+export type TranscriptionSettings = ReturnType<typeof readTranscription>;
+
+/** What a response is made with; `response.create` may change it for one response. */
+export interface ResponseSettings {
+  readonly instructions: string;
+  readonly modality: 'audio' | 'text';
+  readonly voice: string;
+  readonly speed: number;
+  readonly outputFormat: AudioFormat;
+  readonly tools: readonly Tool[];
+  readonly toolChoice: ToolChoice;
+  readonly parallelToolCalls: boolean;
+  readonly temperature: number | undefined;
+  readonly maxTokens: number | 'inf';
+  readonly effort: string | undefined;
+}
+
+export interface SessionSettings extends ResponseSettings {
+  /** A transcription session hears, and never answers. */
+  readonly type: 'realtime' | 'transcription';
+  readonly model: string;
+  readonly inputFormat: AudioFormat;
+  /** Null: speech is transcribed for the model, and no events tell it. */
+  readonly transcription: TranscriptionSettings | null;
+  /** Null: the client commits the audio. */
+  readonly turnDetection: TurnDetection | null;
+}
+
+/** The members that an event sets. */
+export type Change<Settings> = { readonly [Name in keyof Settings]?: Settings[Name] | undefined };
+
+export function initialSettings(model: string, type: SessionSettings['type']): SessionSettings {
+  return {
+    type,
+    model,
+    instructions: '',
+    modality: 'audio',
+    voice: 'alloy',
+    speed: 1,
+    inputFormat: 'pcm16',
+    outputFormat: 'pcm16',
+    transcription: type === 'transcription' ? { model: '', language: undefined, prompt: '' } : null,
+    turnDetection: defaultTurnDetection,
+    tools: [],
+    toolChoice: { type: 'auto' },
+    parallelToolCalls: true,
+    temperature: undefined,
+    maxTokens: 'inf',
+    effort: undefined,
+  };
+}
+
+/** Members that the change does not set stay as they are. */
+export function changed<Settings extends ResponseSettings>(settings: Settings, change: Change<Settings>): Settings {
+  return { ...settings, ...f.sentMembers(change) };
+}

@@ -14,10 +14,10 @@ import { type DialectModel, dialectControls, reasoningControl } from '../dialect
 import { chooseVoice, speechOf } from '../spoken-text.ts';
 import { pcmRate } from './audio-buffer.ts';
 import { messagesOf, withoutOldest } from './conversation.ts';
-import type { ResponseEnd } from './events.ts';
+import type { ResponseEnd } from './encode.ts';
+import type { AudioFormat, ResponseSettings } from './fields.ts';
 import { isSpeakable, SentenceStream, type SplitSentences } from './sentence-stream.ts';
 import type { ResponseJob } from './session.ts';
-import type { AudioFormat, ResponseSettings } from './settings.ts';
 
 interface RespondParts {
   readonly context: DialectModel;
@@ -71,8 +71,8 @@ async function answer(
 ): Promise<Attempt> {
   const speaker = speech ? new Speaker({ speech, ticket, settings, room, writer }) : undefined;
   const sentences = new SentenceStream(splitSentences);
-  const say = (complete: readonly string[]): void => {
-    for (const sentence of complete) speaker?.say(sentence);
+  const speak = (complete: readonly string[]): void => {
+    for (const sentence of complete) speaker?.push(sentence);
   };
   let end: Attempt | undefined;
   let begun = false;
@@ -80,12 +80,12 @@ async function answer(
     switch (event.type) {
       case 'text-delta':
         begun = true;
-        if (speaker) say(sentences.push(event.text));
+        if (speaker) speak(sentences.push(event.text));
         else writer.text(event.text);
         break;
       case 'tool-start':
         begun = true;
-        say(sentences.end());
+        speak(sentences.end());
         await speaker?.rest();
         writer.callStart(event.id, event.name);
         break;
@@ -111,7 +111,7 @@ async function answer(
       if (signal.aborted) break;
       await read(event);
     }
-    say(sentences.end());
+    speak(sentences.end());
     await speaker?.end();
   } finally {
     speaker?.stop();
@@ -173,7 +173,7 @@ class Speaker {
       });
   }
 
-  say(sentence: string): void {
+  push(sentence: string): void {
     this.#waiting += 1;
     this.#sentences.push(sentence);
   }
@@ -223,31 +223,19 @@ class Speaker {
   }
 }
 
-interface OutputEncoder {
-  push(pcm: Uint8Array): Uint8Array;
-  end(): Uint8Array;
-}
-
-const nothing = new Uint8Array(0);
-
 /** From PCM at 24 kHz to the format of the client. */
-function outputEncoder(format: AudioFormat): OutputEncoder {
-  if (format === 'pcm16') return { push: (pcm) => pcm, end: () => nothing };
-  const law = format === 'g711_ulaw' ? 'ulaw' : 'alaw';
+function outputEncoder(format: AudioFormat) {
+  if (format === 'pcm16') return { push: (pcm: Uint8Array) => pcm, end: () => new Uint8Array(0) };
   const resampler = new Resampler(pcmRate, g711Rate);
-  const encode = (samples: Float32Array): Uint8Array =>
-    encodeG711(
-      law,
-      Int16Array.from(samples, (sample) => Math.max(-1, Math.min(1, sample)) * 32_767),
-    );
+  const encode = (samples: Float32Array): Uint8Array => {
+    const clamped = Int16Array.from(samples, (sample) => Math.max(-1, Math.min(1, sample)) * 32_767);
+    return encodeG711(format === 'g711_ulaw' ? 'ulaw' : 'alaw', clamped);
+  };
   return {
-    push: (pcm) => {
+    push: (pcm: Uint8Array) => {
       const view = new DataView(pcm.buffer, pcm.byteOffset, pcm.byteLength);
-      const samples = Float32Array.from(
-        { length: pcm.length >> 1 },
-        (_, index) => view.getInt16(2 * index, true) / 32_768,
-      );
-      return encode(resampler.push(samples));
+      const sampleAt = (_: unknown, index: number) => view.getInt16(2 * index, true) / 32_768;
+      return encode(resampler.push(Float32Array.from({ length: pcm.length >> 1 }, sampleAt)));
     },
     end: () => encode(resampler.end()),
   };

@@ -1,8 +1,8 @@
 import type { Usage } from '../../core/events.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { CallItem, Conversation, Item, ItemPart, MessageItem, Spoken } from './conversation.ts';
-import type { OutputPlace, ResponseEnd, ResponseState, ServerEvent } from './events.ts';
-import type { ResponseSettings } from './settings.ts';
+import type { OutputPosition, ResponseEnd, ResponseState, ServerEvent } from './encode.ts';
+import type { ResponseSettings } from './fields.ts';
 
 interface ResponseWriterParts {
   readonly id: string;
@@ -21,7 +21,7 @@ type OpenItem =
   | { readonly kind: 'message'; readonly item: MessageItem; readonly part: ItemPart; readonly spoken: Spoken[] }
   | { readonly kind: 'call'; readonly item: CallItem };
 
-/** Tells a client of one response: items, parts and deltas in the order of the protocol. Silent once it has finished. */
+/** Sends the events of one response: items, parts and deltas in the order of the protocol. Silent once it has finished. */
 export class ResponseWriter {
   readonly #output: Item[] = [];
   #open: OpenItem | undefined;
@@ -83,7 +83,7 @@ export class ResponseWriter {
     item.arguments += delta;
     this.parts.send({
       type: 'response.function_call_arguments.delta',
-      ...this.#place(item),
+      ...this.#position(item),
       call_id: item.callId,
       delta,
     });
@@ -130,8 +130,8 @@ export class ResponseWriter {
   #add(item: Item): void {
     const { conversation, send } = this.parts;
     this.#output.push(item);
-    const { item_id: _, ...place } = this.#place(item);
-    send({ type: 'response.output_item.added', ...place, item });
+    const { item_id: _, ...position } = this.#position(item);
+    send({ type: 'response.output_item.added', ...position, item });
     if (conversation) send({ type: 'conversation.item.added', previous_item_id: conversation.add(item), item });
   }
 
@@ -142,11 +142,11 @@ export class ResponseWriter {
     const { send, conversation } = this.parts;
     const { item } = open;
     const part = this.#part(item);
-    const { item_id, content_index: _, ...place } = part;
+    const { item_id, content_index: _, ...position } = part;
     item.status = status;
     if (open.kind === 'call') {
       const { callId: call_id, name, arguments: json } = open.item;
-      send({ type: 'response.function_call_arguments.done', ...place, item_id, call_id, name, arguments: json });
+      send({ type: 'response.function_call_arguments.done', ...position, item_id, call_id, name, arguments: json });
     } else if (open.part.type === 'text') {
       send({ type: 'response.output_text.done', ...part, text: open.part.text });
       send({ type: 'response.content_part.done', ...part, part: partBody(open.part) });
@@ -155,19 +155,19 @@ export class ResponseWriter {
       send({ type: 'response.output_audio_transcript.done', ...part, transcript: open.part.transcript ?? '' });
       send({ type: 'response.content_part.done', ...part, part: partBody(open.part) });
     }
-    send({ type: 'response.output_item.done', ...place, item });
+    send({ type: 'response.output_item.done', ...position, item });
     const items: readonly Item[] = conversation?.items ?? [];
     const index = items.indexOf(item);
     if (index !== -1) send({ type: 'conversation.item.done', previous_item_id: items[index - 1]?.id ?? null, item });
   }
 
-  #place(item: Item): OutputPlace {
+  #position(item: Item): OutputPosition {
     return { response_id: this.parts.id, item_id: item.id, output_index: this.#output.indexOf(item) };
   }
 
   /** An answer has one part. */
   #part(item: Item) {
-    return { ...this.#place(item), content_index: 0 };
+    return { ...this.#position(item), content_index: 0 };
   }
 
   #state(): ResponseState {

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import { decodeEvent, readEnvelope } from './decode.ts';
-import type { ServerEvent } from './events.ts';
-import { type Heard, type ResponseJob, Session } from './session.ts';
-import { initialSettings } from './settings.ts';
+import type { ServerEvent } from './encode.ts';
+import { initialSettings } from './fields.ts';
+import { type ResponseJob, Session, type Transcript } from './session.ts';
 import { waitingAudio } from './waiting-audio.ts';
 
 const rate = 24_000;
@@ -13,7 +13,7 @@ const rate = 24_000;
 function world(type: 'realtime' | 'transcription' = 'realtime', hold = waitingAudio()()) {
   const told: ServerEvent[] = [];
   const heard: {
-    resolve: (heard: Heard) => void;
+    resolve: (heard: Transcript) => void;
     reject: (error: unknown) => void;
     signal: AbortSignal;
     ms: number;

@@ -3,12 +3,12 @@ import { type AppError, asAppError } from '../../core/errors.ts';
 import { AudioBuffer, rateOf, samplesOf, wavOf } from './audio-buffer.ts';
 import { Conversation, type Item, type ItemPart, type MessageItem, refused, truncate } from './conversation.ts';
 import type { ClientEvent, NewItem, NewPart, ResponseOptions } from './decode.ts';
-import type { ResponseEnd, ServerEvent } from './events.ts';
+import type { ResponseEnd, ServerEvent } from './encode.ts';
+import { changed, type ResponseSettings, type SessionSettings } from './fields.ts';
 import { ResponseWriter } from './response-writer.ts';
-import { changed, type ResponseSettings, type SessionSettings } from './settings.ts';
 import { VoiceActivity, type VoiceChange } from './voice-activity.ts';
 
-export interface Heard {
+export interface Transcript {
   readonly transcript: string;
   readonly seconds: number;
 }
@@ -26,9 +26,9 @@ export interface Listening {
   transcribe(
     recording: Uint8Array,
     settings: SessionSettings,
-    tell: (delta: string) => void,
+    onDelta: (delta: string) => void,
     signal: AbortSignal,
-  ): Promise<Heard>;
+  ): Promise<Transcript>;
   /** Nothing more of it is transcribed; with the error, if it has failed. */
   end(error?: unknown): void;
 }
@@ -71,8 +71,8 @@ export class Session {
   #voice: { readonly activity: VoiceActivity; readonly from: number } | undefined;
   /** Speech that is going on. */
   #turn: { readonly itemId: string; readonly from: number; readonly listening: Listening } | undefined;
-  /** The words of the turn, while it may go on. */
-  #early: { readonly stop: AbortController; readonly heard: Promise<Heard> } | undefined;
+  /** The transcription of the turn, while it may go on. */
+  #early: { readonly stop: AbortController; readonly transcript: Promise<Transcript> } | undefined;
   #active: ActiveResponse | undefined;
   /** Turns of the user that no response was made for. */
   #unanswered = false;
@@ -188,8 +188,8 @@ export class Session {
       activity.reset();
       this.#turnEnds(this.#buffer.end);
     }
-    const kept = ((this.#settings.turnDetection?.prefixPaddingMs ?? 0) + 1000) * (this.#rate / 1000);
-    this.#buffer.dropBefore(this.#turn?.from ?? this.#buffer.end - kept);
+    const retained = ((this.#settings.turnDetection?.prefixPaddingMs ?? 0) + 1000) * (this.#rate / 1000);
+    this.#buffer.dropBefore(this.#turn?.from ?? this.#buffer.end - retained);
   }
 
   #voiceChanged(type: VoiceChange['type'], position: number): void {
@@ -198,10 +198,10 @@ export class Session {
         this.#turnBegins(position);
         break;
       case 'paused':
-        this.#hearEarly(position);
+        this.#transcribeEarly(position);
         break;
       case 'resumed':
-        this.#forgetEarly();
+        this.#dropEarly();
         break;
       case 'stopped':
         this.#turnEnds(position);
@@ -209,25 +209,25 @@ export class Session {
     }
   }
 
-  /** Transcribes a turn that is probably over, so that its words are there when its pause is long enough. */
-  #hearEarly(position: number): void {
+  /** Transcribes a turn that is probably over, so that its transcript is ready when its pause is long enough. */
+  #transcribeEarly(position: number): void {
     if (!this.#turn) return;
     const stop = new AbortController();
     const recording = wavOf(this.#buffer.slice(this.#turn.from, position), this.#rate);
     const signal = AbortSignal.any([stop.signal, this.#closed.signal]);
-    const heard = this.#turn.listening.transcribe(recording, this.#settings, () => undefined, signal);
-    heard.catch(() => undefined);
-    this.#early = { stop, heard };
+    const transcript = this.#turn.listening.transcribe(recording, this.#settings, () => undefined, signal);
+    transcript.catch(() => undefined);
+    this.#early = { stop, transcript };
   }
 
-  #forgetEarly(): void {
+  #dropEarly(): void {
     this.#early?.stop.abort();
     this.#early = undefined;
   }
 
   /** What was said so far is not committed. */
   #dropTurn(): void {
-    this.#forgetEarly();
+    this.#dropEarly();
     this.#turn?.listening.end();
     this.#turn = undefined;
   }
@@ -248,16 +248,16 @@ export class Session {
     this.#turn = undefined;
     const audio_end_ms = this.#milliseconds(position);
     this.parts.send({ type: 'input_audio_buffer.speech_stopped', audio_end_ms, item_id: turn.itemId });
-    const early = this.#early?.heard;
+    const early = this.#early?.transcript;
     this.#early = undefined;
     const samples = this.#buffer.slice(turn.from, position);
     const item = this.#commit(turn.itemId, { index: 0, ...this.#held(samples), early, listening: turn.listening });
     this.#buffer.dropBefore(position);
-    void this.#transcribing.get(item.id)?.then(() => this.#turnHeard(item));
+    void this.#transcribing.get(item.id)?.then(() => this.#turnTranscribed(item));
   }
 
-  /** Noise has no words, and gets no answer. */
-  #turnHeard({ parts: [part] }: MessageItem): void {
+  /** Noise has no transcript, and gets no answer. */
+  #turnTranscribed({ parts: [part] }: MessageItem): void {
     const { turnDetection, type } = this.#settings;
     if (!turnDetection?.createResponse || type !== 'realtime' || this.#closed.signal.aborted) return;
     if (part?.type === 'audio' && part.transcript) this.#unanswered = true;
@@ -281,7 +281,7 @@ export class Session {
     if (recording.error) throw recording.error;
     const { itemId = this.parts.newId('item_'), listening = this.parts.work.listen() } = this.#turn ?? {};
     this.#turn = undefined;
-    this.#forgetEarly();
+    this.#dropEarly();
     this.#voice?.activity.reset();
     this.#buffer.clear();
     this.#commit(itemId, { index: 0, ...recording, listening });
@@ -328,29 +328,22 @@ export class Session {
   }
 
   /** The item, and its audio that is to be transcribed. */
-  #made(sent: NewItem): { readonly item: Item; readonly audio: readonly SentAudio[] } {
-    const id = sent.id ?? this.parts.newId('item_');
-    const status = 'completed';
-    switch (sent.type) {
-      case 'message': {
-        const audio = sent.parts.flatMap((part, index) =>
-          part.type === 'audio'
-            ? { index, samples: samplesOf(this.#settings.inputFormat, part.audio, undefined).samples }
-            : [],
-        );
-        const most = maxSeconds * this.#rate;
-        if (audio.some(({ samples }) => samples.length > most)) {
-          throw refused(`An item holds at most ${maxSeconds} seconds of audio.`, 'invalid_value', 'item.content');
-        }
-        return { item: { type: 'message', id, status, role: sent.role, parts: sent.parts.map(partOf) }, audio };
-      }
-      case 'call': {
-        const callId = sent.callId ?? this.parts.newId('call_');
-        return { item: { type: 'call', id, status, callId, name: sent.name, arguments: sent.arguments }, audio: [] };
-      }
-      case 'call-output':
-        return { item: { type: 'call-output', id, status, callId: sent.callId, output: sent.output }, audio: [] };
+  #made(sent: NewItem) {
+    const common = { id: sent.id ?? this.parts.newId('item_'), status: 'completed' } as const;
+    if (sent.type !== 'message') {
+      const callId = sent.callId ?? this.parts.newId('call_');
+      return { item: { ...sent, ...common, callId } satisfies Item, audio: [] };
     }
+    const audio = sent.parts.flatMap((part, index) =>
+      part.type === 'audio'
+        ? { index, samples: samplesOf(this.#settings.inputFormat, part.audio, undefined).samples }
+        : [],
+    );
+    const max = maxSeconds * this.#rate;
+    if (audio.some(({ samples }) => samples.length > max)) {
+      throw refused(`An item holds at most ${maxSeconds} seconds of audio.`, 'invalid_value', 'item.content');
+    }
+    return { item: { ...sent, ...common, parts: sent.parts.map(partOf) } satisfies Item, audio };
   }
 
   #transcribe(item: MessageItem, audio: readonly NewAudio[]): void {
@@ -360,35 +353,35 @@ export class Session {
     this.#transcribing.set(item.id, work);
   }
 
-  /** Never rejects. Without its words the item stays in the conversation, empty. */
+  /** Never rejects. Without a transcript the item stays in the conversation, empty. */
   async #transcribePart(item: MessageItem, audio: NewAudio): Promise<void> {
     const { send } = this.parts;
     const { index, early, listening } = audio;
     const part = item.parts[index];
-    const place = { item_id: item.id, content_index: index };
+    const position = { item_id: item.id, content_index: index };
     const settings = this.#settings;
-    const tells = settings.transcription !== null && item.role === 'user';
-    const tell = (delta: string): void => {
-      if (tells) send({ type: `${transcription}.delta`, ...place, delta });
+    const isReported = settings.transcription !== null && item.role === 'user';
+    const onDelta = (delta: string): void => {
+      if (isReported) send({ type: `${transcription}.delta`, ...position, delta });
     };
     try {
       // One that failed is tried again.
       const known = await early?.catch(() => undefined);
-      if (known && known.transcript !== '') tell(known.transcript);
+      if (known && known.transcript !== '') onDelta(known.transcript);
       if (!known && audio.error) throw audio.error;
       const { file = new Uint8Array() } = audio;
-      const heard = known ?? (await listening.transcribe(file, settings, tell, this.#closed.signal));
+      const { transcript, seconds } =
+        known ?? (await listening.transcribe(file, settings, onDelta, this.#closed.signal));
       listening.end();
-      if (part?.type === 'audio') part.transcript = heard.transcript;
-      const { transcript, seconds } = heard;
+      if (part?.type === 'audio') part.transcript = transcript;
       const usage = { type: 'duration', seconds };
-      if (tells) send({ type: `${transcription}.completed`, ...place, transcript, usage });
+      if (isReported) send({ type: `${transcription}.completed`, ...position, transcript, usage });
     } catch (thrown) {
       listening.end(thrown);
       if (part?.type === 'audio') part.transcript = '';
       if (this.#closed.signal.aborted) return;
       const error = asAppError(thrown);
-      if (tells) send({ type: `${transcription}.failed`, ...place, error });
+      if (isReported) send({ type: `${transcription}.failed`, ...position, error });
       else send({ type: 'error', error, about: undefined });
     } finally {
       audio.release?.();
@@ -404,36 +397,35 @@ export class Session {
       const sentence = `The response ${this.#active.writer.id} is not over. Wait for response.done, or cancel it.`;
       throw refused(sentence, 'conversation_already_has_active_response');
     }
-    const given = options.input?.map((one) =>
-      one.type === 'reference' ? this.#conversation.get(one.id, 'response.input') : this.#givenItem(one),
+    const input = options.input?.map((one) =>
+      one.type === 'reference' ? this.#conversation.get(one.id, 'response.input') : this.#inputItem(one),
     );
     const settings = changed<ResponseSettings>(this.#settings, options.change);
     const conversation = options.conversation === 'auto' ? this.#conversation : undefined;
     const { metadata } = options;
-    const writer = new ResponseWriter({
-      ...{ id: newId('resp_'), settings, conversation, conversationId, metadata, ignored, newId, send },
-    });
+    const response = { id: newId('resp_'), settings, conversation, conversationId, metadata, ignored };
+    const writer = new ResponseWriter({ ...response, newId, send });
     const active = { writer, stop: new AbortController() };
     this.#active = active;
     this.#unanswered = false;
     writer.begin();
-    void this.#run(active, settings, given);
+    void this.#run(active, settings, input);
   }
 
-  #givenItem(sent: NewItem): Item {
+  #inputItem(sent: NewItem): Item {
     const { item, audio } = this.#made(sent);
     if (audio.length === 0) return item;
     throw refused('Audio in response.input must be an item of the conversation.', 'invalid_value', 'response.input');
   }
 
   /** Never rejects. */
-  async #run(active: ActiveResponse, settings: ResponseSettings, given: readonly Item[] | undefined): Promise<void> {
+  async #run(active: ActiveResponse, settings: ResponseSettings, input: readonly Item[] | undefined): Promise<void> {
     const { writer, stop } = active;
     try {
       // The model reads what was said before.
       while (this.#transcribing.size > 0) await Promise.all(this.#transcribing.values());
       if (writer.finished || this.#closed.signal.aborted) return;
-      const items = given ?? [...this.#conversation.items];
+      const items = input ?? [...this.#conversation.items];
       const { model } = this.#settings;
       await this.parts.work.respond({ model, settings, items, writer, signal: stop.signal });
     } catch (error) {
@@ -458,11 +450,6 @@ interface ActiveResponse {
   readonly stop: AbortController;
 }
 
-interface SentAudio {
-  readonly index: number;
-  readonly samples: Int16Array;
-}
-
 interface HeldAudio {
   /** A WAV file. */
   readonly file?: Uint8Array;
@@ -473,8 +460,8 @@ interface HeldAudio {
 interface NewAudio extends HeldAudio {
   readonly index: number;
   readonly listening: Listening;
-  /** Its words, if they are being transcribed. */
-  readonly early?: Promise<Heard> | undefined;
+  /** Its transcript, if that has begun. */
+  readonly early?: Promise<Transcript> | undefined;
 }
 
 function tooMuchWaits(): AppError {
