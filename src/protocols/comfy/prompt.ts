@@ -11,8 +11,7 @@ import { refusalBody } from './errors.ts';
 import { type PromptFields, promptFields } from './fields.ts';
 import { type Graph, GraphRefusal, readGraph } from './graph.ts';
 import type { ComfyQueue } from './queue.ts';
-import { runPlan } from './run.ts';
-import { endNodes, runGraph } from './run-graph.ts';
+import { endNodes, runGraph, runPlan } from './run.ts';
 import { type WalkOptions, walkGraph } from './walk.ts';
 
 /** Validates a graph and puts it into the queue. */

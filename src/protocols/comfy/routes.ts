@@ -59,7 +59,7 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
   const classes = async (call: Call, facts: ImageFacts | undefined, nodes: ImageService['nodes']) => {
     const backend = call.authorized ? await nodes?.(call.signal) : undefined;
     if (backend) {
-      const { withOwnFiles } = await import('./run-graph.ts');
+      const { withOwnFiles } = await import('./run.ts');
       return withOwnFiles(backend, prompts.files.of(ownerOf(call)).sent());
     }
     const { objectInfo } = await import('./object-info.ts');

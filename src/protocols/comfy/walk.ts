@@ -184,10 +184,7 @@ class DepthFault extends NodeFault {
   }
 }
 
-interface OutputFault {
-  readonly fault: NodeFault;
-  readonly output: string;
-}
+type OutputFault = { readonly fault: NodeFault; readonly output: string };
 
 function problemsByNode(faults: readonly OutputFault[]): NodeErrors {
   const found = new Map<string, NodeProblems>();

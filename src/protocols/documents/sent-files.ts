@@ -28,7 +28,7 @@ export type LoadedFile = { readonly name: string; readonly file?: string } & (
 /** By the part of the request that has it. */
 export type LoadedFiles = ReadonlyMap<object, LoadedFile>;
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly own: OwnDocuments;
   readonly fetchMedia?: FetchMedia | undefined;
   readonly signal: AbortSignal;
@@ -68,8 +68,8 @@ function keyOf({ source, name = '' }: SentFile): string {
 
 async function load(file: SentFile, options: LoadOptions): Promise<LoadedFile> {
   const { own, signal } = options;
-  const { name, mime, bytes, id } = await contentOf(file, options);
-  const of = { name, ...(id !== undefined && { file: id }) };
+  const { mime, bytes, ...of } = await contentOf(file, options);
+  const { name } = of;
   const kind = mediumOf(mime, bytes);
   if (kind) return { ...of, type: 'medium', kind, base64: bytes.toString('base64'), mime };
   if (bytes.length === 0) throw f.wrong(file.field, 'a file that is not empty');
@@ -89,14 +89,7 @@ function located(error: unknown, field: string): unknown {
   return new AppError('document-unreadable', { ...details, field }, { cause: error });
 }
 
-interface Content {
-  readonly name: string;
-  readonly mime: string;
-  readonly bytes: Buffer;
-  readonly id?: string;
-}
-
-async function contentOf(file: SentFile, { own, fetchMedia = fetchPublic, signal }: LoadOptions): Promise<Content> {
+async function contentOf(file: SentFile, { own, fetchMedia = fetchPublic, signal }: LoadOptions) {
   const { source, field } = file;
   switch (source.type) {
     case 'data': {
@@ -119,7 +112,7 @@ async function contentOf(file: SentFile, { own, fetchMedia = fetchPublic, signal
       if (!stored) throw new AppError('not-stored', { what: 'file', id: source.id, field, expected });
       if (stored.bytes > maxBytes) throw f.wrong(field, `a file of at most ${maxBytes / 1024 / 1024} MB`);
       const bytes = await readFile(await files.path(stored.id), { signal });
-      return { name: stored.name, mime: stored.mime, bytes, id: stored.id };
+      return { name: stored.name, mime: stored.mime, bytes, file: stored.id };
     }
   }
 }

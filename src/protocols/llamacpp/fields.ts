@@ -115,7 +115,8 @@ const readExtraFiles: f.Read<readonly { readonly name: string; readonly text: st
   },
 );
 
-const gapFields = {
+/** Text before and after the gap of an infill request, and other files. */
+export const gapFields = {
   ...f.each(['input_prefix', 'input_suffix'], f.honoured(f.readText, 'cut to the part around the gap')),
   input_extra: f.honoured(f.orElse(readExtraFiles, [])),
   prompt: f.honoured(f.orElse(f.readText, ''), 'a text'),

@@ -4,17 +4,10 @@ import type { FillMarks, TextService, TextState } from '../../core/text-service.
 import * as f from '../fields.ts';
 import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
+import type { gapFields } from './fields.ts';
 
 /** One prompt as it was sent: texts and token numbers in their order. */
 type PromptPieces = readonly (string | number)[];
-
-/** Text before and after the gap of an infill request, and other files. */
-interface GapFields {
-  readonly input_prefix: string;
-  readonly input_suffix: string;
-  readonly input_extra: readonly { readonly name: string; readonly text: string }[];
-  readonly prompt: string;
-}
 
 /** A prompt whose media markers are replaced by the placeholders of the engine. */
 interface SentPrompt {
@@ -62,13 +55,13 @@ function onePrompt(value: unknown, state: TextState): SentPrompt {
     attachments.add({ kind: undefined, data, field: `multimodal_data[${index}]` });
   }
   const media = attachments.inline();
-  return { pieces: media.length > 0 ? withPlaces(pieces, media) : pieces, media };
+  return { pieces: media.length > 0 ? withPlaceholders(pieces, media) : pieces, media };
 }
 
 const readMedia = f.orElse(f.textList('an array of base64 strings'), []);
 
 /** The first marker is for the first medium, and so on: their numbers must be equal. */
-function withPlaces(pieces: PromptPieces, media: readonly Medium[]): PromptPieces {
+function withPlaceholders(pieces: PromptPieces, media: readonly Medium[]): PromptPieces {
   let next = 0;
   const placed = pieces.map((piece) =>
     typeof piece === 'number' ? piece : piece.replaceAll(mediaMarker, () => mediumPlaceholder(media, next++).trim()),
@@ -80,31 +73,31 @@ function withPlaces(pieces: PromptPieces, media: readonly Medium[]): PromptPiece
 
 /** Neighbouring token numbers are detokenized together: a character may have several tokens. */
 function runs(pieces: PromptPieces): readonly (string | readonly number[])[] {
-  const found: (string | number[])[] = [];
+  const joined: (string | number[])[] = [];
   for (const piece of pieces) {
-    const last = found.at(-1);
-    if (typeof piece === 'string') found.push(piece);
+    const last = joined.at(-1);
+    if (typeof piece === 'string') joined.push(piece);
     else if (Array.isArray(last)) last.push(piece);
-    else found.push([piece]);
+    else joined.push([piece]);
   }
-  return found;
+  return joined;
 }
 
 /** How many tokens around the gap are used: three quarters before it, one quarter after it. */
-const widestWindow = 2048;
+const maxWindow = 2048;
 /** For the marks, and the names of the project and the file. */
 const marksLength = 32;
 const separatorWithoutMark = '\n\n--- snippet ---\n\n';
 
 /** The prompt for the gap between `input_prefix` and `input_suffix`; `prompt` is the beginning of its text. */
 export async function infillPrompt(
-  fields: GapFields,
+  fields: f.Fields<typeof gapFields>,
   maxTokens: number,
   { marks, text }: { readonly marks: FillMarks; readonly text: TextService },
 ): Promise<string> {
   const { input_prefix: prefix, input_suffix: suffix, prompt: beginning, input_extra: files } = fields;
   const context = text.contextSize();
-  const window = Math.min(widestWindow, Math.floor(context / 2));
+  const window = Math.min(maxWindow, Math.floor(context / 2));
   // A reply of the default length would leave no space for other files; no token is shorter than a byte.
   const reply = Math.min(maxTokens, Math.floor(context / 4)) + Buffer.byteLength(beginning) + marksLength;
   const room = Math.max(0, context - window - reply);
@@ -122,12 +115,12 @@ export async function infillPrompt(
 }
 
 /** The first tokens of a text, or with a negative count the last ones. */
-async function cut(words: string, count: number, text: TextService): Promise<string> {
-  const most = Math.abs(count);
+async function cut(part: string, count: number, text: TextService): Promise<string> {
+  const max = Math.abs(count);
   // No token is shorter than a byte: such a text surely fits.
-  if (Buffer.byteLength(words) <= most) return words;
-  const tokens = await text.tokenize(words, { addSpecial: false });
-  if (tokens.length <= most) return words;
-  const kept = count > 0 ? tokens.slice(0, most) : tokens.slice(tokens.length - most);
-  return text.detokenize(kept, { renderSpecial: true });
+  if (Buffer.byteLength(part) <= max) return part;
+  const tokens = await text.tokenize(part, { addSpecial: false });
+  if (tokens.length <= max) return part;
+  const slice = count > 0 ? tokens.slice(0, max) : tokens.slice(tokens.length - max);
+  return text.detokenize(slice, { renderSpecial: true });
 }

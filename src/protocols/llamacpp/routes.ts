@@ -1,7 +1,10 @@
-import { asAppError } from '../../core/errors.ts';
+import { AppError, asAppError } from '../../core/errors.ts';
+import { refuseWithoutModel } from '../../core/text-service.ts';
+import { findNamed, sameName } from '../../core/model-names.ts';
+import type { HeldModel, ModelMemory } from '../../core/models-view.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { read, write } from '../access.ts';
-import type { ChatReader } from '../dialect.ts';
+import { adminOnly, read, write } from '../access.ts';
+import type { ChatReader, DialectContext } from '../dialect.ts';
 import type { EmbeddingContext } from '../embedding.ts';
 import {
   bodyOf,
@@ -11,13 +14,19 @@ import {
   type SharedPath,
   withServices,
 } from '../endpoint.ts';
-import { isAbsent } from '../fields.ts';
+import * as f from '../fields.ts';
 import { completionEndpoints } from './completion.ts';
 import { embeddingEndpoints } from './embedding.ts';
 import { llamacppFamily } from './errors.ts';
-import { type ModelMemoryParts, modelMemoryEndpoints } from './models.ts';
+import { templateFields } from './fields.ts';
+import { readPieces } from './prompts.ts';
 import { type StatusParts, type StatusServices, statusEndpoints } from './status.ts';
-import { tokenEndpoints } from './tokens.ts';
+
+export interface ModelMemoryParts extends Pick<DialectContext, 'modelName'> {
+  /** The text model of the call. */
+  readonly name: string;
+  readonly memory?: ModelMemory | undefined;
+}
 
 export interface LlamacppParts extends StatusParts, EmbeddingContext, ModelMemoryParts, Pick<ChatReader, 'readChat'> {}
 
@@ -38,6 +47,99 @@ const refusedEndpoints: readonly PlainEndpoint[] = [
   row('/tools', 'Not there: tools of the server.', disabled, { ...read('tools'), method: 'GET' }),
   row('/cors-proxy', 'Not there: fetching for a page.', disabled, { ...read('tools'), method: 'GET' }),
 ];
+
+const modelFields = {
+  model: f.honoured(f.readText, 'a model of any kind, by the names of `GET /v1/models` and `GET /api/extra/models`'),
+};
+
+const memoryRow = endpointRow(adminOnly, {
+  method: 'POST',
+  match: 'exact',
+  family: llamacppFamily,
+  fields: modelFields,
+  modelSelection: 'own-name',
+});
+
+/** Load and unload by name. Both answer at once; `GET /api/extra/models` shows the state. */
+export const modelMemoryEndpoints: readonly ModelEndpoint<ModelMemoryParts>[] = [
+  memoryRow('/models/load', 'Load a model.', (call, context) => change(call, context, 'load')),
+  memoryRow('/models/unload', 'Unload a model; the next request for it loads it again.', (call, context) =>
+    change(call, context, 'unload'),
+  ),
+];
+
+async function change(call: Call, context: ModelMemoryParts, action: 'load' | 'unload'): Promise<Reply> {
+  const { model } = f.readFields(modelFields, await bodyOf(call));
+  const found = findHeld(model, context);
+  if (!found) throw new AppError('model-not-found', { model });
+  // Its state shows how it goes.
+  context.memory?.[action](found.kind, found.name).catch(() => undefined);
+  return json({ success: true });
+}
+
+/** The text model of the call, or one of another kind. */
+function findHeld(asked: string, { name, modelName, memory }: ModelMemoryParts): HeldModel | undefined {
+  const held = memory?.list() ?? [];
+  const isText = sameName(asked, modelName()) || sameName(asked, name);
+  const text = held.find((one) => one.kind === 'text' && one.name === name);
+  return (isText ? text : undefined) ?? findNamed(held, (one) => [one.name], asked);
+}
+
+const tokenizeFields = {
+  content: f.honoured(f.orElse(readPieces, [])),
+  add_special: f.honoured(f.orElse(f.looseFlag, false)),
+  parse_special: f.honoured(f.orElse(f.looseFlag, true)),
+  with_pieces: f.honoured(f.orElse(f.looseFlag, false), 'a token that is a part of a character comes as its bytes'),
+};
+
+const readTokens = f.reader<readonly number[]>(
+  'an array of token numbers',
+  (value) => Array.isArray(value) && value.every(f.isTokenId),
+  f.tokenNumbers,
+);
+
+const detokenizeFields = { tokens: f.honoured(f.orElse(readTokens, [])) };
+
+const tokenRow = endpointRow(read(), { method: 'POST', family: llamacppFamily });
+
+export const tokenEndpoints: readonly ModelEndpoint<ChatReader>[] = [
+  tokenRow('/tokenize', 'The tokens of a text, with their pieces if requested.', tokenize, { fields: tokenizeFields }),
+  tokenRow('/detokenize', 'The text of a list of tokens.', detokenize, { fields: detokenizeFields }),
+  tokenRow('/apply-template', 'The prompt that a chat would become.', applyTemplate, { fields: templateFields }),
+];
+
+async function tokenize(call: Call, { text }: ChatReader): Promise<Reply> {
+  const fields = f.readFields(tokenizeFields, await bodyOf(call, 'object'));
+  const { content, add_special: addSpecial, parse_special: parseSpecial } = fields;
+  // Only the first text of a list is the beginning; numbers stay as they are.
+  const first = content.findIndex((piece) => typeof piece === 'string');
+  const found = await Promise.all(
+    content.map((piece, index) =>
+      typeof piece === 'number'
+        ? [piece]
+        : text.tokenize(piece, { addSpecial: addSpecial && index === first, parseSpecial }),
+    ),
+  );
+  // Not earlier: the tokenizer waits for a model that is being loaded.
+  refuseWithoutModel(text.state());
+  const tokens = found.flat();
+  if (!fields.with_pieces) return json({ tokens });
+  const pieces = await text.pieces(tokens);
+  return json({ tokens: tokens.map((id, index) => ({ id, piece: pieces[index] ?? '' })) });
+}
+
+async function detokenize(call: Call, { text }: ChatReader): Promise<Reply> {
+  const { tokens } = f.readFields(detokenizeFields, await bodyOf(call, 'object'));
+  const content = await text.detokenize(tokens, { renderSpecial: true });
+  refuseWithoutModel(text.state());
+  return json({ content });
+}
+
+async function applyTemplate(call: Call, parts: ChatReader): Promise<Reply> {
+  const { chat, applyDefaults, readChat } = parts;
+  const { prompt, memory } = await chat.render(await readChat(applyDefaults(await bodyOf(call)), parts));
+  return json({ prompt: memory + prompt });
+}
 
 const endpoints: readonly ModelEndpoint<LlamacppParts>[] = [
   ...statusEndpoints,
@@ -77,7 +179,7 @@ async function isOurs(call: Call, { own, foreign }: SharedPath): Promise<boolean
   if (!own.some((name) => call.body.includes(`"${name}"`))) return false;
   try {
     const sent = await bodyOf(call);
-    const has = (name: string): boolean => !isAbsent(sent[name]);
+    const has = (name: string): boolean => !f.isAbsent(sent[name]);
     return own.some(has) && !foreign.some(has);
   } catch {
     return false;

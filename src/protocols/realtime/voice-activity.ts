@@ -1,13 +1,9 @@
+import type { TurnDetection } from './fields.ts';
+
 /** Voice activity by energy over an adaptive noise floor: light enough for the server process, at any sample rate. */
 
-interface VoiceActivityOptions {
-  /** In Hz. */
-  readonly rate: number;
-  /** 0 to 1: how far above the noise speech must be. */
-  readonly threshold: number;
-  /** How long a pause ends the speech. */
-  readonly silenceMs: number;
-}
+/** `threshold` from 0 to 1: how far above the noise speech must be. `silenceMs`: how long a pause ends the speech. `rate` in Hz. */
+type VoiceActivityOptions = Pick<TurnDetection, 'threshold' | 'silenceMs'> & { readonly rate: number };
 
 export interface VoiceChange {
   /** `paused`: it may have stopped, and what was said can be heard already. `resumed`: it had not. */

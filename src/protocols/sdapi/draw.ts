@@ -1,7 +1,7 @@
 import { asAppError } from '../../core/errors.ts';
 import type { ImageEvent, ImageFacts, ImageRequest, ImageService, ImageTurn } from '../../core/image.ts';
 import { type Owner, ownerOf } from '../../core/owner.ts';
-import type { PictureEditor, Size } from '../../core/pictures.ts';
+import type { PictureEditor } from '../../core/pictures.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
@@ -24,7 +24,7 @@ import {
   withoutLoraTags,
 } from '../pictures/request.ts';
 import { samplerDisplay } from '../pictures/sampler-names.ts';
-import { fitted, fittedMask, type SentPicture } from '../pictures/sent-picture.ts';
+import { fitted, fittedMask } from '../pictures/sent-picture.ts';
 import type { CallTicket } from '../ticket.ts';
 import { errorBody } from './errors.ts';
 import { type DrawFields, drawFields } from './fields.ts';
@@ -53,24 +53,14 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawP
   return json(reply, 200, { ...notices, ...headers });
 }
 
-/** A decoded request. */
-interface Plan {
-  readonly request: ImageRequest;
-  /** Scaled to the size of the request only when its turn comes. */
-  readonly initial: SentPicture | undefined;
-  readonly mask: SentPicture | undefined;
-  /** Nothing is drawn: the initial picture is returned in the requested size. */
-  readonly passThrough: boolean;
-  readonly enlarging: { readonly upscaler: string; readonly size: Size } | undefined;
-  readonly notes: readonly string[];
-}
+type Plan = ReturnType<typeof decodeDrawing>;
 
 function decodeDrawing(
   fields: DrawFields,
   facts: ImageFacts,
   needsInitial: boolean,
   parts: Pick<ImageContext, 'settings' | 'randomSeed'>,
-): Plan {
+) {
   const { adapter, extra_images: extras, steps, denoising_strength: strength } = fields;
   const initial = fields.init_images[0] ?? (extras.length === 1 && !fields.mask ? extras[0] : undefined);
   if (needsInitial && !initial) throw wrong('init_images', 'a list with a picture in it');
@@ -103,8 +93,10 @@ function decodeDrawing(
   const isUnchanged = steps !== undefined && steps <= 1 && strength !== undefined && strength <= 0;
   return {
     request,
+    /** Scaled to the size of the request only when its turn comes, and so is the mask. */
     initial,
     mask: initial ? fields.mask : undefined,
+    /** Nothing is generated: the initial image is returned in the requested size. */
     passThrough: isUnchanged && initial !== undefined,
     enlarging,
     notes: [
@@ -120,7 +112,7 @@ function joined(text: string, more: string | undefined): string {
   return [text, more].filter((each) => each).join(', ');
 }
 
-function enlargingOf(fields: DrawFields, request: ImageRequest, facts: ImageFacts): Plan['enlarging'] {
+function enlargingOf(fields: DrawFields, request: ImageRequest, facts: ImageFacts) {
   const { hr_resize_x: width, hr_resize_y: height } = fields;
   const scale = clamp(fields.hr_scale ?? 2, 1, 4);
   const size = enlargedSize({ width: width || request.width * scale, height: height || request.height * scale });

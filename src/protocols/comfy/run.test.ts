@@ -4,7 +4,7 @@ import type { GraphEvent, GraphRequest } from '../../core/image.ts';
 import type { Call } from '../../http/call.ts';
 import { asked } from '../testing/asked.ts';
 import { type FakeImageOptions, fakeImage, pngOf } from '../testing/pictures.ts';
-import { endNodes, withOwnFiles } from './run-graph.ts';
+import { endNodes, withOwnFiles } from './run.ts';
 import { node, stockBody } from './testing/graphs.ts';
 import { sendPicture } from './testing/sent.ts';
 import { comfyWorld } from './testing/world.ts';
