@@ -102,6 +102,11 @@ export function json(schema: JsonSchema): Answer {
   return { content: { 'application/json': { schema } } };
 }
 
+/** JSON that is an object with these members and no others. */
+export function answer(members: Members): Answer {
+  return json(object(members));
+}
+
 /** Server-sent events. */
 export function events(event: JsonSchema, end?: string): Answer {
   const stream = { schema: text, 'x-stream-event': event, ...(end !== undefined && { 'x-stream-end': end }) };

@@ -27,7 +27,7 @@ export const field = (schema: JsonSchema, note: string) => withSchema(schema, as
 export interface AdminAccess {
   readonly enabled: boolean;
   readonly password: string | undefined;
-  /** The token of our own page, where whoever opens it on this machine may administer the server. */
+  /** The token of our own page, where everybody who opens it on this machine may administer the server. */
   readonly ownerToken?: string | undefined;
 }
 

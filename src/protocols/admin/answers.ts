@@ -148,7 +148,7 @@ const invitation = {
   minutes_left: a.count,
   by: a.text,
 };
-const issued = a.json(a.object({ ...invitation, token: a.text, path: a.text }));
+const issued = a.answer({ ...invitation, token: a.text, path: a.text });
 
 const holder = {
   type: a.orNull(a.words('key', 'password', 'admin')),
@@ -200,7 +200,7 @@ const loadSettings = a.object({
   }),
 });
 
-const changed = a.json(a.object(refusal));
+const changed = a.answer(refusal);
 
 export const adminAnswers: a.DialectAnswers = {
   errors: { admin: a.object({ success: a.words(false), error: a.text, 'detail?': a.busyDetail }) },
@@ -208,73 +208,63 @@ export const adminAnswers: a.DialectAnswers = {
     'GET /api/extra/lan': a.json(lan),
     'GET /lan/authority.crt': a.media('application/x-x509-ca-cert'),
     'GET /lan/parley.mobileconfig': a.media('application/x-apple-aspen-config'),
-    'POST /api/admin/check_state': a.json(
-      a.object({
-        success: a.flag,
-        old_states: a.list(a.object({ tokens: a.count, size: a.count })),
-        ...sizes,
-      }),
-    ),
-    'POST /api/admin/save_state': a.json(a.object({ success: a.flag, ...sizes })),
-    'POST /api/admin/load_state': a.json(a.object({ success: a.flag, new_tokens: a.count })),
-    'POST /api/admin/clear_state': a.json(a.object({ success: a.flag })),
+    'POST /api/admin/check_state': a.answer({
+      success: a.flag,
+      old_states: a.list(a.object({ tokens: a.count, size: a.count })),
+      ...sizes,
+    }),
+    'POST /api/admin/save_state': a.answer({ success: a.flag, ...sizes }),
+    'POST /api/admin/load_state': a.answer({ success: a.flag, new_tokens: a.count }),
+    'POST /api/admin/clear_state': a.answer({ success: a.flag }),
     'GET /api/admin/list_options': a.json(a.list(a.text)),
     'GET /api/admin/keys': a.json(a.list(key)),
     'GET /api/admin/usage': a.json(a.list(usage)),
-    'GET /api/admin/invitations': a.json(a.object({ invitations: a.list(a.object(invitation)) })),
+    'GET /api/admin/invitations': a.answer({ invitations: a.list(a.object(invitation)) }),
     'POST /api/admin/invitations': issued,
     'DELETE /api/admin/invitations/{id}': changed,
     'POST /api/extra/invitations': issued,
-    'POST /api/extra/join/preview': a.json(a.object({ ...invitation, state: a.words('open', 'used', 'expired') })),
-    'POST /api/extra/join': a.json(a.object({ ...holder, 'key?': a.text })),
-    'POST /api/extra/session': a.json(a.object(holder)),
-    'GET /api/extra/session': a.json(a.object({ ...holder, devices: a.list(a.object(device)) })),
-    'DELETE /api/extra/session': a.json(a.object({ success: a.flag, ended: a.count })),
+    'POST /api/extra/join/preview': a.answer({ ...invitation, state: a.words('open', 'used', 'expired') }),
+    'POST /api/extra/join': a.answer({ ...holder, 'key?': a.text }),
+    'POST /api/extra/session': a.answer(holder),
+    'GET /api/extra/session': a.answer({ ...holder, devices: a.list(a.object(device)) }),
+    'DELETE /api/extra/session': a.answer({ success: a.flag, ended: a.count }),
     'PUT /api/admin/people/{name}': changed,
-    'DELETE /api/admin/people/{name}': a.json(
-      a.object({ success: a.flag, key: a.flag, data: a.words('kept', 'removed') }),
-    ),
+    'DELETE /api/admin/people/{name}': a.answer({ success: a.flag, key: a.flag, data: a.words('kept', 'removed') }),
     'GET /api/admin/people/{name}/export': a.media('application/x-tar'),
-    'GET /api/admin/sessions': a.json(a.object({ sessions: a.list(a.object({ ...holder, ...device })) })),
+    'GET /api/admin/sessions': a.answer({ sessions: a.list(a.object({ ...holder, ...device })) }),
     'DELETE /api/admin/sessions/{id}': changed,
     'POST /api/admin/reload_config': changed,
     'GET /api/admin/load_settings': a.json(loadSettings),
     'POST /api/admin/load_settings': changed,
-    'POST /api/admin/save_config': a.json(a.object({ ...refusal, 'path?': a.text })),
-    'GET /api/admin/presets': a.json(a.object({ presets: a.list(preset) })),
-    'POST /api/admin/presets': a.json(a.object({ ...refusal, 'name?': a.text })),
+    'POST /api/admin/save_config': a.answer({ ...refusal, 'path?': a.text }),
+    'GET /api/admin/presets': a.answer({ presets: a.list(preset) }),
+    'POST /api/admin/presets': a.answer({ ...refusal, 'name?': a.text }),
     'POST /api/admin/presets/delete': changed,
     'GET /api/extra/models': a.json(models),
-    'GET /api/admin/log': a.json(
-      a.object({
-        lines: a.list(
-          a.object({ number: a.count, time: a.text, level: a.words('debug', 'info', 'warn', 'error'), text: a.text }),
-        ),
-      }),
-    ),
-    'GET /api/admin/engine_output': a.json(a.object({ lines: a.list(a.text) })),
-    'GET /api/admin/models': a.json(a.object({ models: a.list(file) })),
-    'GET /api/admin/search': a.json(a.object({ models: a.list(hubModel), next: a.orNull(a.text) })),
+    'GET /api/admin/log': a.answer({
+      lines: a.list(
+        a.object({ number: a.count, time: a.text, level: a.words('debug', 'info', 'warn', 'error'), text: a.text }),
+      ),
+    }),
+    'GET /api/admin/engine_output': a.answer({ lines: a.list(a.text) }),
+    'GET /api/admin/models': a.answer({ models: a.list(file) }),
+    'GET /api/admin/search': a.answer({ models: a.list(hubModel), next: a.orNull(a.text) }),
     'GET /api/admin/search/files': a.json(hubFiles),
-    'GET /api/admin/recommended': a.json(
-      a.object({ date: a.text, memory_bytes: a.count, models: a.list(recommendation) }),
-    ),
-    'GET /api/admin/packs': a.json(a.object({ packs: a.list(pack) })),
+    'GET /api/admin/recommended': a.answer({ date: a.text, memory_bytes: a.count, models: a.list(recommendation) }),
+    'GET /api/admin/packs': a.answer({ packs: a.list(pack) }),
     'POST /api/admin/packs/add': changed,
     'POST /api/admin/packs/remove': changed,
-    'GET /api/admin/downloads': a.json(a.object({ downloads: a.list(download) })),
-    'POST /api/admin/downloads': a.json(a.object({ ...refusal, 'model?': a.text })),
+    'GET /api/admin/downloads': a.answer({ downloads: a.list(download) }),
+    'POST /api/admin/downloads': a.answer({ ...refusal, 'model?': a.text }),
     'POST /api/admin/models/delete': changed,
     'POST /api/admin/downloads/stop': changed,
     'POST /api/admin/downloads/remove': changed,
-    'GET /api/extra/owner': a.json(a.object({ token: a.orNull(a.text) })),
-    'GET /api/extra/mcp': a.json(
-      a.object({
-        servers: a.list(toolServer),
-        admin: a.object({ enabled: a.flag, allowed: a.flag }),
-        file: a.orNull(a.text),
-      }),
-    ),
+    'GET /api/extra/owner': a.answer({ token: a.orNull(a.text) }),
+    'GET /api/extra/mcp': a.answer({
+      servers: a.list(toolServer),
+      admin: a.object({ enabled: a.flag, allowed: a.flag }),
+      file: a.orNull(a.text),
+    }),
     'POST /api/admin/mcp/add': changed,
     'POST /api/admin/mcp/remove': changed,
   },

@@ -1,3 +1,4 @@
+import type { Settings } from '../../config/flags.ts';
 import { isOwnerOnLoopback } from '../../config/lan.ts';
 import { hostName, isLoopback } from '../../http/address.ts';
 import { type Call, json } from '../../http/call.ts';
@@ -6,20 +7,12 @@ import { information } from '../access.ts';
 import { endpointRow } from '../endpoint.ts';
 import { adminFamily } from './access.ts';
 
-/** Whether whoever opens the page on this machine is its owner, with the token of the page; or why not. */
+/** Whether a person who opens the page on this machine may administer the server, with the token of the page; or why not. */
 export type OwnerAccess =
   | { readonly type: 'page'; readonly token: string }
   | { readonly type: 'none'; readonly reason: 'admin' | 'flag' | 'password' | 'keys' | 'network' };
 
-interface OwnerSettings {
-  readonly admin: boolean;
-  readonly noowner: boolean;
-  readonly password: string | null;
-  readonly adminpassword: string | null;
-  readonly keyfile: string;
-  readonly lan: boolean;
-  readonly host: string;
-}
+type OwnerSettings = Pick<Settings, 'admin' | 'noowner' | 'password' | 'adminpassword' | 'keyfile' | 'lan' | 'host'>;
 
 export function ownerAccess(settings: OwnerSettings, newToken: () => string): OwnerAccess {
   const none = (reason: (OwnerAccess & { type: 'none' })['reason']) => ({ type: 'none', reason }) as const;

@@ -21,7 +21,7 @@ export interface PersonRecords {
 }
 
 /** A key of `--keyfile`; times are milliseconds since 1970. */
-interface KeptKey extends ClientKey {
+export interface StoredKey extends ClientKey {
   readonly rate?: number;
   readonly expires?: number;
   readonly created: number;
@@ -32,7 +32,7 @@ interface PersonServices {
   /** Loads what keeps invitations and sessions. */
   readonly people?: (() => Promise<Pick<People, 'change' | 'remove' | 'sessions' | 'invitations'>>) | undefined;
   /** With `--keyfile` only. */
-  readonly keys?: { list(): readonly KeptKey[] } | undefined;
+  readonly keys?: { list(): readonly StoredKey[] } | undefined;
   readonly records: () => Promise<PersonRecords>;
   readonly now: () => number;
 }
@@ -121,7 +121,7 @@ async function personFile(
   };
 }
 
-function ruleBody({ scopes, rate, tokensPerDay, weight, shared, created, expires }: KeptKey) {
+function ruleBody({ scopes, rate, tokensPerDay, weight, shared, created, expires }: StoredKey) {
   const limits = { rate: rate ?? null, tokens_per_day: tokensPerDay ?? null, weight, shared: shared !== false };
   return { scopes, ...limits, created: moment(created), expires: expires === undefined ? null : moment(expires) };
 }

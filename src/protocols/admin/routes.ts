@@ -2,13 +2,14 @@ import { AppError } from '../../core/errors.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures, TextService } from '../../core/text-service.ts';
 import type { DayUsage } from '../../core/usage.ts';
-import { type Call, type ClientKey, json } from '../../http/call.ts';
+import { type Call, json } from '../../http/call.ts';
 import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
 import { textSchema } from '../fields.ts';
 import { snakeCase } from '../snake-case.ts';
 import { ticketFor } from '../ticket.ts';
 import { type AdminAccess, adminReadRow, adminRow, field, mayAdminister, moment } from './access.ts';
 import { loadSettingsEndpoints } from './load-settings.ts';
+import type { StoredKey } from './person-data.ts';
 
 /** Per-model part of the context. */
 interface AdminContext {
@@ -31,11 +32,8 @@ interface Usage {
   tokensToday(key: string): number;
 }
 
-/** A key of `--keyfile` and how it was used since the start; times are milliseconds since 1970. */
-interface ListedKey extends ClientKey {
-  readonly rate?: number;
-  readonly expires?: number;
-  readonly created: number;
+/** A key of `--keyfile` and how it was used since the start. */
+interface ListedKey extends StoredKey {
   readonly requests: number;
   readonly refused: number;
   readonly lastSeen?: number;

@@ -35,8 +35,8 @@ const classes = a.json(
   ),
 );
 
-const file = a.json(a.object({ name: a.text, subfolder: a.text, type: a.words('input', 'output', 'temp') }));
-const empty = a.json(a.object({}));
+const file = a.answer({ name: a.text, subfolder: a.text, type: a.words('input', 'output', 'temp') });
+const empty = a.answer({});
 const names = a.json(a.list(a.text));
 
 const system = a.object({
@@ -49,9 +49,9 @@ const folderPaths = [...modelFolders.keys()].map((name) => `/models/${name}`);
 export const comfyAnswers: a.DialectAnswers = {
   errors: { comfy: a.object({ error: problem, node_errors: nodeErrors, 'detail?': a.busyDetail }) },
   answers: {
-    'POST /prompt': a.json(a.object({ prompt_id: a.text, number: a.number, node_errors: nodeErrors })),
-    'GET /prompt': a.json(a.object({ exec_info: a.object({ queue_remaining: a.count }) })),
-    'GET /queue': a.json(a.object({ queue_running: a.list(queued), queue_pending: a.list(queued) })),
+    'POST /prompt': a.answer({ prompt_id: a.text, number: a.number, node_errors: nodeErrors }),
+    'GET /prompt': a.answer({ exec_info: a.object({ queue_remaining: a.count }) }),
+    'GET /queue': a.answer({ queue_running: a.list(queued), queue_pending: a.list(queued) }),
     ...a.each('POST', ['/queue', '/history', '/interrupt', '/free'], empty),
     'GET /history': history,
     'GET /history/{rest}': history,
@@ -61,6 +61,6 @@ export const comfyAnswers: a.DialectAnswers = {
     'GET /object_info/{rest}': classes,
     'GET /system_stats': a.json(system),
     ...a.each('GET', ['/embeddings', '/extensions', '/api/models', ...folderPaths], names),
-    'GET /features': a.json(a.object({ supports_preview_metadata: a.flag, max_upload_size: a.count })),
+    'GET /features': a.answer({ supports_preview_metadata: a.flag, max_upload_size: a.count }),
   },
 };

@@ -128,33 +128,31 @@ const ranked = a.either(
   a.list(a.object({ index: a.count, score: a.number, 'text?': a.text })),
 );
 
-const success = a.json(a.object({ success: a.words(true) }));
+const success = a.answer({ success: a.words(true) });
 
 export const llamacppAnswers: a.DialectAnswers = {
   errors: { llamacpp: error },
   answers: {
     'GET /props': a.json(props),
     'POST /props': a.refused,
-    'GET /health': a.json(a.object({ status: a.words('ok') })),
+    'GET /health': a.answer({ status: a.words('ok') }),
     'GET /slots': a.json(a.list(slot)),
     'GET /metrics': a.media('text/plain'),
     'GET /lora-adapters': a.json(a.list(lora)),
-    'POST /lora-adapters': a.json(a.object({ success: a.flag })),
+    'POST /lora-adapters': a.answer({ success: a.flag }),
     'POST /completion': completed,
     'POST /infill': completed,
-    'POST /tokenize': a.json(
-      a.object({
-        tokens: a.either(a.list(a.count), a.list(a.object({ id: a.count, piece: a.either(a.text, a.list(a.count)) }))),
-      }),
-    ),
-    'POST /detokenize': a.json(a.object({ content: a.text })),
-    'POST /apply-template': a.json(a.object({ prompt: a.text })),
+    'POST /tokenize': a.answer({
+      tokens: a.either(a.list(a.count), a.list(a.object({ id: a.count, piece: a.either(a.text, a.list(a.count)) }))),
+    }),
+    'POST /detokenize': a.answer({ content: a.text }),
+    'POST /apply-template': a.answer({ prompt: a.text }),
     'POST /embedding': a.json(a.list(a.object({ index: a.count, embedding: a.list(a.list(a.number)) }))),
     'POST /v1/rerank': a.json(ranked),
     'POST /models/load': success,
     'POST /models/unload': success,
     'POST /slots/{rest}': a.refused,
-    'POST /chat/completions/control': a.json(a.object({ success: a.words(false) })),
+    'POST /chat/completions/control': a.answer({ success: a.words(false) }),
     'GET /tools': a.refused,
     'GET /cors-proxy': a.refused,
   },

@@ -12,7 +12,7 @@ import { messageFrame } from '../../http/sse.ts';
 import { write } from '../access.ts';
 import { eventStream } from '../dialect.ts';
 import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
-import { isObject } from '../fields.ts';
+import { isAbsent, isObject } from '../fields.ts';
 
 interface McpParts {
   /** For one client: the servers of `--mcpfile`, and its documents. Undefined without either. */
@@ -37,20 +37,16 @@ async function answer(call: Call, parts: McpParts): Promise<Reply> {
     case 'invalid':
       return errorReply(message.id, rpcCodes.invalid, `Invalid Request: ${message.reason}`, 400);
     case 'request':
-      return answerRequest(message, call, parts);
+      return served(message, call, parts);
   }
-}
-
-async function answerRequest(message: Request, call: Call, parts: McpParts): Promise<Reply> {
-  const tools = parts.toolsOf(call);
-  if (!tools) return errorReply(message.id, rpcCodes.failed, notConfigured);
-  return served(message, call, tools, parts);
 }
 
 const notConfigured = 'No tool servers are configured. Start the server with --mcpfile FILE.';
 
-async function served(message: Request, call: Call, tools: ToolServers, { product }: McpParts): Promise<Reply> {
+async function served(message: Request, call: Call, { toolsOf, product }: McpParts): Promise<Reply> {
   const { id, method, params } = message;
+  const tools = toolsOf(call);
+  if (!tools) return errorReply(id, rpcCodes.failed, notConfigured);
   switch (method) {
     case 'initialize':
       return result(id, {
@@ -78,8 +74,7 @@ async function catalogued(
   signal: AbortSignal,
   catalog: ToolServerCatalog,
 ): Promise<Reply> {
-  const { uri, name, arguments: given } = params;
-  const badParams = (reason: string) => errorReply(id, rpcCodes.badParams, `Invalid params: ${reason}`);
+  const { uri, name, arguments: args } = params;
   try {
     switch (method) {
       case 'resources/list':
@@ -87,15 +82,13 @@ async function catalogued(
       case 'resources/templates/list':
         return result(id, { resourceTemplates: await catalog.resourceTemplates(signal) });
       case 'resources/read':
-        return typeof uri === 'string'
-          ? result(id, await catalog.readResource(uri, signal))
-          : badParams('params.uri is a text');
+        if (typeof uri !== 'string') return badParams(id, 'params.uri is a text');
+        return result(id, await catalog.readResource(uri, signal));
       case 'prompts/list':
         return result(id, { prompts: await catalog.prompts(signal) });
       case 'prompts/get':
-        return typeof name === 'string'
-          ? result(id, await catalog.getPrompt(name, isObject(given) ? given : undefined, signal))
-          : badParams('params.name is a text');
+        if (typeof name !== 'string') return badParams(id, 'params.name is a text');
+        return result(id, await catalog.getPrompt(name, isObject(args) ? args : undefined, signal));
       default:
         return errorReply(id, rpcCodes.unknownMethod, 'Method not found');
     }
@@ -110,18 +103,17 @@ function result(id: MessageId, value: object): Reply {
 }
 
 async function called({ id, params }: Request, { headers, signal }: Call, tools: ToolServers): Promise<Reply> {
-  const { name, arguments: given, _meta: meta } = params;
-  const badParams = (reason: string) => errorReply(id, rpcCodes.badParams, `Invalid params: ${reason}`);
-  if (typeof name !== 'string') return badParams('params.name is a text');
-  if (given !== undefined && given !== null && !isObject(given)) return badParams('params.arguments is an object');
+  const { name, arguments: args, _meta: meta } = params;
+  if (typeof name !== 'string') return badParams(id, 'params.name is a text');
+  if (!isAbsent(args) && !isObject(args)) return badParams(id, 'params.arguments is an object');
   const { progressToken, ...otherMeta } = isObject(meta) ? meta : {};
-  const wanted: ServedCall = {
+  const request: ServedCall = {
     name,
-    ...(isObject(given) ? { arguments: given } : {}),
+    ...(isObject(args) ? { arguments: args } : {}),
     ...(Object.keys(otherMeta).length > 0 ? { meta: otherMeta } : {}),
   };
   const run = (progress?: (step: CallProgress) => void): Promise<object> =>
-    tools.call(wanted, { signal, ...(progress ? { progress } : {}) }).then(
+    tools.call(request, { signal, ...(progress ? { progress } : {}) }).then(
       (value) => ({ jsonrpc: '2.0', id, result: value }),
       (error: unknown) => {
         if (error instanceof ToolCallError) return errorMessage(id, error);
@@ -135,12 +127,12 @@ async function called({ id, params }: Request, { headers, signal }: Call, tools:
 /** A stream of progress notifications and the result, for a call with a progress token. */
 function streamed(run: (progress: (step: CallProgress) => void) => Promise<object>, progressToken: unknown): Reply {
   const frames = new Channel<string>();
-  const tell = (message: object): void => frames.push(messageFrame(JSON.stringify(message)));
+  const send = (message: object): void => frames.push(messageFrame(JSON.stringify(message)));
   const progress = (step: CallProgress): void =>
-    tell({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, ...step } });
+    send({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, ...step } });
   void run(progress)
     // A call rejects only after its client disconnected.
-    .then(tell, () => undefined)
+    .then(send, () => undefined)
     .finally(() => frames.end());
   return eventStream(frames);
 }
@@ -163,7 +155,7 @@ export function readMessage(value: JsonObject): Incoming {
     return typeof method === 'string' ? { type: 'unanswered' } : invalid(null, 'there is no method');
   if (method === undefined && ('result' in value || 'error' in value)) return { type: 'unanswered' };
   if (typeof method !== 'string') return invalid(id, 'there is no method');
-  if (params !== undefined && params !== null && !isObject(params)) return invalid(id, 'params is an object');
+  if (!isAbsent(params) && !isObject(params)) return invalid(id, 'params is an object');
   return { type: 'request', id, method, params: params ?? {} };
 }
 
@@ -173,11 +165,7 @@ function invalid(id: MessageId, reason: string): Incoming {
 
 const rpcCodes = { parse: -32700, invalid: -32600, unknownMethod: -32601, badParams: -32602, failed: -32000 };
 
-interface RpcError {
-  readonly code: number;
-  readonly message: string;
-  readonly data?: unknown;
-}
+type RpcError = Pick<ToolCallError, 'code' | 'message'> & { readonly data?: unknown };
 
 function errorMessage(id: MessageId, { code, message, data }: RpcError): object {
   return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } };
@@ -185,6 +173,10 @@ function errorMessage(id: MessageId, { code, message, data }: RpcError): object 
 
 function errorReply(id: MessageId, code: number, message: string, status = 200): Reply {
   return json(errorMessage(id, { code, message }), status);
+}
+
+function badParams(id: MessageId, reason: string): Reply {
+  return errorReply(id, rpcCodes.badParams, `Invalid params: ${reason}`);
 }
 
 /** Errors before a message is read. Later ones are JSON-RPC errors with status 200. */

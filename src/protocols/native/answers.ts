@@ -45,19 +45,17 @@ const streamed = a.object({
   ...warnings,
 });
 
-const checked = a.json(
-  a.object({
-    results: a.list(
-      a.object({
-        text: a.text,
-        'finish_reason?': a.words('stop', 'length', 'tool_calls', 'abort', 'error', null),
-        'queue_position?': a.count,
-        'queue_estimate?': a.orNull(a.number),
-      }),
-    ),
-  }),
-);
-const lastLogprobs = a.json(a.object({ logprobs: a.orNull(logprobs) }));
+const checked = a.answer({
+  results: a.list(
+    a.object({
+      text: a.text,
+      'finish_reason?': a.words('stop', 'length', 'tool_calls', 'abort', 'error', null),
+      'queue_position?': a.count,
+      'queue_estimate?': a.orNull(a.number),
+    }),
+  ),
+});
+const lastLogprobs = a.answer({ logprobs: a.orNull(logprobs) });
 
 /** A refusal in the form of the answer. */
 const unsuccessful = a.object({ success: a.words(false), error: a.text });
@@ -115,28 +113,26 @@ const cache = a.object({
   ),
 });
 
-const value = (schema: JsonSchema) => a.json(a.object({ value: schema }));
+const value = (schema: JsonSchema) => a.answer({ value: schema });
 const infoWith = (features: readonly string[]): Readonly<Record<string, a.Answer>> => ({
-  'GET /api/v1/model': a.json(a.object({ result: a.text })),
+  'GET /api/v1/model': a.answer({ result: a.text }),
   'GET /api/v1/config/max_length': value(a.count),
   'GET /api/v1/config/max_context_length': value(a.count),
   'GET /api/v1/config/soft_prompt': value(a.words('')),
-  'GET /api/v1/config/soft_prompts_list': a.json(a.object({ values: a.list(a.text) })),
-  'GET /api/v1/info/version': a.json(a.object({ result: a.text })),
+  'GET /api/v1/config/soft_prompts_list': a.answer({ values: a.list(a.text) }),
+  'GET /api/v1/info/version': a.answer({ result: a.text }),
   'GET /api/extra/true_max_context_length': value(a.count),
-  'GET /api/extra/version': a.json(
-    a.object({
-      result: a.words('KoboldCpp'),
-      version: a.text,
-      protected: a.flag,
-      ...Object.fromEntries([...features, ...switchNames].map((name) => [name, a.flag])),
-      admin: a.words(0, 1, 2),
-      parley: a.object({ name: a.text, version: a.text, 'commit?': a.text, engines: a.mapOf(a.mapOf(a.text)) }),
-    }),
-  ),
+  'GET /api/extra/version': a.answer({
+    result: a.words('KoboldCpp'),
+    version: a.text,
+    protected: a.flag,
+    ...Object.fromEntries([...features, ...switchNames].map((name) => [name, a.flag])),
+    admin: a.words(0, 1, 2),
+    parley: a.object({ name: a.text, version: a.text, 'commit?': a.text, engines: a.mapOf(a.mapOf(a.text)) }),
+  }),
   'GET /api/extra/perf': a.json(performance),
   'GET /.well-known/serviceinfo': a.json(serviceInfo),
-  'GET /ping': a.json(a.object({ status: a.words('healthy') })),
+  'GET /ping': a.answer({ status: a.words('healthy') }),
   'GET /api/extra/preloadstory': a.json(a.anything),
   'GET /api/extra/cache': a.json(cache),
 });
@@ -149,27 +145,22 @@ const stories: Readonly<Record<string, a.Answer>> = {
   ),
   'POST /api/extra/data/save': a.withErrors(a.json(stored), unsuccessful),
   'POST /api/extra/sync/list': a.withErrors(
-    a.json(
-      a.object({
-        revision: a.count,
-        records: a.list(a.open({ kind: a.text, id: a.text, revision: a.count })),
-        'library?': a.text,
-      }),
-    ),
+    a.answer({
+      revision: a.count,
+      records: a.list(a.open({ kind: a.text, id: a.text, revision: a.count })),
+      'library?': a.text,
+    }),
     notKept,
   ),
   'POST /api/extra/sync/load': a.withErrors(
-    a.json(a.object({ success: a.words(true), revision: a.count, record: a.anyObject })),
+    a.answer({ success: a.words(true), revision: a.count, record: a.anyObject }),
     notKept,
   ),
-  'POST /api/extra/sync/save': a.withErrors(a.json(a.object({ success: a.words(true), revision: a.count })), notKept),
+  'POST /api/extra/sync/save': a.withErrors(a.answer({ success: a.words(true), revision: a.count }), notKept),
   'POST /api/extra/multiplayer/status': a.json(a.either(a.object(turn), a.object({ error: a.text }))),
   // The story as a client sent it, which may be empty.
   'POST /api/extra/multiplayer/getstory': a.json(a.anything),
-  'POST /api/extra/multiplayer/setstory': a.withErrors(
-    a.json(a.object({ success: a.words(true), ...turn })),
-    unsuccessful,
-  ),
+  'POST /api/extra/multiplayer/setstory': a.withErrors(a.answer({ success: a.words(true), ...turn }), unsuccessful),
 };
 
 const attributes = a.mapOf(a.either(a.text, a.number, a.flag));
@@ -222,29 +213,27 @@ const passage = {
   url: a.text,
 };
 
-const done = a.json(a.object({ success: a.words(true) }));
+const done = a.answer({ success: a.words(true) });
 
 const documents: Readonly<Record<string, a.Answer>> = {
-  'GET /api/extra/documents': a.json(a.object({ collections: a.list(collection), can_add_folders: a.flag })),
+  'GET /api/extra/documents': a.answer({ collections: a.list(collection), can_add_folders: a.flag }),
   'POST /api/extra/documents': a.json(collection),
-  'POST /api/extra/documents/search': a.json(
-    a.object({
-      queries: a.list(a.text),
-      results: a.list(
-        a.object({
-          ...passage,
-          score: a.number,
-          found: a.object({ 'vector?': a.count, 'keywords?': a.count, 'reranked?': a.number }),
-        }),
-      ),
-      notes: a.list(a.text),
-    }),
-  ),
+  'POST /api/extra/documents/search': a.answer({
+    queries: a.list(a.text),
+    results: a.list(
+      a.object({
+        ...passage,
+        score: a.number,
+        found: a.object({ 'vector?': a.count, 'keywords?': a.count, 'reranked?': a.number }),
+      }),
+    ),
+    notes: a.list(a.text),
+  }),
   'GET /api/extra/documents/{id}': a.json(collection),
   'GET /api/extra/documents/{id}/files': a.json(files),
   'GET /api/extra/documents/{id}/files/{file}/text': a.media('text/plain'),
   'GET /api/extra/documents/{id}/files/{file}/content': a.media('application/octet-stream'),
-  'GET /api/extra/documents/passages/{passage}': a.json(a.object({ ...passage, before: a.text, after: a.text })),
+  'GET /api/extra/documents/passages/{passage}': a.answer({ ...passage, before: a.text, after: a.text }),
   'POST /api/extra/documents/{id}': a.json(collection),
   'POST /api/extra/documents/{id}/files': a.json(files),
   'POST /api/extra/documents/{id}/folders': a.json(collection),
@@ -265,15 +254,15 @@ const memory = a.named(
     changed_at: a.count,
   }),
 );
-const memoryList = a.json(a.object({ memories: a.list(memory) }));
+const memoryList = a.answer({ memories: a.list(memory) });
 
 const memories: Readonly<Record<string, a.Answer>> = {
   'GET /api/extra/memories': memoryList,
   'POST /api/extra/memories': a.json(memory),
   'POST /api/extra/memories/search': memoryList,
-  'POST /api/extra/memories/suggest': a.json(a.object({ suggestions: a.list(a.text) })),
+  'POST /api/extra/memories/suggest': a.answer({ suggestions: a.list(a.text) }),
   'POST /api/extra/memories/{id}': a.json(memory),
-  'DELETE /api/extra/memories/{id}': a.json(a.object({ deleted: a.words(true) })),
+  'DELETE /api/extra/memories/{id}': a.answer({ deleted: a.words(true) }),
 };
 
 /** What `prepare` answers is what `generate` reads. */
@@ -306,24 +295,24 @@ export const nativeAnswers = (features: readonly string[]): a.DialectAnswers => 
       ...a.oneOf(a.events(a.anything), a.lines(a.anyObject), a.json(a.anything)),
       statuses: [200, 204],
     },
-    'DELETE /api/extra/stream/{id}': a.json(a.object({ success: a.words(true) })),
-    'POST /request': a.json(a.object({ data: a.object({ seqs: a.list(a.text) }) })),
+    'DELETE /api/extra/stream/{id}': a.answer({ success: a.words(true) }),
+    'POST /request': a.answer({ data: a.object({ seqs: a.list(a.text) }) }),
     'GET /api/extra/generate/check': checked,
     'POST /api/extra/generate/check': checked,
     'GET /api/extra/last_logprobs': lastLogprobs,
     'POST /api/extra/last_logprobs': lastLogprobs,
-    'POST /api/extra/abort': a.json(a.object({ success: a.words('true', 'false'), done: a.words('true', 'false') })),
+    'POST /api/extra/abort': a.answer({ success: a.words('true', 'false'), done: a.words('true', 'false') }),
     'POST /api/extra/embeddings': a.json(a.embeddingList),
     'POST /api/extra/tokencount': a.withErrors(
-      a.json(a.object({ value: a.count, ids: a.list(a.count), prompt: a.text })),
+      a.answer({ value: a.count, ids: a.list(a.count), prompt: a.text }),
       a.object({ value: a.words(-1) }),
     ),
     'POST /api/extra/detokenize': a.withErrors(
-      a.json(a.object({ result: a.text, success: a.words(true) })),
+      a.answer({ result: a.text, success: a.words(true) }),
       a.object({ result: a.words(''), success: a.words(false) }),
     ),
     'POST /api/extra/json_to_grammar': a.withErrors(
-      a.json(a.object({ result: a.text, success: a.flag, 'error?': a.text })),
+      a.answer({ result: a.text, success: a.flag, 'error?': a.text }),
       a.object({ result: a.words(''), success: a.words(false) }),
     ),
     ...infoWith(features),
@@ -332,9 +321,11 @@ export const nativeAnswers = (features: readonly string[]): a.DialectAnswers => 
     ...documents,
     ...memories,
     'POST /api/extra/tts': a.sounds,
-    'POST /api/extra/transcribe': a.json(
-      a.object({ text: a.text, 'detail?': a.object({ msg: a.text, type: a.text }), ...warnings }),
-    ),
+    'POST /api/extra/transcribe': a.answer({
+      text: a.text,
+      'detail?': a.object({ msg: a.text, type: a.text }),
+      ...warnings,
+    }),
     'POST /api/extra/websearch': a.withErrors(
       a.json(a.list(a.object({ title: a.text, url: a.text, desc: a.text, content: a.text }))),
       { type: 'array', maxItems: 0 },
@@ -342,7 +333,7 @@ export const nativeAnswers = (features: readonly string[]): a.DialectAnswers => 
     'POST /api/extra/webpage': a.json(
       a.either(a.object({ success: a.words(true), url: a.text, content_type: a.text, data: a.base64 }), unsuccessful),
     ),
-    'POST /api/extra/shutdown': a.json(a.object({ success: a.flag, 'pid?': a.count })),
+    'POST /api/extra/shutdown': a.answer({ success: a.flag, 'pid?': a.count }),
   },
   examples: {
     'POST /api/v1/generate': story,

@@ -64,33 +64,27 @@ export const ollamaAnswers: a.DialectAnswers = {
   answers: {
     'POST /api/generate': generated({ response: a.text, 'thinking?': a.text }),
     'POST /api/chat': generated({ message }),
-    'POST /api/embed': a.json(
-      a.object({
-        model: a.text,
-        embeddings: a.list(a.list(a.number)),
-        ...a.members(a.count, 'total_duration', 'load_duration', 'prompt_eval_count'),
-      }),
-    ),
-    'POST /api/embeddings': a.json(a.object({ embedding: a.list(a.number) })),
-    'GET /api/version': a.json(a.object({ version: a.text })),
-    'GET /api/tags': a.json(a.object({ models: a.list(a.object({ ...model, modified_at: a.moment })) })),
-    'GET /api/ps': a.json(
-      a.object({
-        models: a.list(a.object({ ...model, expires_at: a.moment, size_vram: a.count, 'context_length?': a.count })),
-      }),
-    ),
-    'POST /api/show': a.json(
-      a.object({
-        ...a.members(a.text, 'license?', 'modelfile', 'parameters', 'system?'),
-        'messages?': a.list(a.object({ role: a.text, content: a.text })),
-        template: a.text,
-        details,
-        model_info: a.anyObject,
-        capabilities: a.list(a.text),
-        modified_at: a.moment,
-      }),
-    ),
-    'GET /api/status': a.json(a.object({ cloud: a.object({ disabled: a.flag, source: a.text }) })),
+    'POST /api/embed': a.answer({
+      model: a.text,
+      embeddings: a.list(a.list(a.number)),
+      ...a.members(a.count, 'total_duration', 'load_duration', 'prompt_eval_count'),
+    }),
+    'POST /api/embeddings': a.answer({ embedding: a.list(a.number) }),
+    'GET /api/version': a.answer({ version: a.text }),
+    'GET /api/tags': a.answer({ models: a.list(a.object({ ...model, modified_at: a.moment })) }),
+    'GET /api/ps': a.answer({
+      models: a.list(a.object({ ...model, expires_at: a.moment, size_vram: a.count, 'context_length?': a.count })),
+    }),
+    'POST /api/show': a.answer({
+      ...a.members(a.text, 'license?', 'modelfile', 'parameters', 'system?'),
+      'messages?': a.list(a.object({ role: a.text, content: a.text })),
+      template: a.text,
+      details,
+      model_info: a.anyObject,
+      capabilities: a.list(a.text),
+      modified_at: a.moment,
+    }),
+    'GET /api/status': a.answer({ cloud: a.object({ disabled: a.flag, source: a.text }) }),
     'POST /api/pull': a.oneOf(a.json(status), a.lines(status, error)),
     'POST /api/create': a.oneOf(a.json(status), a.lines(status)),
     ...a.each('POST', ['/api/push', '/api/copy', '/api/blobs/{rest}'], a.refused),

@@ -28,7 +28,7 @@ const drawing = {
 // With padding the status is sent before a failure is known.
 const drawn = a.json(a.either(a.named('Drawing', a.object(drawing)), error));
 
-const upscaled = a.json(a.object({ html_info: a.text, image: a.base64 }));
+const upscaled = a.answer({ html_info: a.text, image: a.base64 });
 
 const progress = a.object({
   'stored?': a.flag,
@@ -74,22 +74,22 @@ const path = (name: string): string => `/sdapi/v1/${name}`;
 const vae = a.json(a.list(a.object({ model_name: a.text, filename: a.text })));
 const none = a.json({ type: 'array', maxItems: 0 });
 const nothing = a.json(a.nothing);
-const empty = a.json(a.object({}));
+const empty = a.answer({});
 
 export const sdapiAnswers: a.DialectAnswers = {
   errors: { sdapi: error },
   answers: {
     ...a.each('POST', ['txt2img', 'img2img'].map(path), drawn),
     'POST /sdapi/v1/extra-single-image': upscaled,
-    'POST /sdapi/v1/extra-batch-images': a.json(a.object({ html_info: a.text, images: a.list(a.base64) })),
-    'POST /sdapi/v1/interrogate': a.json(a.object({ caption: a.text })),
-    'POST /sdapi/v1/png-info': a.json(a.object({ info: a.text, items: a.mapOf(a.text), parameters: a.anyObject })),
+    'POST /sdapi/v1/extra-batch-images': a.answer({ html_info: a.text, images: a.list(a.base64) }),
+    'POST /sdapi/v1/interrogate': a.answer({ caption: a.text }),
+    'POST /sdapi/v1/png-info': a.answer({ info: a.text, items: a.mapOf(a.text), parameters: a.anyObject }),
     ...a.each('POST', ['interrupt', 'unload-checkpoint', 'reload-checkpoint'].map(path), empty),
     ...a.each('POST', ['skip', 'options', 'refresh-checkpoints', 'refresh-vae'].map(path), nothing),
     ...a.each('POST', ['refresh-embeddings', 'refresh-loras'].map(path), nothing),
     'GET /sdapi/v1/options': a.json(options),
     'GET /sdapi/v1/progress': a.json(progress),
-    'GET /sdapi/v1/get_last.json': a.json(a.object({ ...drawing, prompt: a.text, models: a.list(a.text) })),
+    'GET /sdapi/v1/get_last.json': a.answer({ ...drawing, prompt: a.text, models: a.list(a.text) }),
     'GET /sdapi/v1/sd-models': a.json(a.list(model)),
     'GET /sdapi/v1/samplers': a.json(a.list(a.object({ name: a.text, aliases: a.list(a.text), options: a.anyObject }))),
     'GET /sdapi/v1/schedulers': a.json(a.list(a.object({ name: a.text, label: a.text, aliases: a.list(a.text) }))),
@@ -100,9 +100,9 @@ export const sdapiAnswers: a.DialectAnswers = {
     ...a.each('GET', ['sd-vae', 'sd-modules'].map(path), vae),
     ...a.each('GET', ['latent-upscale-modes', 'prompt-styles', 'hypernetworks', 'face-restorers'].map(path), none),
     ...a.each('GET', ['realesrgan-models', 'extensions', 'script-info'].map(path), none),
-    'GET /sdapi/v1/scripts': a.json(a.object({ txt2img: a.list(a.text), img2img: a.list(a.text) })),
-    'GET /sdapi/v1/embeddings': a.json(a.object({ loaded: a.anyObject, skipped: a.anyObject })),
-    'GET /sdapi/v1/cmd-flags': a.json(a.object({ api: a.flag, ckpt: a.orNull(a.text) })),
+    'GET /sdapi/v1/scripts': a.answer({ txt2img: a.list(a.text), img2img: a.list(a.text) }),
+    'GET /sdapi/v1/embeddings': a.answer({ loaded: a.anyObject, skipped: a.anyObject }),
+    'GET /sdapi/v1/cmd-flags': a.answer({ api: a.flag, ckpt: a.orNull(a.text) }),
     'GET /sdapi/v1/memory': a.json(memory),
   },
   examples: {
