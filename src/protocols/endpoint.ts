@@ -113,8 +113,9 @@ export function rowBelow<Context>(
   const patterns = Object.entries(paths).map(([pattern, [handle]]) => ({ segments: pattern.split('/'), handle }));
   const below = Object.fromEntries(Object.entries(paths).map(([pattern, [, fields]]) => [pattern, fields]));
   // The path may have been requested without its beginning `/v1`.
-  const start = path.slice(path.lastIndexOf('/')).concat('/');
+  const starts = [`${path}/`, path.slice(path.lastIndexOf('/')).concat('/')];
   const handle = (call: Call, context: Context) => {
+    const start = starts.find((one) => call.path.includes(one)) ?? '';
     const sent = call.path.slice(call.path.indexOf(start) + start.length).split('/');
     const match = patterns.find(
       ({ segments }) =>

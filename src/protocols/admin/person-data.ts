@@ -1,10 +1,9 @@
 import { AppError } from '../../core/errors.ts';
 import type { People } from '../../core/people.ts';
-import { percentDecoded } from '../../core/percent-decoded.ts';
 import { jsonFile, type PersonFile } from '../../core/person-data.ts';
 import { type Call, type ClientKey, json, type Reply } from '../../http/call.ts';
 import { tarOf } from '../../store/write-tar.ts';
-import { bodyOf, type PlainEndpoint } from '../endpoint.ts';
+import { bodyOf, type PlainEndpoint, rowBelow } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { attachment } from '../stored-files.ts';
 import { type AdminAccess, adminReadRow, adminRow, allowed, moment, noModel } from './access.ts';
@@ -44,57 +43,67 @@ const removeFields = {
   ),
 };
 
-const path = '/api/admin/people/';
+const path = '/api/admin/people';
 
 /** What a person may do, what they have on the server, as an archive, and their end. */
 export function personDataEndpoints(services: PersonServices): PlainEndpoint[] {
   const { access, people, records } = services;
+  type Known = Awaited<ReturnType<NonNullable<typeof people>>>;
+  /** The person whom the path names. */
+  const about =
+    (answer: (known: Known, name: string, call: Call) => Promise<Reply>) =>
+    async (call: Call, _: unknown, name: string): Promise<Reply> =>
+      answer(await allowed(people, access, call)(), name, call);
+  const missing = (name: string) => new AppError('not-stored', { what: 'person', id: name });
+
+  async function change(known: Known, name: string, call: Call): Promise<Reply> {
+    const rules = rulesOf(f.readFields(ruleFields, await bodyOf(call)));
+    // Nobody locks themselves out.
+    if (call.key?.name === name && call.key.scopes.includes('admin') && !rules.scopes.includes('admin'))
+      throw f.wrong('scopes', 'with admin, because this request has the key of the person');
+    if (!(await known.change(name, rules))) throw missing(name);
+    return json({ success: true });
+  }
+
+  async function remove(known: Known, name: string, { key: ownKey, query }: Call): Promise<Reply> {
+    const { data } = f.readFields(removeFields, Object.fromEntries(query));
+    if (ownKey?.name === name) throw f.wrong('name', 'that of another person; this request has their key');
+    const key = await known.remove(name);
+    const stores = await records();
+    await stores.end(name);
+    const isFound = key || (data === 'remove' && (await stores.hasAny(name)));
+    if (!isFound) throw missing(name);
+    if (data === 'remove') await stores.remove(name);
+    return json({ success: true, key, data: data === 'remove' ? 'removed' : 'kept' });
+  }
+
+  async function exported(known: Known, name: string): Promise<Reply> {
+    const stores = await records();
+    const facts = await personFile(name, known, services);
+    if (!facts.key && !(await stores.hasAny(name))) throw missing(name);
+    return archive(name, withFirst(jsonFile('person.json', facts), stores.files(name)), services.now());
+  }
+
   return [
-    adminRow(
+    rowBelow(
+      adminRow,
       path,
       'Change what a person may do: all rules at once, those that are missing as for a new person. The key and the devices stay.',
-      async (call) => {
-        const known = await allowed(people, access, call)();
-        const name = nameIn(call, '');
-        const rules = rulesOf(f.readFields(ruleFields, await bodyOf(call)));
-        // Nobody locks themselves out.
-        if (call.key?.name === name && call.key.scopes.includes('admin') && !rules.scopes.includes('admin'))
-          throw f.wrong('scopes', 'with admin, because this request has the key of the person');
-        if (!(await known.change(name, rules))) throw new AppError('not-stored', { what: 'person', id: name });
-        return json({ success: true });
-      },
-      { method: 'PUT', match: 'prefix', below: { '{name}': ruleFields }, ...noModel },
+      { '{name}': [about(change), ruleFields] },
+      { method: 'PUT', ...noModel },
     ),
-    adminRow(
+    rowBelow(
+      adminRow,
       path,
       'Remove a person: the key, the devices that are signed in, and invitations; with ?data=remove everything that the server has of them.',
-      async (call) => {
-        const known = await allowed(people, access, call)();
-        const name = nameIn(call, '');
-        const { data } = f.readFields(removeFields, Object.fromEntries(call.query));
-        if (call.key?.name === name) throw f.wrong('name', 'that of another person; this request has their key');
-        const key = await known.remove(name);
-        const stores = await records();
-        await stores.end(name);
-        const isFound = key || (data === 'remove' && (await stores.hasAny(name)));
-        if (!isFound) throw new AppError('not-stored', { what: 'person', id: name });
-        if (data === 'remove') await stores.remove(name);
-        return json({ success: true, key, data: data === 'remove' ? 'removed' : 'kept' });
-      },
-      { method: 'DELETE', match: 'prefix', below: { '{name}': removeFields } },
+      { '{name}': [about(remove), removeFields] },
+      { method: 'DELETE' },
     ),
-    adminReadRow(
+    rowBelow(
+      adminReadRow,
       path,
       'Everything that the server has of a person, as a tar archive: chats, stories, characters, memories, files, collections, batches, pictures, stored responses, usage and devices.',
-      async (call) => {
-        const known = await allowed(people, access, call)();
-        const name = nameIn(call, '/export');
-        const stores = await records();
-        const about = await personFile(name, known, services);
-        if (!about.key && !(await stores.hasAny(name))) throw new AppError('not-stored', { what: 'person', id: name });
-        return archive(name, withFirst(jsonFile('person.json', about), stores.files(name)), services.now());
-      },
-      { match: 'prefix', below: { '{name}/export': undefined } },
+      { '{name}/export': [about(exported)] },
     ),
   ];
 }
@@ -138,12 +147,4 @@ function archive(name: string, files: AsyncIterable<PersonFile>, time: number): 
 async function* withFirst(first: PersonFile, rest: AsyncIterable<PersonFile>): AsyncGenerator<PersonFile> {
   yield first;
   yield* rest;
-}
-
-/** The rest of the path is not decoded before: a name may have any character. */
-function nameIn({ method, path: sent }: Call, end: string): string {
-  const rest = sent.slice(sent.lastIndexOf(path) + path.length);
-  const name = rest.slice(0, rest.length - end.length);
-  if (!rest.endsWith(end) || name === '' || name.includes('/')) throw new AppError('not-found', { method, path: sent });
-  return percentDecoded(name);
 }

@@ -19,7 +19,7 @@ import { read, write } from '../access.ts';
 import type { DialectServices } from '../dialect.ts';
 import { readAttributes, readFilter, readMetadata } from '../documents/filters.ts';
 import { collectionOf, type DocumentServices, documentsOf, filesOf } from '../documents/library.ts';
-import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow, type PlainEndpoint, rowBelow } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { fetchPublic } from '../media.ts';
 import { attachment, sentName } from '../stored-files.ts';
@@ -49,6 +49,12 @@ const changeFields = {
   description: f.honoured(f.optionalText),
   metadata: f.honoured(f.optional(readMetadata)),
 };
+
+interface OwnCollection {
+  readonly id: string;
+  readonly collection: Collection;
+  readonly library: DocumentLibrary;
+}
 
 const maxFiles = 100;
 const addFields = {
@@ -104,7 +110,14 @@ export function documentEndpoints(parts: DocumentParts): PlainEndpoint[] {
   // The `name` of a body is that of a collection or file.
   const row = endpointRow(write('documents'), { method: 'POST', family: nativeFamily, modelNamed: () => undefined });
   const library = (call: Call) => documentsOf(call, parts);
-  const below = { match: 'prefix' } as const;
+  /** The collection that the path names, by id or name. */
+  const about =
+    (answer: (own: OwnCollection, call: Call, file: string) => Reply | Promise<Reply>) =>
+    async (call: Call, _: unknown, name: string, file = ''): Promise<Reply> => {
+      const library = documentsOf(call, parts);
+      const collection = await collectionOf(library, name);
+      return answer({ id: collection.id, collection, library }, call, file);
+    };
   return [
     row(
       path,
@@ -129,58 +142,84 @@ export function documentEndpoints(parts: DocumentParts): PlainEndpoint[] {
       ...read('documents'),
       fields: searchFields,
     }),
-    row(`${path}/`, 'A passage, and what collections hold.', (call) => show(call, library(call)), {
-      ...read('documents'),
-      ...below,
-      method: 'GET',
-      below: {
-        '{id}': undefined,
-        '{id}/files': undefined,
-        '{id}/files/{file}/text': undefined,
-        '{id}/files/{file}/content': undefined,
-        'passages/{passage}': undefined,
+    rowBelow(
+      row,
+      path,
+      'A passage, and what collections hold.',
+      {
+        '{id}': [about(({ collection }) => json(collectionBody(collection)))],
+        '{id}/files': [about(async ({ id, library }) => filesReply(await library.files(id)))],
+        '{id}/files/{file}/text': [about(async ({ id, library }, _, file) => textReply(await library.text(id, file)))],
+        '{id}/files/{file}/content': [about(({ id, library }, _, file) => contentReply(library, id, file))],
+        'passages/{passage}': [(call, _, id) => passageReply(documentsOf(call, parts), id)],
       },
-    }),
-    row(`${path}/`, 'Change a collection, add files or a folder, index it again.', (call) => change(call, parts), {
-      ...below,
-      form: { ...parts.fileForm, files: maxFiles },
-      below: {
-        '{id}': changeFields,
-        '{id}/files': addFields,
-        '{id}/folders': folderFields,
-        '{id}/reindex': undefined,
+      { ...read('documents'), method: 'GET' },
+    ),
+    rowBelow(
+      row,
+      path,
+      'Change a collection, add files or a folder, index it again.',
+      {
+        '{id}': [
+          about(async ({ id, library }, call) => {
+            const sent = f.sentMembers(f.readFields(changeFields, await bodyOf(call)));
+            return json(collectionBody(await library.update(id, sent)));
+          }),
+          changeFields,
+        ],
+        '{id}/files': [about(async ({ id }, call) => filesReply(await addFiles(call, id, parts))), addFields],
+        '{id}/folders': [
+          about(async ({ id, library }, call) => {
+            refuseFolder(call, parts);
+            const { path: folder, max_file_bytes, ...globs } = f.readFields(folderFields, await bodyOf(call));
+            const options = f.sentMembers({ ...globs, maxFileBytes: max_file_bytes });
+            return json(collectionBody(await library.addFolder(id, { path: folder, ...options })));
+          }),
+          folderFields,
+        ],
+        '{id}/reindex': [
+          about(async ({ id, library }) => {
+            await library.reindex(id);
+            return json(collectionBody(await collectionOf(library, id)));
+          }),
+        ],
       },
-    }),
-    row(`${path}/`, 'Delete a collection, or remove a file or a folder from it.', (call) => remove(call, parts), {
-      ...below,
-      method: 'DELETE',
-      below: { '{id}': undefined, '{id}/files/{file}': undefined, '{id}/folders': removeFolderFields },
-    }),
+      { form: { ...parts.fileForm, files: maxFiles } },
+    ),
+    rowBelow(
+      row,
+      path,
+      'Delete a collection, or remove a file or a folder from it.',
+      {
+        '{id}': [
+          about(async ({ id, library }, call) => {
+            const files = await library.files(id);
+            await library.delete(id);
+            return deleteUnused(library, filesOf(call, parts), files);
+          }),
+        ],
+        '{id}/files/{file}': [
+          about(async ({ id, library }, call, file) => {
+            const own = await library.file(id, file);
+            await library.removeFile(id, file);
+            return deleteUnused(library, filesOf(call, parts), own ? [own] : []);
+          }),
+        ],
+        '{id}/folders': [
+          about(async ({ id, library }, call) => {
+            refuseFolder(call, parts);
+            const folder = f.readFields(removeFolderFields, Object.fromEntries(call.query));
+            return json(collectionBody(await library.removeFolder(id, folder.path)));
+          }),
+          removeFolderFields,
+        ],
+      },
+      { method: 'DELETE' },
+    ),
   ];
 }
 
-/** The parts of the path below the collections. */
-function targetOf({ path: own }: Call): readonly string[] {
-  const begin = own.indexOf(`${path}/`) + path.length + 1;
-  return own.slice(begin).split('/').map(percentDecoded);
-}
-
-function unknownPath({ method, path: own }: Call): AppError {
-  return new AppError('not-found', { method, path: own });
-}
-
-async function show(call: Call, library: DocumentLibrary): Promise<Reply> {
-  const [first = '', what, file, form, ...more] = targetOf(call);
-  if (more.length > 0) throw unknownPath(call);
-  if (first === 'passages' && what !== undefined && file === undefined) return passageReply(library, what);
-  const { id, ...collection } = await collectionOf(library, first);
-  if (what === undefined) return json(collectionBody({ id, ...collection }));
-  if (what !== 'files') throw unknownPath(call);
-  if (file === undefined) return json({ files: (await library.files(id)).map(fileBody) });
-  if (form === 'text') return textReply(await library.text(id, file));
-  if (form === 'content') return contentReply(library, id, file);
-  throw unknownPath(call);
-}
+const filesReply = (files: readonly CollectionFile[]): Reply => json({ files: files.map(fileBody) });
 
 async function passageReply(library: DocumentLibrary, id: string): Promise<Reply> {
   const found = await library.passage(id);
@@ -211,32 +250,6 @@ async function contentReply(library: DocumentLibrary, id: string, file: string):
     'content-disposition': attachment(own.name),
   };
   return { status: 200, headers, stream };
-}
-
-async function change(call: Call, parts: DocumentParts): Promise<Reply> {
-  const library = documentsOf(call, parts);
-  const [name = '', what, ...more] = targetOf(call);
-  if (more.length > 0) throw unknownPath(call);
-  const { id } = await collectionOf(library, name);
-  switch (what) {
-    case undefined: {
-      const sent = f.sentMembers(f.readFields(changeFields, await bodyOf(call)));
-      return json(collectionBody(await library.update(id, sent)));
-    }
-    case 'files':
-      return json({ files: (await addFiles(call, id, parts)).map(fileBody) });
-    case 'folders': {
-      refuseFolder(call, parts);
-      const { path: folder, max_file_bytes: maxFileBytes, ...globs } = f.readFields(folderFields, await bodyOf(call));
-      const added = await library.addFolder(id, { path: folder, ...f.sentMembers({ ...globs, maxFileBytes }) });
-      return json(collectionBody(added));
-    }
-    case 'reindex':
-      await library.reindex(id);
-      return json(collectionBody(await collectionOf(library, id)));
-    default:
-      throw unknownPath(call);
-  }
 }
 
 async function addFiles(call: Call, id: string, parts: DocumentParts): Promise<readonly CollectionFile[]> {
@@ -296,40 +309,18 @@ async function fetchedPage(url: string, { signal }: Call, { fetchMedia = fetchPu
   return { name: `${title}.html`, bytes: fetched.bytes };
 }
 
-async function remove(call: Call, parts: DocumentParts): Promise<Reply> {
-  const library = documentsOf(call, parts);
-  const [name = '', what, file, ...more] = targetOf(call);
-  if (more.length > 0) throw unknownPath(call);
-  const { id } = await collectionOf(library, name);
-  if (what === undefined) {
-    const files = await library.files(id);
-    await library.delete(id);
-    await deleteUnused(library, filesOf(call, parts), files);
-    return json({ success: true });
-  }
-  if (what === 'files' && file !== undefined) {
-    const own = await library.file(id, file);
-    await library.removeFile(id, file);
-    await deleteUnused(library, filesOf(call, parts), own ? [own] : []);
-    return json({ success: true });
-  }
-  if (what !== 'folders' || file !== undefined) throw unknownPath(call);
-  refuseFolder(call, parts);
-  const folder = f.readFields(removeFolderFields, Object.fromEntries(call.query));
-  return json(collectionBody(await library.removeFolder(id, folder.path)));
-}
-
-/** Uploads that are in no other collection. */
+/** Deletes the uploads that are in no other collection. */
 async function deleteUnused(
   library: DocumentLibrary,
   uploads: FileLibrary,
   removed: readonly CollectionFile[],
-): Promise<void> {
+): Promise<Reply> {
   const left = new Set(removed.filter((file) => file.path === undefined).map((file) => file.id));
   for (const { id } of left.size > 0 ? await library.collections() : []) {
     for (const file of await library.files(id)) left.delete(file.id);
   }
   await Promise.all([...left].map((file) => uploads.delete(file)));
+  return json({ success: true });
 }
 
 function refuseFolder(call: Call, { mayAddFolders }: DocumentParts): void {

@@ -6,7 +6,7 @@ import type { LibrariesOf } from '../../core/owner.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { read, write } from '../access.ts';
 import type { ChatReader } from '../dialect.ts';
-import { bodyOf, endpointRow, lastPart, type ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow, type ModelEndpoint, rowBelow } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { nativeFamily } from './errors.ts';
@@ -71,8 +71,8 @@ export const memoryEndpoints: readonly ModelEndpoint<MemoryParts>[] = [
     suggest,
     { fields: suggestFields, queued: true },
   ),
-  row(`${path}/`, 'Change a memory.', change, { match: 'prefix', below: { '{id}': changeFields } }),
-  row(`${path}/`, 'Forget a memory.', forget, { match: 'prefix', method: 'DELETE', below: { '{id}': undefined } }),
+  rowBelow<MemoryParts>(row, path, 'Change a memory.', { '{id}': [change, changeFields] }),
+  rowBelow<MemoryParts>(row, path, 'Forget a memory.', { '{id}': [forget] }, { method: 'DELETE' }),
 ];
 
 function libraryOf(call: Call, { memories }: MemoryParts): MemoryLibrary {
@@ -89,14 +89,14 @@ async function add(call: Call, parts: MemoryParts): Promise<Reply> {
   return json(memoryBody(await libraryOf(call, parts).add(f.readFields(addFields, await bodyOf(call)))));
 }
 
-async function change(call: Call, parts: MemoryParts): Promise<Reply> {
-  const changed = await libraryOf(call, parts).change(lastPart(call), f.readFields(changeFields, await bodyOf(call)));
-  if (!changed) throw missing(call);
+async function change(call: Call, parts: MemoryParts, id: string): Promise<Reply> {
+  const changed = await libraryOf(call, parts).change(id, f.readFields(changeFields, await bodyOf(call)));
+  if (!changed) throw new AppError('not-stored', { what: 'memory', id });
   return json(memoryBody(changed));
 }
 
-async function forget(call: Call, parts: MemoryParts): Promise<Reply> {
-  if (!(await libraryOf(call, parts).delete(lastPart(call)))) throw missing(call);
+async function forget(call: Call, parts: MemoryParts, id: string): Promise<Reply> {
+  if (!(await libraryOf(call, parts).delete(id))) throw new AppError('not-stored', { what: 'memory', id });
   return json({ deleted: true });
 }
 
@@ -166,10 +166,6 @@ function textOf(content: unknown): string {
     .flatMap((part) => (f.isObject(part) && typeof part.text === 'string' ? part.text : []))
     .join('\n')
     .trim();
-}
-
-function missing(call: Call): AppError {
-  return new AppError('not-stored', { what: 'memory', id: lastPart(call) });
 }
 
 function memoryBody({ id, text, character, pinned, createdAt, changedAt }: Memory) {
