@@ -1,7 +1,7 @@
 import { AppError, asAppError } from '../../core/errors.ts';
-import { refuseWithoutModel } from '../../core/text-service.ts';
 import { findNamed, sameName } from '../../core/model-names.ts';
 import type { HeldModel, ModelMemory } from '../../core/models-view.ts';
+import { refuseWithoutModel } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { adminOnly, read, write } from '../access.ts';
 import type { ChatReader, DialectContext } from '../dialect.ts';
