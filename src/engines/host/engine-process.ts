@@ -4,7 +4,7 @@ import type { Timer } from '../../core/timers.ts';
 import type { Attachments } from './channel.ts';
 import type { Child, ChildExit, Spawn } from './child.ts';
 import { type EngineState, howItDied, type Loss, Recovery, stopped, troubleOf } from './engine-state.ts';
-import { type Pulse, Stillness, stillMs, tickMs } from './heartbeat.ts';
+import { Heartbeat, tickMs } from './heartbeat.ts';
 import { type InFlightTask, InFlightTasks, PendingCalls } from './in-flight.ts';
 
 export interface EngineProcessParts<Outgoing, Incoming, Facts> {
@@ -325,27 +325,4 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
 
 function isLoadMessage<Facts>(message: { readonly type: string }): message is LoadMessage<Facts> {
   return ['progress', 'loaded', 'load-failed', 'note'].includes(message.type);
-}
-
-/** Heartbeats of one process. */
-export class Heartbeat {
-  #pulses = 0;
-  #last: Pulse = { hung: false, timeoutMs: 0 };
-  readonly #silence = new Stillness();
-
-  /** How long its current step may take. */
-  get timeoutMs(): number {
-    return this.#last.timeoutMs;
-  }
-
-  pulse(pulse: Pulse): void {
-    this.#pulses += 1;
-    this.#last = pulse;
-  }
-
-  /** Called every half second: whether it hangs. A process that never sent a pulse may not have a watchdog. */
-  tick(): boolean {
-    const silentMs = this.#silence.tick(this.#pulses);
-    return this.#last.hung || (this.#pulses > 0 && silentMs > stillMs);
-  }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { LineReader, pulseOf } from './channel.ts';
-import { Heartbeat } from './engine-process.ts';
-import { HeartbeatMemory, type Pulse, StallDetector, Stillness, tickMs } from './heartbeat.ts';
+import { Heartbeat, HeartbeatMemory, type Pulse, StallDetector, Stillness, tickMs } from './heartbeat.ts';
 
 /** A worker's memory and its judge; time passes in ticks. */
 function world() {

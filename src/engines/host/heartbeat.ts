@@ -24,6 +24,29 @@ export class Stillness {
   }
 }
 
+/** The heartbeats of one process, as the server sees them. */
+export class Heartbeat {
+  #pulses = 0;
+  #last: Pulse = { hung: false, timeoutMs: 0 };
+  readonly #silence = new Stillness();
+
+  /** How long its current step may take. */
+  get timeoutMs(): number {
+    return this.#last.timeoutMs;
+  }
+
+  pulse(pulse: Pulse): void {
+    this.#pulses += 1;
+    this.#last = pulse;
+  }
+
+  /** Called every half second: whether it hangs. A process that never sent a pulse may not have a watchdog. */
+  tick(): boolean {
+    const silentMs = this.#silence.tick(this.#pulses);
+    return this.#last.hung || (this.#pulses > 0 && silentMs > stillMs);
+  }
+}
+
 /** Whether the main thread of a worker hangs. */
 export class StallDetector {
   readonly #beats = new Stillness();

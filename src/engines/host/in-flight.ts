@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { type Deferred, deferred } from '../../core/deferred.ts';
 import { AppError } from '../../core/errors.ts';
 import { tickMs } from './heartbeat.ts';
 
@@ -152,9 +153,7 @@ export function fingerprint(content: unknown): string {
   return createHash('sha256').update(canonical).digest('base64url');
 }
 
-interface PendingCall {
-  readonly resolve: (value: never) => void;
-  readonly reject: (error: AppError) => void;
+interface PendingCall extends Omit<Deferred<never>, 'promise'> {
   waitedMs: number;
 }
 
@@ -168,7 +167,9 @@ export class PendingCalls {
   constructor(private readonly capability: string) {}
 
   add<Answer>(id: number): Promise<Answer> {
-    return new Promise((resolve, reject) => this.#open.set(id, { resolve, reject, waitedMs: 0 }));
+    const { promise, ...settle } = deferred<Answer>();
+    this.#open.set(id, { ...settle, waitedMs: 0 });
+    return promise;
   }
 
   answer(id: number, value: unknown): void {

@@ -89,12 +89,12 @@ export class LlamaHost extends EngineHost implements TextEngine {
   }
 
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
-    let begunAs: number | undefined;
+    let begunId: number | undefined;
     const task = this.process.startTask({
       // A client that sets no seed sends the same request again.
       fingerprint: () => fingerprint({ ...request, sampling: { ...request.sampling, seed: undefined } }),
       begin: (id) => {
-        begunAs = id;
+        begunId = id;
         this.#generations.set(id, sink);
         this.process.send({ type: 'generate', id, request, seed });
       },
@@ -106,21 +106,21 @@ export class LlamaHost extends EngineHost implements TextEngine {
       },
     });
     const send = (type: 'hold' | 'proceed'): void => {
-      if (begunAs !== undefined) this.process.send({ type, id: begunAs });
+      if (begunId !== undefined) this.process.send({ type, id: begunId });
     };
     return {
       ...task,
       interrupt: (minTokens) => {
-        if (begunAs !== undefined) this.process.send({ type: 'interrupt', id: begunAs, minTokens });
+        if (begunId !== undefined) this.process.send({ type: 'interrupt', id: begunId, minTokens });
       },
       hold: () => send('hold'),
       proceed: () => send('proceed'),
     };
   }
 
-  /** Not with media, which take as long as they take. Invalid requests get their error when they run. */
+  /** Undefined for requests with media, whose time is not known. Invalid requests get their error when they run. */
   async uncachedTokens(request: GenerationRequest): Promise<number | undefined> {
-    if (this.process.state().type !== 'ready' || request.media.length > 0) return undefined;
+    if (!this.#isReady || request.media.length > 0) return undefined;
     return this.process.call<number>((id) => ({ type: 'uncached', id, request })).catch(() => undefined);
   }
 
@@ -138,13 +138,13 @@ export class LlamaHost extends EngineHost implements TextEngine {
 
   /** Without a loaded model the report is empty; it does not wait for one. */
   async cacheReport(): Promise<CacheReport> {
-    if (this.process.state().type !== 'ready') return emptyCacheReport;
-    try {
-      return await this.process.call<CacheReport>((id) => ({ type: 'cache', id }));
-    } catch (error) {
-      if (this.process.state().type !== 'ready') return emptyCacheReport;
-      throw error;
-    }
+    if (!this.#isReady) return emptyCacheReport;
+    return this.process
+      .call<CacheReport>((id) => ({ type: 'cache', id }))
+      .catch((error: unknown) => {
+        if (this.#isReady) throw error;
+        return emptyCacheReport;
+      });
   }
 
   /** The sum over all its processes. */
@@ -152,17 +152,21 @@ export class LlamaHost extends EngineHost implements TextEngine {
     return this.#steps;
   }
 
+  get #isReady(): boolean {
+    return this.process.state().type === 'ready';
+  }
+
   threads(): ThreadUse | undefined {
-    return this.process.state().type === 'ready' ? this.#threads : undefined;
+    return this.#isReady ? this.#threads : undefined;
   }
 
   /** Undefined without a loaded model, and with `--smartcache 0`. */
   snapshots(): SnapshotFigures | undefined {
-    return this.process.state().type === 'ready' ? this.#snapshots : undefined;
+    return this.#isReady ? this.#snapshots : undefined;
   }
 
   cellPool(): PoolFigures | undefined {
-    return this.process.state().type === 'ready' ? this.#pool : undefined;
+    return this.#isReady ? this.#pool : undefined;
   }
 
   /** Gives back memory that snapshots hold, up to so many bytes. */
@@ -173,21 +177,17 @@ export class LlamaHost extends EngineHost implements TextEngine {
 
   /** The GPUs that the model uses, with their memory when it was loaded. */
   cardUse(): readonly CardUse[] {
-    return this.process.state().type === 'ready' ? this.#cards : [];
+    return this.#isReady ? this.#cards : [];
   }
 
   /** The present memory of those GPUs; empty without a loaded model. */
   async cards(): Promise<readonly CardMemory[]> {
     if (this.cardUse().length === 0) return [];
-    try {
-      return await this.process.call<readonly CardMemory[]>((id) => ({ type: 'cards', id }));
-    } catch {
-      return [];
-    }
+    return this.process.call<readonly CardMemory[]>((id) => ({ type: 'cards', id })).catch(() => []);
   }
 
   get states(): SavedStates | undefined {
-    if (this.process.state().type !== 'ready') return undefined;
+    if (!this.#isReady) return undefined;
     const call = <Result>(action: StatesAction) => this.process.call<Result>((id) => ({ type: 'states', id, action }));
     return {
       count: this.options.savedStates,
@@ -203,7 +203,8 @@ export class LlamaHost extends EngineHost implements TextEngine {
     const placed = { all: layers + 1, onCards: gpuLayers };
     this.#model = { name: this.options.name, path: this.options.model, ...facts, layers: placed };
     // The count of changes continues after a restart.
-    this.#threads = threadsAtStart(this.options, this.#threads?.changes);
+    const { threads: decode, batchThreads: prefill } = this.options;
+    this.#threads = { decode, prefill, changes: this.#threads?.changes ?? 0 };
   }
 
   #receive(message: TextMessage): void {
@@ -276,8 +277,4 @@ export class LlamaHost extends EngineHost implements TextEngine {
 function added(sum: StepTimes, more: StepTimes): StepTimes {
   const names = Object.keys(sum) as (keyof StepTimes)[];
   return Object.fromEntries(names.map((name) => [name, sum[name] + more[name]])) as StepTimes;
-}
-
-function threadsAtStart({ threads, batchThreads }: LoadOptions, changes = 0): ThreadUse {
-  return { decode: threads, prefill: batchThreads, changes };
 }

@@ -250,9 +250,9 @@ export async function readModelFile(path: string) {
 /** Lists with an entry for each layer are read in full. */
 const layerEntries = 512;
 
-/** The names of all parts of a model; only its own name for a file that is not the first of several parts. */
-function partsOf(path: string): readonly string[] {
-  const [, stem, count] = /^(.+)-00001-of-(\d{5})\.gguf$/i.exec(path) ?? [];
+/** The names of all parts of a model; its own name if it has one part. */
+export function partsOf(path: string): readonly string[] {
+  const [, stem, count] = /^(.+)-\d{5}-of-(\d{5})\.gguf$/is.exec(path) ?? [];
   if (stem === undefined || Number(count) < 2) return [path];
   return Array.from(
     { length: Number(count) },
@@ -260,7 +260,7 @@ function partsOf(path: string): readonly string[] {
   );
 }
 
-/** Undefined for a file that is not the first of several parts. */
+/** Undefined for a file that has all of a model. */
 async function sizeOfParts(path: string): Promise<number | undefined> {
   const parts = partsOf(path);
   if (parts.length === 1) return undefined;

@@ -9,18 +9,23 @@ import type { LoadedModel, LoadOptions } from './load-options.ts';
 export const closingMs = { plain: 2000, writing: 10_000 };
 
 /** From the server to the worker. `id` connects a call with its result, and a generation with its events. */
-export type ToWorker = { readonly type: 'load'; readonly options: LoadOptions } | ({ readonly id: number } & Call);
+export type ToWorker =
+  | { readonly type: 'load'; readonly options: LoadOptions }
+  | ({ readonly id: number } & (GenerationMessage | Call));
 
-type Call =
+/** See `RunningGeneration`. */
+type GenerationMessage =
   | { readonly type: 'generate'; readonly request: GenerationRequest; readonly seed: number }
-  /** Asks how many tokens of its prompt are not in the cache. */
-  | { readonly type: 'uncached'; readonly request: GenerationRequest }
   | { readonly type: 'interrupt'; readonly minTokens: number }
-  /** See `RunningGeneration`. */
-  | { readonly type: 'hold' | 'proceed' }
-  | { readonly type: 'abort' | 'cache' | 'cards' }
+  | { readonly type: 'abort' | 'hold' | 'proceed' };
+
+/** Answered or refused. */
+export type Call =
+  /** How many tokens of its prompt are not in the cache. */
+  | { readonly type: 'uncached'; readonly request: GenerationRequest }
+  | { readonly type: 'cache' | 'cards' }
   | { readonly type: 'states'; readonly action: StatesAction }
-  /** Asks for memory that snapshots hold. */
+  /** Frees memory of snapshots. */
   | { readonly type: 'release'; readonly bytes: number }
   | { readonly type: 'tokenize'; readonly text: string; readonly addSpecial: boolean; readonly parseSpecial: boolean }
   | { readonly type: 'pieces'; readonly tokens: readonly number[] }

@@ -6,7 +6,8 @@ import { plainError } from '../../../core/errors.ts';
 import { availableBytes } from '../../../core/memory.ts';
 import type { CacheReport } from '../../../core/text-service.ts';
 import { openParent } from '../../host/parent.ts';
-import { closingMs, type FromWorker, type ToWorker } from '../messages.ts';
+import type { LoadOptions } from '../load-options.ts';
+import { type Call, closingMs, type FromWorker, type ToWorker } from '../messages.ts';
 import { openSnapshotCache, SavedStateSlots } from './cache/snapshot-cache.ts';
 import { GrammarCache } from './grammar.ts';
 import { type Loaded, loadModel } from './load/model.ts';
@@ -30,7 +31,8 @@ import {
 import { stepThreads } from './threads/step-threads.ts';
 
 /** The worker process: loads one model and serves it until its channel closes. */
-let serving: Awaited<ReturnType<typeof serve>> | undefined;
+let serving: Serving | undefined;
+type Serving = Awaited<ReturnType<typeof serve>>;
 
 const parent = openParent<ToWorker, FromWorker>({
   message: (message) => void receive(message),
@@ -39,74 +41,72 @@ const parent = openParent<ToWorker, FromWorker>({
 const send = (message: FromWorker): void => parent.send(message);
 
 async function receive(message: ToWorker): Promise<void> {
-  if (message.type === 'load') {
-    try {
-      const progress = (fraction: number) => send({ type: 'progress', fraction });
-      const placed = (gpuLayers: number) => send({ type: 'placed', gpuLayers });
-      const availableBefore = freeMemory();
-      const loaded = await loadModel(message.options, progress, parent.watch, placed);
-      serving = await serve(loaded, availableBefore);
-      // Without the server, unfinished writes get this much time.
-      parent.watch.serving(closingMs.writing);
-      const { limitBytes = 0 } = serving.worker.snapshots?.figures().memory ?? {};
-      send({ type: 'loaded', facts: { ...loaded.info, snapshotBytes: limitBytes } });
-    } catch (error) {
-      const unexplained = error instanceof NativeLoadError || error instanceof GpuBuildError;
-      const reason = unexplained ? null : (error as Error).message;
-      parent.send({ type: 'load-failed', reason }, [], () => process.exit(3));
-    }
-    return;
-  }
+  if (message.type === 'load') return load(message.options);
   if (!serving) return;
-  const { worker, loop } = serving;
-  const { vocabulary } = worker.loaded;
+  const { loop, reading } = serving;
   switch (message.type) {
     case 'generate':
-      await beginGeneration({ ...serving, send }, message);
-      return;
-    case 'abort': {
-      const reading = serving.reading.get(message.id);
-      if (reading) reading.stop();
-      else loop.abort(message.id);
-      return;
-    }
+      return beginGeneration({ ...serving, send }, message);
+    case 'abort':
     case 'hold': {
-      const reading = serving.reading.get(message.id);
-      if (reading) reading.stop();
-      else loop.hold(message.id);
-      return;
+      const unstarted = reading.get(message.id);
+      return unstarted ? unstarted.stop() : loop[message.type](message.id);
     }
     case 'proceed':
-      loop.proceed(message.id);
-      return;
+      return loop.proceed(message.id);
     case 'interrupt':
-      loop.interrupt(message.id, message.minTokens);
-      return;
+      return loop.interrupt(message.id, message.minTokens);
+    default:
+      return answer(message, serving);
+  }
+}
+
+async function load(options: LoadOptions): Promise<void> {
+  try {
+    const progress = (fraction: number) => send({ type: 'progress', fraction });
+    const placed = (gpuLayers: number) => send({ type: 'placed', gpuLayers });
+    const availableBefore = freeMemory();
+    const loaded = await loadModel(options, progress, parent.watch, placed);
+    serving = await serve(loaded, availableBefore);
+    // Without the server, unfinished writes get this much time.
+    parent.watch.serving(closingMs.writing);
+    const { limitBytes = 0 } = serving.worker.snapshots?.figures().memory ?? {};
+    send({ type: 'loaded', facts: { ...loaded.info, snapshotBytes: limitBytes } });
+  } catch (error) {
+    const unexplained = error instanceof NativeLoadError || error instanceof GpuBuildError;
+    const reason = unexplained ? null : (error as Error).message;
+    parent.send({ type: 'load-failed', reason }, [], () => process.exit(3));
+  }
+}
+
+async function answer(call: { readonly id: number } & Call, model: Serving): Promise<void> {
+  const { id } = call;
+  try {
+    send({ type: 'answer', id, value: await resultOf(call, model) });
+  } catch (error) {
+    send({ type: 'refused', id, error: plainError(error) });
+  }
+}
+
+function resultOf(call: Call, { worker, loop, states }: Serving): unknown {
+  const { native, gpus, vocabulary } = worker.loaded;
+  switch (call.type) {
     case 'uncached':
-      await answer(message.id, () => uncachedTokens(worker, message.request));
-      return;
+      return uncachedTokens(worker, call.request);
     case 'cache':
-      await answer(message.id, () => cacheReport(worker));
-      return;
+      return cacheReport(worker);
     case 'cards':
-      await answer(message.id, () => readCards(worker.loaded.native, worker.loaded.gpus));
-      return;
+      return readCards(native, gpus);
     case 'release':
-      await answer(message.id, () => release(worker, message.bytes));
-      return;
-    case 'states': {
-      const { states } = serving;
-      await answer(message.id, () => loop.between(async () => states.perform(message.action)));
-      return;
-    }
+      return release(worker, call.bytes);
+    case 'states':
+      return loop.between(async () => states.perform(call.action));
     case 'tokenize':
-      await answer(message.id, async () => Array.from(await vocabulary.tokenizeAside(message.text, message)));
-      return;
+      return vocabulary.tokenizeAside(call.text, call).then((tokens) => Array.from(tokens));
     case 'pieces':
-      await answer(message.id, () => message.tokens.map((token) => vocabulary.piece(token)));
-      return;
+      return call.tokens.map((token) => vocabulary.piece(token));
     case 'detokenize':
-      await answer(message.id, () => vocabulary.detokenize(message.tokens, message.renderSpecial));
+      return vocabulary.detokenize(call.tokens, call.renderSpecial);
   }
 }
 
@@ -123,27 +123,19 @@ function cacheReport({ slots, pool, snapshots, history }: WorkerContext): CacheR
   };
 }
 
-/** macOS leaves no memory unused; what it would free for a program is taken to be half of all. */
+/** macOS leaves no memory unused: half of all memory is assumed to be available to a program. */
 const freeMemory = (): number => (process.platform === 'darwin' ? totalmem() / 2 : availableBytes());
 
-/** Memory that is not referred to any more returns to the system when the garbage is collected: now. */
+/** Collects the garbage at once, which returns the memory to the system. */
 function release({ snapshots }: Pick<WorkerContext, 'snapshots'>, bytes: number): void {
   snapshots?.release(bytes);
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
 }
 
-async function answer(id: number, work: () => unknown): Promise<void> {
-  try {
-    send({ type: 'answer', id, value: await work() });
-  } catch (error) {
-    send({ type: 'refused', id, error: plainError(error) });
-  }
-}
-
 /**
- * Not where something else than the slot depends on the sequence or on the others that run: layers for multi-token prediction,
- * adapters of requests, portions of `--deterministic`.
+ * False where more than the slot depends on the sequence or on the other running ones: layers for multi-token prediction, adapters of
+ * requests, portions of `--deterministic`.
  */
 function canHold({ layers, options }: Loaded): boolean {
   return !layers && options.lora.length === 0 && !options.deterministic;
@@ -177,7 +169,7 @@ async function serve(loaded: Loaded, availableBefore: number) {
     samplers: undefined,
     history: new PromptHistory({
       detokenize: (tokens) => loaded.vocabulary.detokenize(tokens, true),
-      isControl: (token) => loaded.vocabulary.isControl(token),
+      isControl: loaded.vocabulary.isControl,
       now: Date.now,
     }),
   };
@@ -207,7 +199,7 @@ async function serve(loaded: Loaded, availableBefore: number) {
     now,
   });
   worker.snapshots = snapshots;
-  /** Chats of the adapters of the start are kept for their return, and those of others computed again. */
+  /** Snapshots belong to the adapters of the start: chats with other adapters are computed again. */
   function changeAdapters(setting: string): void {
     for (const slot of slots) {
       saveBefore(worker, slot, undefined);

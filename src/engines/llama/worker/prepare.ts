@@ -125,7 +125,7 @@ export async function beginGeneration({ worker, loop, reading, send }: BeginDeps
 
 /** What the prompt takes of the pool. */
 function cellNeed({ slots, loaded }: WorkerContext, { plan }: Planned): CellNeed<Slot> {
-  const isControl = (token: number) => loaded.vocabulary.isControl(token);
+  const { isControl } = loaded.vocabulary;
   const choice = chooseSlot(slots, { prompt: plan.tokens, canCopy: true, isControl });
   const copied = choice?.copyFrom && loaded.context.memory === 'plain' ? choice.reusable : 0;
   return { cells: plan.tokens.length - copied, replaces: choice?.slot, copies: choice?.copyFrom };
@@ -331,9 +331,8 @@ function shiftAndReuse(slot: Slot, { shift, keep }: ReturnType<typeof planReuse>
 /** Takes the best slot for the prompt, and copies the prefix of another slot if that shares more. */
 function takeSlot(worker: WorkerContext, { plan }: Planned, reused: boolean): Slot {
   const { slots, loaded, now } = worker;
-  const isControl = (token: number) => loaded.vocabulary.isControl(token);
   const { tokens: prompt } = plan;
-  const choice = chooseSlot(slots, { prompt, canCopy: reused, isControl });
+  const choice = chooseSlot(slots, { prompt, canCopy: reused, isControl: loaded.vocabulary.isControl });
   if (!choice) throw new AppError('engine-failed', { capability: 'text', reason: 'all of its sequences are at work' });
   const { slot, copyFrom } = choice;
   saveBefore(worker, slot, reused && !copyFrom ? prompt : undefined);

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { computerName, fingerprint, partsOf, type ShapingOptions, sampleOffsets } from './fingerprint.ts';
+import { partsOf } from '../../load-options.ts';
+import { computerName, fingerprint, type ShapingOptions, sampleOffsets } from './fingerprint.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-fingerprint-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -82,7 +83,7 @@ test('fingerprint: a whole model may be named like a part', async () => {
 });
 
 test.each([0, 1, 64 * 1024, 5 * 2 ** 20, 40 * 2 ** 30])(
-  'samplePlaces: samples of a file of %d bytes reach both ends',
+  'sampleOffsets: samples of a file of %d bytes reach both ends',
   (bytes) => {
     const offsets = sampleOffsets(bytes);
     expect(offsets.length).toBeLessThanOrEqual(80);

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import type { LoadedModel, LoadOptions } from '../../load-options.ts';
+import { type LoadedModel, type LoadOptions, partsOf } from '../../load-options.ts';
 
 type ContextOptions = 'contextSize' | 'contextSizeGiven' | 'trainedContextOverride' | 'rope' | 'addBos';
 type CacheOptions = 'cacheType' | 'flashAttention' | 'fullSlidingWindow';
@@ -27,15 +27,6 @@ export function computerName(
 ): string {
   if (!deterministic) return library;
   return JSON.stringify([library, cpuVariant, gpuLayers, threads, batchThreads, microBatchSize]);
-}
-
-/** All files of a split model. */
-export function partsOf(model: string): readonly string[] {
-  const { begin, count } = /^(?<begin>.*-)\d{5}-of-(?<count>\d{5})\.gguf$/s.exec(model)?.groups ?? {};
-  if (begin === undefined || count === undefined) return [model];
-  return Array.from({ length: Number(count) }, (_, index) => {
-    return `${begin}${String(index + 1).padStart(5, '0')}-of-${count}.gguf`;
-  });
 }
 
 const pieceBytes = 64 * 2 ** 10;

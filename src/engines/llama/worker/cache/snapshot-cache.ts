@@ -31,7 +31,7 @@ interface SnapshotCacheDeps {
   readonly pool?: Pick<CellPool, 'makeRoomFor'> | undefined;
   /** Snapshots of evicted chats. */
   readonly memory: MemoryStore | undefined;
-  /** Keeps no more short chats in memory while nobody comes back to them: without `--smartcache`. */
+  /** Stops keeping short chats in memory while none of them is continued: without `--smartcache`. */
   readonly sparing?: boolean;
   /** Snapshots of long sequences; they survive a restart. */
   readonly disk: SnapshotStore | undefined;
@@ -286,20 +286,20 @@ function figures(store: SnapshotStore | undefined): SnapshotFigures | null {
   return { snapshots: entries.length, bytes, ...(health ? { health } : {}) };
 }
 
-/** What the worker knows of the memory of the machine. */
+/** The main memory of the machine, as the worker sees it. */
 interface MemoryView {
   /** Before the model was loaded. */
   readonly availableBefore: number;
   readonly available: () => number;
 }
 
-/** The most snapshots in memory without `--smartcache`: some chats, and the requests between their turns. */
+/** The maximum number of snapshots in memory without `--smartcache`: some chats, and the requests between their turns. */
 const maxSnapshots = 32;
 
-/** The cache by the options; undefined if they have none. */
+/** The cache that the options request; undefined if they request none. */
 export async function openSnapshotCache(
   loaded: Loaded,
-  { slots, pool, exclusively, send, view, now }: SnapshotCacheParts,
+  { slots, pool, exclusively, send, view, now }: OpenCacheDeps,
 ): Promise<SnapshotCache | undefined> {
   const { native, options, context, info, vocabulary } = loaded;
   const { smartCache, diskCache, reusePrompt } = options;
@@ -320,18 +320,23 @@ export async function openSnapshotCache(
     : undefined;
   if (memory) changed(memory.figures);
   const canRewind = context.memory === 'plain' && context.savesAll;
-  const isControl = (token: number) => vocabulary.isControl(token);
   const sparing = smartCache < 0;
-  return new SnapshotCache({ slots, pool, memory, sparing, disk, canRewind, isControl, exclusively, now });
+  return new SnapshotCache({
+    slots,
+    pool,
+    memory,
+    sparing,
+    disk,
+    canRewind,
+    isControl: vocabulary.isControl,
+    exclusively,
+    now,
+  });
 }
 
-interface SnapshotCacheParts {
-  readonly slots: readonly Slot[];
-  readonly pool: SnapshotCacheDeps['pool'];
-  readonly exclusively: Exclusively;
+interface OpenCacheDeps extends Pick<SnapshotCacheDeps, 'slots' | 'pool' | 'exclusively' | 'now'> {
   readonly send: (message: FromWorker) => void;
   readonly view: MemoryView;
-  readonly now: () => number;
 }
 
 /** How many bytes snapshots may take now: a part of what the model leaves free, less what other programs took since. */

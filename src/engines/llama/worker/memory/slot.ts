@@ -41,7 +41,7 @@ export class Slot {
   #shiftedAt: number | undefined;
   /** Length of a copied prefix: in a pool, its cells are those of the other sequence. */
   #copied = 0;
-  /** What it had in the cache before `park`. */
+  /** Its cached tokens before `park`. */
   #parked:
     | { readonly computed: number; readonly state: Uint8Array | undefined; readonly checkpoints: readonly Checkpoint[] }
     | undefined;
@@ -207,7 +207,7 @@ export class Slot {
   /** The size of `snapshot`. */
   get snapshotFigures(): { readonly tokens: number; readonly bytes: number } {
     if (!this.#canSnapshot) return { tokens: 0, bytes: 0 };
-    return { tokens: this.computed, bytes: this.context.stateBytes(this.sequence, 'whole') + this.#checkpoints.bytes };
+    return { tokens: this.computed, bytes: this.#stateBytes + this.#checkpoints.bytes };
   }
 
   /** Not with partial portions, which cannot be reused, nor with restored cells of a window, which are summed in another order. */

@@ -52,9 +52,7 @@ export class Vocabulary {
   }
 
   /** Control tokens, such as those around the turns of a chat. */
-  isControl(token: number): boolean {
-    return token >= 0 && this.native.isControlToken(this.pointer, token);
-  }
+  readonly isControl = (token: number): boolean => token >= 0 && this.native.isControlToken(this.pointer, token);
 
   tokenize(text: string, options: TokenizeOptions): Int32Array {
     const { tokens, call } = this.#tokenizing(text, options);
