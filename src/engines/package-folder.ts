@@ -11,9 +11,8 @@ export const mediaPackage = '@qvac/fabric';
 
 /** Where a package is installed, even one without an entry point; undefined if it is not. Prefers the version of the packs. */
 export function packageFolder(name: string, folders = packageFolders(name)): string | undefined {
-  const wanted = catalogued(name);
-  const right = wanted && folders.find((folder) => versionOf(folder) === wanted.version);
-  return right ?? folders[0];
+  const pinned = catalogued(name);
+  return (pinned && folders.find((folder) => versionOf(folder) === pinned.version)) ?? folders[0];
 }
 
 /** All folders with a package: of the installed packages, then of the packs. */
@@ -26,21 +25,21 @@ export function packageFolders(name: string, packsFolder = ownFolder('packs')): 
 
 /** Why a package of a pack cannot be used (damage or another version), with what to do; undefined if it can, or is of no pack. */
 export function packageProblem(folder: string, name: string, pack = catalogued(name)?.pack): string | undefined {
-  const wanted = catalogued(name)?.version;
-  if (wanted === undefined) return undefined;
+  const pinned = catalogued(name)?.version;
+  if (pinned === undefined) return undefined;
   const damage = damageOf(folder);
   if (damage !== undefined) return `the pack ${pack} is damaged (${name}: ${damage}). Run: parley pack repair ${pack}`;
-  const found = versionOf(folder);
-  if (found === undefined || found === wanted) return undefined;
-  return `the pack ${pack} is of another version (${name} ${found}, not ${wanted}). Run: parley pack add ${pack}`;
+  const version = versionOf(folder);
+  if (version === undefined || version === pinned) return undefined;
+  return `the pack ${pack} is of another version (${name} ${version}, not ${pinned}). Run: parley pack add ${pack}`;
 }
 
 function catalogued(name: string): { readonly pack: string; readonly version: string } | undefined {
   for (const { name: pack, packages } of packs) {
-    const found = Object.values(packages)
+    const entry = Object.values(packages)
       .flat()
       .find((one) => one.name === name);
-    if (found) return { pack, version: found.version };
+    if (entry) return { pack, version: entry.version };
   }
   return undefined;
 }

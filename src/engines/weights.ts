@@ -35,13 +35,13 @@ export const weightsFolder = fileURLToPath(new URL('../../weights', import.meta.
 /** The path of the file, after its hash was verified. */
 export async function checkedWeights({ file, sha256 }: WeightsFile, folder: string = weightsFolder): Promise<string> {
   const path = join(folder, file);
-  let found: string;
+  let hash: string;
   try {
-    found = await hashOf(path);
+    hash = await hashOf(path);
   } catch (error) {
     throw new Error(`${path} cannot be read (${(error as Error).message}); ${remedy}`, { cause: error });
   }
-  if (found !== sha256) throw new Error(`${path} is damaged (its SHA-256 differs); ${remedy}`);
+  if (hash !== sha256) throw new Error(`${path} is damaged (its SHA-256 differs); ${remedy}`);
   return path;
 }
 

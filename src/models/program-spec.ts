@@ -121,7 +121,7 @@ export function programSpec(
       gpuUse,
       newCallId: randomCallId,
       defaultContext: contextsize,
-      say: (line) => (quiet ? undefined : terminal.line(printable(`${name}: ${line}`, 1000))),
+      log: (line) => (quiet ? undefined : terminal.line(printable(`${name}: ${line}`, 1000))),
       observer: engineConsole<ProgramIdentity>(task, name, terminal, {
         loaded: (identity) => loadedLine(name, identity),
         advice: `Its last lines are above; docs/engines.md has advice.`,

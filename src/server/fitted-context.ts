@@ -2,7 +2,7 @@ import { flagOf } from '../config/flags.ts';
 import type { Running } from '../config/load.ts';
 import { type ModelFile, sharesCells } from '../engines/llama/load-options.ts';
 import {
-  besideModel,
+  auxiliaryFiles,
   type ContextShares,
   defaultShares,
   type FreeMemory,
@@ -38,11 +38,11 @@ export async function fittedContext(
   const cardBytes = cards.reduce((sum, bytes) => sum + Math.max(0, bytes - marginBytes), 0);
   const where = cards.length > 0 ? 'on the graphics cards' : 'in memory';
   const sequences = options.sequences + (options.guidance ? 1 : 0);
-  const { projectorBytes, draft } = await besideModel(options);
+  const { projectorBytes, draft } = await auxiliaryFiles(options);
   // A draft model has a cache of the same length.
   const cacheBytesPerToken = file.shape.cacheBytesPerToken + (draft?.cacheBytesPerToken ?? 0);
   const shape = { ...file.shape, cacheBytesPerToken };
-  const free = { freeBytes: mainBytes, cardBytes, besideBytes: projectorBytes + (draft?.sizeBytes ?? 0) };
+  const free = { freeBytes: mainBytes, cardBytes, auxiliaryBytes: projectorBytes + (draft?.sizeBytes ?? 0) };
   // The sequences of a draft model share no cells.
   const shared = draft === undefined && sharesCells(options, cards.length > 0);
   const { max } = flagOf('contextsize') as { readonly max: number };

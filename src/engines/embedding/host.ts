@@ -15,8 +15,8 @@ import type { LoadOptions } from '../llama/load-options.ts';
 import {
   cardMemoryFailure,
   gpuFailure,
-  type Known,
   loadReason,
+  type MachineFacts,
   type StartOver,
   startOver,
 } from '../llama/worker-failure.ts';
@@ -33,7 +33,7 @@ export class EmbeddingHost
 {
   constructor(
     parts: Omit<Parts, 'startsOver' | 'loadReason'>,
-    known: Known = { installed: [], canBuild: () => false },
+    known: MachineFacts = { installed: [], canBuild: () => false },
   ) {
     super({
       ...parts,
@@ -83,7 +83,7 @@ export class EmbeddingHost
 export function startsOver(
   exit: ChildExit,
   options: EmbeddingOptions,
-  known: Known,
+  known: MachineFacts,
 ): StartOver<EmbeddingOptions> | undefined {
   if (options.backend === 'cpu') return startOver(exit, options, { ...known, gpuLayers: undefined, hasWorked: false });
   const full = cardMemoryFailure(exit.lastLines);

@@ -70,16 +70,16 @@ export class TaskEngine<Options, Facts, Task, Event> extends EngineHost {
     };
     const { value: bare, attachments, ...places } = detached(task);
     work = this.process.startTask({
-      fingerprint: () => fingerprint({ task: bare, attachments: attachments.map(digest) }),
-      begin: (given) => {
-        id = given;
+fingerprint: () => fingerprint({ task: bare, attachments: attachments.map(digest) }),
+      begin: (taskId) => {
+        id = taskId;
         this.#running.set(id, (item) => (item === 'ended' || 'error' in item ? end(item) : items.push(item)));
         this.process.send({ type: 'begin', id, task: bare, ...places }, attachments);
       },
-      abort: (given) => this.process.send({ type: 'abort', id: given }),
+      abort: (taskId) => this.process.send({ type: 'abort', id: taskId }),
       withdrawn: () => end('ended'),
-      lost: (error: AppError, given) => {
-        this.#running.delete(given);
+      lost: (error: AppError, taskId) => {
+        this.#running.delete(taskId);
         end({ error });
       },
     });
@@ -122,9 +122,9 @@ export class TaskEngine<Options, Facts, Task, Event> extends EngineHost {
   }
 
   #finish(id: number, last: Item<Event>): void {
-    const tell = this.#running.get(id);
+    const receive = this.#running.get(id);
     this.#running.delete(id);
-    tell?.(last);
+    receive?.(last);
     this.process.ended(id);
   }
 }

@@ -24,7 +24,14 @@ import { howItDied, unreadyText } from '../host/engine-state.ts';
 import { fingerprint } from '../host/in-flight.ts';
 import { expectedContextSize, type GpuBuild, type LoadedModel, type LoadOptions } from './load-options.ts';
 import { closingMs, type Piece, type StatesAction, type TextMessage, type ToWorker } from './messages.ts';
-import { type FailedBuild, failedBuild, failedForGood, type Known, loadReason, startOver } from './worker-failure.ts';
+import {
+  type FailedBuild,
+  failedBuild,
+  failedForGood,
+  loadReason,
+  type MachineFacts,
+  startOver,
+} from './worker-failure.ts';
 
 type ProcessDeps = Pick<
   EngineProcessParts<ToWorker, TextMessage, LoadedModel>,
@@ -34,7 +41,7 @@ type ProcessDeps = Pick<
 export interface LlamaHostDeps extends ProcessDeps {
   /** The installed builds of the engine. */
   readonly gpuBuilds?: readonly GpuBuild[];
-  readonly canBuild?: Known['canBuild'];
+  readonly canBuild?: MachineFacts['canBuild'];
   readonly observer?: LlamaObserver;
 }
 
@@ -169,7 +176,7 @@ export class LlamaHost extends EngineHost implements TextEngine {
     return this.#isReady ? this.#pool : undefined;
   }
 
-  /** Gives back memory that snapshots hold, up to so many bytes. */
+  /** Frees memory of snapshots, up to this many bytes. */
   async release(bytes: number): Promise<void> {
     if (!this.snapshots()?.bytes) return;
     await this.process.call((id) => ({ type: 'release', id, bytes })).catch(() => undefined);

@@ -13,7 +13,7 @@ const size = (free: number, cards = 0, own: Partial<ModelShape> = {}) =>
   largestContext(
     { ...shape, ...own },
     options,
-    { freeBytes: free * gib, cardBytes: cards * gib, besideBytes: 0 },
+    { freeBytes: free * gib, cardBytes: cards * gib, auxiliaryBytes: 0 },
     524_288,
   );
 

@@ -11,16 +11,16 @@ type SizedOptions = Pick<
   | ('guidance' | 'offloadCache' | 'loadMode')
 >;
 
-/** What is loaded with the model: a projector by its size, a draft model by its shape, as which layers of the model itself count too. */
-interface BesideModel {
+/** The files that are loaded with the model: the size of a projector, and the shape of a draft model or of prediction layers. */
+interface AuxiliaryFiles {
   readonly projectorBytes: number;
   readonly draft: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken' | 'compute'> | undefined;
 }
 
-/** The files that flags load with the model. A file that cannot be read is reported when it is loaded. */
-export async function besideModel(
+/** A file that cannot be read is reported when it is loaded. */
+export async function auxiliaryFiles(
   options: Pick<LoadOptions, 'projector' | 'draft' | 'deterministic' | 'shape'>,
-): Promise<BesideModel> {
+): Promise<AuxiliaryFiles> {
   const { projector, draft, deterministic } = options;
   const projectorStats = projector?.useGpu ? await stat(projector.path).catch(() => undefined) : undefined;
   const drafter = draft?.model && draft.model.gpuLayers !== 0 && !deterministic ? draft.model.path : undefined;
@@ -29,19 +29,19 @@ export async function besideModel(
   return { projectorBytes: projectorStats?.size ?? 0, draft: shape };
 }
 
-/** Layers for multi-token prediction, of a file of their own or of the model, in whose size they are. */
-function predictionShape(file: ModelShape | undefined, model: ModelShape): BesideModel['draft'] {
+/** Of layers for multi-token prediction, in a file of their own or in that of the model, whose size includes them. */
+function predictionShape(file: ModelShape | undefined, model: ModelShape): AuxiliaryFiles['draft'] {
   const { prediction, ...shape } = file ?? { ...model, sizeBytes: 0 };
   return prediction ? { ...shape, cacheBytesPerToken: prediction.cacheBytesPerToken } : file;
 }
 
-const nothingBeside: BesideModel = { projectorBytes: 0, draft: undefined };
+const noAuxiliaryFiles: AuxiliaryFiles = { projectorBytes: 0, draft: undefined };
 
 /**
  * The GPU memory of a model. Weights and cache are divided by layers; the rest is needed with the first layer: compute buffers, the
  * projector, the draft model, whose sequences share no cells.
  */
-export function placedBytes(options: SizedOptions, beside: BesideModel = nothingBeside) {
+export function placedBytes(options: SizedOptions, auxiliary: AuxiliaryFiles = noAuxiliaryFiles) {
   const { shape, guidance, offloadCache } = options;
   const sizes = { ...options, contextSize: expectedContextSize(options) };
   const sequences = options.sequences + (guidance ? 1 : 0);
@@ -50,12 +50,12 @@ export function placedBytes(options: SizedOptions, beside: BesideModel = nothing
     sequences,
     shared: sharesCells(options, true),
   });
-  const draft = beside.draft && modelMemory(beside.draft, { ...sizes, cacheType: 'f16' });
+  const draft = auxiliary.draft && modelMemory(auxiliary.draft, { ...sizes, cacheType: 'f16' });
   const draftBytes = draft ? draft.weightBytes + draft.computeBytes + (offloadCache ? draft.cacheBytes : 0) : 0;
   return {
     modelBytes: weightBytes - (shape.hostBytes ?? 0),
     cacheBytes: offloadCache ? cacheBytes : 0,
-    fixedBytes: computeBytes + beside.projectorBytes + draftBytes,
+    fixedBytes: computeBytes + auxiliary.projectorBytes + draftBytes,
   };
 }
 
@@ -84,16 +84,16 @@ type Cards = Pick<Fit, 'freeBytes' | 'marginBytes' | 'split'>;
 
 /**
  * Whether each sequence can have cells of its own on these GPUs, which are faster than shared ones: if the whole model fits with
- * them, and they take at most half of the memory beside it.
+ * them, and they take at most half of the memory that it leaves.
  */
 export function hasRoomForOwnCells(
   options: SizedOptions & Pick<LoadOptions, 'sharesCards'>,
   cards: Cards,
-  beside?: BesideModel,
+  auxiliary?: AuxiliaryFiles,
 ): boolean {
   if (options.cellPool >= 0 || options.sharesCards) return false;
   const { layers } = options.shape;
-  const { cacheBytes, ...bytes } = placedBytes({ ...options, cellPool: 0 }, beside);
+  const { cacheBytes, ...bytes } = placedBytes({ ...options, cellPool: 0 }, auxiliary);
   return layersThatFit({ ...bytes, cacheBytes: 2 * cacheBytes, layers, ...cards }) === layers + 1;
 }
 
@@ -112,10 +112,10 @@ function usableBytes({ freeBytes, marginBytes, split }: Fit): number {
 type PlacementOptions = SizedOptions & Pick<LoadOptions, 'backend' | 'gpuLayers' | 'devices' | 'memoryMarginMegabytes'>;
 
 /** The GPU memory of a model with all of its layers, or with those that its flags name; undefined without GPUs. */
-export function cardNeed(options: PlacementOptions, beside?: BesideModel): CardNeed | undefined {
+export function cardNeed(options: PlacementOptions, auxiliary?: AuxiliaryFiles): CardNeed | undefined {
   const { backend, gpuLayers, devices, shape } = options;
   if (backend === 'cpu' || gpuLayers === 0) return undefined;
-  const { modelBytes, cacheBytes, fixedBytes } = placedBytes(options, beside);
+  const { modelBytes, cacheBytes, fixedBytes } = placedBytes(options, auxiliary);
   const share = gpuLayers === 'auto' ? 1 : Math.min(1, gpuLayers / (shape.layers + 1));
   const margin = gpuLayers === 'auto' ? options.memoryMarginMegabytes * 2 ** 20 : 0;
   return { bytes: Math.ceil((modelBytes + cacheBytes) * share + fixedBytes + margin), devices };
@@ -207,22 +207,22 @@ const classes = { fast: 40, good: 12, slow: 4 } as const;
 /** Writing a token reads all active weights once, which takes longer than computing with them. */
 function speedOf({ sizeBytes, activeBytes = sizeBytes }: ModelShape, share: number): ModelFit['speed'] {
   const tokens = 1 / ((activeBytes * share) / cardRate + (activeBytes * (1 - share)) / mainRate);
-  const [speed] = Object.entries(classes).find(([, least]) => tokens >= least) ?? ['very slow'];
+  const [speed] = Object.entries(classes).find(([, min]) => tokens >= min) ?? ['very slow'];
   return speed as ModelFit['speed'];
 }
 
-interface Room {
+interface FreeRoom {
   /** Free main memory, without the model. */
   readonly freeBytes: number;
   /** Free memory of the graphics cards that it may use, less what is left free there; 0 without cards. */
   readonly cardBytes: number;
   /** Files that are loaded with it. */
-  readonly besideBytes: number;
+  readonly auxiliaryBytes: number;
 }
 
-/** Steps above the default, so that the size does not change with every byte that is free. */
+/** Multiples of the default, so that the size does not change with every free byte. */
 const factors = [1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32];
-/** What a longer context may take of the memory that is left beside the model. The rest is for cached chats and other programs. */
+/** Shares of the memory left by the model that a longer context may take. The rest is for cached chats and other programs. */
 export interface ContextShares {
   readonly cards: number;
   readonly main: number;
@@ -237,7 +237,7 @@ export const defaultShares: ContextShares = { cards: 1 / 2, main: 1 / 4 };
 export function largestContext(
   shape: ModelShape,
   options: MemoryOptions,
-  { freeBytes, cardBytes, besideBytes }: Room,
+  { freeBytes, cardBytes, auxiliaryBytes }: FreeRoom,
   max: number,
   shares = defaultShares,
 ): number {
@@ -246,7 +246,7 @@ export function largestContext(
   const sizes = [...factors.map((factor) => factor * contextSize).filter((size) => size < trained), trained];
   const bytesFor = (size: number): number => {
     const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, { ...options, contextSize: size });
-    return weightBytes + cacheBytes + computeBytes + besideBytes;
+    return weightBytes + cacheBytes + computeBytes + auxiliaryBytes;
   };
   const base = bytesFor(contextSize);
   const room = cardBytes > 0 ? (cardBytes - base) * shares.cards : (freeBytes - base) * shares.main;

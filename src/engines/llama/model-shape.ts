@@ -78,10 +78,10 @@ const cellStep = 256;
 const maxLayers = 512;
 const padded = (tokens: number) => Math.ceil(tokens / cellStep) * cellStep;
 
-/** What each sequence of a pool has besides one of full length: enough for a side task or a sub-agent. */
+/** Cells of each further sequence of a pool: enough for a side task or a sub-agent. */
 const sideTokens = 4096;
 
-/** The cells that sequences share: by default one conversation of full length beside shorter ones, not a context for each. */
+/** The size of the pool: by default for one conversation of full length and shorter ones besides, not for a context of each. */
 export function poolCells({ contextSize, sequences, cellPool = -1 }: PoolOptions): number {
   const size = cellPool > 0 ? cellPool : contextSize + (sequences - 1) * Math.min(contextSize, sideTokens);
   return padded(Math.max(contextSize, size));
@@ -294,7 +294,7 @@ function activeBytes(header: Pick<GgufHeader, 'tensors'>, { number }: ModelFacts
   return Math.max(0, bytes);
 }
 
-/** As measured with llama.cpp: its allocator needs about so many rows of the width of the model. */
+/** As measured with llama.cpp: about how many rows of the width of the model its allocator needs. */
 function computeShape({ metadata }: Pick<GgufHeader, 'metadata'>, facts: ModelFacts): ComputeShape {
   const { architecture, number, blocks } = facts;
   const tokens = metadata.get('tokenizer.ggml.tokens')?.value;

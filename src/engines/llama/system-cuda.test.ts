@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import koffi from 'koffi';
 import { expect, test } from 'vitest';
 import { engineSource } from '../../packs/catalogue.ts';
-import { installedBuilds } from './gpu-builds.ts';
-import { systemCuda } from './system-cuda.ts';
+import { installedBuilds, systemCuda } from './gpu-builds.ts';
 
 /** A machine with these files. */
 function search(files: Readonly<Record<string, string>>, { arch = 'x64', libraryPath = '' } = {}) {

@@ -6,7 +6,7 @@ import type { GpuBuild, LoadOptions } from './load-options.ts';
 type Restartable = Pick<LoadOptions, 'backend' | 'gpuLayers' | 'layersBefore' | 'failedGpuBuilds' | 'skipCpuVariants'>;
 
 /** Facts about the worker that has ended. */
-interface WorkerFacts extends Known {
+interface WorkerFacts extends MachineFacts {
   /** Layers that it put on GPUs; undefined if it did not get that far. */
   readonly gpuLayers: number | undefined;
   /** Whether a model was loaded before with this build. */
@@ -67,7 +67,7 @@ function withOtherBuild<Options extends Restartable>(
 export function failedBuild(
   { lastLines }: ChildExit,
   options: Restartable,
-  { installed }: Pick<Known, 'installed'>,
+  { installed }: Pick<MachineFacts, 'installed'>,
 ): FailedBuild | undefined {
   const build = currentBuild(options, { installed });
   const reason = gpuFailure(lastLines);
@@ -76,7 +76,7 @@ export function failedBuild(
 
 function currentBuild(
   { backend, failedGpuBuilds }: Restartable,
-  { installed }: Pick<Known, 'installed'>,
+  { installed }: Pick<MachineFacts, 'installed'>,
 ): GpuBuild | undefined {
   return nextGpuBuild(backend, installed, failedGpuBuilds);
 }
@@ -145,15 +145,15 @@ const buildNames: Readonly<Record<GpuBuild, string>> = {
 };
 
 /** Facts about the machine, for advice. */
-export interface Known {
+export interface MachineFacts {
   readonly installed: readonly GpuBuild[];
   /** Whether there is a CUDA compiler; called only after a failure. */
   readonly canBuild: () => boolean;
 }
 
 /** A log line for a build that cannot be used while another one can. Advice is added after the last CUDA build. */
-export function fallBackNote(failed: GpuBuild, reason: string, next: GpuBuild, known: Known): string {
-  const advice = isCuda(next) ? '' : ` ${whatToTry(failed, reason, known, [next])}`;
+export function fallBackNote(failed: GpuBuild, reason: string, next: GpuBuild, facts: MachineFacts): string {
+  const advice = isCuda(next) ? '' : ` ${whatToTry(failed, reason, facts, [next])}`;
   return `${buildNames[failed]} cannot be used here (${reason}); going on with ${buildNames[next]}.${advice}`;
 }
 
@@ -163,12 +163,12 @@ export interface FailedBuild {
 }
 
 /** The end of a sentence that begins with the model's name. */
-export function failedForGood(failures: readonly FailedBuild[], known: Known): string {
+export function failedForGood(failures: readonly FailedBuild[], facts: MachineFacts): string {
   const last = failures.at(-1);
   if (!last) return 'no build can be used here';
   const [first, ...others] = failures.map(({ build, reason }) => ({ name: buildNames[build], reason }));
   const more = others.map(({ name, reason }) => `; ${name}: ${reason}`).join('');
-  const advice = whatToTry(last.build, last.reason, known, []);
+  const advice = whatToTry(last.build, last.reason, facts, []);
   return `${first?.name} cannot be used here: ${first?.reason}${more}. ${advice}`;
 }
 
@@ -182,7 +182,7 @@ function isCuda(build: GpuBuild): boolean {
 function whatToTry(
   failed: GpuBuild,
   reason: string,
-  { installed, canBuild }: Known,
+  { installed, canBuild }: MachineFacts,
   inUse: readonly GpuBuild[],
 ): string {
   if (!isCuda(failed)) return 'A newer graphics driver may help; --usecpu uses the processor alone.';

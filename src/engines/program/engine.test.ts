@@ -60,7 +60,7 @@ function engineOf(
     newCallId: () => 'call',
     defaultContext: 4096,
     proven: false,
-    say: (line) => said.push(line),
+    log: (line) => said.push(line),
     observer: {},
   });
   onTestFinished(() => engine.stop());

@@ -33,7 +33,7 @@ interface ProgramEngineParts
   /** Whether it was loaded before, so that a failure may be temporary. */
   readonly proven: boolean;
   /** A line that it has printed. */
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
   readonly observer: EngineObserver<ProgramIdentity>;
   /** What a process and its children hold of GPUs; undefined if it cannot be known now. */
   readonly gpuUse?: (pid: number) => Promise<readonly CardUse[] | undefined>;
@@ -63,7 +63,7 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   constructor(private readonly parts: ProgramEngineParts) {
     super();
     const { name, pool, now, newCallId, defaultContext, observer, proven, startTimer } = parts;
-    this.output = new ProgramOutput({ say: parts.say, now });
+    this.output = new ProgramOutput(parts);
     this.#text = new RemoteText({ pool, model: undefined, name, usualContext: defaultContext, now, newCallId });
     this.process = new EngineProcess({
       capability: pool.capability,

@@ -4,8 +4,8 @@ const maxLines = 200;
 const burst = 40;
 const linesPerSecond = 4;
 
-interface OutputParts {
-  readonly say: (line: string) => void;
+interface OutputDeps {
+  readonly log: (line: string) => void;
   /** Monotonic clock in milliseconds. */
   readonly now: () => number;
 }
@@ -17,8 +17,8 @@ export class ProgramOutput {
   #filledAt: number;
   #hidden = 0;
 
-  constructor(private readonly parts: OutputParts) {
-    this.#filledAt = parts.now();
+  constructor(private readonly deps: OutputDeps) {
+    this.#filledAt = deps.now();
   }
 
   get lines(): readonly string[] {
@@ -29,7 +29,7 @@ export class ProgramOutput {
     if (line.trim() === '') return;
     this.#lines.push(line);
     if (this.#lines.length > maxLines) this.#lines.shift();
-    const now = this.parts.now();
+    const now = this.deps.now();
     this.#tokens = Math.min(burst, this.#tokens + ((now - this.#filledAt) / 1000) * linesPerSecond);
     this.#filledAt = now;
     if (this.#tokens < 1) {
@@ -37,8 +37,8 @@ export class ProgramOutput {
       return;
     }
     this.#tokens -= 1;
-    if (this.#hidden > 0) this.parts.say(`… ${this.#hidden} lines are not shown`);
+    if (this.#hidden > 0) this.deps.log(`… ${this.#hidden} lines are not shown`);
     this.#hidden = 0;
-    this.parts.say(line);
+    this.deps.log(line);
   }
 }

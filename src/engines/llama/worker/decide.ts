@@ -152,7 +152,7 @@ export function paddingSlots<One extends SequenceState>(
   return padded;
 }
 
-/** What the last drafts of a generation tell about the next one. */
+/** The success of the last drafts of a generation, which determines the next one. */
 export interface DraftState {
   readonly max: number;
   /** Rows that a kernel computes together: a draft should fill whole blocks. */
@@ -192,7 +192,7 @@ export function draftLength(
   return wholeBlocks(on.minDraft ? Math.max(length, sequences) : length, max, rows);
 }
 
-/** After a step with this many sequences, in which so many drafted tokens were accepted and rejected. */
+/** After a step with this many sequences, and the numbers of accepted and rejected drafted tokens in it. */
 export function afterDraft(state: DraftState, sequences: number, accepted: number, rejected: number): DraftState {
   const { max, length } = state;
   if (accepted + rejected === 0) return state.pause > 0 ? { ...state, pause: state.pause - 1 } : state;

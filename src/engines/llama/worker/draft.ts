@@ -33,17 +33,17 @@ export class DraftModel {
     });
   }
 
-  /** Up to `max` tokens, once the whole text is computed: one batch per call, so that a long prompt does not delay a step. */
+  /** Up to `max` tokens, once the whole sequence is computed: one batch per call, so that a long prompt does not delay a step. */
   propose(sequence: number, tokens: Int32Array, length: number, max: number): Int32Array {
     const count = Math.min(max, this.options.contextSize - length);
     const draft = this.drafts[sequence];
     if (!draft || count <= 0 || length === 0) return nothing;
-    const text = tokens.subarray(0, length);
+    const sequenceTokens = tokens.subarray(0, length);
     const cached = draft.tokens.subarray(0, draft.computed);
     // The last token is always computed again: its logits were overwritten.
-    this.keep(draft, Math.min(commonPrefix(cached, text), length - 1));
+    this.keep(draft, Math.min(commonPrefix(cached, sequenceTokens), length - 1));
     const { computed } = draft;
-    let row = this.#compute(draft, text.subarray(computed, computed + this.options.context.batchCapacity));
+    let row = this.#compute(draft, sequenceTokens.subarray(computed, computed + this.options.context.batchCapacity));
     if (row === undefined || draft.computed < length) return nothing;
     const drafted: number[] = [];
     for (;;) {
@@ -78,7 +78,7 @@ export class DraftModel {
     return row;
   }
 
-  /** The batch was computed, or not: then nothing of the sequence is known to be cached. */
+  /** After the batch. If it was not computed, it is unknown which tokens are cached, so the sequence is emptied. */
   protected settle(draft: DraftSequence, tokens: Int32Array, result: DecodeResult): boolean {
     if (result !== 'ok') {
       this.keep(draft, 0);

@@ -53,12 +53,12 @@ export class Generation {
   readonly #promptTokens: number;
   finished = false;
   aborted = false;
-  /** It is to stop for another request, if at least so many tokens of its prompt are left. */
+  /** Interrupt it for another request, if at least this many tokens of its prompt are left. */
   interruptFrom: number | undefined;
   /** Sampled tokens, including rewound ones: they count against the limit. */
   #sampled = 0;
   #drafted = { accepted: 0, rejected: 0 };
-  /** How many sequences the last batch had. */
+  /** Number of sequences in the last batch. */
   #sequences = 1;
   #pendingLogprobs: TokenLogprob[] = [];
   #firstDecodeAt: number | undefined;
@@ -84,13 +84,13 @@ export class Generation {
     return slot.remaining - slot.drafted > 1;
   }
 
-  /** Nothing of its reply is sampled, and begun again it would continue where it was. */
+  /** Whether nothing is lost if it is aborted: no token was sampled, and started again it continues from the cache. */
   get isInterruptible(): boolean {
     const { negative, scores, request } = this.deps;
     return this.inPrefill && this.#sampled === 0 && !negative && !scores && request.media.length === 0;
   }
 
-  /** Whether it can leave its slot and go on later. */
+  /** Whether it can leave its slot and continue later. */
   get isHoldable(): boolean {
     const { negative, scores, request, slot } = this.deps;
     return !negative && !scores && request.media.length === 0 && slot.portion === undefined;

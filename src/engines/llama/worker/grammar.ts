@@ -40,12 +40,12 @@ export class RequestGrammar implements GrammarFilter {
     if (!this.#watch) this.#text.keepAllowed(candidates);
   }
 
-  /** In effect, from the first token or from a trigger on. */
+  /** Whether it is in effect: from the first token, or from a trigger on. */
   get begun(): boolean {
     return this.#watch === undefined;
   }
 
-  /** After its trigger, as a call does; a grammar from the first token may be meant to be followed up to the limit. */
+  /** Whether its end ends the text: after a trigger, as for a tool call. A grammar from the first token may be followed up to the limit. */
   get endsText(): boolean {
     return this.begun && this.grammar.triggers !== undefined;
   }
@@ -62,10 +62,10 @@ export class RequestGrammar implements GrammarFilter {
       this.#text.accept(token);
       return true;
     }
-    const overdue = this.#watch.push(token, this.vocabulary.bytes(token, true));
-    if (!overdue) return true;
+    const pending = this.#watch.push(token, this.vocabulary.bytes(token, true));
+    if (!pending) return true;
     const text = new TokenGrammar(this.machine, this.vocabulary);
-    const fits = overdue.every((part) => ('token' in part ? text.accept(part.token) : text.acceptBytes(part.bytes)));
+    const fits = pending.every((part) => ('token' in part ? text.accept(part.token) : text.acceptBytes(part.bytes)));
     this.#watch = fits ? undefined : new TriggerWatch(this.grammar.triggers ?? []);
     if (fits) this.#text = text;
     return fits;
@@ -219,7 +219,7 @@ export class GrammarCache {
 }
 
 /** Text that the grammar must still accept: a whole token, or the last bytes of one. */
-type Overdue = { readonly token: number } | { readonly bytes: Uint8Array };
+type Pending = { readonly token: number } | { readonly bytes: Uint8Array };
 
 interface Read {
   readonly token: number;
@@ -243,7 +243,7 @@ export class TriggerWatch {
   }
 
   /** The text from the trigger on; undefined without one. */
-  push(token: number, bytes: Uint8Array): readonly Overdue[] | undefined {
+  push(token: number, bytes: Uint8Array): readonly Pending[] | undefined {
     if (this.#tokens.has(token)) return [{ token }];
     this.#read.push({ token, bytes, offset: this.#offset });
     for (const byte of bytes) {
@@ -259,8 +259,8 @@ export class TriggerWatch {
     return undefined;
   }
 
-  #since(start: number): readonly Overdue[] {
-    return this.#read.flatMap(({ token, bytes, offset }): Overdue[] => {
+  #since(start: number): readonly Pending[] {
+    return this.#read.flatMap(({ token, bytes, offset }): Pending[] => {
       if (offset + bytes.length <= start) return [];
       return [offset >= start ? { token } : { bytes: bytes.subarray(start - offset) }];
     });

@@ -33,7 +33,7 @@ export interface LoopOptions {
   readonly save?: (slot: Slot) => boolean;
   /** Missing where generations cannot leave their slots. */
   readonly held?: HeldSlots | undefined;
-  /** Prompts were computed: so many tokens of all of them in this time. */
+  /** Called after a prefill with the tokens of all its prompts and the time it took. */
   readonly prefilled?: (tokens: number, milliseconds: number) => void;
   readonly samplers?: () => Pick<SamplerPool, 'go'> | undefined;
   /** Layers that follow the main model, for multi-token prediction. */
@@ -48,7 +48,7 @@ export class BatchLoop {
   readonly #active = new Set<Generation>();
   /** Active generations that have given up their cells, oldest first. */
   readonly #parked = new Set<Generation>();
-  /** Generations that have left their slots, and whether they are to go on. */
+  /** Generations that have left their slots, and whether they may continue. */
   readonly #held = new Map<Generation, 'waits' | 'proceeds'>();
   /** Events that are not sent yet. */
   #pieces: Piece[] = [];
@@ -104,7 +104,7 @@ export class BatchLoop {
 
   /** Takes a generation out of its slot before the next step; one that cannot leave it is aborted. */
   hold(id: number): void {
-    this.#giveUpPrefill();
+    this.#abortPrefill();
     this.beforeNextBatch(() => {
       for (const generation of this.#active) {
         if (generation.id !== id || generation.aborted) continue;
@@ -121,24 +121,24 @@ export class BatchLoop {
     });
   }
 
-  /** Lets a generation go on that is held, as soon as a slot is free. */
+  /** Continues a held generation as soon as a slot is free. */
   proceed(id: number): void {
     this.beforeNextBatch(() => {
       for (const generation of this.#held.keys()) if (generation.id === id) this.#held.set(generation, 'proceeds');
     });
   }
 
-  /** Aborts a generation before the next step, if at least so many tokens of its prompt are left and none of it is lost. */
+  /** Aborts a generation before the next step, if at least this many tokens of its prompt are left and nothing is lost. */
   interrupt(id: number, minTokens: number): void {
     for (const generation of this.#running) {
       if (generation.id !== id || !generation.isInterruptible) continue;
       generation.interruptFrom = minTokens;
-      this.#giveUpPrefill();
+      this.#abortPrefill();
     }
   }
 
-  /** A batch of which less than half is computed is given up: waiting for it would take longer than computing it again. */
-  #giveUpPrefill(): void {
+  /** Aborts a prefill batch of which less than half is computed: waiting for it would take longer than computing it again. */
+  #abortPrefill(): void {
     const { context, now } = this.options;
     if (!this.#prefilling || context.memory !== 'plain') return;
     const { size, startedAt } = this.#prefilling;
@@ -200,7 +200,7 @@ export class BatchLoop {
     await this.#prefill(decode.length > 0);
   }
 
-  /** Takes up parked generations for which there is room, or one if no other runs; then new prompts. */
+  /** Resumes parked generations for which there is room, or one if no other runs; then admits new prompts. */
   #resume(): void {
     const { pool } = this.options;
     for (const generation of this.#parked) {
@@ -328,7 +328,7 @@ export class BatchLoop {
     return result;
   }
 
-  /** Those whose hidden states the layers for multi-token prediction have taken over: before sampling, as drafted tokens may be rejected. */
+  /** Passes hidden states on to the prediction layers, before sampling, since drafted tokens may be rejected. Returns the generations that did not fail. */
   async #followed(generations: readonly Generation[], layers: Pick<PredictionLayers, 'follow'>) {
     for (const generation of generations) {
       try {

@@ -7,7 +7,7 @@ interface WaitingTurn {
 
 /**
  * Requests with one setting of LoRA adapters run together. The library applies adapters to a whole context, and what is cached was
- * computed with them: another setting waits until all requests of this one have ended. In the order of arrival, so none waits for ever.
+ * computed with them: another setting waits until all requests of this one have ended. Settings take turns in order of arrival.
  */
 export class LoraTurns {
   #running = 0;
@@ -24,7 +24,7 @@ export class LoraTurns {
     return this.present;
   }
 
-  /** Resolves when the setting applies, until what it resolves to is called. */
+  /** Resolves when the setting applies; it applies until the returned function is called. */
   async enter(setting: string, isOver: () => boolean = () => false): Promise<() => void> {
     if (setting !== this.present || this.#isChanging || this.#waiting.length > 0) {
       await new Promise<void>((begin) => {
@@ -41,10 +41,10 @@ export class LoraTurns {
     };
   }
 
-  /** The first that waits, with all others of its setting. */
+  /** Admits the first waiting request, with all others of its setting. */
   async #next(): Promise<void> {
     if (this.#isChanging) return;
-    for (const gone of this.#waiting.filter(({ isOver }) => isOver())) this.#admit(gone);
+    for (const aborted of this.#waiting.filter(({ isOver }) => isOver())) this.#admit(aborted);
     const [first] = this.#waiting;
     if (!first || (this.#running > 0 && first.setting !== this.present)) return;
     if (first.setting !== this.present) {

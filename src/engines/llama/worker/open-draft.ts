@@ -51,12 +51,12 @@ async function predictionProblem(options: LoadOptions, { model }: Draft, version
   if (notRewound.has(architecture)) {
     return `The memory of models of the architecture ${architecture} cannot take guesses back.`;
   }
-  const most = predictionArchitectures.get(architecture);
-  if (!most) return `llama.cpp ${version} does not predict with the layers of the architecture ${architecture}.`;
+  const supported = predictionArchitectures.get(architecture);
+  if (!supported) return `llama.cpp ${version} does not predict with the layers of the architecture ${architecture}.`;
   if (model && architecture !== options.shape.architecture) {
     return `${file} has the architecture ${architecture}, the model ${options.shape.architecture}.`;
   }
-  if (prediction.layers > 1 && most === 'one') {
+  if (prediction.layers > 1 && supported === 'one') {
     return `llama.cpp ${version} predicts with one layer of ${architecture}, and ${file} has ${prediction.layers}.`;
   }
   const first = `blk.${layers - prediction.layers}.nextn.eh_proj.weight`;

@@ -9,9 +9,9 @@ interface PredictionOptions extends DraftModelOptions {
   readonly width: number;
 }
 
-/** A main model's hidden states of one sequence, from the first on that the layers still need. */
+/** The main model's hidden states of one sequence, from the first one that the layers still need. */
 class HiddenStates {
-  /** How many tokens the main model has computed, as far as is known here; the states of the last of them are kept. */
+  /** How many computed tokens of the main model are known here; the states of the last ones are kept. */
   known = 0;
   #from = 0;
   #values = new Float32Array(0);
@@ -25,7 +25,7 @@ class HiddenStates {
     return this.#values.subarray(start, start + this.width);
   }
 
-  /** Takes over the states of the tokens from an index on. */
+  /** Copies the states of the tokens from an index on. */
   add(from: number, count: number, state: (index: number) => Float32Array): void {
     if (from < this.#from || from > this.known) this.#from = from;
     const kept = from - this.#from;
@@ -52,8 +52,8 @@ class HiddenStates {
 
 /**
  * Multi-token prediction: layers of the model, or of a file of their own, that compute a token from the one before it and the main
- * model's hidden state of that. They have a cache of their own, which follows that of the main model: the row of a token has the hidden state of the
- * token before. Without a gap it has the whole text; after one (a restored chat) it begins there.
+ * model's hidden state of that one. Their own cache follows that of the main model: the row of a token has the hidden state of the token
+ * before. It has the whole sequence; after a gap (a restored chat) it begins there.
  */
 export class PredictionLayers extends DraftModel {
   readonly width: number;
@@ -132,15 +132,15 @@ export class PredictionLayers extends DraftModel {
     states.dropBefore(draft.computed - 1);
   }
 
-  /** The main model has tokens that it has not computed here: those of another sequence, or of a snapshot. */
+  /** The main model has tokens that it did not compute in this sequence: those of another sequence, or of a snapshot. */
   #restart(draft: DraftSequence, tokens: Int32Array, from: number): void {
     const { context } = this.options;
-    const text = tokens.subarray(0, from);
+    const prefix = tokens.subarray(0, from);
     const other = this.drafts.find(
-      (one) => one !== draft && commonPrefix(one.tokens.subarray(0, one.computed), text) === from,
+      (one) => one !== draft && commonPrefix(one.tokens.subarray(0, one.computed), prefix) === from,
     );
     this.keep(draft, 0);
-    draft.tokens.set(text);
+    draft.tokens.set(prefix);
     draft.computed = from;
     if (!other || from === 0) return;
     context.copy(other.sequence, draft.sequence);

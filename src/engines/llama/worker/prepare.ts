@@ -183,7 +183,7 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot, l
   const keep = shiftAndReuse(slot, reuse, planned.warn);
   slot.begin(plan.tokens, keep, planned.spans);
   const cachedTokens = slot.computed;
-  const known = reused ? worker.history.look(plan.tokens, cachedTokens) : undefined;
+  const known = reused ? worker.history.record(plan.tokens, cachedTokens) : undefined;
   const budget = reasoningBudget(worker, request, plan);
   const negative = negativeTokens && worker.negative;
   // With guidance both sequences advance together and cannot stop for checkpoints.

@@ -10,7 +10,7 @@ import {
 } from '../memory/snapshot.ts';
 
 export interface MemoryStoreOptions {
-  /** What may be used now, if this many bytes are held. */
+  /** The limits now, while this many bytes are in use. */
   readonly limits: (heldBytes: number) => CacheLimits;
   readonly now: () => number;
   /** Called after each change. */
@@ -47,7 +47,7 @@ export class MemoryStore implements SnapshotStore {
     this.trim();
   }
 
-  /** Makes room for a state of this size, and drops what the other slots have; false if the other states are worth more. */
+  /** Makes room for a state of this size, preferring to drop what other slots have; false if the other states are worth more. */
   admits(tokens: Int32Array, bytes: number, inOtherSlots: readonly Int32Array[]): boolean {
     const entry = { id: '', tokens, bytes, checkpoints: [], usedAt: this.options.now(), uses: 0 };
     const dropped = this.#overLimit([...this.entries(), entry], inOtherSlots);

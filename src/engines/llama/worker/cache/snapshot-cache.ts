@@ -128,7 +128,7 @@ export class SnapshotCache {
     return cached.length < savePolicies.memory.minTokens || isCovered(memory.entries(), cached, fullCoverage);
   }
 
-  /** Prompts were computed: so many tokens in this time. */
+  /** Called after prompts were computed, with their tokens and the time it took. */
   computed(tokens: number, milliseconds: number): void {
     this.#costs.computed(tokens, milliseconds);
   }
@@ -141,13 +141,13 @@ export class SnapshotCache {
     if (snapshot) await this.#onDisk(snapshot);
   }
 
-  /** Gives memory back that others need. */
+  /** Frees memory that others need. */
   release(bytes: number): void {
     const { memory } = this.deps;
     memory?.trim(this.#cached(), { bytes: Math.max(0, memory.figures.bytes - bytes) });
   }
 
-  /** Before the worker ends: the most recent sequences first, since time may not suffice for all; none where they are not its own. */
+  /** Saves the most recent sequences first, since the time may not suffice for all; none without `saves`. */
   async close({ saves = true } = {}): Promise<void> {
     const { slots, disk, exclusively } = this.deps;
     const newestFirst = [...slots].sort((a, b) => b.usedAt - a.usedAt);
@@ -187,7 +187,7 @@ export class SnapshotCache {
     return lost < savePolicies.memory.minTokens ? 0 : lost;
   }
 
-  /** Makes room for the sequence of a slot; what it continues goes first. */
+  /** Makes room for the sequence of a slot, and removes the snapshots that it continues. */
   #admits(slot: Slot, bytes: number): boolean {
     const { memory } = this.deps;
     if (!memory?.admits(slot.cached, bytes + slot.cached.byteLength, this.#cached(slot))) return false;
@@ -195,7 +195,7 @@ export class SnapshotCache {
     return true;
   }
 
-  /** What the slots have, except one of them. */
+  /** The cached tokens of all slots but one. */
   #cached(except?: Slot): Int32Array[] {
     return this.deps.slots.filter((slot) => slot !== except).map(({ cached }) => cached);
   }
@@ -246,8 +246,8 @@ export class SnapshotCache {
 }
 
 /**
- * How many computed tokens of a slot are lost if this prompt is computed there, or if all is overwritten. The reply of a prompt that
- * is asked again does not count, nor the beginning that a story loses turn by turn.
+ * How many computed tokens of a slot are lost if this prompt is computed there, or if all is overwritten. The reply to a repeated prompt
+ * does not count, nor the beginning that a story loses turn by turn.
  */
 export function overwrittenTokens(
   slot: Pick<Slot, 'cached' | 'promptLength' | 'shifted' | 'reach'>,
@@ -339,7 +339,7 @@ interface OpenCacheDeps extends Pick<SnapshotCacheDeps, 'slots' | 'pool' | 'excl
   readonly view: MemoryView;
 }
 
-/** How many bytes snapshots may take now: a part of what the model leaves free, less what other programs took since. */
+/** How many bytes snapshots may take now: a part of what the model leaves free, less what other programs have taken since. */
 function freeForStates({ options, context, contextSize, info }: Loaded, { availableBefore, available }: MemoryView) {
   const { sizeBytes, cacheBytesPerToken } = options.shape;
   const onProcessor = 1 - Math.min(1, info.gpuLayers / (info.layers + 1));

@@ -129,8 +129,8 @@ export function cpuBuilds(
 }
 
 /** The package for images and audio is large and not a dependency: it is installed separately, or as a pack. */
-export function mediaLibraryFolder(found: readonly string[] = packageFolders(mediaPackage)): string {
-  const folder = packageFolder(mediaPackage, found);
+export function mediaLibraryFolder(folders: readonly string[] = packageFolders(mediaPackage)): string {
+  const folder = packageFolder(mediaPackage, folders);
   if (folder === undefined) {
     throw new Error(
       `pictures and sound (--mmproj) need the package ${mediaPackage}; fetch it with: parley pack add vision`,

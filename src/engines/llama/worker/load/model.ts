@@ -6,7 +6,7 @@ import type { Watch } from '../../../host/heartbeat.ts';
 import { installedBuilds } from '../../gpu-builds.ts';
 import { howToGetCuda, nvidiaCards, unusedCard } from '../../graphics-cards.ts';
 import { contextSizeFor, type LoadedModel, type LoadOptions, sharesCells } from '../../load-options.ts';
-import { besideModel, hasRoomForOwnCells, layersThatFit, placedBytes } from '../../memory-fit.ts';
+import { auxiliaryFiles, hasRoomForOwnCells, layersThatFit, placedBytes } from '../../memory-fit.ts';
 import { cacheTypes, poolCells } from '../../model-shape.ts';
 import { openProjector } from '../media/projector.ts';
 import { steadyNotes } from '../memory/batch-size.ts';
@@ -172,7 +172,7 @@ function reclaimableMemory(native: Native, { loadMode }: LoadOptions): ProcessMe
 
 async function chooseLayers(options: LoadOptions, cards: readonly CardMemory[]): Promise<number> {
   if (options.gpuLayers !== 'auto') return options.gpuLayers;
-  const bytes = placedBytes(options, await besideModel(options));
+  const bytes = placedBytes(options, await auxiliaryFiles(options));
   return layersThatFit({ ...bytes, layers: options.shape.layers, ...roomOn(cards, options) });
 }
 
@@ -180,7 +180,7 @@ async function chooseLayers(options: LoadOptions, cards: readonly CardMemory[]):
 async function withCells(options: LoadOptions, cards: readonly CardMemory[]): Promise<LoadOptions> {
   const { gpuLayers, shape } = options;
   if (cards.length === 0 || (gpuLayers !== 'auto' && gpuLayers <= shape.layers)) return options;
-  const own = hasRoomForOwnCells(options, roomOn(cards, options), await besideModel(options));
+  const own = hasRoomForOwnCells(options, roomOn(cards, options), await auxiliaryFiles(options));
   return own ? { ...options, cellPool: 0 } : options;
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CellPool, evictionsFor, type PoolSequence, whenFull } from './cell-pool.ts';
+import { CellPool, evictionsFor, type PoolSequence } from './cell-pool.ts';
 import type { Slot } from './slot.ts';
 
 const idle = (cells: number, usedAt: number): PoolSequence => ({ cells, busy: false, usedAt });
@@ -49,21 +49,6 @@ describe('evictionsFor', () => {
         expect(left + cells).toBeLessThanOrEqual(1000);
       }),
     );
-  });
-});
-
-describe('whenFull', () => {
-  test('evicts the idle sequence that was used least recently', () => {
-    const [recent, old] = [idle(10, 2), idle(10, 1)];
-    expect(whenFull([recent, busy(900), old], ['a', 'b'])).toEqual({ evict: old });
-  });
-
-  test('parks the newest generation if no sequence is idle', () => {
-    expect(whenFull([busy(500), busy(500), idle(0, 1)], ['old', 'new'])).toEqual({ park: 'new' });
-  });
-
-  test('never parks the only generation', () => {
-    expect(whenFull([busy(1000)], ['only'])).toBeUndefined();
   });
 });
 
@@ -129,5 +114,31 @@ describe('CellPool', () => {
     expect(woken()).toBe(before + 1);
     pool.admit();
     expect(pool.figures.waiting).toBe(0);
+  });
+
+  describe('relieve', () => {
+    const occupy = (slots: readonly object[]) => {
+      for (const slot of slots) Object.assign(slot, { busy: true });
+    };
+
+    test('evicts the idle sequence that was used least recently', () => {
+      const { pool, slots, saved } = poolOf([900, 10, 10]);
+      occupy(slots.slice(0, 1));
+      expect(pool.relieve(['a', 'b'])).toEqual({});
+      expect([saved, slots.map(({ cells }) => cells)]).toEqual([[1], [900, 0, 10]]);
+    });
+
+    test('parks the newest generation if no sequence is idle', () => {
+      const { pool, slots, saved } = poolOf([500, 500, 0]);
+      occupy(slots.slice(0, 2));
+      expect(pool.relieve(['old', 'new'])).toEqual({ park: 'new' });
+      expect(saved).toEqual([]);
+    });
+
+    test('never parks the only generation', () => {
+      const { pool, slots } = poolOf([1000]);
+      occupy(slots);
+      expect(pool.relieve(['only'])).toBeUndefined();
+    });
   });
 });

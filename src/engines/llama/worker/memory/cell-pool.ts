@@ -1,6 +1,6 @@
 import type { Slot } from './slot.ts';
 
-/** A sequence of the pool: the cells that it has or is going to take for its prompt. */
+/** A sequence of the pool; `cells` are those that it has or will take for its prompt. */
 export interface PoolSequence {
   readonly cells: number;
   readonly busy: boolean;
@@ -35,29 +35,15 @@ export function evictionsFor<Sequence extends PoolSequence>(
   return missing <= 0 ? evicted : undefined;
 }
 
-/**
- * What to do when a batch finds no cells: evict the idle sequence that was used least recently, else park the newest generation.
- * Undefined if a single generation has all cells: the oldest is never parked, so that one always goes on.
- */
-export function whenFull<Sequence extends PoolSequence, Generation>(
-  sequences: readonly Sequence[],
-  oldestFirst: readonly Generation[],
-): { readonly evict: Sequence } | { readonly park: Generation } | undefined {
-  const [evict] = idleByAge(sequences);
-  if (evict) return { evict };
-  const newest = oldestFirst.at(-1);
-  return newest !== undefined && oldestFirst.length > 1 ? { park: newest } : undefined;
-}
-
 function idleByAge<Sequence extends PoolSequence>(sequences: readonly Sequence[]): Sequence[] {
   return sequences.filter(({ busy, cells }) => !busy && cells > 0).sort((a, b) => a.usedAt - b.usedAt);
 }
 
-/** Free cells that a prompt must find for its reply: fewer, and it would soon be parked. */
+/** Free cells required for the reply to a prompt: with fewer it would soon be parked. */
 const headroom = 256;
 
 interface Waiting {
-  /** Undefined once the prompt was given up. */
+  /** Undefined once the prompt was abandoned. */
   readonly need: () => CellNeed<Slot> | undefined;
   readonly admitted: (leave: () => void) => void;
 }
@@ -126,12 +112,17 @@ export class CellPool {
     return evicted !== undefined;
   }
 
-  /** After a batch has found no cells: evicts a sequence or returns the generation to park; undefined if there is neither. */
-  relieve<Generation>(oldestFirst: readonly Generation[]): { readonly park?: Generation } | undefined {
-    const relief = whenFull(this.deps.slots, oldestFirst);
-    if (!relief || 'park' in relief) return relief;
-    this.#evict(relief.evict);
-    return {};
+  /**
+   * After a batch has found no cells: evicts the idle sequence that was used least recently, or else returns the newest generation, to be
+   * parked. Undefined if a single generation has all cells: the oldest is never parked, so that one always continues.
+   */
+  relieve<Generation>(oldestFirst: readonly Generation[]): { readonly park?: Generation | undefined } | undefined {
+    const [idle] = idleByAge(this.deps.slots);
+    if (idle) {
+      this.#evict(idle);
+      return {};
+    }
+    return oldestFirst.length > 1 ? { park: oldestFirst.at(-1) } : undefined;
   }
 
   #evict(slot: Slot): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { canGoOnAt } from './context.ts';
+import { canContinueAt } from './context.ts';
 
 test.each([
   ['a window that still begins at the first token', 3, { first: 0, last: 90, window: 32 }, true],
@@ -9,6 +9,6 @@ test.each([
   ['a state at its end', 91, { first: 90, last: 90, window: 2 }, true],
   ['a state one token before', 90, { first: 90, last: 90, window: 2 }, false],
   ['a state that has gone too far', 88, { first: 91, last: 91, window: 2 }, false],
-])('canGoOnAt: %s', (_, position, held, possible) => {
-  expect(canGoOnAt(position, held)).toBe(possible);
+])('canContinueAt: %s', (_, position, held, possible) => {
+  expect(canContinueAt(position, held)).toBe(possible);
 });

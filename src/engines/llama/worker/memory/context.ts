@@ -204,7 +204,7 @@ export class Context {
     if (this.#window === 0 || position === 0) return true;
     const first = this.native.sequenceFirst(this.#memory, sequence);
     const last = this.native.sequenceLast(this.#memory, sequence);
-    return canGoOnAt(position, { first, last, window: this.#window });
+    return canContinueAt(position, { first, last, window: this.#window });
   }
 
   /** Copies a whole sequence over another one, which must be empty. */
@@ -236,7 +236,7 @@ export class Context {
 }
 
 /** Whether everything is cached that a token at `position` attends to. Without tokens after it, the library guarantees that. */
-export function canGoOnAt(
+export function canContinueAt(
   position: number,
   { first, last, window }: { readonly first: number; readonly last: number; readonly window: number },
 ): boolean {
@@ -249,7 +249,7 @@ function decodeResult(code: number): DecodeResult {
   return code === 2 ? 'aborted' : 'failed';
 }
 
-/** Parameters that all contexts share. With a `pool` the sequences share so many cells, otherwise each has its own. */
+/** Parameters that all contexts share. With a `pool` the sequences share that many cells, otherwise each has its own. */
 export function contextParams(
   native: Native,
   options: LoadOptions,

@@ -19,24 +19,24 @@ export function statesToDrop<State extends KeptState>(
 ): readonly State[] {
   // A state that is too large by itself does not drive out others.
   const tooLarge = states.filter(({ bytes }) => bytes > limits.bytes);
-  const kept = states.filter((state) => !tooLarge.includes(state));
-  const gone: State[] = [];
-  const common = commonLengths([...kept.map(({ tokens }) => tokens), ...inSlots]);
+  const rest = states.filter((state) => !tooLarge.includes(state));
+  const dropped: State[] = [];
+  const common = commonLengths([...rest.map(({ tokens }) => tokens), ...inSlots]);
   const value = ({ tokens, uses, usedAt }: State): number => {
-    const others = [...kept.map((other) => other.tokens), ...inSlots].filter((other) => other !== tokens);
+    const others = [...rest.map((other) => other.tokens), ...inSlots].filter((other) => other !== tokens);
     const shared = Math.max(0, ...others.map((other) => common(tokens, other)));
     return ((tokens.length - shared) * (1 + uses)) / (Math.max(0, now - usedAt) + ageOffsetMs);
   };
-  while (!fits(kept, limits)) {
-    const least = lowest(kept, value);
-    kept.splice(kept.indexOf(least), 1);
-    gone.push(least);
+  while (!fits(rest, limits)) {
+    const least = lowest(rest, value);
+    rest.splice(rest.indexOf(least), 1);
+    dropped.push(least);
   }
-  // After a large one has gone, a small one that went before it may fit again.
-  for (const state of gone.toReversed()) {
-    if (fits([...kept, state], limits)) kept.push(...gone.splice(gone.indexOf(state), 1));
+  // Without a large state, a small one that was dropped before it may fit again.
+  for (const state of dropped.toReversed()) {
+    if (fits([...rest, state], limits)) rest.push(...dropped.splice(dropped.indexOf(state), 1));
   }
-  return [...tooLarge, ...gone];
+  return [...tooLarge, ...dropped];
 }
 
 function fits(states: readonly KeptState[], { bytes, count }: CacheLimits): boolean {
@@ -48,9 +48,9 @@ function lowest<State>(states: readonly State[], value: (state: State) => number
   return rated.reduce((least, one) => (one.value < least.value ? one : least)).state;
 }
 
-/** The common prefix of any two of these texts; each is compared once. */
-function commonLengths(texts: readonly Int32Array[]) {
-  const known = new Map<Int32Array, Map<Int32Array, number>>(texts.map((text) => [text, new Map()]));
+/** The common prefix of any two of these sequences; each pair is compared once. */
+function commonLengths(sequences: readonly Int32Array[]) {
+  const known = new Map<Int32Array, Map<Int32Array, number>>(sequences.map((tokens) => [tokens, new Map()]));
   return (a: Int32Array, b: Int32Array): number => {
     const length = known.get(a)?.get(b) ?? commonPrefix(a, b);
     known.get(a)?.set(b, length);
@@ -59,23 +59,23 @@ function commonLengths(texts: readonly Int32Array[]) {
   };
 }
 
-/** Copied out, copied in again, and as much for the states that are never used again. */
+/** A state is copied out and in again; the third copy accounts for states that are never used again. */
 const copiesPerUse = 3;
 /** Assumed until the first copy: one gigabyte a second. */
 const firstCopy = { amount: 2 ** 24, milliseconds: 16 };
-/** A copy that seems slower than 500 megabytes a second had to wait for other programs, which cost the computing as much. */
+/** A copy that seems slower than 500 megabytes a second had to wait for other programs, which delay computing as much. */
 const maxMsPerByte = 2e-6;
-/** How much the earlier measurements count beside a new one. */
-const remembered = 0.8;
+/** Weight of the earlier measurements relative to a new one. */
+const decay = 0.8;
 /** The time of fewer tokens is mostly that of a single step. */
 const minMeasured = 32;
 
-/** What is computed in less than this is short: losing it is hardly noticed, while copying hundreds of such states is. */
+/** A state that is computed in less time is short: losing it is hardly noticed, but copying hundreds of such states is. */
 const momentMs = 1000;
-/** How many short states are kept after a state was last restored, and the pause after which one more is kept. */
-const unusedShortStates = { atOnce: 32, pauseMs: 20_000 };
+/** How many short states are kept since a state was last restored, and the pause after which one more is kept. */
+const unusedShortStates = { max: 32, pauseMs: 20_000 };
 
-/** What computing tokens and copying states takes here, and whether states are used, as seen so far. */
+/** How long computing tokens and copying states takes, and whether states are used, as measured so far. */
 export class CopyCosts {
   #computed: Measured | undefined;
   #copied: Measured = firstCopy;
@@ -90,7 +90,7 @@ export class CopyCosts {
     this.#copied = added(this.#copied, bytes, Math.min(milliseconds, bytes * maxMsPerByte));
   }
 
-  /** A state of so many tokens was kept. */
+  /** A state of this many tokens was kept. */
   kept(tokens: number, now: number): void {
     if (this.#isShort(tokens)) this.#unused = { count: this.#unusedAt(now) + 1, at: now };
   }
@@ -99,17 +99,17 @@ export class CopyCosts {
     this.#unused = { count: 0, at: 0 };
   }
 
-  /** Whether a state of this size should be kept for the sake of so many tokens. */
+  /** Whether a state of this size is worth keeping for this many tokens. */
   keeps(tokens: number, bytes: number): boolean {
     return this.#computeMs(tokens) > copiesPerUse * this.#copyMs(bytes);
   }
 
-  /** Whether it is short, and nobody has come back to the last ones: single requests of many people, or of a program. */
+  /** Whether it is short, and none of the last short ones was continued: single requests of many people, or of a program. */
   isUnlikelyUsed(tokens: number, now: number): boolean {
-    return this.#isShort(tokens) && this.#unusedAt(now) > unusedShortStates.atOnce - 1;
+    return this.#isShort(tokens) && this.#unusedAt(now) > unusedShortStates.max - 1;
   }
 
-  /** Milliseconds that restoring a state gains if so many tokens need no computing; 0 or less if it takes longer. */
+  /** Milliseconds that restoring a state saves if it has this many tokens of a prompt; 0 or less if it takes longer. */
   gain(tokens: number, bytes: number): number {
     return this.#computeMs(tokens) - this.#copyMs(bytes);
   }
@@ -122,7 +122,7 @@ export class CopyCosts {
     return this.#computeMs(tokens) < momentMs;
   }
 
-  /** A slow machine is assumed before anything was computed. */
+  /** Until something was computed, a slow machine is assumed. */
   #computeMs(tokens: number): number {
     return tokens * (this.#computed ? this.#computed.milliseconds / this.#computed.amount : 1e3);
   }
@@ -136,24 +136,24 @@ type Measured = Readonly<Record<'amount' | 'milliseconds', number>>;
 
 function added(before: Measured = { amount: 0, milliseconds: 0 }, amount: number, milliseconds: number): Measured {
   return {
-    amount: remembered * before.amount + amount,
-    milliseconds: remembered * before.milliseconds + Math.max(0, milliseconds),
+    amount: decay * before.amount + amount,
+    milliseconds: decay * before.milliseconds + Math.max(0, milliseconds),
   };
 }
 
-/** The most that is kept, however much is free. */
+/** Upper limit, however much memory is free. */
 export const maxStateBytes = 8 * 2 ** 30;
-/** What is kept in any case: short chats, which matter to no machine. */
+/** Lower limit: a few short chats fit on any machine. */
 export const minStateBytes = 64 * 2 ** 20;
-/** What is left free at least: a quarter, or this much. */
+/** Memory to leave free, unless a quarter is more. */
 const minFreeBytes = 2 ** 30;
 
-/** Memory of this machine before the load, and what the model needs of it: its weights, and its context when it is full. */
+/** Memory before the load, that of the weights, and that of the context when it is full. */
 type MemoryFacts = Readonly<Record<'availableBytes' | 'weightBytes' | 'contextBytes', number>>;
 
-/** The memory for states beside a model: of what it leaves free. A context that takes all of that leaves half. */
+/** The memory for states: a part of what the weights and the context leave free. The context counts as at most half of it. */
 export function stateBound({ availableBytes, weightBytes, contextBytes }: MemoryFacts): number {
-  const beside = Math.max(0, availableBytes - weightBytes);
-  const free = beside - Math.min(contextBytes, beside / 2);
+  const left = Math.max(0, availableBytes - weightBytes);
+  const free = left - Math.min(contextBytes, left / 2);
   return Math.floor(Math.max(minStateBytes, Math.min(maxStateBytes, free - Math.max(minFreeBytes, free / 4))));
 }

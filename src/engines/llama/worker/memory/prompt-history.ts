@@ -6,7 +6,7 @@ import { commonPrefix, longestContinuation } from './snapshot.ts';
 /** Tokens before and after a difference that are reported: about a line of text. */
 const excerptTokens = 12;
 const maxMisses = 20;
-/** What is remembered: 4 MiB of tokens at most. */
+/** At most 4 MiB of tokens. */
 const limits = { sequences: 32, tokens: 2 ** 20 };
 
 interface Sequence extends CachedSequence {
@@ -21,17 +21,17 @@ interface PromptHistoryOptions {
 }
 
 /**
- * The last prompts and replies in tokens, whatever became of their computed state. It tells which conversation a prompt continues, and
- * where it differs from what was computed before; usually in a line near the top that changes each turn.
+ * The tokens of the last prompts and replies, cached or not. Determines which conversation a prompt continues, and where it differs from
+ * what was computed before: usually in a line near the top that changes with each turn.
  */
 export class PromptHistory {
-  /** The oldest first. */
+  /** Oldest first. */
   #sequences: Sequence[] = [];
   readonly #misses: CacheMiss[] = [];
   #lastNumber: number;
 
   constructor(private readonly options: PromptHistoryOptions) {
-    // Numbers of another process must not return: the server knows conversations by them.
+    // Unlike those of earlier processes: the server identifies conversations by these numbers.
     this.#lastNumber = options.now();
   }
 
@@ -39,8 +39,8 @@ export class PromptHistory {
     return [...this.#misses];
   }
 
-  /** Remembers a prompt of which `reusedTokens` need no computing. Neither a continuation nor another chat is a miss. */
-  look(prompt: Int32Array, reusedTokens: number): { readonly origin: PromptOrigin; readonly miss?: CacheMiss } {
+  /** Adds a prompt of which `reusedTokens` are cached. Neither a continuation nor another chat is a miss. */
+  record(prompt: Int32Array, reusedTokens: number): { readonly origin: PromptOrigin; readonly miss?: CacheMiss } {
     const best = this.#closest(prompt);
     const relation = best && relationTo(best.sequence, prompt, best.common, this.options.isControl);
     if (!best || !relation) return { origin: { sequence: this.#keepPrompt(++this.#lastNumber, prompt) } };
@@ -62,7 +62,7 @@ export class PromptHistory {
 
   #closest(prompt: Int32Array): { readonly sequence: Sequence; readonly common: number } | undefined {
     let best: { readonly sequence: Sequence; readonly common: number } | undefined;
-    // The newest first, which is likely to be the one; another is compared only if it has the token at which this one ends.
+    // Newest first, since it is the most likely one. Others are compared only if they have the token at which the best one differs.
     for (const sequence of this.#sequences.toReversed()) {
       const reached = best?.common ?? 0;
       if (sequence.cached[reached] !== prompt[reached]) continue;

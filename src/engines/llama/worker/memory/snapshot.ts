@@ -46,7 +46,7 @@ const minSaved = 64;
 
 /**
  * The snapshot that gains most, if enough: it saves the tokens up to the first difference or, without rewinding, to the last checkpoint
- * before it. `gain` is the worth of so many saved tokens, less that of copying so many bytes.
+ * before it. `gain` is the benefit of saved tokens less the cost of copied bytes.
  */
 export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens' | 'checkpoints' | 'bytes'>>(
   entries: readonly Entry[],
@@ -197,12 +197,12 @@ function turnBefore(index: number, within: number, startsTurn: CutOptions['start
 /**
  * The checkpoint (of these, ascending) whose removal costs least. Without it, a change right before the next checkpoint rewinds to the
  * previous one: the cost is that distance, relative to the distance of the change from the end. The newest is never removed,
- * and `kept` only if there is no other.
+ * and `preserved` only if there is no other.
  */
-export function leastUseful(indices: readonly number[], end: number, kept = -1): number {
+export function leastUseful(indices: readonly number[], end: number, preserved = -1): number {
   let cheapest = { entry: 0, cost: Number.POSITIVE_INFINITY };
   for (let entry = 0; entry < indices.length - 1; entry += 1) {
-    if (indices[entry] === kept) continue;
+    if (indices[entry] === preserved) continue;
     const before = indices[entry - 1] ?? 0;
     const after = indices[entry + 1] as number;
     const cost = (end - before) / (end - after + 1);

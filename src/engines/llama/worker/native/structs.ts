@@ -160,13 +160,13 @@ koffi.struct('mtmd_helper_bitmap_wrapper', { bitmap: 'nullable', video_ctx: 'nul
 koffi.proto('bool ProgressCallback(float progress, void *user_data)');
 koffi.proto('void *ThreadpoolNew(ggml_threadpool_params *params)');
 
-/** The defaults lie all over the structures: a layout that moved by one field cannot show all of them right. */
+/** The defaults are spread over the structures: a layout that is off by one field cannot have all of them right. */
 export function checkLayout(model: ModelParams, context: ContextParams): void {
-  const seen = [model.split_mode, model.load_mode, model.n_gpu_layers, model.vocab_only, model.check_tensors];
+  const modelValues = [model.split_mode, model.load_mode, model.n_gpu_layers, model.vocab_only, model.check_tensors];
   const { n_ctx, n_batch, n_ubatch, type_k, type_v, offload_kqv, kv_unified, n_samplers, ctx_other } = context;
-  const seenToo = [n_ctx, n_batch, n_ubatch, type_k, type_v, offload_kqv, kv_unified, n_samplers, ctx_other];
-  if (`${seen} ${seenToo}` !== '1,-1,-1,false,false 512,2048,512,1,1,true,false,0,') {
-    throw new Error(`the llama.cpp library has another layout than expected (${seen} ${seenToo})`);
+  const contextValues = [n_ctx, n_batch, n_ubatch, type_k, type_v, offload_kqv, kv_unified, n_samplers, ctx_other];
+  if (`${modelValues} ${contextValues}` !== '1,-1,-1,false,false 512,2048,512,1,1,true,false,0,') {
+    throw new Error(`the llama.cpp library has another layout than expected (${modelValues} ${contextValues})`);
   }
 }
 
@@ -174,9 +174,9 @@ export function checkProjectorLayout(params: ProjectorParams): void {
   const { use_gpu, media_marker, flash_attn_type, image_min_tokens, batch_max_tokens } = params;
   const { image_tile_mode, image_max_tiles, image_no_upscale } = params;
   const tiles = [image_tile_mode, image_max_tiles, image_no_upscale];
-  const seen = [use_gpu, media_marker, flash_attn_type, image_min_tokens, batch_max_tokens, ...tiles];
-  if (`${seen}` !== 'true,<__media__>,-1,-1,1024,1,-1,-1') {
-    throw new Error(`the library for pictures and sound has another layout than expected (${seen})`);
+  const values = [use_gpu, media_marker, flash_attn_type, image_min_tokens, batch_max_tokens, ...tiles];
+  if (`${values}` !== 'true,<__media__>,-1,-1,1024,1,-1,-1') {
+    throw new Error(`the library for pictures and sound has another layout than expected (${values})`);
   }
 }
 
