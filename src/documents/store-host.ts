@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { TaskEngine, type TaskEngineParts } from '../engines/host/task-engine.ts';
+import { TaskEngine, type TaskEngineDeps } from '../engines/host/task-engine.ts';
 import type { DocumentStore } from './document-store.ts';
 import { bytesOf, type StoreEvent, type StoreMethod, type StoreOptions, type StoreTask } from './messages.ts';
 import type { FoundPassage, SearchRules } from './storage/collection.ts';
@@ -7,7 +7,7 @@ import type { FoundPassage, SearchRules } from './storage/collection.ts';
 type Engine = TaskEngine<StoreOptions, object, StoreTask, StoreEvent>;
 type Result<Method extends StoreMethod> = Awaited<ReturnType<DocumentStore[Method]>>;
 
-interface StoreHostParts extends Pick<TaskEngineParts<StoreOptions, object>, 'entry' | 'spawn' | 'startTimer'> {
+interface StoreHostParts extends Pick<TaskEngineDeps<StoreOptions, object>, 'entry' | 'spawn' | 'startTimer'> {
   readonly folder: string;
   readonly warn: (sentence: string) => void;
 }

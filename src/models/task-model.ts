@@ -8,7 +8,7 @@ import type { SpeechEngine, SpeechService } from '../core/speech.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
 import { spawnChild } from '../engines/host/child.ts';
 import type { EngineObserver } from '../engines/host/engine-process.ts';
-import type { TaskEngineParts } from '../engines/host/task-engine.ts';
+import type { TaskEngineDeps } from '../engines/host/task-engine.ts';
 import type { ConditionedEngine } from '../engines/image/host.ts';
 import type { ModelFile } from '../engines/llama/load-options.ts';
 import type { Terminal } from '../observe/terminal.ts';
@@ -62,7 +62,7 @@ export function isMissing(find: () => unknown): boolean {
 }
 
 export interface WorkerModel<Engine, Options, Facts> extends Omit<ModelSpec, 'make'> {
-  readonly host: (parts: TaskEngineParts<Options, Facts>) => Engine;
+  readonly host: (parts: TaskEngineDeps<Options, Facts>) => Engine;
   /** The program of the process. */
   readonly worker: URL;
   /** Read at each load. */

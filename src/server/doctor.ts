@@ -178,7 +178,7 @@ async function graphicsCards({ builds, cards, catalogue, system, probe }: Machin
   const known: readonly Part[] = present.map((card) => ok('Card', card));
   const usable = builds().filter((build) => build !== 'none');
   const how = howToGetCuda(false, systemOf(system), catalogue);
-  const unused = unusedCard({ cards: present, installed: usable, how });
+  const unused = unusedCard(present, usable, how);
   if (usable.length > 0)
     return [...known, ...(await Promise.all(usable.map((build) => cardsOf(build, present, probe, unused))))];
   if (present.length === 0) return [ok('Cards', 'none found; Parley computes on the processor')];

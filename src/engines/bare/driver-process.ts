@@ -35,13 +35,13 @@ export class DriverProcess<Load, Task, Progress> {
 
   /** `died` is called if the process ends unexpectedly. */
   constructor(
-    private readonly parts: {
+    private readonly deps: {
       readonly spawn: SpawnDriver<Load, Task, Progress>;
       readonly startTimer: StartTimer;
       readonly died: (how: string) => void;
     },
   ) {
-    this.#process = parts.spawn({
+    this.#process = deps.spawn({
       message: (message, bytes) => this.#receive(message, bytes),
       exit: (how) => this.#exited(how),
     });
@@ -69,7 +69,7 @@ export class DriverProcess<Load, Task, Progress> {
     let grace: ReturnType<StartTimer> | undefined;
     const stop = (): void => {
       this.#process.send({ type: 'cancel' });
-      grace = this.parts.startTimer(graceMs, () => {
+      grace = this.deps.startTimer(graceMs, () => {
         this.end();
         this.#job?.reject(new Error('it did not stop and was ended'));
       });
@@ -106,7 +106,7 @@ export class DriverProcess<Load, Task, Progress> {
     this.#ended = true;
     this.#loading?.reject(new Error(how));
     // The running task gets no answer: the host would give the next one to this process, which ends now.
-    this.parts.died(how);
+    this.deps.died(how);
   }
 }
 

@@ -10,7 +10,7 @@ import type {
 import { AppError } from '../../core/errors.ts';
 import type { ChildExit } from '../host/child.ts';
 import { howItDied } from '../host/engine-state.ts';
-import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
+import { TaskEngine, type TaskEngineDeps } from '../host/task-engine.ts';
 import type { LoadOptions } from '../llama/load-options.ts';
 import {
   cardMemoryFailure,
@@ -21,7 +21,7 @@ import {
   startOver,
 } from '../llama/worker-failure.ts';
 
-type Parts = TaskEngineParts<EmbeddingOptions, EmbeddingFacts>;
+type Parts = TaskEngineDeps<EmbeddingOptions, EmbeddingFacts>;
 
 /** For a question that needs no computation, beside other tasks. */
 const longestAnswerMs = 5000;

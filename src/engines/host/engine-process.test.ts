@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { AppError } from '../../core/errors.ts';
-import { EngineProcess, type EngineProcessParts, type LoadMessage } from './engine-process.ts';
+import { EngineProcess, type EngineProcessDeps, type LoadMessage } from './engine-process.ts';
 import { lossLine } from './engine-state.ts';
 import { fakeWorkers } from './testing/workers.ts';
 
 type To = { readonly type: 'open' | 'ask' | 'begin' | 'abort'; readonly id?: number };
 type From = { readonly type: 'answer' | 'end'; readonly id: number; readonly value?: unknown };
-type Parts = EngineProcessParts<To, From, undefined>;
+type Parts = EngineProcessDeps<To, From, undefined>;
 const loaded = { type: 'loaded', facts: undefined } as const;
 
 /** An engine of messages that mean nothing, whose processes and whose time are those of the test. */

@@ -7,7 +7,7 @@ import { type EngineState, howItDied, type Loss, Recovery, stopped, troubleOf } 
 import { Heartbeat, tickMs } from './heartbeat.ts';
 import { type InFlightTask, InFlightTasks, PendingCalls } from './in-flight.ts';
 
-export interface EngineProcessParts<Outgoing, Incoming, Facts> {
+export interface EngineProcessDeps<Outgoing, Incoming, Facts> {
   /** The kind of engine, for error messages: `text`, `speech`, … */
   readonly capability: string;
   readonly spawn: Spawn;
@@ -96,10 +96,10 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
   readonly calls: PendingCalls;
   readonly #tasks: InFlightTasks;
 
-  constructor(private readonly parts: EngineProcessParts<Outgoing, Incoming, Facts>) {
-    this.#proven = parts.proven ?? false;
-    this.calls = new PendingCalls(parts.capability);
-    this.#tasks = new InFlightTasks(parts.capability);
+  constructor(private readonly deps: EngineProcessDeps<Outgoing, Incoming, Facts>) {
+    this.#proven = deps.proven ?? false;
+    this.calls = new PendingCalls(deps.capability);
+    this.#tasks = new InFlightTasks(deps.capability);
   }
 
   start(): void {
@@ -169,7 +169,7 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
     this.#ticker?.cancel();
     this.#nextTry?.cancel();
     this.#rejectAll();
-    await child?.stop(this.parts.closingMs);
+    await child?.stop(this.deps.closingMs);
     this.#state = { type: 'stopped' };
   }
 
@@ -179,9 +179,9 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
     this.#loadFailure = undefined;
     const heart = new Heartbeat();
     this.#heartbeat = heart;
-    const { observer } = this.parts;
+    const { observer } = this.deps;
     observer?.starting?.();
-    const child: Child<Outgoing> = this.parts.spawn<Outgoing, Incoming | LoadMessage<Facts>>(this.parts.entry, {
+    const child: Child<Outgoing> = this.deps.spawn<Outgoing, Incoming | LoadMessage<Facts>>(this.deps.entry, {
       message: (message, attachments) => {
         if (this.#child === child) this.#receive(message, attachments);
       },
@@ -190,11 +190,11 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
       ...(observer?.line ? { line: observer.line } : {}),
     });
     this.#child = child;
-    child.send(this.parts.opening());
+    child.send(this.deps.opening());
   }
 
   #receive(message: Incoming | LoadMessage<Facts>, attachments: Attachments): void {
-    const { observer, loaded, receive } = this.parts;
+    const { observer, loaded, receive } = this.deps;
     if (!isLoadMessage(message)) {
       receive(message, attachments);
       return;
@@ -229,7 +229,7 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
 
   /** Time is counted in ticks, so that it does not pass while the machine sleeps. */
   #tickLater(): void {
-    this.#ticker = this.parts.startTimer(tickMs, () => {
+    this.#ticker = this.deps.startTimer(tickMs, () => {
       this.#tick();
       if (!this.#stopping) this.#tickLater();
     });
@@ -249,10 +249,10 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
   #endHung(): void {
     const child = this.#child as Child<Outgoing>;
     this.#child = undefined;
-    this.#crashed(new AppError('engine-silent', { capability: this.parts.capability }));
+    this.#crashed(new AppError('engine-silent', { capability: this.deps.capability }));
     this.#state = { type: 'lost' };
     child.kill();
-    const timer = this.parts.startTimer(maxExitMs, () => this.#dying?.gone());
+    const timer = this.deps.startTimer(maxExitMs, () => this.#dying?.gone());
     this.#dying = {
       child,
       gone: () => {
@@ -267,14 +267,14 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
     if (this.#dying?.child === child) this.#dying.gone();
     if (this.#child !== child) return;
     this.#child = undefined;
-    this.#crashed(new AppError('engine-lost', { capability: this.parts.capability }));
+    this.#crashed(new AppError('engine-lost', { capability: this.deps.capability }));
     const loading = this.#state.type === 'starting';
     const { unstarted } = exit;
-    if (!unstarted && this.parts.startsOver?.(exit)) {
+    if (!unstarted && this.deps.startsOver?.(exit)) {
       this.#spawn();
       return;
     }
-    const failure = loading && !unstarted ? (this.#loadFailure ?? this.parts.loadReason?.(exit)) : undefined;
+    const failure = loading && !unstarted ? (this.#loadFailure ?? this.deps.loadReason?.(exit)) : undefined;
     const reason = failure ?? howItDied(exit);
     if (loading && !this.#proven && !unstarted?.isPassing) this.#fail(reason);
     else this.#comeBack(loading ? 'not-loaded' : 'died', exit, reason);
@@ -283,16 +283,16 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
   #comeBack(type: Loss['type'], exit: ChildExit | undefined, reason: string): void {
     this.#state = { type: 'lost' };
     const nextTryMs = this.#recovery.lost(reason);
-    this.parts.observer?.lost?.({ type, exit, reason, failures: this.#recovery.failures, nextTryMs });
+    this.deps.observer?.lost?.({ type, exit, reason, failures: this.#recovery.failures, nextTryMs });
     if (!this.#isComing()) this.#rejectAll();
     if (nextTryMs === 0) this.#spawn();
-    else this.#nextTry = this.parts.startTimer(nextTryMs, () => this.#spawn());
+    else this.#nextTry = this.deps.startTimer(nextTryMs, () => this.#spawn());
   }
 
   #fail(reason: string): void {
     this.#state = { type: 'failed', reason };
     this.#ticker?.cancel();
-    this.parts.observer?.failed?.(reason);
+    this.deps.observer?.failed?.(reason);
     this.#rejectAll();
   }
 
@@ -316,7 +316,7 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
   }
 
   #down(): AppError {
-    const { capability } = this.parts;
+    const { capability } = this.deps;
     const state = this.state();
     if (state.type === 'failed') return new AppError('engine-failed', { capability, reason: state.reason });
     return new AppError('engine-down', { capability, ...(troubleOf(state) ?? stopped) });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Deferred, deferred } from '../../core/deferred.ts';
 import { AppError } from '../../core/errors.ts';
+import { type Deferred, deferred } from '../../core/synchronization.ts';
 import { tickMs } from './heartbeat.ts';
 
 /** A task of an engine, from its first message to its last event. */

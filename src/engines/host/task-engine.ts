@@ -3,14 +3,14 @@ import { Channel } from '../../core/channel.ts';
 import { AppError, type PlainError, reviveError } from '../../core/errors.ts';
 import type { Attachments } from './channel.ts';
 import type { ChildExit } from './child.ts';
-import { EngineHost, type EngineObserver, EngineProcess, type EngineProcessParts } from './engine-process.ts';
+import { EngineHost, type EngineObserver, EngineProcess, type EngineProcessDeps } from './engine-process.ts';
 import type { EngineState } from './engine-state.ts';
 import { fingerprint } from './in-flight.ts';
 import { attached, byteLength, closingMs, detached, type TaskMessage, type ToTaskWorker } from './task-messages.ts';
 
-type SharedParts = 'capability' | 'entry' | 'spawn' | 'startTimer' | 'proven' | 'loadReason';
+type SharedDeps = 'capability' | 'entry' | 'spawn' | 'startTimer' | 'proven' | 'loadReason';
 
-export interface TaskEngineParts<Options, Facts> extends Pick<EngineProcessParts<never, never, never>, SharedParts> {
+export interface TaskEngineDeps<Options, Facts> extends Pick<EngineProcessDeps<never, never, never>, SharedDeps> {
   readonly options: Options;
   /** Options for another start after this exit; undefined to count a failure. */
   readonly startsOver?: (exit: ChildExit, options: Options) => Options | undefined;
@@ -27,11 +27,11 @@ export class TaskEngine<Options, Facts, Task, Event> extends EngineHost {
   #facts: Facts | undefined;
   #options: Options;
 
-  constructor(private readonly parts: TaskEngineParts<Options, Facts>) {
+  constructor(private readonly deps: TaskEngineDeps<Options, Facts>) {
     super();
-    this.#options = parts.options;
+    this.#options = deps.options;
     this.process = new EngineProcess({
-      ...parts,
+      ...deps,
       closingMs,
       opening: () => ({ type: 'load', options: this.#options }),
       loaded: (facts) => {
@@ -39,7 +39,7 @@ export class TaskEngine<Options, Facts, Task, Event> extends EngineHost {
       },
       receive: (message, attachments) => this.#receive(message, attachments),
       startsOver: (exit) => {
-        const next = parts.startsOver?.(exit, this.#options);
+        const next = deps.startsOver?.(exit, this.#options);
         if (next !== undefined) this.#options = next;
         return next !== undefined;
       },
@@ -70,7 +70,7 @@ export class TaskEngine<Options, Facts, Task, Event> extends EngineHost {
     };
     const { value: bare, attachments, ...places } = detached(task);
     work = this.process.startTask({
-fingerprint: () => fingerprint({ task: bare, attachments: attachments.map(digest) }),
+      fingerprint: () => fingerprint({ task: bare, attachments: attachments.map(digest) }),
       begin: (taskId) => {
         id = taskId;
         this.#running.set(id, (item) => (item === 'ended' || 'error' in item ? end(item) : items.push(item)));
@@ -114,7 +114,7 @@ fingerprint: () => fingerprint({ task: bare, attachments: attachments.map(digest
 
   /** An exception of the worker, such as a failed allocation, is a failure of this engine and not of the server. */
   #failure(error: PlainError): AppError {
-    const { capability } = this.parts;
+    const { capability } = this.deps;
     const revived = reviveError(error);
     if (revived.code !== 'internal') return revived;
     const { reason } = (revived as AppError<'internal'>).details;

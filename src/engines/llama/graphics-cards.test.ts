@@ -41,20 +41,18 @@ test('nvidiaCards: needs the driver, on Linux, in WSL and on Windows', () => {
 const how = 'parley pack add cuda';
 
 test('unusedCard: the reason and the command for an NVIDIA card without a CUDA build', () => {
-  expect(unusedCard({ cards: ['AMD 0x73bf', 'NVIDIA L4'], installed: ['vulkan', 'none'], how })).toEqual({
+  expect(unusedCard(['AMD 0x73bf', 'NVIDIA L4'], ['vulkan', 'none'], how)).toEqual({
     reason: 'NVIDIA L4 is not used: Vulkan finds no card that it can use',
     advice: 'To use it: parley pack add cuda',
   });
-  expect(unusedCard({ cards: ['NVIDIA L4'], installed: ['none'], how })?.reason).toBe(
-    'NVIDIA L4 is not used: no installed build can use it',
-  );
+  expect(unusedCard(['NVIDIA L4'], ['none'], how)?.reason).toBe('NVIDIA L4 is not used: no installed build can use it');
 });
 
 test('unusedCard: undefined without an NVIDIA card, and with a CUDA build, whose failure is reported by itself', () => {
-  expect(unusedCard({ cards: ['AMD 0x73bf'], installed: ['vulkan'], how })).toBeUndefined();
-  expect(unusedCard({ cards: [], installed: ['none'], how })).toBeUndefined();
+  expect(unusedCard(['AMD 0x73bf'], ['vulkan'], how)).toBeUndefined();
+  expect(unusedCard([], ['none'], how)).toBeUndefined();
   for (const build of ['cuda', 'cuda-ext', 'cuda-built', 'cuda-system'] as const)
-    expect(unusedCard({ cards: ['NVIDIA L4'], installed: [build, 'vulkan', 'none'], how })).toBeUndefined();
+    expect(unusedCard(['NVIDIA L4'], [build, 'vulkan', 'none'], how)).toBeUndefined();
 });
 
 test('howToGetCuda: the pack where there is one, the compiler where there is one', () => {

@@ -58,23 +58,12 @@ export function howToGetCuda(canBuild: boolean, system: string, catalogue: reado
   return ways.join(', or ') || 'parley pack build cuda, which needs the CUDA toolkit of NVIDIA';
 }
 
-interface UnusedGpuOptions {
-  readonly cards: readonly string[];
-  readonly installed: readonly GpuBuild[];
-  /** How to get a CUDA build. */
-  readonly how: string;
-}
-
-/** Why an NVIDIA GPU is not used, and the command that changes it; undefined without such a GPU, or with a CUDA build. */
-export function unusedCard({
-  cards,
-  installed,
-  how,
-}: UnusedGpuOptions): { reason: string; advice: string } | undefined {
+/** Why an NVIDIA GPU is not used, and how to get a CUDA build; undefined without such a GPU, or with a CUDA build. */
+export function unusedCard(cards: readonly string[], installed: readonly GpuBuild[], howToGet: string) {
   const card = cards.find((name) => /nvidia/i.test(name));
   if (card === undefined || installed.some((build) => gpuBuilds.cuda.includes(build))) return undefined;
   const reason = installed.includes('vulkan')
     ? 'Vulkan finds no card that it can use'
     : 'no installed build can use it';
-  return { reason: `${card} is not used: ${reason}`, advice: `To use it: ${how}` };
+  return { reason: `${card} is not used: ${reason}`, advice: `To use it: ${howToGet}` };
 }

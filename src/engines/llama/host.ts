@@ -19,7 +19,7 @@ import {
   type TokenPiece,
 } from '../../core/text-service.ts';
 import type { ChildExit } from '../host/child.ts';
-import { EngineHost, type EngineObserver, EngineProcess, type EngineProcessParts } from '../host/engine-process.ts';
+import { EngineHost, type EngineObserver, EngineProcess, type EngineProcessDeps } from '../host/engine-process.ts';
 import { howItDied, unreadyText } from '../host/engine-state.ts';
 import { fingerprint } from '../host/in-flight.ts';
 import { expectedContextSize, type GpuBuild, type LoadedModel, type LoadOptions } from './load-options.ts';
@@ -34,7 +34,7 @@ import {
 } from './worker-failure.ts';
 
 type ProcessDeps = Pick<
-  EngineProcessParts<ToWorker, TextMessage, LoadedModel>,
+  EngineProcessDeps<ToWorker, TextMessage, LoadedModel>,
   'spawn' | 'entry' | 'startTimer' | 'proven'
 >;
 

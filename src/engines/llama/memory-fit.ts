@@ -149,8 +149,7 @@ export function memoryNeed(
   options: Omit<MemoryOptions, 'contextSize' | 'sequences'> = defaultMemory,
 ): number {
   const sizes = { ...options, contextSize, sequences: Math.max(1, sequences) };
-  const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, sizes);
-  return Math.ceil(weightBytes + cacheBytes + computeBytes + processBytes);
+  return Math.ceil(modelMemory(shape, sizes).totalBytes + processBytes);
 }
 
 /** The memory that a model may use. */
@@ -181,20 +180,19 @@ const usableShare = 0.9;
 
 /** Where a model would run, as the loader places it without flags. */
 export function modelFit(shape: ModelShape, options: FitOptions, free: FreeMemory): ModelFit {
-  const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, options);
+  const { weightBytes, cacheBytes, computeBytes, totalBytes } = modelMemory(shape, options);
   const hostBytes = shape.hostBytes ?? 0;
   const fixedBytes = computeBytes + options.projectorBytes;
   const layers = shape.layers + 1;
   const divided = weightBytes - hostBytes + cacheBytes;
-  const cardLayers = layersThatFit({
-    ...{ modelBytes: weightBytes - hostBytes, cacheBytes, fixedBytes, layers: shape.layers },
-    ...{ freeBytes: free.cardBytes, marginBytes: options.marginBytes, split: [] },
-  });
+  const bytes = { modelBytes: weightBytes - hostBytes, cacheBytes, fixedBytes };
+  const cards = { freeBytes: free.cardBytes, marginBytes: options.marginBytes, split: [] };
+  const cardLayers = layersThatFit({ ...bytes, layers: shape.layers, ...cards });
   const share = cardLayers / layers;
   const mainBytes = (1 - share) * divided + (share < 1 ? computeBytes : 0) + (share > 0 ? 0 : options.projectorBytes);
   const isPlaced = mainBytes + hostBytes + processBytes <= free.mainBytes * usableShare;
   const fit = !isPlaced ? 'no' : share === 1 ? 'card' : share > 0 ? 'part' : 'processor';
-  const memoryBytes = Math.ceil(weightBytes + cacheBytes + fixedBytes);
+  const memoryBytes = Math.ceil(totalBytes + options.projectorBytes);
   return { fit, memoryBytes, cardLayers, layers, speed: speedOf(shape, share) };
 }
 
@@ -244,10 +242,8 @@ export function largestContext(
   const { contextSize } = options;
   const trained = Math.min(shape.trainedContext, max);
   const sizes = [...factors.map((factor) => factor * contextSize).filter((size) => size < trained), trained];
-  const bytesFor = (size: number): number => {
-    const { weightBytes, cacheBytes, computeBytes } = modelMemory(shape, { ...options, contextSize: size });
-    return weightBytes + cacheBytes + computeBytes + auxiliaryBytes;
-  };
+  const bytesFor = (size: number): number =>
+    modelMemory(shape, { ...options, contextSize: size }).totalBytes + auxiliaryBytes;
   const base = bytesFor(contextSize);
   const room = cardBytes > 0 ? (cardBytes - base) * shares.cards : (freeBytes - base) * shares.main;
   return sizes.findLast((size) => size > contextSize && bytesFor(size) - base <= room) ?? contextSize;

@@ -64,11 +64,8 @@ export const defaultMemory = {
 
 /** The memory that llama.cpp allocates for a model: weights, KV cache with states, and compute buffers. Measured in docs/models.md. */
 export function modelMemory(shape: ModelMemoryShape, options: MemoryOptions) {
-  return {
-    weightBytes: shape.sizeBytes,
-    cacheBytes: cacheBytes(shape, options),
-    computeBytes: computeBytes(shape, options),
-  };
+  const [weights, cache, compute] = [shape.sizeBytes, cacheBytes(shape, options), computeBytes(shape, options)];
+  return { weightBytes: weights, cacheBytes: cache, computeBytes: compute, totalBytes: weights + cache + compute };
 }
 
 type ModelMemoryShape = Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken' | 'window' | 'stateBytes' | 'compute'>;

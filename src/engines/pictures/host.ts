@@ -1,5 +1,5 @@
 import type { EditedPicture, PictureEdit, PictureEditor } from '../../core/pictures.ts';
-import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
+import { TaskEngine, type TaskEngineDeps } from '../host/task-engine.ts';
 
 type Engine = TaskEngine<object, object, EditTask, Edited>;
 
@@ -12,7 +12,7 @@ export class PictureHost implements PictureEditor {
   #running = 0;
   #idle: { cancel(): void } | undefined;
 
-  constructor(private readonly parts: Pick<TaskEngineParts<object, object>, 'entry' | 'spawn' | 'startTimer'>) {}
+  constructor(private readonly deps: Pick<TaskEngineDeps<object, object>, 'entry' | 'spawn' | 'startTimer'>) {}
 
   async edit(
     edit: PictureEdit,
@@ -28,7 +28,7 @@ export class PictureHost implements PictureEditor {
       return result;
     } finally {
       this.#running -= 1;
-      if (this.#running === 0) this.#idle = this.parts.startTimer(idleMs, () => void this.stop());
+      if (this.#running === 0) this.#idle = this.deps.startTimer(idleMs, () => void this.stop());
     }
   }
 
@@ -42,7 +42,7 @@ export class PictureHost implements PictureEditor {
   /** A worker that failed to start is replaced. */
   #started(): Engine {
     if (this.#engine?.state().type === 'failed') this.#engine = undefined;
-    this.#engine ??= new TaskEngine({ ...this.parts, capability: 'picture', options: {} });
+    this.#engine ??= new TaskEngine({ ...this.deps, capability: 'picture', options: {} });
     return this.#engine;
   }
 }

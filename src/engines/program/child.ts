@@ -18,7 +18,7 @@ export interface ProgramAddress {
   readonly key: string;
 }
 
-export interface ProgramChildParts<Facts> {
+export interface ProgramChildDeps<Facts> {
   readonly program: EngineProgram;
   readonly guard: Guard;
   readonly freePort: () => Promise<number>;
@@ -48,10 +48,10 @@ const maxExitMs = 5000;
 
 /** Starts a program with a new port and key, and reports `loaded` when it serves. */
 export function programChild<Facts>(
-  parts: ProgramChildParts<Facts>,
+  deps: ProgramChildDeps<Facts>,
   listeners: ChildListeners<ProgramMessage<Facts>>,
 ): Child<unknown> & { readonly died: Promise<void> } {
-  const { program, guard, now } = parts;
+  const { program, guard, now } = deps;
   const lastLines: string[] = [];
   const ending = new AbortController();
   let child: ReturnType<typeof spawn> | undefined;
@@ -68,7 +68,7 @@ export function programChild<Facts>(
   };
 
   async function run(): Promise<void> {
-    const address = { port: await parts.freePort(), key: parts.newKey() };
+    const address = { port: await deps.freePort(), key: deps.newKey() };
     if (ending.signal.aborted) return exit(null, 'SIGTERM');
     const { command, env, cwd } = filled(program, address);
     const secrets = [address.key, ...secretValues(env)];
@@ -90,7 +90,7 @@ export function programChild<Facts>(
       const redacted = hideSecrets(text, secrets);
       lastLines.push(redacted);
       if (lastLines.length > maxLines) lastLines.shift();
-      parts.line(redacted);
+      deps.line(redacted);
     };
     const streams = [child.stdout, child.stderr].flatMap((stream) => (stream ? [stream] : []));
     for (const stream of streams) readLines(stream, line);
@@ -106,7 +106,7 @@ export function programChild<Facts>(
       died.resolve();
       // What is left of its group would hold the pipes.
       signalGroup(pid, 'SIGKILL');
-      void Promise.race([Promise.all(streams.map(closed)), parts.wait(lastLinesMs)]).then(() => exit(code, signal));
+      void Promise.race([Promise.all(streams.map(closed)), deps.wait(lastLinesMs)]).then(() => exit(code, signal));
     });
     if (pid !== undefined) await untilReady(address, pid);
   }
@@ -116,7 +116,7 @@ export function programChild<Facts>(
     let reason = 'it does not answer';
     while (!ending.signal.aborted) {
       const limit = AbortSignal.any([ending.signal, AbortSignal.timeout(probeMs)]);
-      const facts = await parts.probe(address, limit).catch((error: Error) => error.message);
+      const facts = await deps.probe(address, limit).catch((error: Error) => error.message);
       if (ending.signal.aborted) return;
       if (typeof facts !== 'string') {
         listeners.message({ type: 'loaded', facts }, []);
@@ -124,8 +124,8 @@ export function programChild<Facts>(
       }
       reason = facts;
       if (now() >= until) break;
-      listeners.message({ type: 'progress', fraction: parts.loaded?.(pid) ?? 0 }, []);
-      await parts.wait(pollMs);
+      listeners.message({ type: 'progress', fraction: deps.loaded?.(pid) ?? 0 }, []);
+      await deps.wait(pollMs);
     }
     if (ending.signal.aborted) return;
     const seconds = Math.round(program.timeoutMs / 1000);

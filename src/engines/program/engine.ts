@@ -12,7 +12,7 @@ import { BackendConnection } from '../remote/connection.ts';
 import { RemoteFailure } from '../remote/failure.ts';
 import { titleOf } from '../remote/kinds.ts';
 import { RemoteText } from '../remote/text.ts';
-import { type ProgramAddress, type ProgramChildParts, type ProgramMessage, programChild } from './child.ts';
+import { type ProgramAddress, type ProgramChildDeps, type ProgramMessage, programChild } from './child.ts';
 import { identifyProgram, type ProgramIdentity, type ProgramTask } from './identify.ts';
 import { ProgramOutput } from './output.ts';
 
@@ -21,8 +21,8 @@ interface ProgramFacts {
   readonly identity: ProgramIdentity;
 }
 
-interface ProgramEngineParts
-  extends Pick<ProgramChildParts<never>, 'guard' | 'freePort' | 'newKey' | 'loaded' | 'wait' | 'now'> {
+interface ProgramEngineDeps
+  extends Pick<ProgramChildDeps<never>, 'guard' | 'freePort' | 'newKey' | 'loaded' | 'wait' | 'now'> {
   readonly name: string;
   readonly program: EngineProgram;
   /** Of the address where it listens; empty while it does not run. */
@@ -60,10 +60,10 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   #gpus: readonly CardUse[] = [];
   #died: Promise<void> = new Promise(() => undefined);
 
-  constructor(private readonly parts: ProgramEngineParts) {
+  constructor(private readonly deps: ProgramEngineDeps) {
     super();
-    const { name, pool, now, newCallId, defaultContext, observer, proven, startTimer } = parts;
-    this.output = new ProgramOutput(parts);
+    const { name, pool, now, newCallId, defaultContext, observer, proven, startTimer } = deps;
+    this.output = new ProgramOutput(deps);
     this.#text = new RemoteText({ pool, model: undefined, name, usualContext: defaultContext, now, newCallId });
     this.process = new EngineProcess({
       capability: pool.capability,
@@ -82,7 +82,7 @@ export class ProgramEngine extends EngineHost implements TextEngine {
 
   /** For the adapters of its other tasks. */
   get pool(): BackendPool {
-    return this.parts.pool;
+    return this.deps.pool;
   }
 
   /** What it can do, once it has run. */
@@ -108,13 +108,13 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   }
 
   override async stop(): Promise<void> {
-    this.parts.pool.replace();
+    this.deps.pool.replace();
     await super.stop();
   }
 
   state(): TextState {
     const state = this.process.state();
-    return state.type === 'ready' ? this.#text.state() : unreadyText(this.parts.name, state);
+    return state.type === 'ready' ? this.#text.state() : unreadyText(this.deps.name, state);
   }
 
   contextSize(): number {
@@ -137,7 +137,7 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   check(task: ProgramTask): void {
     const { identity } = this;
     if (!identity || identity.tasks.includes(task)) return;
-    const feature = `${verbs[task]} by ${this.parts.name}`;
+    const feature = `${verbs[task]} by ${this.deps.name}`;
     throw new AppError('unsupported', { feature, instead: `it is ${titleOf(identity)}; name another model` });
   }
 
@@ -151,8 +151,8 @@ export class ProgramEngine extends EngineHost implements TextEngine {
     const { code = '' } = error instanceof AppError ? error : {};
     if (!['remote-down', 'remote-lost', 'engine-failed'].includes(code)) return error;
     const late = Symbol();
-    const first = await Promise.race([died, this.parts.wait(exitMs).then(() => late)]);
-    return first === late ? error : new AppError('engine-lost', { capability: this.parts.pool.capability });
+    const first = await Promise.race([died, this.deps.wait(exitMs).then(() => late)]);
+    return first === late ? error : new AppError('engine-lost', { capability: this.deps.pool.capability });
   }
 
   #generated(sink: GenerationSink, generate: (sink: GenerationSink) => RunningGeneration): RunningGeneration {
@@ -178,7 +178,7 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   }
 
   #loaded({ address, identity }: ProgramFacts): void {
-    const { name, program, pool } = this.parts;
+    const { name, program, pool } = this.deps;
     this.#identity = identity;
     const base = `http://127.0.0.1:${address.port}`;
     const { parallel, pass } = program;
@@ -190,17 +190,17 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   }
 
   async #measure(pid: number): Promise<void> {
-    const used = await this.parts.gpuUse?.(pid);
+    const used = await this.deps.gpuUse?.(pid);
     if (used && this.pid === pid) this.#gpus = used;
   }
 
   readonly #spawn: Spawn = (_entry, listeners) => {
     const child = programChild<ProgramFacts>(
-      { ...this.parts, line: (line) => this.output.add(line), probe: (address) => this.#probe(address) },
+      { ...this.deps, line: (line) => this.output.add(line), probe: (address) => this.#probe(address) },
       {
         message: (message: ProgramMessage<ProgramFacts>) => listeners.message(message as never, []),
         exit: (exit) => {
-          this.parts.pool.replace();
+          this.deps.pool.replace();
           listeners.exit(exit);
         },
       },
@@ -210,7 +210,7 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   };
 
   async #probe(address: ProgramAddress): Promise<ProgramFacts | string> {
-    const { name, program } = this.parts;
+    const { name, program } = this.deps;
     const { port: listening, key } = address;
     const connection = new BackendConnection({ base: `http://127.0.0.1:${listening}`, host: name, key });
     try {

@@ -79,7 +79,7 @@ export function gpuUse(
   });
 }
 
-interface GpuMemoryParts {
+interface GpuMemoryDeps {
   /** What the tool prints for these arguments. */
   readonly query: (args: readonly string[]) => Promise<string>;
   /** Undefined once the process has ended. */
@@ -93,7 +93,7 @@ export class GpuMemory {
   #running: Promise<readonly [readonly GpuProcess[], readonly Gpu[]]> | undefined;
   #missing = false;
 
-  constructor(private readonly parts: GpuMemoryParts = { query, parent, visible: process.env.CUDA_VISIBLE_DEVICES }) {}
+  constructor(private readonly deps: GpuMemoryDeps = { query, parent, visible: process.env.CUDA_VISIBLE_DEVICES }) {}
 
   /** Of a process and its descendants; undefined if it cannot be known now. */
   async use(pid: number): Promise<readonly CardUse[] | undefined> {
@@ -115,9 +115,9 @@ export class GpuMemory {
   }
 
   async #ask() {
-    const processes = readGpuProcesses(await this.parts.query(processQuery));
-    const gpus = processes.length > 0 ? readGpus(await this.parts.query(gpuQuery)) : [];
-    return [processes, visibleGpus(gpus, this.parts.visible)] as const;
+    const processes = readGpuProcesses(await this.deps.query(processQuery));
+    const gpus = processes.length > 0 ? readGpus(await this.deps.query(gpuQuery)) : [];
+    return [processes, visibleGpus(gpus, this.deps.visible)] as const;
   }
 
   /** Those of the processes that this one has started, directly or not. */
@@ -128,7 +128,7 @@ export class GpuMemory {
       let at: number | undefined = pid;
       while (at !== undefined && at > 1 && at !== root && !seen.has(at)) {
         seen.add(at);
-        at = await this.parts.parent(at);
+        at = await this.deps.parent(at);
       }
       if (at === root) own.add(pid);
     }

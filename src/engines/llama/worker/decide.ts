@@ -36,7 +36,7 @@ export interface SchedulingState<Running extends RunningState> {
   /** How many prefills were decided so far. */
   readonly prefills: number;
   /** Undefined at the start of a step. Later only a further prefill is decided. */
-  readonly begun?: BegunStep;
+  readonly begun?: BegunStep | undefined;
 }
 
 export interface BegunStep {

@@ -224,16 +224,10 @@ export class BatchLoop {
   #decide(begun?: BegunStep): Step<Generation> {
     const { context, slots, isolated = false, onGpu = false } = this.options;
     const { batchCapacity } = context;
-    const state = {
-      running: this.#running,
-      slots,
-      batchCapacity,
-      isolated,
-      onGpu,
-      chunk: this.#chunk,
-      prefills: this.#prefills,
-    };
-    return decide(begun ? { ...state, begun } : state);
+    const running = this.#running;
+    const chunk = this.#chunk;
+    const prefills = this.#prefills;
+    return decide({ running, slots, batchCapacity, isolated, onGpu, chunk, prefills, begun });
   }
 
   /** Prefills several short prompts in one step: generations that start together share all further batches. */

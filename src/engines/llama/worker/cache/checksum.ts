@@ -1,27 +1,23 @@
 import { createHash, webcrypto } from 'node:crypto';
 
-/** The checksum of a snapshot, from its pieces in order. */
-interface Checksum {
-  /** Resolves when it takes the next piece. */
-  add(piece: Uint8Array): Promise<void>;
-  /** In hex. */
-  digest(): Promise<string>;
-}
+/** The checksum of a snapshot, from its pieces in order; the digest is in hex. */
+type Checksum = ReturnType<typeof piecewiseChecksum>;
 
-/** A part is summed up in pieces of this many bytes. */
+/** A part is hashed in pieces of this size. */
 export const pieceBytes = 4 * 2 ** 20;
 /** The size of Node's thread pool, which computes the hashes. */
 const maxConcurrent = 4;
 
-/** The SHA-256 of the SHA-256 of each piece: other threads compute those, several at once. Since version 2. */
-export function piecewiseChecksum(): Checksum {
+/** The SHA-256 of the SHA-256 of all pieces, several of which are hashed at once on other threads. Since version 2. */
+export function piecewiseChecksum() {
   const sums: Promise<ArrayBuffer>[] = [];
   return {
-    add: async (piece) => {
+    /** Resolves when it accepts the next piece. */
+    add: async (piece: Uint8Array): Promise<void> => {
       await sums.at(-maxConcurrent);
       sums.push(webcrypto.subtle.digest('SHA-256', piece));
     },
-    digest: async () => {
+    digest: async (): Promise<string> => {
       const hash = createHash('sha256');
       for (const sum of sums) hash.update(new Uint8Array(await sum));
       return hash.digest('hex');
@@ -29,7 +25,7 @@ export function piecewiseChecksum(): Checksum {
   };
 }
 
-/** The SHA-256 of all pieces. Of version 1. */
+/** The SHA-256 of all pieces, of version 1. */
 export function plainChecksum(): Checksum {
   const hash = createHash('sha256');
   return {

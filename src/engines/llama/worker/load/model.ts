@@ -161,7 +161,7 @@ function unusedGpuNotes(): readonly string[] {
   const cards = nvidiaCards();
   if (cards.length === 0) return [];
   const how = howToGetCuda(hasCudaCompiler(), systemOf(process));
-  const unused = unusedCard({ cards, installed: [...installedBuilds().keys()], how });
+  const unused = unusedCard(cards, [...installedBuilds().keys()], how);
   return unused ? [`${unused.reason}. Parley computes on the processor. ${unused.advice}`] : [];
 }
 

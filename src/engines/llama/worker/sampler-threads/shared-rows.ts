@@ -1,12 +1,3 @@
-/** Memory shared by the main thread and one sampler thread: the rows of logits to sample from, and the sampled tokens. */
-export interface SharedRows {
-  /** One counter for all threads, incremented when there is work: one call wakes them all. */
-  readonly step: Int32Array;
-  readonly control: Int32Array;
-  readonly rows: Int32Array;
-  readonly addresses: BigInt64Array;
-}
-
 /** Indices of `control`. `submitted` and `done` count rows since the start; `waiting` is 1 while the main thread sleeps. */
 export const controlIndex = { submitted: 0, done: 1, waiting: 2, ready: 3 } as const;
 
@@ -19,8 +10,12 @@ export const failed = -2;
 
 export const sharedIntegers = (count: number): Int32Array => new Int32Array(new SharedArrayBuffer(count * 4));
 
-export function sharedRows(maxRows: number, step: Int32Array): SharedRows {
+export type SharedRows = ReturnType<typeof sharedRows>;
+
+/** Memory shared by the main thread and one sampler thread: the rows of logits to sample from, and the sampled tokens. */
+export function sharedRows(maxRows: number, step: Int32Array) {
   return {
+    /** One counter for all threads, incremented when there is work: one call wakes them all. */
     step,
     control: sharedIntegers(Object.keys(controlIndex).length),
     rows: sharedIntegers(maxRows * rowFields),
