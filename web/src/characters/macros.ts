@@ -23,7 +23,7 @@ export interface MacroValues {
 }
 
 /** Macros may contain others; the inner ones are resolved first. */
-const mostPasses = 6;
+const maxPasses = 6;
 const innermost = /\{\{([^{}]*)\}\}/g;
 
 /** Unknown macros are left as they are. */
@@ -34,7 +34,7 @@ export function resolveMacros(text: string, values: MacroValues): string {
     .replace(/<(BOT|CHAR)>/gi, () => values.char)
     .replace(/\{\{\/\/[^{}]*\}\}\n?/g, '');
   let at = 0;
-  for (let pass = 0; pass < mostPasses; pass += 1) {
+  for (let pass = 0; pass < maxPasses; pass += 1) {
     const next: string = now.replace(innermost, (whole: string, inner: string) => {
       at += 1;
       return resolvedMacro(inner, values, at) ?? whole;

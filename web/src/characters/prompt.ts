@@ -150,8 +150,8 @@ function deepest(entries: readonly WorldEntry[], options: WorldOptions = {}): nu
 /** The system prompt, and what `{{original}}` in it stands for. */
 function mainPrompt(chat: Chat, { speaker, characters }: Cast, settings: string): [text: string, original: string] {
   if (!speaker) return [chat.system ?? settings, settings];
-  const usual = characters.length > 1 ? prompts.groupMain : prompts.main;
-  const own = settings.trim() === '' ? usual : settings;
+  const fallback = characters.length > 1 ? prompts.groupMain : prompts.main;
+  const own = settings.trim() === '' ? fallback : settings;
   const card = speaker.system.trim() === '' ? own : speaker.system.replaceAll(/\{\{original\}\}/gi, () => own);
   return chat.system === undefined ? [card, own] : [chat.system, card];
 }
@@ -200,8 +200,8 @@ function greetingIndex({ turns }: Chat, [first]: readonly Turn[]): number {
 }
 
 /** Entries that are always sent come first; of the others those with a low order. */
-function fitting(entries: readonly WorldEntry[], { budget }: WorldOptions, usual = Infinity): WorldEntry[] {
-  let room = (budget ?? usual) * charactersPerToken;
+function fitting(entries: readonly WorldEntry[], { budget }: WorldOptions, defaultTokens = Infinity): WorldEntry[] {
+  let room = (budget ?? defaultTokens) * charactersPerToken;
   const kept = new Set<string>();
   for (const entry of [...entries].sort((a, b) => Number(b.constant) - Number(a.constant) || a.order - b.order)) {
     const size = entry.content.trim().length + 1;
@@ -231,7 +231,7 @@ export function stopsOf(chat: Chat, cast: Cast, path: readonly Turn[], own: read
   return [...nameStops(cast, path), ...(chat.stops ?? []), ...own].filter((stop) => stop !== '');
 }
 
-const mostNames = 32;
+const maxNames = 32;
 
 function nameStops(cast: Cast, path: readonly Turn[]): string[] {
   if (!cast.speaker) return [];
@@ -243,7 +243,7 @@ function nameStops(cast: Cast, path: readonly Turn[]): string[] {
   const names = new Set([cast.persona?.name || texts.person, ...cast.characters.map(calledName), ...spoke]);
   return [...names]
     .filter((name) => name !== '' && name !== me)
-    .slice(0, mostNames)
+    .slice(0, maxNames)
     .map((name) => `\n${name}:`);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { becomesFile, longestFieldText, partsOf, pastedName, sizeLabel } from './long-text.ts';
+import { becomesFile, maxFieldText, partsOf, pastedName, sizeLabel } from './long-text.ts';
 
 test.each([
   [12, '12 bytes'],
@@ -23,8 +23,8 @@ describe('becomesFile', () => {
 
   test('without a limit, only what the field cannot hold becomes a file', () => {
     expect(becomesFile('x'.repeat(50_000), 0, 0)).toBe(false);
-    expect(becomesFile('x'.repeat(50_000), longestFieldText - 49_999, 0)).toBe(true);
-    expect(becomesFile('x'.repeat(longestFieldText + 1), 0, 1e9)).toBe(true);
+    expect(becomesFile('x'.repeat(50_000), maxFieldText - 49_999, 0)).toBe(true);
+    expect(becomesFile('x'.repeat(maxFieldText + 1), 0, 1e9)).toBe(true);
   });
 });
 

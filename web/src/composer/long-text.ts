@@ -1,11 +1,11 @@
 import { texts } from './texts.ts';
 
 /** The longest text that is fast to edit in a text field: browsers lay out all of it with each key. */
-export const longestFieldText = 50_000;
+export const maxFieldText = 50_000;
 /** Longer texts get a field of fixed height: measuring them takes as long as their layout. */
-export const longestSizedText = 4000;
+export const maxSizedText = 4000;
 /** Size of a part of a long text in an editor. */
-const longestPart = 40_000;
+const maxPart = 40_000;
 
 const kilobyte = 1024;
 
@@ -23,11 +23,11 @@ export function pastedName(text: string): string {
 /** True if pasted text becomes a file: it is longer than the limit of the settings, or the field would be slow with it. */
 export function becomesFile(pasted: string, fieldLength: number, limit: number): boolean {
   const longest = limit > 0 ? limit : Number.POSITIVE_INFINITY;
-  return pasted.length > longest || pasted.length + fieldLength > longestFieldText;
+  return pasted.length > longest || pasted.length + fieldLength > maxFieldText;
 }
 
 /** Parts of a long text, cut at line ends where there are some. Joined they are the text. */
-export function partsOf(text: string, longest = longestPart): string[] {
+export function partsOf(text: string, longest = maxPart): string[] {
   const parts: string[] = [];
   for (let from = 0; from < text.length; ) {
     let to = Math.min(text.length, from + longest);

@@ -1,5 +1,4 @@
-import { merge } from '../saved/merge.ts';
-import { head, type Shape } from '../saved/shape.ts';
+import { head, merge, type Shape } from '../saved/merge.ts';
 import type { Chat, Turn } from './conversation.ts';
 import { withTitle } from './tree.ts';
 

@@ -2,7 +2,7 @@ import { type Changes, withFields } from './character.ts';
 import type { Chat, Comparison, Turn } from './conversation.ts';
 
 const root = 'root';
-const longestTitle = 60;
+const maxTitle = 60;
 
 export function emptyChat(id: string, now: number, folder = ''): Chat {
   return { id, title: '', titled: false, folder, createdAt: now, changedAt: now, turns: {}, chosen: {} };
@@ -186,10 +186,10 @@ export function renamed(chat: Chat, title: string): Chat {
 export function titleFrom(text: string): string {
   const line = text.trim().split('\n', 1)[0]?.replace(/\s+/g, ' ') ?? '';
   const characters = [...line];
-  if (characters.length <= longestTitle) return line;
-  const cut = characters.slice(0, longestTitle).join('');
+  if (characters.length <= maxTitle) return line;
+  const cut = characters.slice(0, maxTitle).join('');
   const space = cut.lastIndexOf(' ');
-  return `${(space > longestTitle / 2 ? cut.slice(0, space) : cut).trimEnd()} …`;
+  return `${(space > maxTitle / 2 ? cut.slice(0, space) : cut).trimEnd()} …`;
 }
 
 function touched(chat: Chat, at: number): Chat {

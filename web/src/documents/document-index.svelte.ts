@@ -51,7 +51,7 @@ const batch = 8;
 const savedEvery = 512;
 /** How often it is checked whether the server is still busy, and for how long the next passages wait at most. */
 const lookMs = 500;
-const mostLooks = 8;
+const maxLooks = 8;
 
 export function indexState(id: string): IndexState | undefined {
   return states[id];
@@ -211,7 +211,7 @@ async function save(index: DocumentIndex): Promise<void> {
 
 /** Lets the requests of people go first: waits while the server is busy, but not so long that a busy server never gets on. */
 async function giveWay(signal: AbortSignal): Promise<void> {
-  for (let look = 0; look < mostLooks; look += 1) {
+  for (let look = 0; look < maxLooks; look += 1) {
     const answer = read<{ readonly idle: number }>('api/extra/perf', { background: true, signal });
     const { idle } = await answer.catch(() => ({ idle: 1 }));
     if (idle === 1) return;

@@ -12,8 +12,8 @@ const target = 1000;
 const enoughForParagraph = 700;
 const enoughForHeading = 300;
 const overlap = 160;
-const longestUnit = 160;
-const longestHeading = 120;
+const maxUnit = 160;
+const maxHeading = 120;
 
 /** A sentence or line. Passages consist of whole units. */
 interface Unit {
@@ -92,7 +92,7 @@ function* sentencesOf(text: string, start: number, stop: number, begins: Unit['b
   let from = start;
   let first = begins;
   while (from < stop) {
-    const end = stop - from <= longestUnit ? stop : sentenceEnd(text, from, Math.min(stop, from + longestUnit));
+    const end = stop - from <= maxUnit ? stop : sentenceEnd(text, from, Math.min(stop, from + maxUnit));
     const range = trimmedRange(text, from, end);
     if (range) yield { start: range[0], end: range[1], begins: first };
     first = 'sentence';
@@ -124,7 +124,7 @@ function trimmedRange(text: string, from: number, to: number): [number, number] 
 
 /** Headings of Markdown, and pages of a PDF. */
 function isHeading(text: string, start: number, end: number): boolean {
-  if (end - start > longestHeading) return false;
+  if (end - start > maxHeading) return false;
   return /^(#{1,6}\s+\S|\[Page \d+\]$|(chapter|part|book|section|kapitel|chapitre)\s+[\divxlc]+\b)/i.test(
     text.slice(start, end),
   );

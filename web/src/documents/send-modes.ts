@@ -9,9 +9,9 @@ const wholePart = 0.4;
 /** Part of the context for passages of documents, in each message. */
 const passagesPart = 0.25;
 /** In tokens; used while the server is unknown. */
-const usualContext = 4096;
-const shortestBudget = 1200;
-const longestBudget = 12_000;
+const defaultContext = 4096;
+const minBudget = 1200;
+const maxBudget = 12_000;
 
 /**
  * How each text document of a message is sent, by attachment id. The choice of the person counts; otherwise documents are sent
@@ -19,7 +19,7 @@ const longestBudget = 12_000;
  */
 export function sendModes(attachments: readonly Attachment[], context: number): ReadonlyMap<string, SendMode> {
   const documents = attachments.filter(({ kind }) => kind === 'text');
-  let room = (context || usualContext) * wholePart * charactersPerToken;
+  let room = (context || defaultContext) * wholePart * charactersPerToken;
   const modes = new Map<string, SendMode>();
   for (const { id, send, text = '' } of [...documents].sort(byChoiceAndSize)) {
     const mode = send ?? (text.length <= room ? 'whole' : 'passages');
@@ -35,11 +35,11 @@ function byChoiceAndSize(a: Attachment, b: Attachment): number {
 
 /** A document that is so short that passages would be no shorter. */
 export function isShort({ text = '' }: Pick<Attachment, 'text'>): boolean {
-  return text.length <= shortestBudget;
+  return text.length <= minBudget;
 }
 
 /** Characters for the passages of a message. */
 export function passageBudget(context: number): number {
-  const characters = (context || usualContext) * passagesPart * charactersPerToken;
-  return Math.round(Math.min(longestBudget, Math.max(shortestBudget, characters)));
+  const characters = (context || defaultContext) * passagesPart * charactersPerToken;
+  return Math.round(Math.min(maxBudget, Math.max(minBudget, characters)));
 }

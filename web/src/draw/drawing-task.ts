@@ -34,7 +34,7 @@ interface ProgressAnswer {
 
 const pauseMs = 500;
 /** Checks without progress until a drawing counts as lost; it may wait in the queue. */
-const mostIdleChecks = 240;
+const maxIdleChecks = 240;
 
 /** Requests images and reports the progress of this request only. The drawing goes on if the page is closed. */
 export function startDrawing(
@@ -78,7 +78,7 @@ interface Idle {
 
 async function imagesByKey(genkey: string, signal: AbortSignal, idle: Idle): Promise<GeneratedImage[]> {
   const address = `sdapi/v1/get_last.json?genkey=${encodeURIComponent(genkey)}`;
-  for (; idle.checks < mostIdleChecks; idle.checks += 1) {
+  for (; idle.checks < maxIdleChecks; idle.checks += 1) {
     signal.throwIfAborted();
     if (!idle.stored) {
       await pause(pauseMs, signal);

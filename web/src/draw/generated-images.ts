@@ -13,13 +13,13 @@ export function imagesOf(answer: unknown): GeneratedImage[] {
   const { images, image, info, html_info } = (answer ?? {}) as Record<string, unknown>;
   if (typeof image === 'string') return [{ image, seed: undefined, parameters: textIn(html_info) }];
   if (!Array.isArray(images)) return [];
-  const told: Info = fieldsOf(jsonIn(textIn(info)));
+  const details: Info = fieldsOf(jsonIn(textIn(info)));
   return images
     .filter((one): one is string => typeof one === 'string')
     .map((one, index) => ({
       image: one,
-      seed: told.all_seeds?.[index] ?? told.seed,
-      parameters: told.infotexts?.[index] ?? '',
+      seed: details.all_seeds?.[index] ?? details.seed,
+      parameters: details.infotexts?.[index] ?? '',
     }));
 }
 

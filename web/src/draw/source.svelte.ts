@@ -33,7 +33,7 @@ export async function sizeOf(picture: string): Promise<{ readonly width: number;
   return { width: image.naturalWidth, height: image.naturalHeight };
 }
 
-const mostMegabytes = 20;
+const maxMegabytes = 20;
 
 interface ReadPicture {
   /** base64 */
@@ -56,5 +56,5 @@ export async function readPicture(file: File): Promise<ReadPicture> {
 function problemOf({ name, type, size }: File): string | undefined {
   if (!type.startsWith('image/')) return texts.source.noImage(name || texts.source.pasted);
   const megabytes = size / 2 ** 20;
-  return megabytes > mostMegabytes ? texts.source.tooLarge(name, Math.ceil(megabytes), mostMegabytes) : undefined;
+  return megabytes > maxMegabytes ? texts.source.tooLarge(name, Math.ceil(megabytes), maxMegabytes) : undefined;
 }

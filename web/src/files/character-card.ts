@@ -46,7 +46,7 @@ function base64(value: object): string {
   return btoa(binary);
 }
 
-const mostGreetings = 500;
+const maxGreetings = 500;
 const voiceField = 'parley/voice';
 const narratorField = 'parley/narrator_voice';
 
@@ -71,7 +71,7 @@ export function characterOfCard(value: unknown, id: () => string, changedAt: num
     description: lines(card.description),
     personality: lines(card.personality),
     scenario: lines(card.scenario),
-    greetings: [lines(card.first_mes), ...textsIn(card.alternate_greetings, mostGreetings).map(lines)].filter(
+    greetings: [lines(card.first_mes), ...textsIn(card.alternate_greetings, maxGreetings).map(lines)].filter(
       (greeting) => greeting.trim() !== '',
     ),
     examples: lines(card.mes_example),

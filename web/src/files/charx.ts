@@ -5,8 +5,8 @@ import { texts } from './texts.ts';
 import { Unreadable } from './unreadable.ts';
 import { readZip, type ZipEntry } from './zip.ts';
 
-const largestCard = 32 * 1_048_576;
-const largestPicture = 32 * 1_048_576;
+const maxCardBytes = 32 * 1_048_576;
+const maxPictureBytes = 32 * 1_048_576;
 
 /** The character of a `.charx` file: a zip archive with `card.json` and its pictures. */
 export async function characterOfCharx(bytes: Uint8Array, id: () => string, changedAt: number): Promise<Character> {
@@ -15,7 +15,7 @@ export async function characterOfCharx(bytes: Uint8Array, id: () => string, chan
   if (!card) throw new Unreadable(texts.card.noCard);
   let value: unknown;
   try {
-    value = JSON.parse(await card.text(largestCard));
+    value = JSON.parse(await card.text(maxCardBytes));
   } catch (thrown) {
     if (thrown instanceof Unreadable) throw thrown;
     throw new Unreadable(texts.card.damaged);
@@ -45,7 +45,7 @@ async function icon(card: unknown, entries: readonly ZipEntry[]): Promise<Blob |
   const type = found && (typeOf(found.name) ?? types[textIn(main?.ext).toLowerCase()]);
   if (!found || type === undefined) return undefined;
   try {
-    return new Blob([(await found.bytes(largestPicture)).slice()], { type });
+    return new Blob([(await found.bytes(maxPictureBytes)).slice()], { type });
   } catch {
     // The character can be used without its picture.
     return undefined;

@@ -8,7 +8,7 @@ export interface Lorebook {
   readonly options: WorldOptions;
 }
 
-const mostEntries = 20_000;
+const maxEntries = 20_000;
 
 /** A standalone lorebook: SillyTavern (entries by number), version 3 of the cards, Agnai, or NovelAI. */
 export function isLorebook(value: unknown): boolean {
@@ -35,8 +35,8 @@ export function lorebookOf(value: unknown, id: () => string): Lorebook {
 }
 
 function entriesIn({ entries }: Fields): readonly unknown[] {
-  if (Array.isArray(entries)) return listIn(entries, mostEntries);
-  return Object.values(fieldsOf(entries)).slice(0, mostEntries);
+  if (Array.isArray(entries)) return listIn(entries, maxEntries);
+  return Object.values(fieldsOf(entries)).slice(0, maxEntries);
 }
 
 /** Numbers that SillyTavern uses. Positions around the author's note and the examples become the nearest known one. */

@@ -19,7 +19,7 @@ import { Unreadable } from './unreadable.ts';
 import { isZip } from './zip.ts';
 
 const megabyte = 1_048_576;
-export const largestFile = 64 * megabyte;
+export const maxFileBytes = 64 * megabyte;
 
 /** What a file contains, detected by its content. */
 export type Found =

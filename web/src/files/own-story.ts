@@ -22,10 +22,10 @@ export function isOwn(value: unknown): boolean {
 export function storyOfFile(value: unknown, id: () => string, changed: number): Story {
   const story = fieldsOf(fieldsOf(value).story);
   const note = fieldsOf(story.note);
-  const usual = newStory({ id: id(), changed });
+  const defaults = newStory({ id: id(), changed });
   const foreign = fieldsOf(story.foreign);
   return {
-    ...usual,
+    ...defaults,
     title: textIn(story.title),
     mode: modes.find((mode) => mode === story.mode) ?? 'story',
     memory: textIn(story.memory),
@@ -36,8 +36,8 @@ export function storyOfFile(value: unknown, id: () => string, changed: number): 
     },
     world: listIn(story.world, 20_000).map((entry) => entryOf(fieldsOf(entry), id)),
     worldDepth: Math.max(0, numberIn(story.worldDepth, 0)),
-    me: textIn(story.me).trim() || usual.me,
-    them: textIn(story.them).trim() || usual.them,
+    me: textIn(story.me).trim() || defaults.me,
+    them: textIn(story.them).trim() || defaults.them,
     oneLine: flagIn(story.oneLine, true),
     stops: textsIn(story.stops, 256),
     prefill: textIn(story.prefill),

@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf, isObject, jsonIn } from '../api/loose.ts';
-import type { Recipe, Value } from './types.ts';
+import type { Recipe, Value } from './values.ts';
 
 /** An engine program as the form shows it. */
 export interface Engine {

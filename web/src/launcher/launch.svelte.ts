@@ -1,7 +1,7 @@
 import { addressOf } from '../api/address.ts';
 import { serverEvents } from '../api/events.ts';
 import { ask, problemsOf } from './ask.ts';
-import type { Checked, Field, Form, ServerState, Values } from './types.ts';
+import type { Checked, Field, Form, ServerState, Values } from './values.ts';
 
 type ConsoleEvent =
   | { readonly type: 'line'; readonly text: string }

@@ -1,5 +1,5 @@
 import { byteSize, number, plural, translatable } from '../languages/index.ts';
-import type { ServerState } from './types.ts';
+import type { ServerState } from './values.ts';
 
 /** All texts of the launcher. Labels and help of settings come from the server. */
 export const texts = translatable('launcher', {

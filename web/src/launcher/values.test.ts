@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Shape } from './types.ts';
 import {
   changedCount,
   countText,
@@ -8,6 +7,7 @@ import {
   isDefault,
   isSwitchList,
   nameOf,
+  type Shape,
   shellLine,
   shownText,
   writtenValue,

@@ -1,4 +1,3 @@
-import type { OpenCode } from './open-code.ts';
 import { previewKind } from './preview-kind.ts';
 import { texts } from './texts.ts';
 
@@ -6,7 +5,7 @@ import { texts } from './texts.ts';
 const colouredEachMs = 400;
 const quicklyColoured = 8000;
 /** Longer code is shown without colors: highlighting it would block the page. */
-const longestColoured = 60_000;
+const maxColoured = 60_000;
 /** Per growing code block: the length shown, and when it was highlighted. */
 const growing = new WeakMap<Element, { opening: string; shown: number; colouredAt: number }>();
 
@@ -61,11 +60,28 @@ export function frameCode(code: HTMLElement, open: boolean): void {
 }
 
 function colour(code: HTMLElement, text: string, language: string, open: boolean): void {
-  if (language === '' || text.length > (open ? quicklyColoured : longestColoured)) return;
+  if (language === '' || text.length > (open ? quicklyColoured : maxColoured)) return;
   if (highlight) highlight.highlightCode(code, text, language);
   else
     void import('./highlight.ts').then((loaded) => {
       highlight = loaded;
       if (code.isConnected) loaded.highlightCode(code, text, language);
     });
+}
+
+export interface OpenCode {
+  /** The opening line. */
+  readonly opening: string;
+  readonly language: string;
+  readonly body: string;
+}
+
+/** A code block without a closing fence; undefined for any other block. */
+export function openCode(markdown: string): OpenCode | undefined {
+  const [whole, marks = '', info = ''] = /^(`{3,}|~{3,})([^\n]*)\n/.exec(markdown) ?? [];
+  if (whole === undefined) return undefined;
+  const body = markdown.slice(whole.length);
+  const end = new RegExp(`^ {0,3}${marks.charAt(0)}{${marks.length},}[ \\t]*$`, 'm');
+  if (end.test(body)) return undefined;
+  return { opening: whole, language: info.trim().split(/\s/, 1)[0] ?? '', body };
 }

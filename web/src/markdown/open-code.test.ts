@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openCode } from './open-code.ts';
+import { openCode } from './code-block.ts';
 
 describe('openCode', () => {
   test('returns the language and body of an unclosed code block', () => {

@@ -1,8 +1,7 @@
 import createPurifier from 'dompurify';
 import { validNumbers } from './citations.ts';
-import { frameCode, growCode, startGrowing } from './code-block.ts';
+import { frameCode, growCode, openCode, startGrowing } from './code-block.ts';
 import { directionOf } from './direction.ts';
-import { openCode } from './open-code.ts';
 import { htmlOf } from './syntax.ts';
 import { texts } from './texts.ts';
 

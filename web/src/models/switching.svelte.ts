@@ -24,7 +24,7 @@ export const swap = $state<{ name: string | undefined }>({ name: undefined });
 
 /** How often the state is fetched during a switch, and how long at most. */
 const lookMs = 400;
-const mostLooks = 150;
+const maxLooks = 150;
 
 /** Switches the server to a model or a config. Resolves when that is done or has failed. */
 export async function switchTo(filename: string, name: string): Promise<void> {
@@ -37,7 +37,7 @@ export async function switchTo(filename: string, name: string): Promise<void> {
     if (!success)
       throw new Failure(error === undefined ? texts.panel.refused(name) : texts.panel.switchFailed(name, error));
     choice.id = '';
-    for (let look = 0; look < mostLooks; look++) {
+    for (let look = 0; look < maxLooks; look++) {
       await new Promise((resolve) => setTimeout(resolve, lookMs));
       await refreshServer();
       if (server.models && switchEnded(before, server.models)) break;

@@ -66,11 +66,11 @@ export function peopleOf(
 
 /** What somebody may do, and how much. Numbers are null where nothing was entered. */
 export interface Rules {
-  readonly scopes: readonly string[];
-  readonly tokensPerDay: number | null;
-  readonly rate: number | null;
-  readonly weight: number | null;
-  readonly shared: boolean;
+  scopes: readonly string[];
+  tokensPerDay: number | null;
+  rate: number | null;
+  weight: number | null;
+  shared: boolean;
 }
 
 export const everything: readonly string[] = allScopes.filter((scope) => scope !== 'admin');

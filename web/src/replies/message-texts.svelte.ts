@@ -105,7 +105,7 @@ interface Result {
 }
 /** By message and stage: messages that have not changed are not searched again. */
 const results = new WeakMap<object, Partial<Record<Stage, Result>>>();
-const told = new Set<string>();
+const notified = new Set<string>();
 
 function scripted(
   chat: Chat | undefined,
@@ -136,8 +136,8 @@ function ran(script: RegexScript, text: string, resolve: Resolve): string {
     return engine?.runScript(script, text, resolve) ?? text;
   } catch (thrown) {
     const sentence = texts.notRun(script.name || texts.unnamed, patternProblem(thrown));
-    if (!told.has(sentence)) queueMicrotask(() => notify(sentence, { kind: 'bad' }));
-    told.add(sentence);
+    if (!notified.has(sentence)) queueMicrotask(() => notify(sentence, { kind: 'bad' }));
+    notified.add(sentence);
     return text;
   }
 }

@@ -3,7 +3,7 @@ import { type Character, changed, newCharacter, type Persona } from '../conversa
 import { change, chatRecords, put, remove } from '../conversations/library.svelte.ts';
 import { emptyChat, renamed } from '../conversations/tree.ts';
 import type { Lorebook } from '../files/lorebook.ts';
-import { contentOf, type Found, largestFile, storyOfText } from '../files/open-file.ts';
+import { contentOf, type Found, maxFileBytes, storyOfText } from '../files/open-file.ts';
 import { offeredScripts, withOfferedScripts } from '../files/regex-scripts.ts';
 import type { NamedChat } from '../files/silly-tavern-chat.ts';
 import { texts } from '../files/texts.ts';
@@ -25,9 +25,9 @@ export interface OpenOptions {
 
 /** Reads a file and puts its content into the library that it belongs to. */
 export async function openFound(file: File, { otherwise = 'nothing' }: OpenOptions): Promise<Place | undefined> {
-  if (file.size > largestFile) {
+  if (file.size > maxFileBytes) {
     if (otherwise === 'nothing') return undefined;
-    throw new Unreadable(texts.open.tooLarge(file.name, largestFile / 1_048_576));
+    throw new Unreadable(texts.open.tooLarge(file.name, maxFileBytes / 1_048_576));
   }
   if (file.size === 0 && otherwise !== 'nothing') throw new Unreadable(texts.open.empty(file.name));
   const found = await contentOf(file, { newId, now: Date.now() }).catch((thrown: unknown) => {

@@ -1,5 +1,4 @@
-import { isSame, merge } from './merge.ts';
-import { head, type Shape } from './shape.ts';
+import { head, isSame, merge, type Shape } from './merge.ts';
 
 /** The parts of a record that undo restores, in groups: values by key. */
 export type Undoable = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -25,8 +24,8 @@ export interface History {
   readonly future: readonly Step[];
 }
 
-const mostSteps = 200;
-const mostCharacters = 2_000_000;
+const maxSteps = 200;
+const maxCharacters = 2_000_000;
 
 export function emptyHistory(id: string): History {
   return { id, past: [], future: [] };
@@ -113,9 +112,9 @@ function mapped<Result>(changes: Changes, make: (change: Change, key: string) =>
 }
 
 function bounded(history: History): History {
-  let past = history.past.slice(-mostSteps);
+  let past = history.past.slice(-maxSteps);
   let size = past.reduce((sum, step) => sum + step.size, 0);
-  while (past.length > 1 && size > mostCharacters) {
+  while (past.length > 1 && size > maxCharacters) {
     size -= past[0]?.size ?? 0;
     past = past.slice(1);
   }

@@ -1,6 +1,6 @@
 import { type CollectionName, database, partsStore } from './database.ts';
 import { newId } from './id.ts';
-import { head, type Parts, type Patch, patched, patchOf, patchSize, type Shape } from './shape.ts';
+import { head, type Parts, type Patch, patched, patchOf, patchSize, type Shape } from './merge.ts';
 
 /** A record as it was stored. The revision changes with each write, of any tab. */
 export interface Stored<Kept> {
@@ -36,9 +36,9 @@ interface StoredPart {
 /** The part with the revision; its value is missing for records that were never changed by part. */
 const revisionPart = '';
 /** A write of more parts stores the whole record again. */
-const mostParts = 64;
+const maxParts = 64;
 /** With more stored parts than this, the next write stores the whole record again. */
-const mostStoredParts = 256;
+const maxStoredParts = 256;
 
 /**
  * The whole record is in its collection, and the parts that have changed since in a store of their own: writing a chat of
@@ -97,7 +97,7 @@ export function recordStore<Kept extends { readonly id: string }>(
     const patch = patchOf(before ? shape.split(before) : {}, parts);
     const size = patchSize(patch);
     const stored = counts.get(record.id) ?? 0;
-    const whole = !before || size > mostParts || stored > mostStoredParts || onlyHead(parts);
+    const whole = !before || size > maxParts || stored > maxStoredParts || onlyHead(parts);
     if (whole) writeWhole(stores, record);
     else writeParts(stores, record.id, patch);
     counts.set(record.id, whole ? 0 : stored + size);

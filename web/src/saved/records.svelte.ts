@@ -1,9 +1,8 @@
 import { notifyFailure, reported } from '../ui/notices.svelte.ts';
 import { type CollectionName, databaseBlocked } from './database.ts';
 import { newId, tabId } from './id.ts';
-import { isSame, withSharedParts } from './merge.ts';
+import { isSame, type Patch, patched, plainShape, type Shape, withSharedParts } from './merge.ts';
 import { type RecordStore, recordStore, type Stored } from './record-store.ts';
-import { type Patch, patched, plainShape, type Shape } from './shape.ts';
 import { unsavedChanges } from './unsaved.ts';
 
 /** Where a change was made: in this tab, in another one, or by `merge`. */

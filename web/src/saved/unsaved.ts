@@ -1,5 +1,5 @@
 import { fieldsOf, jsonIn, listIn } from '../api/loose.ts';
-import { type Parts, patched, patchOf, type Shape } from './shape.ts';
+import { type Parts, patched, patchOf, type Shape } from './merge.ts';
 
 /** A change that was not in the database when its page closed: each changed part before and after, null for none. */
 interface UnsavedChange {

@@ -1,9 +1,9 @@
 import { chatShape } from '../conversations/merge.ts';
 import { type CollectionName, clearDatabase, collectionNames } from '../saved/database.ts';
 import { historyShape } from '../saved/history.ts';
+import { plainShape, type Shape } from '../saved/merge.ts';
 import { type RecordStore, recordStore } from '../saved/record-store.ts';
 import { closeRecords, flushRecords } from '../saved/records.svelte.ts';
-import { plainShape, type Shape } from '../saved/shape.ts';
 import { storyShape } from '../story/merge.ts';
 import { type Backup, importedStorage, isOwnName, newRecords, ownerOf, partsOfBackup } from './backup.ts';
 

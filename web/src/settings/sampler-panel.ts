@@ -43,7 +43,7 @@ const fields: ReadonlyMap<string, PanelField> = new Map(
 
 function panelField(name: SamplingName): PanelField {
   const field: SamplingField = samplingFields[name];
-  const { type, isOff = () => false, partOf = [], default: usual, min = 0, max = 1, panel = {} } = field;
+  const { type, isOff = () => false, partOf = [], default: initial, min = 0, max = 1, panel = {} } = field;
   const [wire] = field.wire;
   const table: Readonly<Record<string, SamplingField>> = samplingFields;
   return {
@@ -51,9 +51,9 @@ function panelField(name: SamplingName): PanelField {
     ...samplerTexts[name],
     isOff,
     partOf: partOf.flatMap((name) => table[name]?.wire[0] ?? []),
-    default: usual,
-    min: Math.min(panel.min ?? min, usual),
-    max: Math.max(panel.max ?? max, usual),
+    default: initial,
+    min: Math.min(panel.min ?? min, initial),
+    max: Math.max(panel.max ?? max, initial),
     step: type === 'integer' ? 1 : 0.01,
   };
 }

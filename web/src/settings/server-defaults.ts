@@ -14,8 +14,8 @@ const names = samplersOfApi('llamaCpp');
 export function defaultsOf(props: unknown): ServerDefaults {
   const params = fieldsOf(fieldsOf(fieldsOf(props).default_generation_settings).params);
   const sampling = samplingNames.map((name): [string, number] => {
-    const { wire, default: usual }: SamplingField = samplingFields[name];
-    return [wire[0], round(numberIn(params[names[name] ?? ''], usual))];
+    const { wire, default: fallback }: SamplingField = samplingFields[name];
+    return [wire[0], round(numberIn(params[names[name] ?? ''], fallback))];
   });
   const length = numberIn(params.n_predict, 0);
   return { sampling: Object.fromEntries(sampling), replyLength: length > 0 ? length : undefined };

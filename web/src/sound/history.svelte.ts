@@ -30,10 +30,10 @@ export type SavedSound = SavedSpeech | SavedTranscript;
 
 export const history = new Records<SavedSound>('sounds');
 
-const mostAudioBytes = 50 * 2 ** 20;
+const maxAudioBytes = 50 * 2 ** 20;
 
 export function keptAudio(audio: Blob): { readonly audio?: Blob } {
-  return audio.size > mostAudioBytes ? {} : { audio };
+  return audio.size > maxAudioBytes ? {} : { audio };
 }
 
 /** A file name for the audio of a saved sound. */

@@ -1,5 +1,4 @@
-import { isSame, merge } from '../saved/merge.ts';
-import { head, type Shape } from '../saved/shape.ts';
+import { head, isSame, merge, type Shape } from '../saved/merge.ts';
 import type { Branch, Passage, Story } from './story.ts';
 
 /** Stories are stored and merged by passage. */

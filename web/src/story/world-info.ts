@@ -29,9 +29,9 @@ interface ScanParts {
 /** Number of last messages that are searched if neither the lorebook nor the entry says otherwise. */
 export const defaultScanDepth = 4;
 /** Limits what entries that name each other can do. */
-const mostRounds = 8;
+const maxRounds = 8;
 /** Keys are searched in the last part of very long messages. */
-const longestSearched = 200_000;
+const maxSearched = 200_000;
 
 /** The entries of a lorebook that match a chat, lower orders first, with macros resolved and decorators applied. */
 export function activeEntries(world: readonly WorldEntry[], parts: ScanParts): WorldEntry[] {
@@ -40,11 +40,11 @@ export function activeEntries(world: readonly WorldEntry[], parts: ScanParts): W
   const active = new Map<string, WorldEntry>();
   const failed = new Set<string>();
   let added = '';
-  for (let round = 0; round < mostRounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
     const fresh = entries.filter((entry) => {
       if (active.has(entry.id) || failed.has(entry.id) || (round > 0 && entry.notRecursive)) return false;
       const depth = entry.scanDepth ?? options.scanDepth ?? defaultScanDepth;
-      const scanned = messages.slice(-depth).join('\n').slice(-longestSearched);
+      const scanned = messages.slice(-depth).join('\n').slice(-maxSearched);
       return belongs(entry, searchable(round === 0 ? scanned : `${scanned}\n${added}`));
     });
     for (const entry of fresh) {
@@ -231,7 +231,7 @@ export interface RefusedPattern {
 }
 
 /** Steps of the pattern times characters of the text. Longer texts are searched at their end. */
-const mostWork = 4_000_000;
+const maxWork = 4_000_000;
 
 /**
  * Compiles an expression that somebody else wrote. It is not run by the browser, which some expressions would block forever,
@@ -250,7 +250,7 @@ export function keyPattern(source: string, flags: string): KeyPattern | RefusedP
     let last: { readonly text: string; readonly found: boolean } | undefined;
     return {
       test: (text) => {
-        const searched = text.slice(-Math.floor(mostWork / program.steps.length));
+        const searched = text.slice(-Math.floor(maxWork / program.steps.length));
         if (last?.text !== searched) last = { text: searched, found: matches(new PatternSearch(program), searched) };
         return last.found;
       },

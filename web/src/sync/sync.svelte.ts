@@ -32,7 +32,7 @@ const soonMs = 3000;
 const seldomMs = 15_000;
 
 /** A little less than the limit of the server for a record. */
-const mostCharacters = 32_000_000;
+const maxCharacters = 32_000_000;
 
 const kinds: readonly (readonly [string, Records<SyncedRecord>])[] = [
   ['chats', chatRecords as unknown as Records<SyncedRecord>],
@@ -84,7 +84,7 @@ const remote: RecordServer = {
   },
   save: async (kind, id, base, record) => {
     const data = record && (await toPortable(record, dataUrlOf));
-    if (data && data.length > mostCharacters) throw new RecordRefused(texts.tooLarge(nameOf(record)));
+    if (data && data.length > maxCharacters) throw new RecordRefused(texts.tooLarge(nameOf(record)));
     try {
       const body = { kind, id, base, ...(data === undefined ? {} : { data }) };
       const response = await call('api/extra/sync/save', { body, background: true });

@@ -18,7 +18,7 @@ import { base64Of, keyProtocol, readStep, type Step, samplesOf, stateAfter, type
 import { instructions, texts } from './texts.ts';
 
 /** The turns of the chat that the model is told at the beginning. */
-const mostTurns = 40;
+const maxTurns = 40;
 
 /** A connection that is lost so soon after the page came back was ended while it was in the background. */
 const wakeMs = 10_000;
@@ -161,7 +161,7 @@ export class Talk {
     const output = settings.voice ? { voice: settings.voice } : {};
     const input = { transcription: { model: 'default' }, turn_detection: { type: 'server_vad' } };
     this.#send({ type: 'session.update', session: { type: 'realtime', instructions: said, audio: { input, output } } });
-    const turns = chat ? pathOf(chat).slice(-mostTurns) : [];
+    const turns = chat ? pathOf(chat).slice(-maxTurns) : [];
     for (const [index, turn] of turns.entries()) {
       const { role } = turn;
       const text = chat ? sentText(chat, turn, turns.length - 1 - index) : '';

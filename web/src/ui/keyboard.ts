@@ -1,5 +1,5 @@
 /** What is less is a bar of the browser. */
-const leastKeyboard = 120;
+const minKeyboard = 120;
 
 /**
  * The keyboard of iOS lies over the page, which moves up as far as the caret: what is below the field would be covered. The page
@@ -12,7 +12,7 @@ export function followKeyboard(): () => void {
   const fit = (): void => {
     // An enlarged page shows a part of itself, too.
     const covered = viewport.scale > 1.01 ? 0 : root.clientHeight - viewport.height;
-    const isOpen = covered > leastKeyboard;
+    const isOpen = covered > minKeyboard;
     root.toggleAttribute('data-keyboard', isOpen);
     root.style.setProperty('--keyboard', isOpen ? `${covered}px` : '0px');
     if (isOpen) scrollTo(0, 0);

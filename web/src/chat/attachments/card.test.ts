@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cardUse, isCard, mayBeCard } from './card.ts';
+import { cardUse, isCard, mayBeCard } from './kinds.ts';
 
 const card = JSON.stringify({ spec: 'chara_card_v2', data: { name: 'Mira', first_mes: 'Hello.' } });
 

@@ -2,7 +2,7 @@ import { GlobalWorkerOptions, getDocument } from 'pdfjs-dist';
 import worker from 'pdfjs-dist/build/pdf.worker.min.mjs?url';
 
 GlobalWorkerOptions.workerSrc = worker;
-const mostPages = 2000;
+const maxPages = 2000;
 
 /** The text of a PDF, page by page. Pages after the first begin with their number, so that passages can name it. */
 export async function textOfPdf(file: Blob): Promise<string> {
@@ -14,7 +14,7 @@ export async function textOfPdf(file: Blob): Promise<string> {
   try {
     const pdf = await task.promise;
     const pages: string[] = [];
-    for (let number = 1; number <= Math.min(pdf.numPages, mostPages); number += 1) {
+    for (let number = 1; number <= Math.min(pdf.numPages, maxPages); number += 1) {
       const { items } = await (await pdf.getPage(number)).getTextContent();
       pages.push(items.map((item) => ('str' in item ? item.str + (item.hasEOL ? '\n' : '') : '')).join(''));
     }

@@ -16,7 +16,7 @@ export interface Capabilities {
 }
 
 /** Size of documents; their text is shorter. */
-const mostDocumentMegabytes = 40;
+const maxDocumentMegabytes = 40;
 
 /** Reads a file as an attachment; throws an error for people if it cannot be used. */
 export async function attachmentOf(file: File, capabilities: Capabilities): Promise<Attachment> {
@@ -29,7 +29,7 @@ async function read(file: File, capabilities: Capabilities): Promise<Attachment>
   const refuse = (reason: string): Error => new Error(texts.refused(name, reason));
   const format = documentFormat(file);
   if (format) {
-    if (file.size > mostDocumentMegabytes * 1024 * 1024) throw refuse(texts.tooLarge(mostDocumentMegabytes));
+    if (file.size > maxDocumentMegabytes * 1024 * 1024) throw refuse(texts.tooLarge(maxDocumentMegabytes));
     const text = await documentText(file, format).catch((thrown) => {
       throw refuse(reasonOf(thrown));
     });

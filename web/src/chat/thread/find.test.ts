@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hitsOf, mostHits, needleOf } from './find.ts';
+import { hitsOf, maxHits, needleOf } from './find.ts';
 
 const turn = (id: string, text: string) => ({ id, text });
 
@@ -27,7 +27,7 @@ describe('hitsOf', () => {
 
   test('is empty for an empty query and limited for short ones', () => {
     expect(hitsOf([turn('a', 'text')], ' ')).toEqual([]);
-    expect(hitsOf([turn('a', 'e'.repeat(20_000))], 'e')).toHaveLength(mostHits);
+    expect(hitsOf([turn('a', 'e'.repeat(20_000))], 'e')).toHaveLength(maxHits);
   });
 });
 

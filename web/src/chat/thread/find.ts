@@ -7,12 +7,12 @@ export interface Hit {
   readonly offset: number;
 }
 
-export const mostHits = 10_000;
+export const maxHits = 10_000;
 /** In longer texts positions must be exact, so that the right part can be shown. */
 const longest = 6000;
 const lowered = new WeakMap<object, string>();
 
-/** All places of a text in these messages, in any case, in order; at most `mostHits`. */
+/** All places of a text in these messages, in any case, in order; at most `maxHits`. */
 export function hitsOf(turns: readonly Pick<Turn, 'id' | 'text'>[], query: string): Hit[] {
   const needle = needleOf(query);
   const hits: Hit[] = [];
@@ -21,7 +21,7 @@ export function hitsOf(turns: readonly Pick<Turn, 'id' | 'text'>[], query: strin
     const text = searchable(turn);
     for (let at = text.indexOf(needle); at !== -1; at = text.indexOf(needle, at + needle.length)) {
       hits.push({ turn: turn.id, offset: at });
-      if (hits.length === mostHits) return hits;
+      if (hits.length === maxHits) return hits;
     }
   }
   return hits;

@@ -11,7 +11,7 @@ import { settings } from '../../settings/settings.svelte.ts';
 import { texts } from './texts.ts';
 import { titleOf } from './title.ts';
 
-const mostTokens = 32;
+const maxTokens = 32;
 let running = new AbortController();
 
 /** Ends all requests for titles: messages of the person come first. */
@@ -46,7 +46,7 @@ async function writeTitle(chat: Chat, path: readonly Turn[], signal: AbortSignal
       {
         body: {
           messages: [...prompt.messages, { role: 'user', content: texts.request }],
-          max_tokens: mostTokens,
+          max_tokens: maxTokens,
           temperature: 0.3,
           reasoning_effort: 'none',
           chat_template_kwargs: { enable_thinking: false },

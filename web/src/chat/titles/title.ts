@@ -1,6 +1,6 @@
 import { splitReasoning } from '../../api/reasoning.ts';
 
-const mostWords = 6;
+const maxWords = 6;
 const longest = 60;
 
 /** The title in an answer of a model; undefined if it is none: empty, too long, or a repetition of the request. */
@@ -15,6 +15,6 @@ export function titleOf(answer: string, request: string): string | undefined {
     .replace(/^["'“”„«*_`]+|["'“”»*_`.。]+$/g, '')
     .replace(/\s+/g, ' ')
     .trim();
-  if (title === '' || title.length > longest || title.split(' ').length > mostWords) return undefined;
+  if (title === '' || title.length > longest || title.split(' ').length > maxWords) return undefined;
   return request.toLowerCase().includes(title.toLowerCase()) ? undefined : title;
 }

@@ -1,5 +1,5 @@
+import { patchOf, type Shape } from '../merge.ts';
 import type { RecordStore, Stored } from '../record-store.ts';
-import { patchOf, type Shape } from '../shape.ts';
 
 /** Like `recordStore`, in memory. `records` may be changed by a test, like by a tab that cannot be heard. */
 export function memoryStore<Kept extends { readonly id: string }>(
