@@ -1,15 +1,11 @@
 import type { Character } from '../conversations/character.ts';
 import { cardOf, pngWithCard } from '../files/character-card.ts';
-import { download, fileName } from '../files/download.ts';
+import { download, downloadJson, fileName } from '../files/download.ts';
 import { isPng } from '../files/png-text.ts';
 
 /** Saves a character as a card of version 3: JSON, or PNG with its picture. */
 export async function exportCharacter(character: Character, form: 'json' | 'png'): Promise<void> {
-  if (form === 'json') {
-    const content = JSON.stringify(cardOf(character), null, 1);
-    download({ name: fileName(character.name, '.json'), type: 'application/json', content });
-    return;
-  }
+  if (form === 'json') return downloadJson(character.name, cardOf(character));
   const content = pngWithCard(await pngOf(character), character);
   download({ name: fileName(character.name, '.png'), type: 'image/png', content });
 }

@@ -29,3 +29,8 @@ export function fileName(title: string, extension: string): string {
     .replace(/[. ]+$/, '');
   return (stem || 'untitled') + extension;
 }
+
+export function downloadJson(title: string, value: unknown, { extension = '.json', indent = 1 } = {}): void {
+  const content = JSON.stringify(value, undefined, indent);
+  download({ name: fileName(title, extension), type: 'application/json', content });
+}
