@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { foundWords } from './passage-title.ts';
+import { foundWords } from './found-words.ts';
 
 test('foundWords: ranks as ordinals, and the score of the reranker', () => {
   expect(foundWords({ vector: 1, keywords: 22, reranked: 0.934 })).toEqual([

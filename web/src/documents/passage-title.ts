@@ -1,4 +1,4 @@
-import type { FoundBy, PassageLocation, Source } from '../conversations/conversation.ts';
+import type { PassageLocation, Source } from '../conversations/conversation.ts';
 import { englishLocation, texts } from './collection-texts.ts';
 
 type Words = typeof texts.location;
@@ -23,12 +23,3 @@ export const englishTitleOf = (passage: PassageLocation): string => titleOf(pass
 /** The title for the person. */
 export const sourceTitle = ({ title, location }: Pick<Source, 'title' | 'location'>): string =>
   location ? titleOf(location) : title;
-
-/** How a passage was found, for people. */
-export function foundWords({ vector, keywords, reranked }: FoundBy): string[] {
-  return [
-    ...(vector ? [texts.found.vector(vector)] : []),
-    ...(keywords ? [texts.found.keywords(keywords)] : []),
-    ...(reranked === undefined || reranked === null ? [] : [texts.found.reranked(reranked)]),
-  ];
-}
