@@ -2,7 +2,7 @@ import { unlessAborted } from '../core/abort.ts';
 import { AppError } from '../core/errors.ts';
 import type { ToolServers } from '../core/tool-servers.ts';
 import type { ServerConfig } from './config.ts';
-import { type ConnectionParts, ToolServerConnection } from './connection.ts';
+import { type ConnectionDeps, ToolServerConnection } from './connection.ts';
 
 /** How long a request waits for a server that it names. */
 const connectMs = 10_000;
@@ -30,7 +30,7 @@ export class AllowedUrls {
 }
 
 /** MCP servers that a request names itself, if `--mcpallow` has their address. Each request has connections of its own. */
-export function clientServers(allowed: AllowedUrls, parts: Omit<ConnectionParts, 'changed' | 'say'>) {
+export function clientServers(allowed: AllowedUrls, deps: Omit<ConnectionDeps, 'changed' | 'log'>) {
   let count = 0;
   return (url: string, headers: Readonly<Record<string, string>> = {}): ToolServers | undefined => {
     if (!allowed.has(url)) return undefined;
@@ -41,7 +41,7 @@ export function clientServers(allowed: AllowedUrls, parts: Omit<ConnectionParts,
       if (connection) return connection;
       if (count >= maxConnections) throw new AppError('busy', { retryAfterSeconds: connectMs / 1000 });
       count += 1;
-      connection = new ToolServerConnection(config, { ...parts, changed: () => undefined, say: () => undefined });
+      connection = new ToolServerConnection(config, { ...deps, changed: () => undefined, log: () => undefined });
       connection.start();
       return connection;
     };
@@ -49,7 +49,7 @@ export function clientServers(allowed: AllowedUrls, parts: Omit<ConnectionParts,
       async list(signal) {
         const one = opened();
         const late = new AbortController();
-        const timer = parts.startTimer(connectMs, () => late.abort());
+        const timer = deps.startTimer(connectMs, () => late.abort());
         try {
           await unlessAborted(one.tried, signal ? AbortSignal.any([signal, late.signal]) : late.signal);
         } catch (error) {

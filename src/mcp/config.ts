@@ -55,10 +55,10 @@ const secretName = /^-.*(?:key|token|secret|password|auth)/i;
 
 /** `--token=VALUE` and `--token VALUE`. */
 function secretArguments(args: readonly string[]): readonly string[] {
-  return args.flatMap((word, place) => {
-    const [, name = '', value] = /^([^=]*)=(.*)$/s.exec(word) ?? ['', word];
+  return args.flatMap((argument, index) => {
+    const [, name = '', value] = /^([^=]*)=(.*)$/s.exec(argument) ?? ['', argument];
     if (!secretName.test(name)) return [];
-    return [value ?? args[place + 1] ?? ''];
+    return [value ?? args[index + 1] ?? ''];
   });
 }
 
@@ -116,22 +116,22 @@ function oauthOf(value: unknown, at: string, environment: Environment): OAuthCon
     throw new ConfigError(`${at}.grant must be "client_credentials", or absent for a login in a browser`);
   }
   if (grant && (!clientId || !clientSecret)) throw new ConfigError(`${at} must have clientId and clientSecret`);
-  const given = { grant, clientId, clientSecret, scope, issuer };
-  const entries = Object.entries(given).filter(([, text]) => text !== undefined && text !== '');
+  const fields = { grant, clientId, clientSecret, scope, issuer };
+  const entries = Object.entries(fields).filter(([, text]) => text !== undefined && text !== '');
   return entries.length > 0 ? (Object.fromEntries(entries) as OAuthConfig) : undefined;
 }
 
 function command(name: string, entry: Entry, at: string, options: ReadOptions): ServerConfig {
   if (!isPresent(entry.command)) throw new ConfigError(`${at} must have a command or a url`);
   const { environment, folder, resolve } = options;
-  const own = isPresent(entry.cwd) ? requiredText(entry.cwd, `${at}.cwd`, environment) : '';
+  const directory = isPresent(entry.cwd) ? requiredText(entry.cwd, `${at}.cwd`, environment) : '';
   return {
     type: 'command',
     name,
     command: requiredText(entry.command, `${at}.command`, environment),
     args: textList(entry.args, `${at}.args`, environment),
     env: textsByName(entry.env, `${at}.env`, environment),
-    folder: resolve(folder, own),
+    folder: resolve(folder, directory),
   };
 }
 
@@ -170,8 +170,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Substitutes environment variables, so that a file need not hold secrets: `${NAME}`, `${env:NAME}`, `${NAME:-default}`. */
 export function withVariables(text: string, at: string, environment: Environment): string {
   return text.replace(/\$\{([^}]*)\}/g, (whole, inside: string) => {
-    const [, name = '', otherwise] = /^(?:env:)?([A-Za-z_]\w*)(?::-([\s\S]*))?$/.exec(inside) ?? [];
-    const value = environment[name] || otherwise;
+    const [, name = '', fallback] = /^(?:env:)?([A-Za-z_]\w*)(?::-([\s\S]*))?$/.exec(inside) ?? [];
+    const value = environment[name] || fallback;
     if (value !== undefined) return value;
     throw new ConfigError(`${at} needs ${whole}, which is not set in the environment of this server`);
   });

@@ -12,14 +12,14 @@ const done = { content: [{ type: 'text', text: 'hi' }] };
 function world({ callMs = 60_000, env = {} } = {}) {
   const time = handTime();
   const servers = fakeServers();
-  const said: string[] = [];
+  const logged: string[] = [];
   const changes: string[][] = [];
   const connection: ToolServerConnection = new ToolServerConnection(commandConfig('mine', env), {
     open: servers.open,
     startTimer: time.startTimer,
     now: time.now,
     callMs,
-    say: (line) => said.push(line),
+    log: (line) => logged.push(line),
     changed: () => changes.push(connection.tools.map(({ name }) => name)),
   });
   const session = (index = -1): FakeSession => {
@@ -32,7 +32,7 @@ function world({ callMs = 60_000, env = {} } = {}) {
     await connection.tried;
     await time.settle();
   };
-  return { time, servers, said, changes, connection, session, begin };
+  return { time, servers, logged, changes, connection, session, begin };
 }
 
 /** What became of a call by now. */
@@ -51,11 +51,11 @@ function outcome(promise: Promise<unknown>): { get(): unknown } {
 
 describe('ToolServerConnection: connected', () => {
   test('performs the handshake, lists the tools, and logs their number', async () => {
-    const { begin, connection, said, changes } = world();
+    const { begin, connection, logged, changes } = world();
     await begin();
     expect(connection.tools.map(({ name }) => name)).toEqual(['echo']);
     expect(changes).toEqual([['echo']]);
-    expect(said).toEqual(['Connecting to MCP Server mine...', 'MCP Server mine: 1 tool.']);
+    expect(logged).toEqual(['Connecting to MCP Server mine...', 'MCP Server mine: 1 tool.']);
   });
 
   test('passes calls and results unchanged', async () => {
@@ -75,7 +75,7 @@ describe('ToolServerConnection: connected', () => {
   });
 
   test('hides the secrets of its config in errors and log lines of the server', async () => {
-    const { begin, connection, session, said, time } = world({ env: { TOKEN: 'secret-token' } });
+    const { begin, connection, session, logged, time } = world({ env: { TOKEN: 'secret-token' } });
     await begin();
     session().answer = () => Promise.reject(new ToolCallError(-32602, 'not secret-token', { sent: 'secret-token' }));
     await expect(connection.call(echo, { signal: patient })).rejects.toMatchObject({
@@ -86,10 +86,10 @@ describe('ToolServerConnection: connected', () => {
     await expect(connection.call(echo, { signal: patient })).rejects.toThrow('could not be called: … is odd');
     session().respond = () => Promise.reject(new Error('secret-token is odd'));
     await expect(connection.request('prompts/get', {}, patient)).rejects.toThrow('could not answer: … is odd');
-    session().events.said('error', 'my environment is {"TOKEN":"secret-token"}');
+    session().events.logged('error', 'my environment is {"TOKEN":"secret-token"}');
     session().events.lost('it wrote: secret-token');
     await time.settle();
-    expect(said.slice(2)).toEqual([
+    expect(logged.slice(2)).toEqual([
       'MCP Server mine (error): my environment is {"TOKEN":"…"}',
       'MCP Server mine is lost: it wrote: …. It is connected again.',
     ]);
@@ -160,7 +160,7 @@ describe('ToolServerConnection: connected', () => {
   });
 
   test('keeps the known tools if they cannot be listed again', async () => {
-    const { begin, connection, session, time, said } = world();
+    const { begin, connection, session, time, logged } = world();
     await begin();
     Object.defineProperty(session(), 'tools', {
       get: () => {
@@ -170,14 +170,14 @@ describe('ToolServerConnection: connected', () => {
     session().events.toolsChanged();
     await time.settle();
     expect(connection.tools.map(({ name }) => name)).toEqual(['echo']);
-    expect(said.at(-1)).toBe('The tools of the MCP Server mine could not be read again: too busy.');
+    expect(logged.at(-1)).toBe('The tools of the MCP Server mine could not be read again: too busy.');
   });
 
   test('logs messages of the server', async () => {
-    const { begin, session, said } = world();
+    const { begin, session, logged } = world();
     await begin();
-    session().events.said('warning', 'the disk is full');
-    expect(said.at(-1)).toBe('MCP Server mine (warning): the disk is full');
+    session().events.logged('warning', 'the disk is full');
+    expect(logged.at(-1)).toBe('MCP Server mine (warning): the disk is full');
   });
 });
 
@@ -247,7 +247,7 @@ describe('ToolServerConnection: call', () => {
 
 describe('ToolServerConnection: lost session', () => {
   test('fails running calls at once, and reconnects', async () => {
-    const { begin, connection, session, servers, time, said } = world();
+    const { begin, connection, session, servers, time, logged } = world();
     await begin();
     await time.pass(60_000);
     const calls = [1, 2].map(() => outcome(connection.call(echo, { signal: patient })));
@@ -265,7 +265,7 @@ describe('ToolServerConnection: lost session', () => {
     expect(servers.of('mine')).toHaveLength(2);
     session().answer = async () => done;
     expect(await connection.call(echo, { signal: patient })).toBe(done);
-    expect(said).toContain('MCP Server mine is lost: its program ended. It is connected again.');
+    expect(logged).toContain('MCP Server mine is lost: its program ended. It is connected again.');
   });
 
   test('keeps the tools, and a call waits for the reconnect', async () => {
@@ -295,7 +295,7 @@ describe('ToolServerConnection: lost session', () => {
   });
 
   test('reconnects with exponential backoff, and logs the reason once', async () => {
-    const { begin, connection, session, servers, time, said } = world();
+    const { begin, connection, session, servers, time, logged } = world();
     await begin();
     const tries: number[] = [];
     servers.onOpen = () => {
@@ -307,7 +307,7 @@ describe('ToolServerConnection: lost session', () => {
     const pauses = tries.map((at, index) => at - (tries[index - 1] ?? 0));
     expect(pauses).toEqual([250, 500, 1000, 2000, 4000, 8000, 8000, 8000, 8000].slice(0, pauses.length));
     expect(pauses.length).toBeGreaterThan(6);
-    expect(said.filter((line) => line.includes('refused'))).toEqual([
+    expect(logged.filter((line) => line.includes('refused'))).toEqual([
       'MCP Init Error: mine: refused. It is tried again.',
     ]);
     servers.onOpen = async () => undefined;
@@ -436,18 +436,18 @@ describe('ToolServerConnection: unknown session', () => {
 
 describe('ToolServerConnection: first attempt', () => {
   test('a failure is logged and retried', async () => {
-    const { connection, servers, said, time } = world();
+    const { connection, servers, logged, time } = world();
     servers.onOpen = () => Promise.reject(new Error('no such program'));
     connection.start();
     await connection.tried;
-    expect(said.at(-1)).toBe('MCP Init Error: mine: no such program. It is tried again.');
+    expect(logged.at(-1)).toBe('MCP Init Error: mine: no such program. It is tried again.');
     servers.onOpen = async () => undefined;
     await time.pass(250);
     expect(connection.tools).toHaveLength(1);
   });
 
   test('is given up after the time-out', async () => {
-    const { connection, servers, said, time } = world();
+    const { connection, servers, logged, time } = world();
     let given: AbortSignal | undefined;
     servers.onOpen = (_, signal) => {
       given = signal;
@@ -456,7 +456,7 @@ describe('ToolServerConnection: first attempt', () => {
     connection.start();
     await time.pass(60_000);
     expect(given?.aborted).toBe(true);
-    expect(said.at(-1)).toBe('MCP Init Error: mine: it did not answer within 60 s. It is tried again.');
+    expect(logged.at(-1)).toBe('MCP Init Error: mine: it did not answer within 60 s. It is tried again.');
   });
 
   test('fails if the session is lost during the handshake', async () => {

@@ -17,14 +17,14 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export type StartTimer = (milliseconds: number, passed: () => void) => { cancel(): void };
 
-export interface ConnectionParts {
+export interface ConnectionDeps {
   readonly open: OpenSession;
   readonly startTimer: StartTimer;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
   /** Time-out of a call; each progress notification restarts it. */
   readonly callMs: number;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
   /** The tools that are known have changed. */
   readonly changed: () => void;
 }
@@ -73,7 +73,7 @@ export class ToolServerConnection {
 
   constructor(
     readonly config: ServerConfig,
-    private readonly parts: ConnectionParts,
+    private readonly deps: ConnectionDeps,
   ) {}
 
   /** Resolves after the first attempt to connect, successful or not. */
@@ -106,7 +106,7 @@ export class ToolServerConnection {
   }
 
   start(): void {
-    this.#say(`Connecting to MCP Server ${this.name}...`);
+    this.#log(`Connecting to MCP Server ${this.name}...`);
     this.#connecting = this.#connect();
   }
 
@@ -128,7 +128,7 @@ export class ToolServerConnection {
   async request(method: string, params: Fields, signal: AbortSignal): Promise<ServedResult> {
     const session = await this.#present(signal);
     const late = new AbortController();
-    const timer = this.parts.startTimer(requestMs, () => late.abort(new Error(`no answer in ${requestMs / 1000} s`)));
+    const timer = this.deps.startTimer(requestMs, () => late.abort(new Error(`no answer in ${requestMs / 1000} s`)));
     const ended = AbortSignal.any([signal, late.signal]);
     try {
       return await unlessAborted(session.request(method, params, ended), ended);
@@ -149,13 +149,13 @@ export class ToolServerConnection {
     const all: Fields[] = [];
     let bytes = 0;
     let cursor: string | undefined;
-    for (let page = 0; page < mostPages; page += 1) {
+    for (let page = 0; page < maxPages; page += 1) {
       const reply = await this.request(method, cursor === undefined ? {} : { cursor }, signal);
       const listed = Array.isArray(reply[key]) ? reply[key] : [];
       for (const entry of listed) {
         if (!isObject(entry)) continue;
         bytes += JSON.stringify(entry).length;
-        if (all.length >= mostEntries || bytes > maxListBytes) return all;
+        if (all.length >= maxEntries || bytes > maxListBytes) return all;
         all.push(entry);
       }
       if (typeof reply.nextCursor !== 'string') break;
@@ -187,7 +187,7 @@ export class ToolServerConnection {
 
   async #connect(): Promise<void> {
     const timeout = new AbortController();
-    const timer = this.parts.startTimer(handshakeMs, () =>
+    const timer = this.deps.startTimer(handshakeMs, () =>
       timeout.abort(new Error(`it did not answer within ${handshakeMs / 1000} s`)),
     );
     const signal = AbortSignal.any([timeout.signal, this.#closing.signal]);
@@ -205,9 +205,9 @@ export class ToolServerConnection {
       doubted: () => {
         if (opened) void this.#check(opened);
       },
-      said: (level, text) => this.#say(`MCP Server ${this.name} (${level}): ${text}`),
+      logged: (level, text) => this.#log(`MCP Server ${this.name} (${level}): ${text}`),
     };
-    const opening = this.parts.open(this.config, events, signal);
+    const opening = this.deps.open(this.config, events, signal);
     try {
       opened = await unlessAborted(opening, signal);
       const tools = await unlessAborted(opened.tools(), signal);
@@ -229,8 +229,8 @@ export class ToolServerConnection {
       return;
     }
     this.#session = session;
-    this.#readyAt = this.parts.now();
-    this.#say(`MCP Server ${this.name}: ${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}.`);
+    this.#readyAt = this.deps.now();
+    this.#log(`MCP Server ${this.name}: ${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}.`);
     this.#setTools(tools);
     this.#watch();
     for (const { resolve } of this.#waiting) resolve(session);
@@ -239,22 +239,22 @@ export class ToolServerConnection {
   }
 
   /** An attempt failed. The same reason is logged once. */
-  #failed(given: string): void {
+  #failed(raw: string): void {
     if (this.#closed) return;
-    const reason = this.#hidden(given);
-    if (reason !== this.#trouble) this.#say(`MCP Init Error: ${this.name}: ${reason}. It is tried again.`);
+    const reason = this.#hidden(raw);
+    if (reason !== this.#trouble) this.#log(`MCP Init Error: ${this.name}: ${reason}. It is tried again.`);
     this.#trouble = reason;
     this.#scheduleReconnect();
   }
 
-  #lost(session: Session, given: string): void {
+  #lost(session: Session, raw: string): void {
     if (this.#session !== session) return;
-    const reason = this.#hidden(given);
+    const reason = this.#hidden(raw);
     this.#session = undefined;
     this.#stopRefreshing();
     this.#trouble = reason;
-    if (this.parts.now() - this.#readyAt >= steadyMs) this.#failures = 0;
-    this.#say(`MCP Server ${this.name} is lost: ${reason}. It is connected again.`);
+    if (this.deps.now() - this.#readyAt >= steadyMs) this.#failures = 0;
+    this.#log(`MCP Server ${this.name} is lost: ${reason}. It is connected again.`);
     this.#failRunning(new SessionLost(reason));
     this.#end(session.close());
     this.#scheduleReconnect();
@@ -263,7 +263,7 @@ export class ToolServerConnection {
   #scheduleReconnect(): void {
     this.#failures += 1;
     this.#timer?.cancel();
-    this.#timer = this.parts.startTimer(backoffMs(this.#failures), () => {
+    this.#timer = this.deps.startTimer(backoffMs(this.#failures), () => {
       this.#connecting = this.#connect();
     });
   }
@@ -278,7 +278,7 @@ export class ToolServerConnection {
     if (this.#closed) throw this.#unavailable();
     const next = deferred<Session>();
     this.#waiting.add(next);
-    const timer = this.parts.startTimer(reconnectWaitMs, () => next.reject(this.#unavailable()));
+    const timer = this.deps.startTimer(reconnectWaitMs, () => next.reject(this.#unavailable()));
     try {
       return await unlessAborted(next.promise, signal);
     } finally {
@@ -290,7 +290,7 @@ export class ToolServerConnection {
   /** Ends with the result, an abort, the loss of the session or the time-out, whichever is first. */
   async #run(session: Session, call: ServedCall, { signal, progress }: CallOptions): Promise<ServedResult> {
     const stop = new AbortController();
-    const { callMs, startTimer, now } = this.parts;
+    const { callMs, startTimer, now } = this.deps;
     const begunAt = now();
     const failure = deferred<never>();
     const late = (): void => {
@@ -343,8 +343,8 @@ export class ToolServerConnection {
     return hideSecrets(text, this.#secrets);
   }
 
-  #say(line: string): void {
-    this.parts.say(this.#hidden(line));
+  #log(line: string): void {
+    this.deps.log(this.#hidden(line));
   }
 
   #withoutSecrets(error: ToolCallError): ToolCallError {
@@ -363,7 +363,7 @@ export class ToolServerConnection {
     if (!session) return;
     this.#timer?.cancel();
     const pause = this.#running.size > 0 ? busyCheckMs : idleCheckMs;
-    this.#timer = this.parts.startTimer(pause, () => void this.#check(session));
+    this.#timer = this.deps.startTimer(pause, () => void this.#check(session));
   }
 
   async #check(session: Session): Promise<void> {
@@ -392,10 +392,10 @@ export class ToolServerConnection {
       const tools = await session.tools();
       if (this.#session === session) this.#setTools(tools);
     } catch (error) {
-      this.#say(`The tools of the MCP Server ${this.name} could not be read again: ${(error as Error).message}.`);
+      this.#log(`The tools of the MCP Server ${this.name} could not be read again: ${(error as Error).message}.`);
     }
     if (this.#session !== session) return;
-    this.#refreshTimer = this.parts.startTimer(this.#refreshMs, () => this.#refreshAgain(session));
+    this.#refreshTimer = this.deps.startTimer(this.#refreshMs, () => this.#refreshAgain(session));
   }
 
   #stopRefreshing(): void {
@@ -412,22 +412,22 @@ export class ToolServerConnection {
 
   #setTools(tools: readonly ServedTool[]): void {
     this.#tools = tools;
-    this.parts.changed();
+    this.deps.changed();
   }
 }
 
 /** Time-out of lists, resources and prompts. */
 const requestMs = 30_000;
-const mostPages = 64;
-const mostEntries = 1000;
+const maxPages = 64;
+const maxEntries = 1000;
 const maxListBytes = 2 * 1024 * 1024;
 
 /** Longest backoff: a server that is back is found within 15 s. */
-const longestMs = 8000;
+const maxBackoffMs = 8000;
 
 /** Exponential backoff after this many consecutive failures. */
 export function backoffMs(failures: number): number {
-  return Math.min(longestMs, 250 * 2 ** Math.max(0, failures - 1));
+  return Math.min(maxBackoffMs, 250 * 2 ** Math.max(0, failures - 1));
 }
 
 /** One session of an MCP server, from its handshake until it is lost or closed. */
@@ -451,7 +451,7 @@ export interface SessionEvents {
   /** A transport error, after which the session is checked. */
   doubted(): void;
   /** A log message of the server. */
-  said(level: string, text: string): void;
+  logged(level: string, text: string): void;
 }
 
 /** Connects and performs the handshake. */

@@ -21,7 +21,7 @@ async function connected(mode = 'plain', atEnd: (close: () => Promise<void>) => 
       startTimer: systemTimer,
       now: () => performance.now(),
       callMs: 60_000,
-      say: (line) => said.push(line),
+      log: (line) => said.push(line),
       changed: () => undefined,
     },
   );

@@ -1,11 +1,11 @@
 /** `fetch` that fails if a response, or an event of a stream, is larger than `mostBytes`: the client library has no limit. */
-export function limitedFetch(mostBytes: number, fetched: typeof fetch = fetch): typeof fetch {
+export function limitedFetch(maxBytes: number, fetchFrom: typeof fetch = fetch): typeof fetch {
   return async (input, init) => {
-    const response = await fetched(input, init);
+    const response = await fetchFrom(input, init);
     if (!response.body) return response;
     const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
     const { status, statusText, headers } = response;
-    const body = response.body.pipeThrough(limit(mostBytes, isStream));
+    const body = response.body.pipeThrough(limit(maxBytes, isStream));
     const limited = new Response(body, { status, statusText, headers });
     Object.defineProperty(limited, 'url', { value: response.url });
     return limited;
@@ -13,7 +13,7 @@ export function limitedFetch(mostBytes: number, fetched: typeof fetch = fetch): 
 }
 
 /** In a stream the count restarts after each empty line, where an event ends. */
-function limit(mostBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
+function limit(maxBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   let lineIsEmpty = false;
   return new TransformStream({
@@ -24,7 +24,7 @@ function limit(mostBytes: number, isStream: boolean): TransformStream<Uint8Array
         if (byte !== 0x0d) lineIsEmpty = byte === 0x0a;
       }
       if (!isStream) bytes += chunk.length;
-      if (bytes > mostBytes) throw new Error(`it sent a message of more than ${mostBytes / 2 ** 20} MB`);
+      if (bytes > maxBytes) throw new Error(`it sent a message of more than ${maxBytes / 2 ** 20} MB`);
       controller.enqueue(chunk);
     },
   });

@@ -12,7 +12,7 @@ const events = {
   lost: () => undefined,
   toolsChanged: () => undefined,
   doubted: () => undefined,
-  said: () => undefined,
+  logged: () => undefined,
 };
 
 function memory() {

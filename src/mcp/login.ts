@@ -5,7 +5,7 @@ import { deferred } from '../core/synchronization.ts';
 import type { LoginFile } from './logins.ts';
 import { type AddressConfig, freshLogin } from './oauth.ts';
 
-interface LoginParts {
+interface LoginOptions {
   readonly config: AddressConfig;
   readonly logins: LoginFile;
   readonly product: { readonly name: string; readonly version: string };
@@ -15,7 +15,7 @@ interface LoginParts {
 }
 
 /** Logs in to an MCP server with a person at a browser. Throws a sentence if that fails. */
-export async function logIn({ config, logins, product, show, signal }: LoginParts): Promise<'done' | 'not-needed'> {
+export async function logIn({ config, logins, product, show, signal }: LoginOptions): Promise<'done' | 'not-needed'> {
   const { Client, StreamableHTTPClientTransport, UnauthorizedError } = await import('@modelcontextprotocol/client');
   const redirect = await listenForRedirect();
   const { state, provider } = freshLogin({ config, logins, product: product.name }, redirect.url, show);

@@ -11,7 +11,7 @@ interface Login {
   readonly tokens?: Fields | undefined;
 }
 
-interface LoginFileParts {
+interface FileAccess {
   /** Undefined if there is no file yet. */
   readonly read: () => Promise<string | undefined>;
   /** Replaces the file at once, or not at all; only this account may read it. */
@@ -24,7 +24,7 @@ interface LoginFileParts {
 export class LoginFile {
   readonly #mutex = new Mutex();
 
-  constructor(private readonly parts: LoginFileParts) {}
+  constructor(private readonly access: FileAccess) {}
 
   async get(url: string, issuer: string): Promise<Login> {
     return (await this.#servers())[url]?.[issuer] ?? {};
@@ -35,10 +35,10 @@ export class LoginFile {
     return Object.values((await this.#servers())[url] ?? {}).findLast(({ tokens }) => tokens !== undefined)?.tokens;
   }
 
-  set(url: string, issuer: string, own: Login): Promise<void> {
+  set(url: string, issuer: string, login: Login): Promise<void> {
     return this.#change((servers) => {
       const { [issuer]: before, ...others } = servers[url] ?? {};
-      return { ...servers, [url]: { ...others, [issuer]: { ...before, ...own } } };
+      return { ...servers, [url]: { ...others, [issuer]: { ...before, ...login } } };
     });
   }
 
@@ -47,7 +47,7 @@ export class LoginFile {
   }
 
   #change(change: (servers: Servers) => Servers): Promise<void> {
-    const { exclusively, write } = this.parts;
+    const { exclusively, write } = this.access;
     return this.#mutex.run(() =>
       exclusively(async () => {
         const servers = change(await this.#servers());
@@ -57,7 +57,7 @@ export class LoginFile {
   }
 
   async #servers(): Promise<Servers> {
-    const file: unknown = JSON.parse((await this.parts.read()) ?? '{}');
+    const file: unknown = JSON.parse((await this.access.read()) ?? '{}');
     if (!isObject(file)) return {};
     checkVersion(file);
     return isObject(file.servers) ? (file.servers as Servers) : {};

@@ -4,7 +4,7 @@ import { isDeeperThan, isObject, tryParseJson } from '../core/json.ts';
 /** The longest message of an MCP server: an image of some megabytes fits. */
 export const maxMessageBytes = 10 * 1024 * 1024;
 /** Deeper than real messages, and safe for recursive code. */
-const deepest = 128;
+const maxDepth = 128;
 
 /**
  * Parses the output of a program, one message per line. Replaces the reader of the client library, which copies its buffer with
@@ -58,7 +58,7 @@ const lineFeed = 0x0a;
 
 /** A JSON-RPC message. A response that cannot be used becomes an error, so that its request is answered. */
 function messageIn(line: Buffer): JSONRPCMessage | undefined {
-  if (isDeeperThan(line, deepest)) {
+  if (isDeeperThan(line, maxDepth)) {
     const id = idIn(line);
     return id === undefined ? undefined : unusable(id, 'it is nested too deeply');
   }

@@ -14,21 +14,21 @@ export function loginHint(name: string): string {
   return `it needs a login: run "parley mcp login ${name}"`;
 }
 
-interface ProviderParts {
+interface ProviderDeps {
   readonly config: AddressConfig;
   readonly logins: LoginFile;
   readonly product: string;
 }
 
 /** Tokens of an earlier login, which are refreshed as needed. A login that needs a person is an error. */
-export function storedLogin({ config, logins, product }: ProviderParts): OAuthClientProvider {
+export function storedLogin({ config, logins, product }: ProviderDeps): OAuthClientProvider {
   return provider({ config, logins, product }, { redirectUrl: 'http://127.0.0.1/callback' });
 }
 
 /** A login with a person, for which this program registers itself anew: its redirect has a port of its own. */
-export function freshLogin(parts: ProviderParts, redirectUrl: string, redirect: (url: URL) => void) {
+export function freshLogin(deps: ProviderDeps, redirectUrl: string, redirect: (url: URL) => void) {
   const state = randomBytes(24).toString('base64url');
-  return { state, provider: provider(parts, { redirectUrl, fresh: { state, redirect } }) };
+  return { state, provider: provider(deps, { redirectUrl, fresh: { state, redirect } }) };
 }
 
 interface Mode {
@@ -36,7 +36,7 @@ interface Mode {
   readonly fresh?: { readonly state: string; readonly redirect: (url: URL) => void };
 }
 
-function provider({ config, logins, product }: ProviderParts, { redirectUrl, fresh }: Mode): OAuthClientProvider {
+function provider({ config, logins, product }: ProviderDeps, { redirectUrl, fresh }: Mode): OAuthClientProvider {
   const { url, name, oauth } = config;
   let verifier = '';
   let client: StoredOAuthClientInformation | undefined;

@@ -17,7 +17,7 @@ function world(...names: string[]) {
         startTimer: time.startTimer,
         now: time.now,
         callMs: 60_000,
-        say: () => undefined,
+        log: () => undefined,
       },
     );
   return { time, servers, pool };

@@ -7,7 +7,7 @@ import {
   toolCallCodes,
 } from '../core/tool-servers.ts';
 import type { ServerConfig } from './config.ts';
-import { type ConnectionParts, ToolServerConnection } from './connection.ts';
+import { type ConnectionDeps, ToolServerConnection } from './connection.ts';
 
 export interface ToolServerPool extends ToolServers {
   readonly catalog: ToolServerCatalog;
@@ -24,13 +24,13 @@ const firstTryMs = 10_000;
 /** All MCP servers of a file as one. */
 export function toolServerPool(
   configs: readonly ServerConfig[],
-  parts: Omit<ConnectionParts, 'changed'>,
+  deps: Omit<ConnectionDeps, 'changed'>,
 ): ToolServerPool {
   let named: ReadonlyMap<string, NamedTool> | undefined;
   const changed = (): void => {
     named = undefined;
   };
-  const connection = (config: ServerConfig) => new ToolServerConnection(config, { ...parts, changed });
+  const connection = (config: ServerConfig) => new ToolServerConnection(config, { ...deps, changed });
   let connections = configs.map(connection);
   const names = (): ReadonlyMap<string, NamedTool> => {
     named ??= nameTools(connections);
@@ -38,7 +38,7 @@ export function toolServerPool(
   };
   // Names depend on the order of the file, so that the first request waits for all servers, once and for a limited time.
   const settled = new Promise<void>((resolve) => {
-    const timer = parts.startTimer(firstTryMs, resolve);
+    const timer = deps.startTimer(firstTryMs, resolve);
     void Promise.all(connections.map(({ tried }) => tried)).then(() => {
       timer.cancel();
       resolve();
@@ -46,10 +46,10 @@ export function toolServerPool(
   });
   for (const one of connections) one.start();
   const remove = async (name: string): Promise<void> => {
-    const gone = connections.find((one) => one.name === name);
-    connections = connections.filter((one) => one !== gone);
+    const removed = connections.find((one) => one.name === name);
+    connections = connections.filter((one) => one !== removed);
     changed();
-    await gone?.close();
+    await removed?.close();
   };
   return {
     async list(signal) {
@@ -58,10 +58,10 @@ export function toolServerPool(
     },
     async call(call, options) {
       await unlessAborted(settled, options.signal);
-      const found = names().get(call.name);
-      const server = connections.find(({ name }) => name === found?.server);
-      if (!found || !server) throw new ToolCallError(toolCallCodes.unknownTool, 'Tool not found');
-      return server.call({ ...call, name: found.ownName }, options);
+      const tool = names().get(call.name);
+      const server = connections.find(({ name }) => name === tool?.server);
+      if (!tool || !server) throw new ToolCallError(toolCallCodes.unknownTool, 'Tool not found');
+      return server.call({ ...call, name: tool.ownName }, options);
     },
     at(url) {
       const one = connections.find(({ name, config }) =>
@@ -149,11 +149,11 @@ function catalogOf(connections: Connections, names: () => ReadonlyMap<string, Na
       throw failure;
     },
     prompts: async (signal) => [...(await promptsByName(signal)).values()].map(({ tool }) => tool),
-    async getPrompt(name, given, signal) {
-      const found = (await promptsByName(signal)).get(name);
-      const server = connections().find((one) => one.name === found?.server);
-      if (!found || !server) throw new ToolCallError(toolCallCodes.unknownTool, 'Prompt not found');
-      const params = { name: found.ownName, ...(given ? { arguments: given } : {}) };
+    async getPrompt(name, args, signal) {
+      const tool = (await promptsByName(signal)).get(name);
+      const server = connections().find((one) => one.name === tool?.server);
+      if (!tool || !server) throw new ToolCallError(toolCallCodes.unknownTool, 'Prompt not found');
+      const params = { name: tool.ownName, ...(args ? { arguments: args } : {}) };
       return server.request('prompts/get', params, signal);
     },
   };
@@ -195,9 +195,9 @@ function freeName(server: string, name: string, named: ReadonlyMap<string, unkno
   const base = `${server.replace(/[^a-zA-Z0-9_-]+/g, '_').replace(/_$/, '')}_${name}`;
   for (let number = 1; ; number += 1) {
     const ending = number === 1 ? '' : `_${number}`;
-    const candidate = base.slice(0, longestName - ending.length) + ending;
+    const candidate = base.slice(0, maxNameLength - ending.length) + ending;
     if (!named.has(candidate) && !plain.has(candidate)) return candidate;
   }
 }
 
-const longestName = 64;
+const maxNameLength = 64;

@@ -52,14 +52,14 @@ function world(environment: Readonly<Record<string, string>> = {}) {
         lost: (reason) => lost.open(reason),
         toolsChanged: () => changed.open(),
         doubted: () => undefined,
-        said: (level, text) => said.push(`${level}: ${text}`),
+        logged: (level, text) => said.push(`${level}: ${text}`),
       },
       signal,
     );
     onTestFinished(() => session.close());
     return session;
   };
-  return { connect, guarded, said, lost: lost.promise, changed: changed.promise, started: started.promise };
+  return { connect, guarded, logged: said, lost: lost.promise, changed: changed.promise, started: started.promise };
 }
 
 const call = (session: Session, name: string, args?: object) =>
@@ -114,7 +114,7 @@ describe('stdio session', () => {
   });
 
   test('reports list_changed and log messages of warning level', async () => {
-    const { connect, changed, said } = world();
+    const { connect, changed, logged: said } = world();
     const session = await connect(node);
     await call(session, 'grow');
     await changed;

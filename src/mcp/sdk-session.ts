@@ -11,7 +11,7 @@ import type { LoginFile } from './logins.ts';
 import { MessageReader, maxMessageBytes } from './message-reader.ts';
 import { type AddressConfig, loginHint, storedLogin } from './oauth.ts';
 
-interface SdkParts {
+interface SdkDeps {
   readonly product: { readonly name: string; readonly version: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Kills a server process that outlives its session or this process. */
@@ -22,16 +22,16 @@ interface SdkParts {
 }
 
 /** Sessions of the official MCP client library, which is imported with the first one. */
-export function sdkSessions(parts: SdkParts): OpenSession {
+export function sdkSessions(deps: SdkDeps): OpenSession {
   return async (config, events, signal) =>
-    config.type === 'command' ? openCommand(config, events, signal, parts) : openAddress(config, events, signal, parts);
+    config.type === 'command' ? openCommand(config, events, signal, deps) : openAddress(config, events, signal, deps);
 }
 
 async function openCommand(
   config: ServerConfig & { type: 'command' },
   events: SessionEvents,
   signal: AbortSignal,
-  { environment, guard, product }: SdkParts,
+  { environment, guard, product }: SdkDeps,
 ): Promise<Session> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
   const { command, args, env, folder } = config;
@@ -66,26 +66,26 @@ async function openCommand(
     if (pid !== null) kill(pid);
   });
   (transport as unknown as { _readBuffer: MessageReader })._readBuffer = reader;
-  const written = () => (errors.text === '' ? '' : `; it wrote: ${errors.text}`);
-  const gone = {
+  const outputText = () => (errors.text === '' ? '' : `; it wrote: ${errors.text}`);
+  const withOutput = {
     ...events,
     lost: (reason: string) => {
       if (pid !== null && !closing) guard.end(pid);
-      events.lost((overflow ?? reason) + written());
+      events.lost((overflow ?? reason) + outputText());
     },
   };
   try {
     signal.throwIfAborted();
-    const session = await connect(transport, gone, signal, product, ended);
+    const session = await connect(transport, withOutput, signal, product, ended);
     return {
       ...session,
       check: async () => {
         // A child of the server may hold the pipe open, so that no close event arrives.
-        if (pid !== null && !isAlive(pid)) throw new SessionLost(ended + written());
+        if (pid !== null && !isAlive(pid)) throw new SessionLost(ended + outputText());
       },
     };
   } catch (error) {
-    throw new Error(`${startReason(error, config)}${written()}`, { cause: error });
+    throw new Error(`${startReason(error, config)}${outputText()}`, { cause: error });
   }
 }
 
@@ -93,17 +93,17 @@ async function openAddress(
   config: AddressConfig,
   events: SessionEvents,
   signal: AbortSignal,
-  parts: SdkParts,
+  deps: SdkDeps,
 ): Promise<Session> {
   const { url, headers, sse } = config;
-  const { product } = parts;
+  const { product } = deps;
   const { SSEClientTransport, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const named = new Headers(headers);
   if (!named.has('user-agent')) named.set('user-agent', `${product.name}/${product.version}`);
-  const authProvider = await authorization(config, parts);
+  const authProvider = await authorization(config, deps);
   const options = {
     requestInit: { headers: named },
-    fetch: limitedFetch(maxMessageBytes, parts.fetch),
+    fetch: limitedFetch(maxMessageBytes, deps.fetch),
     ...(authProvider && { authProvider }),
   };
   const older = () => connect(new SSEClientTransport(new URL(url), options), events, signal, product, 'it hung up');
@@ -130,7 +130,7 @@ async function openAddress(
   }
 }
 
-async function authorization(config: AddressConfig, { logins, product }: SdkParts) {
+async function authorization(config: AddressConfig, { logins, product }: SdkDeps) {
   const { url, oauth = {} } = config;
   const { grant, clientId = '', clientSecret = '', scope, issuer } = oauth;
   if (grant === 'client_credentials') {
@@ -164,7 +164,7 @@ async function connect(
   transport: Transport,
   events: SessionEvents,
   signal: AbortSignal,
-  { name, version }: SdkParts['product'],
+  { name, version }: SdkDeps['product'],
   closedReason: string,
 ): Promise<Session> {
   const { Client } = await import('@modelcontextprotocol/client');
@@ -178,24 +178,24 @@ async function connect(
   client.setNotificationHandler('notifications/tools/list_changed', () => events.toolsChanged());
   client.setNotificationHandler('notifications/message', ({ params }) => {
     const { level, data } = params;
-    if (loudLevels.has(level)) events.said(level, typeof data === 'string' ? data : JSON.stringify(data));
+    if (loudLevels.has(level)) events.logged(level, typeof data === 'string' ? data : JSON.stringify(data));
   });
   const close = async (): Promise<void> => {
     over = true;
     await client.close().catch(() => undefined);
   };
   try {
-    await client.connect(transport, { signal, timeout: longestMs });
+    await client.connect(transport, { signal, timeout: maxTimeoutMs });
     progressFirst(transport);
   } catch (error) {
     await close();
     throw error;
   }
   return {
-    tools: () => allTools(client, (text) => events.said('warning', text)),
+    tools: () => allTools(client, (text) => events.logged('warning', text)),
     call: (call, options) => callTool(client, call, options),
     offers: (what) => client.getServerCapabilities()?.[what] !== undefined,
-    request: (method, params, given) => requested(client, { method, params }, { signal: given }),
+    request: (method, params, aborted) => requested(client, { method, params }, { signal: aborted }),
     check: async () => {
       await client.ping({ timeout: checkMs }).catch((error: unknown) => {
         const { reason, lost } = lossOf(error);
@@ -212,8 +212,8 @@ const loudLevels: ReadonlySet<string> = new Set(['warning', 'error', 'critical',
 const checkMs = 4000;
 const terminateMs = 500;
 /** The caller has its own time-outs. */
-const longestMs = 2 ** 31 - 1;
-const mostPages = 64;
+const maxTimeoutMs = 2 ** 31 - 1;
+const maxPages = 64;
 
 /** The tools as listed, bounded in number and size, since each may go into every prompt. Omitted ones are logged. */
 async function allTools(client: Client, warn: (text: string) => void): Promise<readonly ServedTool[]> {
@@ -222,7 +222,7 @@ async function allTools(client: Client, warn: (text: string) => void): Promise<r
   let bytes = 0;
   const unusable: string[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < mostPages; page += 1) {
+  for (let page = 0; page < maxPages; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const reply = await client.request({ method: 'tools/list', params }, asItIs, { timeout: listMs });
     for (const tool of Array.isArray(reply.tools) ? reply.tools : []) {
@@ -247,7 +247,7 @@ async function allTools(client: Client, warn: (text: string) => void): Promise<r
     }
     cursor = reply.nextCursor;
   }
-  throw new Error(`its list of tools has more than ${mostPages} pages`);
+  throw new Error(`its list of tools has more than ${maxPages} pages`);
 }
 
 const listMs = 30_000;
@@ -273,11 +273,11 @@ function unusableText(tool: unknown): string {
   const { name, inputSchema }: Readonly<Record<string, unknown>> = isObject(tool) ? tool : {};
   if (typeof name !== 'string') return 'one without a name';
   const printable = name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
-  const shown = printable.length > 40 ? `${printable.slice(0, 40)}…` : printable;
-  if (!usableName.test(name)) return `"${shown}" (not a usable name)`;
-  if (!isObject(inputSchema)) return `"${shown}" (no schema)`;
+  const label = printable.length > 40 ? `${printable.slice(0, 40)}…` : printable;
+  if (!usableName.test(name)) return `"${label}" (not a usable name)`;
+  if (!isObject(inputSchema)) return `"${label}" (no schema)`;
   const large = isTool(tool) && JSON.stringify(tool).length > maxToolBytes;
-  return `"${shown}" (${large ? `larger than ${maxToolBytes / 1024} KB` : 'its description is no text'})`;
+  return `"${label}" (${large ? `larger than ${maxToolBytes / 1024} KB` : 'its description is no text'})`;
 }
 
 async function callTool(client: Client, call: ServedCall, { signal, progress }: CallOptions) {
@@ -301,7 +301,7 @@ async function requested(
   options: RequestOptions,
 ) {
   try {
-    return await client.request(message, asItIs, { ...options, timeout: longestMs });
+    return await client.request(message, asItIs, { ...options, timeout: maxTimeoutMs });
   } catch (error) {
     options.signal.throwIfAborted();
     const { code, reason, lost, untouched, data } = lossOf(error);
@@ -321,7 +321,7 @@ const asItIs: StandardSchemaV1<unknown, Record<string, unknown>> = {
 };
 
 /** Environment for server processes beside what the library passes (PATH, HOME, …); nothing that could be a secret. */
-function harmless(environment: SdkParts['environment']): Record<string, string> {
+function harmless(environment: SdkDeps['environment']): Record<string, string> {
   const names = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR'];
   return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
 }
@@ -379,7 +379,7 @@ function answeringCutStreams<Own extends Transport>(transport: Own): Own {
   return transport;
 }
 
-const mostLines = 20;
+const maxLines = 20;
 const maxLineLength = 500;
 
 /** The last lines of the error output of a program, for error messages. */
@@ -391,16 +391,16 @@ export class LastLines {
     const lines = (this.#rest + text).split('\n');
     this.#rest = (lines.pop() ?? '').slice(-maxLineLength);
     for (const line of lines) {
-      const shown = line.trim();
-      if (shown !== '') this.#lines.push(shown.slice(0, maxLineLength));
+      const trimmed = line.trim();
+      if (trimmed !== '') this.#lines.push(trimmed.slice(0, maxLineLength));
     }
-    this.#lines.splice(0, this.#lines.length - mostLines);
+    this.#lines.splice(0, this.#lines.length - maxLines);
   }
 
   /** In one line, the newest at the end. */
   get text(): string {
     const rest = this.#rest.trim();
-    return [...this.#lines, ...(rest === '' ? [] : [rest])].slice(-mostLines).join(' | ');
+    return [...this.#lines, ...(rest === '' ? [] : [rest])].slice(-maxLines).join(' | ');
   }
 }
 

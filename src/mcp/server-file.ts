@@ -3,7 +3,7 @@ import { Mutex } from '../core/synchronization.ts';
 import type { ToolServerEditor } from '../core/tool-servers.ts';
 import { type ReadOptions, readServers, type ServerConfig } from './config.ts';
 
-interface ServerFileParts {
+interface ServerFileDeps {
   readonly path: string;
   /** Undefined if there is no file yet. */
   readonly read: () => Promise<string | undefined>;
@@ -22,8 +22,8 @@ type Entries = Record<string, unknown>;
  * Changes the file of MCP servers and the connections together. Only addresses can be added or removed: to start any program
  * on this machine, a person has to edit the file.
  */
-export function serverFileEditor(parts: ServerFileParts): ToolServerEditor {
-  const { path, read, write, exclusively, options, add, remove } = parts;
+export function serverFileEditor(deps: ServerFileDeps): ToolServerEditor {
+  const { path, read, write, exclusively, options, add, remove } = deps;
   const mutex = new Mutex();
   /** One change after another, each on the present content of the file. */
   const edit = (change: (servers: Entries) => void): Promise<void> =>

@@ -30,7 +30,7 @@ export function replaceMatches(
   { global = false, maxWork = defaultMaxWork }: ReplaceOptions = {},
 ): string {
   const begins = startsOf(program);
-  const parts: string[] = [];
+  const pieces: string[] = [];
   let work = 0;
   let copied = 0;
   let left = Math.max(text.length, maxResultLength) - text.length;
@@ -43,12 +43,12 @@ export function replaceMatches(
     const replaced = replacement(matchOf(program, text, marks));
     left -= replaced.length - (end - start);
     if (left < 0) throw new PatternError('result');
-    parts.push(text.slice(copied, start), replaced);
+    pieces.push(text.slice(copied, start), replaced);
     copied = end;
     if (!global) break;
     from = end > start ? end : end + 1;
   }
-  return parts.length === 0 ? text : parts.join('') + text.slice(copied);
+  return pieces.length === 0 ? text : pieces.join('') + text.slice(copied);
 }
 
 type Begins = ((code: number) => boolean) | undefined;

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
-import { type Place, Queue } from './queue.ts';
+import { type Admission, Queue } from './queue.ts';
 
 function world(places: number, capacity = 1) {
   const time = { now: 0 };
   const queue = new Queue({ capacity, maxRequests: () => places, now: () => time.now });
-  const enter = (client: string): Place => queue.enter({ client });
+  const enter = (client: string): Admission => queue.enter({ client });
   /** Retry time in seconds of a rejected request; undefined if it is admitted. */
   const retryAfter = (client: string): number | undefined => {
     try {
@@ -176,12 +176,12 @@ function play(
   { places, capacity, list }: { readonly places: number; readonly capacity: number; readonly list: readonly Step[] },
   look: (state: {
     readonly queue: Queue;
-    readonly inside: ReadonlyMap<Place, string>;
+    readonly inside: ReadonlyMap<Admission, string>;
     readonly refused?: string;
   }) => void,
 ): void {
   const { queue, enter, pass } = world(places, capacity);
-  const inside = new Map<Place, string>();
+  const inside = new Map<Admission, string>();
   for (const step of list) {
     let refused: string | undefined;
     if ('pass' in step) pass(step.pass);
@@ -227,7 +227,7 @@ test('Queue.enter: a client without requests is rejected only if every place is 
 test('Queue.enter: every admitted request gets its turn, in any order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.record(shape), async (course) => {
-      let left: Place[] = [];
+      let left: Admission[] = [];
       play(course, ({ inside }) => {
         left = [...inside.keys()];
       });

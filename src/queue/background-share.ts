@@ -6,7 +6,7 @@ import type { StartTimer, Timer } from '../core/timers.ts';
  */
 export const share = { everyMs: 2000, everyDelayingMs: 10_000, forMs: 100 } as const;
 
-interface ShareParts {
+interface ShareDeps {
   readonly startTimer: StartTimer;
   /** Some background work may begin. */
   readonly due: () => void;
@@ -26,7 +26,7 @@ export class BackgroundShare {
   readonly #turns = new Set<Timer>();
   #closed = false;
 
-  constructor(private readonly parts: ShareParts) {}
+  constructor(private readonly deps: ShareDeps) {}
 
   isDue(lane: string): boolean {
     return this.#lanes.get(lane)?.isDue === true;
@@ -40,7 +40,7 @@ export class BackgroundShare {
   /** It has begun in its share, which ends later. */
   began(lane: string, over: () => void): void {
     this.#drop(lane);
-    const turn = this.parts.startTimer(share.forMs, () => {
+    const turn = this.deps.startTimer(share.forMs, () => {
       this.#turns.delete(turn);
       over();
     });
@@ -61,10 +61,10 @@ export class BackgroundShare {
 
   #rest(lane: string, milliseconds: Rest): void {
     if (this.#closed) return;
-    const rest = this.parts.startTimer(milliseconds, () => {
+    const rest = this.deps.startTimer(milliseconds, () => {
       const own = this.#lanes.get(lane);
       if (own) own.isDue = true;
-      this.parts.due();
+      this.deps.due();
     });
     this.#lanes.set(lane, { rest, isDue: false });
   }

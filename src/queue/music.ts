@@ -2,10 +2,10 @@ import type { MusicEngine, MusicService } from '../core/music.ts';
 import { countSound } from './task-services.ts';
 import { type TaskDeps, tasks } from './tasks.ts';
 
-export function musicService(parts: TaskDeps<MusicEngine>): MusicService {
-  const { stream } = tasks(parts);
+export function musicService(deps: TaskDeps<MusicEngine>): MusicService {
+  const { stream } = tasks(deps);
   return {
-    name: parts.source.name,
+    name: deps.source.name,
     generate: (request, ticket) =>
       stream(ticket, ({ engine, signal }) => countSound(engine.generate(request, signal), ticket), { paced: true }),
   };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { interrupts, maxOvertakingSeconds, overtakes, servingOrder } from './policy.ts';
-import { type Place, Queue } from './queue.ts';
+import { type Admission, Queue } from './queue.ts';
 
 /** A request of the simulation: seconds for its prompt, then for its reply, which is never interrupted. */
 interface Work {
@@ -12,7 +12,7 @@ interface Work {
 }
 
 interface Run extends Work {
-  place: Place;
+  place: Admission;
   begun: boolean;
   promptLeft: number;
   replyLeft: number;

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { StartTimer } from '../core/timers.ts';
 import { share } from './background-share.ts';
-import { type Place, Queue, stateWork } from './queue.ts';
+import { type Admission, Queue, stateWork } from './queue.ts';
 
-async function begun(place: Place): Promise<boolean> {
+async function begun(place: Admission): Promise<boolean> {
   return Promise.race([place.turn.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
 }
 
@@ -54,9 +54,9 @@ test('Queue: a client with many requests does not block one with a single reques
   const single = queue.enter({ client: 'single' });
   expect(single.position()?.position).toBe(2);
   crowd[0]?.leave();
-  expect([await begun(crowd[1] as Place), await begun(single)]).toEqual([true, false]);
+  expect([await begun(crowd[1] as Admission), await begun(single)]).toEqual([true, false]);
   crowd[1]?.leave();
-  expect([await begun(crowd[2] as Place), await begun(single)]).toEqual([false, true]);
+  expect([await begun(crowd[2] as Admission), await begun(single)]).toEqual([false, true]);
 });
 
 test('Queue: an exclusive request waits until none runs, and none starts while it runs', async () => {
@@ -176,7 +176,7 @@ test('Queue: never exceeds the capacity, and no request waits while a place is f
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4 }), steps, (capacity, actions) => {
       const queue = new Queue({ capacity: capacity, maxRequests: () => 6 });
-      const places: Place[] = [];
+      const places: Admission[] = [];
       for (const action of actions) {
         try {
           if (action === 'enter') places.push(queue.enter());
@@ -196,13 +196,13 @@ test('Queue: never exceeds the capacity, and no request waits while a place is f
 test('Queue: new clients do not block one that was served before', async () => {
   const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   const regular = [1, 2, 3].map(() => queue.enter({ client: 'regular' }));
-  const mine = regular[2] as Place;
+  const mine = regular[2] as Admission;
   const strangers = [1, 2].map((name) => queue.enter({ client: `stranger ${name}` }));
   regular[0]?.leave();
   regular[1]?.leave();
   for (let turn = 3; turn < 20 && !(await begun(mine)); turn += 1) {
     strangers.push(queue.enter({ client: `stranger ${turn}` }));
-    if (await begun(strangers[0] as Place)) strangers.shift()?.leave();
+    if (await begun(strangers[0] as Admission)) strangers.shift()?.leave();
   }
   expect(await begun(mine)).toBe(true);
 });
@@ -296,7 +296,7 @@ describe('Queue: lanes', () => {
 
   test('do not wait for each other', async () => {
     const queue = lanes();
-    const [a, a2, b, b2] = ['a', 'a', 'b', 'b'].map((lane) => queue.enter({ lane })) as [Place, Place, Place, Place];
+    const [a, a2, b, b2] = ['a', 'a', 'b', 'b'].map((lane) => queue.enter({ lane })) as [Admission, Admission, Admission, Admission];
     expect([await begun(a), await begun(a2), await begun(b), await begun(b2)]).toEqual([true, false, true, false]);
     b.leave();
     expect([await begun(a2), await begun(b2)]).toEqual([false, true]);
@@ -346,9 +346,9 @@ describe('Queue: lanes', () => {
     const again = queue.enter({ client: 'x', lane: 'a' });
     expect(await begun(other)).toBe(true);
     first.leave();
-    expect(await begun(crowd[0] as Place)).toBe(true);
+    expect(await begun(crowd[0] as Admission)).toBe(true);
     crowd[0]?.leave();
-    expect([await begun(again), await begun(crowd[1] as Place)]).toEqual([true, false]);
+    expect([await begun(again), await begun(crowd[1] as Admission)]).toEqual([true, false]);
   });
 
   test('a request with several turns continues at once if only other lanes wait', async () => {
@@ -367,7 +367,7 @@ describe('Queue: lanes', () => {
     fc.assert(
       fc.property(steps, (actions) => {
         const queue = new Queue({ capacity: (name) => capacities[name] ?? 1, maxRequests: () => 1000 });
-        const present: { readonly lane: string; readonly place: Place }[] = [];
+        const present: { readonly lane: string; readonly place: Admission }[] = [];
         for (const action of actions) {
           if (typeof action === 'string') present.push({ lane: action, place: queue.enter({ lane: action }) });
           else present.splice(action % Math.max(1, present.length), 1)[0]?.place.leave();
@@ -398,7 +398,7 @@ describe('Queue: rank', () => {
 });
 
 describe('Queue: close', () => {
-  const codeOf = (place: Place) =>
+  const codeOf = (place: Admission) =>
     place.turn.then(
       () => 'begun',
       (error: AppError) => error.code,

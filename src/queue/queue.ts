@@ -19,10 +19,10 @@ import {
 } from './policy.ts';
 
 /**
- * A place in the queue: `turn` resolves when the work may begin, or rejects when the queue is closed before; `leave` gives the place
- * back at any time.
+ * A request in the queue: `turn` resolves when the work may begin, or rejects when the queue is closed before; `leave` frees its slot
+ * at any time.
  */
-export interface Place {
+export interface Admission {
   readonly turn: Promise<void>;
   /** Its current position; undefined unless it waits. */
   position(): QueuePosition | undefined;
@@ -35,9 +35,9 @@ export interface Place {
   resume(): Promise<void>;
   /** Lets waiting requests run first; resolves at its next turn. */
   again(): Promise<void>;
-  /** Gives up its turn but not its place, while it waits for something else; `again` requests the next turn. */
+  /** Gives up its turn but not its slot, while it waits for something else; `again` requests the next turn. */
   rest(): void;
-  /** Whether its turn is one that background work gets beside other work. */
+  /** Whether its turn is part of the share of time that background work gets while other work runs. */
   isShare(): boolean;
   leave(): void;
 }
@@ -138,7 +138,7 @@ export class Queue {
   }
 
   /** Takes a place, or throws `busy` with the time after which one is free. */
-  enter(request: QueueRequest = {}): Place {
+  enter(request: QueueRequest = {}): Admission {
     if (this.#closed) throw new AppError('stopping', {});
     if (!request.admitted && !request.giveWay) this.#refuseWhenFull(request.client ?? '');
     this.#expected.arrived(request.client ?? '');

@@ -5,7 +5,7 @@ import type { TextState } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { type Job, Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
-import type { Place, Queue, WorkKind } from './queue.ts';
+import type { Admission, Queue, WorkKind } from './queue.ts';
 
 interface EnterOptions {
   readonly work: WorkKind;
@@ -34,32 +34,32 @@ export class RequestQueue {
   }
 
   /** Takes a place in the queue, or throws `busy`. */
-  enter(ticket: Ticket, { work, lane, alone = false, onTurn }: EnterOptions): Place {
+  enter(ticket: Ticket, { work, lane, alone = false, onTurn }: EnterOptions): Admission {
     const { client, genkey, part = genkey, rank, weight, admitted, giveWay } = ticket;
     const enteredAt = this.now();
-    const place = this.queue.enter({ client, part, kind: work, lane, alone, rank, weight, admitted, giveWay });
+    const admission = this.queue.enter({ client, part, kind: work, lane, alone, rank, weight, admitted, giveWay });
     const { watch } = ticket;
     watch?.queued?.(work.name);
-    let here = true;
-    place.turn.then(
+    let isPresent = true;
+    admission.turn.then(
       () => {
         const waited = this.now() - enteredAt;
         onTurn?.(waited);
-        if (here) watch?.dequeued?.(waited);
+        if (isPresent) watch?.dequeued?.(waited);
       },
       () => undefined,
     );
-    const { position, again, rest, expect, resume, isShare } = place;
+    const { position, again, rest, expect, resume, isShare } = admission;
     return {
       ...{ position, again, rest, expect, resume, isShare },
       // Another one after `again`.
       get turn() {
-        return place.turn;
+        return admission.turn;
       },
       leave: () => {
-        place.leave();
-        if (here) watch?.left?.();
-        here = false;
+        admission.leave();
+        if (isPresent) watch?.left?.();
+        isPresent = false;
       },
     };
   }
@@ -67,7 +67,7 @@ export class RequestQueue {
   /** Admits a request, or throws `busy`. `abort` is called when the client disconnects, aborts it, or stops reading. */
   admit(ticket: Ticket, { abort, ...options }: EnterOptions & { readonly abort: (job: Job, by: AbortCause) => void }) {
     const { client, genkey, signal, requestId } = ticket;
-    const place = this.enter(ticket, options);
+    const admission = this.enter(ticket, options);
     this.#number += 1;
     const job: Job = {
       genkey,
@@ -81,7 +81,7 @@ export class RequestQueue {
       kept: ticket.kept ?? false,
       text: '',
       logprobs: [],
-      position: place.position,
+      position: admission.position,
       abort: (by) => abort(job, by),
     };
     this.jobs.add(job);
@@ -89,7 +89,7 @@ export class RequestQueue {
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
     return {
-      place,
+      admission,
       job,
       /** Leaves the queue. The job can still be polled by its key. */
       done: (): void => {
@@ -98,16 +98,16 @@ export class RequestQueue {
         job.abort = () => undefined;
         job.position = () => undefined;
         signal.removeEventListener('abort', onAbort);
-        place.leave();
+        admission.leave();
       },
     };
   }
 
   /** Tells the watch how long an engine took to load, or why it did not. */
   async loadTimed<Use>(use: Promise<Use>, kind: string, model: string, watch: ExchangeWatch | undefined): Promise<Use> {
-    const askedAt = this.now();
-    const came = (error?: unknown) => watch?.engineReady?.(kind, model, this.now() - askedAt, error);
-    use.then(() => came(), came);
+    const requestedAt = this.now();
+    const report = (error?: unknown) => watch?.engineReady?.(kind, model, this.now() - requestedAt, error);
+    use.then(() => report(), report);
     return use;
   }
 

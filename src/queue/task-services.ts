@@ -27,15 +27,15 @@ export async function* countSound<Event extends SoundEvent>(events: AsyncIterabl
   }
 }
 
-export function speechService(parts: TaskDeps<SpeechEngine, SpeechSource>): SpeechService {
-  const { stream } = tasks(parts);
-  const { name, voices, maxWords, exactVoices = false } = parts.source;
+export function speechService(deps: TaskDeps<SpeechEngine, SpeechSource>): SpeechService {
+  const { stream } = tasks(deps);
+  const { name, voices, maxWords, exactVoices = false } = deps.source;
   return {
     name,
     maxWords,
     exactVoices,
     voices,
-    warm: (signal) => loaded(parts.source, signal),
+    warm: (signal) => loaded(deps.source, signal),
     speak: (request, ticket) =>
       stream(ticket, ({ engine, signal }) => countSound(engine.speak(request, signal, ticket.sent), ticket), {
         paced: true,
@@ -43,9 +43,9 @@ export function speechService(parts: TaskDeps<SpeechEngine, SpeechSource>): Spee
   };
 }
 
-export function transcriptionService(parts: TaskDeps<TranscriptionEngine, TranscriptionSource>): TranscriptionService {
-  const { stream } = tasks(parts);
-  const { source } = parts;
+export function transcriptionService(deps: TaskDeps<TranscriptionEngine, TranscriptionSource>): TranscriptionService {
+  const { stream } = tasks(deps);
+  const { source } = deps;
   let known = source.languages;
   return {
     name: source.name,
@@ -53,7 +53,7 @@ export function transcriptionService(parts: TaskDeps<TranscriptionEngine, Transc
       known = source.peek()?.facts()?.languages ?? known;
       return known;
     },
-    warm: (signal) => loaded(parts.source, signal),
+    warm: (signal) => loaded(deps.source, signal),
     transcribe: (request, ticket) =>
       stream(ticket, async function* ({ engine, signal, wrote }) {
         let text = '';
@@ -69,9 +69,9 @@ export function transcriptionService(parts: TaskDeps<TranscriptionEngine, Transc
   };
 }
 
-export function embeddingService(parts: TaskDeps<EmbeddingEngine>): EmbeddingService {
-  const { source } = parts;
-  const { once } = tasks(parts);
+export function embeddingService(deps: TaskDeps<EmbeddingEngine>): EmbeddingService {
+  const { source } = deps;
+  const { once } = tasks(deps);
   let known: EmbeddingFacts | undefined;
   const facts = (): EmbeddingFacts | undefined => {
     known = source.peek()?.facts() ?? known;

@@ -6,7 +6,7 @@ import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import { Latch } from '../core/synchronization.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { Job } from './jobs.ts';
-import type { Place, WorkKind } from './queue.ts';
+import type { Admission, WorkKind } from './queue.ts';
 import { queued, type RequestQueue } from './request-queue.ts';
 
 export interface TaskDeps<Engine, Source extends EngineSource<Engine> = EngineSource<Engine>> {
@@ -83,16 +83,16 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     { paced = false }: StreamOptions = {},
   ): AsyncIterable<Event> {
     const stop = new AbortController();
-    const { place, job, done } = requestQueue.admit(ticket, {
+    const { admission, job, done } = requestQueue.admit(ticket, {
       work: kind,
       lane,
       onTurn: observer.dequeued,
       abort: (_, by) => stop.abort(ticket.signal.aborted ? ticket.signal.reason : stopError(by)),
     });
-    ticket.placed?.(() => queued(place.position()));
+    ticket.placed?.(() => queued(admission.position()));
     const items = new Channel<Item<Event>>(() => job.abort('unread'));
     const reader = paced ? createReader() : undefined;
-    const run = { job, signal: stop.signal, place, reader, watch: ticket.watch, giveWay: ticket.giveWay };
+    const run = { job, signal: stop.signal, admission, reader, watch: ticket.watch, giveWay: ticket.giveWay };
     void execute(work, run, items).finally(() => {
       done();
       items.end();
@@ -103,7 +103,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
   /** Never rejects: an error is the last item. */
   async function execute<Event>(
     work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>,
-    { job, signal, place, reader, watch, giveWay }: Run,
+    { job, signal, admission, reader, watch, giveWay }: Run,
     items: Channel<Item<Event>>,
   ): Promise<void> {
     let begunAt: number | undefined;
@@ -111,7 +111,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     let release = (): void => {};
     const expected = source.expect?.();
     const useEngine = async (): Promise<TaskRun<Engine>> => {
-      const askedAt = requestQueue.now();
+      const requestedAt = requestQueue.now();
       const use = await requestQueue.loadTimed(source.use(signal, expected), kind.name, source.name, watch);
       release = use.release;
       signal.throwIfAborted();
@@ -121,7 +121,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
       watch?.taskBegun?.(kind.name);
       return {
         engine: use.engine,
-        loadMs: begunAt - askedAt,
+        loadMs: begunAt - requestedAt,
         signal,
         wrote: (text) => {
           job.text = text;
@@ -130,9 +130,9 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     };
     let run: Promise<TaskRun<Engine>> | undefined;
     try {
-      await unlessAborted(place.turn, signal);
+      await unlessAborted(admission.turn, signal);
       // In the middle of other work no model is loaded for it.
-      if (place.isShare() && !source.peek()) giveWay?.();
+      if (admission.isShare() && !source.peek()) giveWay?.();
       signal.throwIfAborted();
       const own: TaskTurn<Engine> = {
         signal,
@@ -186,7 +186,7 @@ function stopError(by: AbortCause): AppError {
 interface Run {
   readonly job: Job;
   readonly signal: AbortSignal;
-  readonly place: Pick<Place, 'turn' | 'isShare'>;
+  readonly admission: Pick<Admission, 'turn' | 'isShare'>;
   readonly giveWay: (() => void) | undefined;
   readonly reader: Reader | undefined;
   readonly watch: ExchangeWatch | undefined;

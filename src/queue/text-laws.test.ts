@@ -9,7 +9,7 @@ import { plainRequest } from '../core/testing/plain-request.ts';
 import { fixedTextSource, type TextState } from '../core/text-service.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { fakeEngine, type Script } from '../engines/testing/fake-engine.ts';
-import { type Place, Queue, type QueueRequest } from './queue.ts';
+import { type Admission, Queue, type QueueRequest } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
 import { textService } from './text.ts';
 
@@ -48,7 +48,7 @@ const script: fc.Arbitrary<Script> = fc.record({
 class WatchedQueue extends Queue {
   readonly left: number[] = [];
 
-  override enter(request?: QueueRequest): Place {
+  override enter(request?: QueueRequest): Admission {
     const place = super.enter(request);
     const index = this.left.push(0) - 1;
     const leave = () => {

@@ -23,7 +23,7 @@ import type { Ticket } from '../core/ticket.ts';
 import type { Sharing } from './batching.ts';
 import { InterruptedEvents } from './interrupted-events.ts';
 import type { Job } from './jobs.ts';
-import { type Place, stateWork, textWork } from './queue.ts';
+import { type Admission, stateWork, textWork } from './queue.ts';
 import { loading, modelName, queued, type RequestQueue } from './request-queue.ts';
 import { WorkEstimate } from './work-estimate.ts';
 
@@ -58,7 +58,7 @@ interface TextDeps {
 interface TextJob {
   readonly job: Job;
   readonly stop: AbortController;
-  readonly place: Place;
+  readonly admission: Admission;
   readonly watch: ExchangeWatch | undefined;
   readonly sent: SentFields | undefined;
   /** It waits for the engine to load. */
@@ -111,7 +111,7 @@ export function textService({
     const stop = new AbortController();
     const { giveWay: giveUp } = ticket;
     const giveWay = giveUp && ((): void => ((!queue.isClosed && own.giveWay) || giveUp)());
-    const { place, job, done } = requestQueue.admit(giveWay ? { ...ticket, giveWay } : ticket, {
+    const { admission, job, done } = requestQueue.admit(giveWay ? { ...ticket, giveWay } : ticket, {
       work: textWork,
       lane,
       alone: shared.type === 'alone',
@@ -126,7 +126,7 @@ export function textService({
     const own: TextJob = {
       job,
       stop,
-      place,
+      admission,
       watch: ticket.watch,
       sent: ticket.sent,
       wantsEngine: false,
@@ -137,25 +137,25 @@ export function textService({
       giveWay: undefined,
     };
     ticket.placed?.(
-      () => queued(place.position()) ?? (own.wantsEngine ? loading(source.state()) : undefined),
+      () => queued(admission.position()) ?? (own.wantsEngine ? loading(source.state()) : undefined),
       () => own.promptProgress,
     );
     if (shared.type === 'alone' && shared.reason) observer.sharingRefused?.(shared.reason, job);
     const again = (): void => {
       own.paused = false;
-      void place.again();
-      if (place.position()) job.state = 'waiting';
+      void admission.again();
+      if (admission.position()) job.state = 'waiting';
     };
     return {
-      generate: (asked, by, ended = () => {}) => {
+      generate: (original, by, ended = () => {}) => {
         if (own.paused) again();
-        const request = withAdapters(asked);
+        const request = withAdapters(original);
         return run(request, by ?? ((engine, seed, sink) => engine.generate(request, seed, sink)), own, ended);
       },
       pass: again,
       rest: () => {
         own.paused = true;
-        place.rest();
+        admission.rest();
       },
       stopped: stop.signal,
       release: done,
@@ -175,7 +175,7 @@ export function textService({
   }
 
   function run(request: GenerationRequest, by: GenerateBy, own: TextJob, ended: () => void) {
-    const { job, stop, place, watch, sent, giveUp } = own;
+    const { job, stop, admission, watch, sent, giveUp } = own;
     const channel = new Channel<GenerationEvent>(() => job.abort('unread'));
     let begun = false;
     let over = false;
@@ -236,11 +236,11 @@ export function textService({
         observer.begun?.(request, job, engine.contextSize());
         watch?.generationBegun?.(request, engine.contextSize(), job.number);
       }
-      wasAsked = false;
+      isInterrupted = false;
       own.promptProgress = { done: 0, total: 0 };
       const generation: RunningGeneration = by(engine, seed, {
         event: (next) => {
-          if (wasAsked && next.type === 'finish' && next.cause === 'aborted' && !stop.signal.aborted)
+          if (isInterrupted && next.type === 'finish' && next.cause === 'aborted' && !stop.signal.aborted)
             return pause(next);
           if (next.type === 'start') expectRest(next.promptTokens - next.cachedTokens);
           else if (next.type !== 'warning') writes();
@@ -264,7 +264,7 @@ export function textService({
       running = generation;
       if (giveUp && generation.hold) own.giveWay = holdIt;
       // Begun again each time, it would never end.
-      else if (place.isShare()) giveUp?.();
+      else if (admission.isShare()) giveUp?.();
       const abortIt = (): void => {
         const error = stopError(stop.signal);
         if (error) event(error);
@@ -283,11 +283,11 @@ export function textService({
       use.release();
       use = undefined;
       job.state = 'waiting';
-      void place.resume();
+      void admission.resume();
       void proceed(engine, running).catch(() => giveUp?.());
     };
     const proceed = async (engine: TextEngine, held: RunningGeneration): Promise<void> => {
-      await unlessAborted(place.turn, stop.signal);
+      await unlessAborted(admission.turn, stop.signal);
       if (over) return;
       if (source.peek() !== engine) {
         giveUp?.();
@@ -307,20 +307,20 @@ export function textService({
     const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
     const events = new InterruptedEvents();
     /** It was asked to stop for a shorter request. */
-    let wasAsked = false;
+    let isInterrupted = false;
     const isFirst = !own.hasGenerated;
     own.hasGenerated = true;
     /** Until its first token it can be interrupted; not between the steps of one reply. */
     const expectRest = (tokens: number): void => {
       const interrupt = (seconds: number): void => {
-        wasAsked = true;
+        isInterrupted = true;
         running?.interrupt?.(estimate.promptTokens(seconds));
       };
-      place.expect(estimate.seconds(tokens, request.maxTokens), isFirst && !giveUp ? interrupt : undefined);
+      admission.expect(estimate.seconds(tokens, request.maxTokens), isFirst && !giveUp ? interrupt : undefined);
     };
     let isWriting = false;
     const writes = (): void => {
-      if (!isWriting) place.expect(undefined);
+      if (!isWriting) admission.expect(undefined);
       isWriting = true;
     };
     /** What it has computed stays in the cache. */
@@ -330,22 +330,22 @@ export function textService({
       use = undefined;
       own.promptProgress = undefined;
       job.state = 'waiting';
-      void place.resume();
+      void admission.resume();
       void start();
     };
     /** A request that has to wait for its turn may overtake longer ones. */
     const expectWork = async (): Promise<void> => {
-      if (!place.position()) return;
+      if (!admission.position()) return;
       const tokens = await source.peek()?.uncachedTokens?.(request);
-      if (tokens === undefined || !place.position()) return;
-      place.expect(estimate.seconds(tokens, request.maxTokens));
+      if (tokens === undefined || !admission.position()) return;
+      admission.expect(estimate.seconds(tokens, request.maxTokens));
     };
     const acquire = async (): Promise<void> => {
       const expected = source.expect?.();
       try {
-        await unlessAborted(place.turn, stop.signal);
+        await unlessAborted(admission.turn, stop.signal);
         // Beside other work no model is loaded for it.
-        if (place.isShare() && !source.peek()) giveUp?.();
+        if (admission.isShare() && !source.peek()) giveUp?.();
         stop.signal.throwIfAborted();
         use = await requestQueue.loadTimed(source.use(stop.signal, expected), 'text', modelName(source.state()), watch);
       } catch (error) {

@@ -131,6 +131,6 @@ export async function connectToolServers(
     startTimer: systemTimer,
     now: () => performance.now(),
     callMs: settings.mcptimeout * 1000,
-    say: (line) => repeats.tell('tool servers', printable(line, 600)),
+    log: (line) => repeats.tell('tool servers', printable(line, 600)),
   });
 }

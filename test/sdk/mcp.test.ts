@@ -25,7 +25,7 @@ function connected(servers: readonly HttpToolServer[], callMs: number) {
     startTimer: systemTimer,
     now: () => performance.now(),
     callMs,
-    say: () => undefined,
+    log: () => undefined,
   });
   onTestFinished(() => pool.close());
   return pool;
