@@ -43,26 +43,26 @@ export function planCompaction(input: CompactionInput): CompactionPlan | undefin
   let total = sum(sizes);
   if (total <= budget) return undefined;
   const clear: number[] = [];
-  const left = [...sizes];
+  const remaining = [...sizes];
   for (const index of oldResults(messages, recentResults)) {
     if (total <= budget) break;
     const saved = (sizes[index] ?? 0) - input.placeholder;
     if (saved <= 0 || index >= (cuts.at(-1) ?? 0)) continue;
     clear.push(index);
-    left[index] = input.placeholder;
+    remaining[index] = input.placeholder;
     total -= saved;
   }
   const endAfter = (index: number): number => cuts.find((cut) => cut > index) ?? messages.length;
   const lastCleared = clear.at(-1) ?? -1;
   if (total <= budget || cuts.length === 0) return { end: endAfter(lastCleared), clear, summarise: [], size: total };
   const pinned = pinnedMessages(messages, sizes, budget);
-  const sizeFrom = sizesFrom(left, pinned, input.summary);
+  const sizeFrom = sizesFrom(remaining, pinned, input.summary);
   const cut = cuts.find((each) => sizeFrom(each) <= budget) ?? (cuts.at(-1) as number);
   const summarise = messages.flatMap((_, index) => (index < cut && !pinned.has(index) ? [index] : []));
-  const kept = clear.filter((index) => index >= cut);
+  const clearedAfterCut = clear.filter((index) => index >= cut);
   return {
-    end: Math.max(cut, kept.length > 0 ? endAfter(lastCleared) : 0),
-    clear: kept,
+    end: Math.max(cut, clearedAfterCut.length > 0 ? endAfter(lastCleared) : 0),
+    clear: clearedAfterCut,
     summarise,
     size: sizeFrom(cut),
   };
@@ -139,13 +139,13 @@ export function compactedPrefix(
   { end, clear, summarise }: CompactionPlan,
   summary: string,
 ): readonly Message[] {
-  const shown = withClearedResults(messages.slice(0, end), clear);
+  const visible = withClearedResults(messages.slice(0, end), clear);
   const last = summarise.at(-1);
-  if (last === undefined) return shown;
+  if (last === undefined) return visible;
   const replaced = new Set(summarise);
-  const before = shown.filter((_, index) => index <= last && !replaced.has(index));
+  const before = visible.filter((_, index) => index <= last && !replaced.has(index));
   // A pinned message may stand between the summarised ones and the rest.
-  return joinUserTurns([...before, summaryMessage(summary)], shown.slice(last + 1));
+  return joinUserTurns([...before, summaryMessage(summary)], visible.slice(last + 1));
 }
 
 /** Many templates demand that the roles alternate: a user message after another one becomes part of it. */

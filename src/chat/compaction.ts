@@ -14,7 +14,7 @@ export interface CompactionStore {
 }
 
 /** Its generations are those of the chat's own model, in the turn that the request has in the queue. */
-interface CompactionParts extends SummaryWriter {
+interface CompactionDeps extends SummaryWriter {
   /** Another model for summaries. Rejects if it cannot be used; undefined if it is the chat's own. */
   readonly summaryModel?: SummaryByOther | undefined;
   /** What was compacted in earlier turns; missing keeps nothing. */
@@ -42,9 +42,9 @@ const maxAttempts = 3;
 const maxChunks = 64;
 
 /** The conversation as the model gets it: shortened if necessary. */
-export async function compact(request: ChatRequest, parts: CompactionParts): Promise<Compacted> {
+export async function compact(request: ChatRequest, deps: CompactionDeps): Promise<Compacted> {
   const { compaction } = request;
-  const run = new CompactionRun(request, parts);
+  const run = new CompactionRun(request, deps);
   return compaction ? run.summariseAll(compaction) : run.fit();
 }
 
@@ -59,32 +59,33 @@ class CompactionRun {
 
   constructor(
     private readonly request: ChatRequest,
-    private readonly parts: CompactionParts,
+    private readonly deps: CompactionDeps,
   ) {
     const { maxContext, maxTokens } = request.controls;
-    this.#context = Math.min(maxContext ?? parts.contextSize, parts.contextSize);
+    this.#context = Math.min(maxContext ?? deps.contextSize, deps.contextSize);
     this.#limit = this.#context - Math.max(1, Math.min(maxTokens, Math.floor(this.#context * replyShare)));
     this.#summaryTokens = Math.max(16, Math.min(2048, Math.floor(this.#context / 8)));
   }
 
   /** For a client that keeps the summary: it replaces everything but the system prompt. */
-  async summariseAll(wish: CompactionRequest): Promise<Compacted> {
+  async summariseAll(requested: CompactionRequest): Promise<Compacted> {
     const { request } = this;
-    const before = await this.parts.count(request);
-    if (before <= Math.min(wish.trigger, this.#limit)) return { request };
-    this.parts.compacting();
+    const before = await this.deps.count(request);
+    if (before <= Math.min(requested.trigger, this.#limit)) return { request };
+    this.deps.compacting();
     const { messages } = request.conversation;
     const system = messages.slice(0, leadingSystem(messages));
     const summarised = messages.length - system.length;
     try {
-      const written = await this.#summary(messages, before, wish);
+      const written = await this.#summary(messages, before, requested);
       const summary = written + this.#lastRequest(before);
       const shorter = this.#with([...system, summaryMessage(summary)]);
-      if (!wish.pause) await this.#refuseIfTooLong(shorter);
+      if (!requested.pause) await this.#refuseIfTooLong(shorter);
       return { request: shorter, compaction: { summarised, cleared: 0, summary, ...this.#cost() } };
     } catch (error) {
       // What fits without a summary is answered without one.
-      if (wish.trigger === 0 || before > this.#limit || asAppError(error).code !== 'compaction-failed') throw error;
+      if (requested.trigger === 0 || before > this.#limit || asAppError(error).code !== 'compaction-failed')
+        throw error;
       return { request, compaction: { summarised: 0, cleared: 0, summary: null, ...this.#cost() } };
     }
   }
@@ -93,14 +94,14 @@ class CompactionRun {
   #lastRequest(tokens: number): string {
     const { messages } = this.request.conversation;
     const last = messages.findLast(({ role }) => role === 'user');
-    const words = last ? wordsOf(last.content).trim() : '';
-    const share = (words.length / charactersOf(this.request.conversation)) * tokens;
-    return words === '' || share > this.#limit / 4 ? '' : `\n\nThe last message of the user:\n${words}`;
+    const text = last ? wordsOf(last.content).trim() : '';
+    const share = (text.length / charactersOf(this.request.conversation)) * tokens;
+    return text === '' || share > this.#limit / 4 ? '' : `\n\nThe last message of the user:\n${text}`;
   }
 
   /** For clients that know nothing of compaction: the beginning and the last turns stay. */
   async fit(): Promise<Compacted> {
-    const { store, owner } = this.parts;
+    const { store, owner } = this.deps;
     const all = this.request.conversation.messages;
     const head = all.slice(0, leadingSystem(all));
     const body = all.slice(head.length);
@@ -110,7 +111,7 @@ class CompactionRun {
     const compaction = known && { summarised: known.length, cleared: 0 };
     const reused = { request, ...(compaction && { compaction }) };
     if (bytesOf(request.conversation) <= this.#limit) return reused;
-    const before = await this.parts.count(request);
+    const before = await this.deps.count(request);
     if (before <= this.#limit) return reused;
     let last: AppError | undefined;
     for (
@@ -120,8 +121,8 @@ class CompactionRun {
     ) {
       const shorter = await this.#shortened(current, before, budget);
       if (!shorter) break;
-      const made = this.#with(shorter.messages);
-      const tokens = await this.parts.count(made);
+      const compacted = this.#with(shorter.messages);
+      const tokens = await this.deps.count(compacted);
       if (tokens > this.#limit) {
         last = this.#tooLong(tokens);
         continue;
@@ -130,14 +131,14 @@ class CompactionRun {
       const key = this.#keys(body).at(body.length - same);
       if (key !== undefined)
         store?.set(owner, key, shorter.messages.slice(head.length, shorter.messages.length - same));
-      return { request: made, compaction: { ...shorter.report, ...this.#cost() } };
+      return { request: compacted, compaction: { ...shorter.report, ...this.#cost() } };
     }
     throw last ?? new AppError('context-overflow', { promptTokens: before, contextSize: this.#context });
   }
 
   /** The longest beginning of these messages that was compacted before. */
   async #known(body: readonly Message[]) {
-    const { store, owner } = this.parts;
+    const { store, owner } = this.deps;
     if (!store) return undefined;
     const keys = this.#keys(body);
     for (let length = body.length; length > 0; length -= 1) {
@@ -172,47 +173,51 @@ class CompactionRun {
   }
 
   /** `tokens`: of the whole prompt of the request. */
-  async #summary(messages: readonly Message[], tokens: number, wish: CompactionRequest | undefined): Promise<string> {
-    const asked = question(wish);
-    const byOther = await this.#byOtherModel(messages, asked);
+  async #summary(
+    messages: readonly Message[],
+    tokens: number,
+    requested: CompactionRequest | undefined,
+  ): Promise<string> {
+    const question = questionOf(requested);
+    const byOther = await this.#byOtherModel(messages, question);
     if (byOther !== undefined) return byOther;
-    const whole = this.#summaryRequest(withQuestion(messages, asked));
+    const whole = this.#summaryRequest(withQuestion(messages, question));
     // The beginning of this prompt is the cached prompt of the turn before.
-    if ((await this.parts.count(whole)) + this.#summaryTokens <= this.#context) return this.#generated(whole);
+    if ((await this.deps.count(whole)) + this.#summaryTokens <= this.#context) return this.#generated(whole);
     const perToken = charactersOf(this.request.conversation) / Math.max(1, tokens);
-    const { parts } = this;
-    const own = { contextSize: this.#context, count: parts.count, generate: parts.generate };
-    const made = (prompt: string) => this.#summaryRequest([{ role: 'user', content: text(prompt) }], []);
-    return this.#inPieces(messages, { asked, perToken, summaryTokens: this.#summaryTokens, writer: own, made });
+    const { deps } = this;
+    const own = { contextSize: this.#context, count: deps.count, generate: deps.generate };
+    const build = (prompt: string) => this.#summaryRequest([{ role: 'user', content: text(prompt) }], []);
+    return this.#inPieces(messages, { question, perToken, summaryTokens: this.#summaryTokens, writer: own, build });
   }
 
   /** The summary of a transcript, in as many pieces as the context of the writer demands. */
   async #inPieces(messages: readonly Message[], pieces: Pieces): Promise<string> {
-    const { asked, perToken, summaryTokens, writer, made } = pieces;
-    const room = writer.contextSize - 2 * summaryTokens - Math.ceil(asked.length / perToken) - 64;
+    const { question, perToken, summaryTokens, writer, build } = pieces;
+    const room = writer.contextSize - 2 * summaryTokens - Math.ceil(question.length / perToken) - 64;
     const chunks = inChunks(spokenWords(messages), Math.floor(room * Math.min(perToken, 4) * 0.8));
     if (chunks === undefined) throw failed(`the conversation is more than ${maxChunks} times as long as the context`);
     let summary = '';
     for (const chunk of chunks) {
-      const sofar = summary === '' ? '' : `<summary>\n${summary}\n</summary>\n\n`;
-      summary = await this.#generated(made(`${sofar}${chunkPrompt(chunk, asked)}`), writer);
+      const summarySoFar = summary === '' ? '' : `<summary>\n${summary}\n</summary>\n\n`;
+      summary = await this.#generated(build(`${summarySoFar}${chunkPrompt(chunk, question)}`), writer);
     }
     return summary;
   }
 
   /** Undefined if the chat's own model has to write it. A transcript needs neither its tools nor its template. */
-  async #byOtherModel(messages: readonly Message[], asked: string): Promise<string | undefined> {
-    const { summaryModel } = this.parts;
+  async #byOtherModel(messages: readonly Message[], question: string): Promise<string | undefined> {
+    const { summaryModel } = this.deps;
     if (!summaryModel) return undefined;
     try {
       return await summaryModel.use(async (writer) => {
         const summaryTokens = Math.min(this.#summaryTokens, Math.max(16, Math.floor(writer.contextSize / 8)));
-        const made = (prompt: string) => transcriptRequest(this.request, prompt, summaryTokens);
-        const whole = chunkPrompt(spokenWords(messages), asked);
-        const tokens = await writer.count(made(whole));
-        if (tokens + summaryTokens <= writer.contextSize) return this.#generated(made(whole), writer);
+        const build = (prompt: string) => transcriptRequest(this.request, prompt, summaryTokens);
+        const whole = chunkPrompt(spokenWords(messages), question);
+        const tokens = await writer.count(build(whole));
+        if (tokens + summaryTokens <= writer.contextSize) return this.#generated(build(whole), writer);
         const perToken = whole.length / tokens;
-        return this.#inPieces(messages, { asked, perToken, summaryTokens, writer, made });
+        return this.#inPieces(messages, { question, perToken, summaryTokens, writer, build });
       });
     } catch (thrown) {
       if (thrown instanceof Error && thrown.name === 'AbortError') throw thrown;
@@ -252,7 +257,7 @@ class CompactionRun {
     };
   }
 
-  async #generated(request: ChatRequest, writer: SummaryWriter = this.parts): Promise<string> {
+  async #generated(request: ChatRequest, writer: SummaryWriter = this.deps): Promise<string> {
     const {
       text: written,
       usage,
@@ -282,7 +287,7 @@ class CompactionRun {
   }
 
   async #refuseIfTooLong(request: ChatRequest): Promise<void> {
-    const tokens = await this.parts.count(request);
+    const tokens = await this.deps.count(request);
     if (tokens > this.#limit) throw this.#tooLong(tokens);
   }
 
@@ -292,17 +297,17 @@ class CompactionRun {
 }
 
 interface Pieces {
-  readonly asked: string;
+  readonly question: string;
   /** Characters. */
   readonly perToken: number;
   readonly summaryTokens: number;
   readonly writer: SummaryWriter;
-  readonly made: (prompt: string) => ChatRequest;
+  readonly build: (prompt: string) => ChatRequest;
 }
 
 const spokenWords = (messages: readonly Message[]) => transcript(messages.slice(leadingSystem(messages)));
 
-const chunkPrompt = (words: string, asked: string) => `<conversation>\n${words}\n</conversation>\n\n${asked}`;
+const chunkPrompt = (text: string, question: string) => `<conversation>\n${text}\n</conversation>\n\n${question}`;
 
 /** For another model: without settings that belong to that of the chat, such as tokens and template variables. */
 function transcriptRequest({ parallelToolCalls }: ChatRequest, prompt: string, maxTokens: number): ChatRequest {
@@ -326,15 +331,15 @@ const instructions =
   'Write what the user wants, what was done and decided, facts, names, paths and code that are still needed, errors and how ' +
   'they were solved, and what has to be done next. Reply only with the summary as plain text, without calling tools.';
 
-function question(wish: CompactionRequest | undefined): string {
-  const own = wish?.instructions;
+function questionOf(requested: CompactionRequest | undefined): string {
+  const own = requested?.instructions;
   if (!own || own.text.trim() === '') return instructions;
   return own.replace ? own.text : `${instructions}\n${own.text}`;
 }
 
-function withQuestion(messages: readonly Message[], asked: string): readonly Message[] {
+function withQuestion(messages: readonly Message[], question: string): readonly Message[] {
   const last = messages.at(-1);
-  const message: Message = { role: 'user', content: text(asked) };
+  const message: Message = { role: 'user', content: text(question) };
   if (last?.role !== 'user') return [...messages, message];
   return [...messages.slice(0, -1), ...joinUserTurns([last], [message])];
 }
@@ -385,10 +390,10 @@ const speakers = { system: 'System', user: 'User', assistant: 'Assistant', tool:
 /** The conversation as text, for a summary of what no longer fits as a conversation. */
 function transcript(messages: readonly Message[]): string {
   const lines = messages.flatMap((message) => {
-    const words = wordsOf(message.content);
+    const text = wordsOf(message.content);
     const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
     return [
-      ...(words === '' ? [] : [`[${speakers[message.role]}]: ${words}`]),
+      ...(text === '' ? [] : [`[${speakers[message.role]}]: ${text}`]),
       ...calls.map(({ name, json }) => `[Assistant calls ${name}]: ${json}`),
     ];
   });
@@ -396,9 +401,9 @@ function transcript(messages: readonly Message[]): string {
 }
 
 /** Undefined if there are too many. */
-function inChunks(words: string, length: number): readonly string[] | undefined {
-  if (length < 1 || words.length / length > maxChunks) return undefined;
-  return Array.from({ length: Math.ceil(words.length / length) }, (_, index) =>
-    words.slice(index * length, (index + 1) * length),
+function inChunks(text: string, length: number): readonly string[] | undefined {
+  if (length < 1 || text.length / length > maxChunks) return undefined;
+  return Array.from({ length: Math.ceil(text.length / length) }, (_, index) =>
+    text.slice(index * length, (index + 1) * length),
   );
 }

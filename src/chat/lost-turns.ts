@@ -15,8 +15,8 @@ export function renderAll(template: ChatTemplate, input: TemplateInput): Rendere
   const rejected = first.warnings.length > 0 ? textTurns(conversation, sideRoles) : lost;
   if (rejected.length === 0) return first;
   const second = template({ ...input, conversation: foldTurns(conversation, new Set(rejected)) });
-  const found = new TextFinder(second.prompt);
-  if (lost.some((index) => !found.has(textAt(conversation, index)))) {
+  const finder = new TextFinder(second.prompt);
+  if (lost.some((index) => !finder.has(textAt(conversation, index)))) {
     throw new Error('it leaves out a system turn');
   }
   if (lost.length === 0 && second.warnings.length >= first.warnings.length) return first;
@@ -41,8 +41,8 @@ function textAt({ messages, media }: Conversation, index: number): string {
 /** Turns whose text is not in the prompt. The template may have changed the text, so it is rendered again with marks. */
 function lostTurns(template: ChatTemplate, input: TemplateInput, prompt: string): readonly number[] {
   const { conversation } = input;
-  const found = new TextFinder(prompt);
-  const missing = textTurns(conversation, losableRoles).filter((index) => !found.has(textAt(conversation, index)));
+  const finder = new TextFinder(prompt);
+  const missing = textTurns(conversation, losableRoles).filter((index) => !finder.has(textAt(conversation, index)));
   if (missing.length === 0) return missing;
   const unseen = new Set(missing);
   const messages = conversation.messages.map((message, index) =>
@@ -57,11 +57,11 @@ const mark = (index: number): string => `turn-${index}-of-this-chat`;
 const marks = /turn-(\d+)-of-this-chat/g;
 
 /** Moves turns into the next user turn or else the previous one, so that roles still alternate. */
-export function foldTurns(conversation: Conversation, places: ReadonlySet<number>): Conversation {
+export function foldTurns(conversation: Conversation, indices: ReadonlySet<number>): Conversation {
   const folded: Message[] = [];
   let waiting: Content[] = [];
   for (const [index, message] of conversation.messages.entries()) {
-    if (places.has(index)) {
+    if (indices.has(index)) {
       waiting.push(message.content);
       continue;
     }
@@ -84,7 +84,7 @@ function userTurn(contents: readonly Content[]): Message {
 }
 
 /** The search budget, in lengths of the text. */
-const mostWalks = 32;
+const maxWalks = 32;
 
 /** Finds many texts, mostly in order, in a long one in linear time; nothing is found after the budget is spent. */
 export class TextFinder {
@@ -94,11 +94,11 @@ export class TextFinder {
 
   constructor(text: string) {
     this.#text = text;
-    this.#left = mostWalks * text.length;
+    this.#left = maxWalks * text.length;
   }
 
-  has(wanted: string): boolean {
-    return this.#from(this.#behind, wanted) || this.#from(0, wanted);
+  has(needle: string): boolean {
+    return this.#from(this.#behind, needle) || this.#from(0, needle);
   }
 
   /** The remaining budget in characters. */
@@ -106,12 +106,12 @@ export class TextFinder {
     return this.#left;
   }
 
-  #from(start: number, wanted: string): boolean {
+  #from(start: number, needle: string): boolean {
     if (this.#left < 0) return false;
-    const place = this.#text.indexOf(wanted, start);
-    this.#left -= (place === -1 ? this.#text.length : place + wanted.length) - start;
-    if (place === -1) return false;
-    this.#behind = place + wanted.length;
+    const index = this.#text.indexOf(needle, start);
+    this.#left -= (index === -1 ? this.#text.length : index + needle.length) - start;
+    if (index === -1) return false;
+    this.#behind = index + needle.length;
     return true;
   }
 }

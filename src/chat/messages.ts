@@ -90,16 +90,16 @@ export function joinContent(contents: readonly Content[], separator: string): Co
 /** The conversation with these messages instead, without the media that they do not refer to. */
 export function withMessages(conversation: Conversation, messages: readonly Message[]): Conversation {
   const parts = messages.flatMap(({ content }) => content);
-  const shown = new Set(parts.flatMap((part) => (part.type === 'medium' ? [part.index] : [])));
-  const kept = conversation.media.flatMap((medium, index) => (shown.has(index) ? [{ medium, index }] : []));
-  if (kept.length === conversation.media.length) return { ...conversation, messages };
-  const indices = new Map(kept.map(({ index }, newIndex) => [index, newIndex]));
-  const moved = (part: ContentPart): ContentPart =>
+  const used = new Set(parts.flatMap((part) => (part.type === 'medium' ? [part.index] : [])));
+  const remaining = conversation.media.flatMap((medium, index) => (used.has(index) ? [{ medium, index }] : []));
+  if (remaining.length === conversation.media.length) return { ...conversation, messages };
+  const indices = new Map(remaining.map(({ index }, newIndex) => [index, newIndex]));
+  const renumbered = (part: ContentPart): ContentPart =>
     part.type === 'text' ? part : { ...part, index: indices.get(part.index) ?? part.index };
   return {
     ...conversation,
-    messages: messages.map((message) => ({ ...message, content: message.content.map(moved) })),
-    media: kept.map(({ medium }) => medium),
+    messages: messages.map((message) => ({ ...message, content: message.content.map(renumbered) })),
+    media: remaining.map(({ medium }) => medium),
   };
 }
 
@@ -119,12 +119,12 @@ export function readToolResult(result: string, attach: Attach): Content {
   const items: readonly unknown[] = isObject(parsed) && Array.isArray(parsed.content) ? parsed.content : [];
   if (!items.some(isMedium)) return text(result);
   const parts: ContentPart[] = [];
-  const noted = items.map((item) => {
+  const replaced = items.map((item) => {
     if (!isMedium(item)) return item;
     parts.push(attach(item.type, item.data, typeof item.mimeType === 'string' ? item.mimeType : undefined));
     return { type: 'text', text: `(the ${item.type} is attached)` };
   });
-  return [...text(JSON.stringify({ content: noted })), ...parts];
+  return [...text(JSON.stringify({ content: replaced })), ...parts];
 }
 
 function isMedium(item: unknown): item is { type: Medium['kind']; data: string; mimeType?: unknown } {

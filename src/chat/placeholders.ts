@@ -74,14 +74,14 @@ function replaceStops(stops: readonly string[], tags: ChatTags): readonly string
 
 /** Only at the end of the text; trailing white space is ignored. */
 function replaceAtEnd(text: string, start: string, replacement: string): string {
-  const bare = start.trimEnd();
+  const trimmedStart = start.trimEnd();
   const body = text.trimEnd();
-  if (bare === '' || !body.endsWith(bare)) return text;
-  const place = body.length - bare.length;
-  const whole = text.startsWith(start, place) ? start.length : text.length - place;
-  return replaceAt(text, place, whole, replacement);
+  if (trimmedStart === '' || !body.endsWith(trimmedStart)) return text;
+  const index = body.length - trimmedStart.length;
+  const whole = text.startsWith(start, index) ? start.length : text.length - index;
+  return replaceAt(text, index, whole, replacement);
 }
 
-function replaceAt(text: string, place: number, length: number, replacement: string): string {
-  return place < 0 ? text : text.slice(0, place) + replacement + text.slice(place + length);
+function replaceAt(text: string, index: number, length: number, replacement: string): string {
+  return index < 0 ? text : text.slice(0, index) + replacement + text.slice(index + length);
 }

@@ -116,9 +116,9 @@ export class ReasoningSplitter {
   /** White space at the end is held back: it is dropped if the thinking ends there. */
   #emitThinking(parts: ReplyPart[], text: string): void {
     const whole = this.#takePending() + (this.#atEdge ? text.trimStart() : text);
-    const shown = whole.trimEnd();
-    this.#pending = whole.slice(shown.length);
-    this.#emit(parts, 'reasoning-delta', shown);
+    const visible = whole.trimEnd();
+    this.#pending = whole.slice(visible.length);
+    this.#emit(parts, 'reasoning-delta', visible);
   }
 
   /** White space at the very beginning is held back: it is dropped if a tag follows. */
@@ -133,10 +133,10 @@ export class ReasoningSplitter {
   }
 
   #emit(parts: ReplyPart[], type: ReplyPart['type'], text: string): void {
-    const shown = this.#atEdge ? text.trimStart() : text;
-    if (shown === '') return;
+    const visible = this.#atEdge ? text.trimStart() : text;
+    if (visible === '') return;
     this.#atEdge = false;
-    parts.push({ type, text: shown });
+    parts.push({ type, text: visible });
   }
 
   #takePending(): string {

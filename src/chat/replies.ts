@@ -13,7 +13,7 @@ import { type SummaryModel, withSummaryModel } from './summary-model.ts';
 
 type Emit = (event: GenerationEvent) => void;
 
-interface RepliesParts {
+interface RepliesDeps {
   readonly text: TextService;
   /** Generates one reply within a reservation, and emits its events. `room` is back-pressure: it resolves when there is room. */
   readonly answer: (
@@ -38,7 +38,7 @@ export type Recall = (request: ChatRequest, ticket: Ticket, use: 'reply' | 'coun
 
 /** Several replies to one request, one after the other; other requests may run between them. */
 export function repliesBy(
-  { text, answer, serverTools: all, countTokens, compactions, summaryModel, recall }: RepliesParts,
+  { text, answer, serverTools: all, countTokens, compactions, summaryModel, recall }: RepliesDeps,
   request: ChatRequest,
   ticket: Ticket,
   count: number,
@@ -118,15 +118,15 @@ export function repliesBy(
         // The reader may stop at it, which must not count as an abort.
         if (event.type === 'error') channel.end();
       };
-      const seeded = (made: ChatRequest) => ({ ...made, controls: withReplySeed(made.controls, index) });
+      const seeded = (shorter: ChatRequest) => ({ ...shorter, controls: withReplySeed(shorter.controls, index) });
       const reply = async (): Promise<void> => {
         // All replies to one request have the same prompt.
         if (recall) recalled ??= recall(request, { ...ticket, signal }, 'reply');
-        const whole = recalled ? await recalled : request;
-        if (!mayBeCompacted(request)) return answerOne(seeded(whole), emit, () => channel.room());
-        shortened ??= compacted(whole, () => emit({ type: 'compacting' }));
-        const { request: made, compaction } = await shortened;
-        const one = seeded(made);
+        const withMemories = recalled ? await recalled : request;
+        if (!mayBeCompacted(request)) return answerOne(seeded(withMemories), emit, () => channel.room());
+        shortened ??= compacted(withMemories, () => emit({ type: 'compacting' }));
+        const { request: shorter, compaction } = await shortened;
+        const one = seeded(shorter);
         if (!compaction) return answerOne(one, emit, () => channel.room());
         if (request.compaction?.pause) return onlySummary(one, compaction, emit);
         await answerOne(

@@ -22,7 +22,7 @@ import { type ToolReader, toolFormatOf } from './tools/formats.ts';
 /** Bounds the console output of clients that invent tool names. */
 const maxToolWarnings = 200;
 
-export interface ChatParts {
+export interface ChatDeps {
   readonly text: TextService;
   readonly tags: ChatTags;
   /** The tags for a reply without thinking; undefined where the format has no such form. */
@@ -60,61 +60,61 @@ export interface ChatService {
 }
 
 /** Chats on top of plain generation: renders the conversation, and parses the text into thinking, answer and calls. */
-export function chatService(parts: ChatParts): ChatService {
-  const { text } = parts;
+export function chatService(deps: ChatDeps): ChatService {
+  const { text } = deps;
   const warned = new Set<string>();
   /** As if the format of calls were not known. */
-  const byFlags: TemplateUse = { ...parts.templateUse, shownTools: false };
+  const byFlags: TemplateUse = { ...deps.templateUse, shownTools: false };
 
   async function render(
     request: ChatRequest,
     signal?: AbortSignal,
-    templateUse = parts.templateUse,
+    templateUse = deps.templateUse,
   ): Promise<ChatPrompt> {
     const { toolChoice } = request;
-    const conversation = withSystem(request.conversation, parts.systemPrompt ?? '');
+    const conversation = withSystem(request.conversation, deps.systemPrompt ?? '');
     const tools = toolChoice.type === 'none' && !toolChoice.listed ? [] : conversation.tools;
     return chatPrompt(
       { ...conversation, tools },
       {
-        tags: parts.tags,
-        silentTags: isSilent(request) ? parts.tagsWithoutThinking : undefined,
-        template: await parts.template(),
+        tags: deps.tags,
+        silentTags: isSilent(request) ? deps.tagsWithoutThinking : undefined,
+        template: await deps.template(),
         templateUse,
         continueAssistantTurn: request.continueAssistantTurn,
         stop: request.controls.stop,
         memory: request.memory,
         toolForced: toolChoice.type === 'required' || toolChoice.type === 'named',
-        serverVariables: parts.serverVariables,
+        serverVariables: deps.serverVariables,
         requestVariables: request.templateVariables,
         reasoningEffort: request.reasoning.effort,
-        now: parts.now(),
+        now: deps.now(),
         ...(signal ? { signal } : {}),
       },
     );
   }
 
-  const isSilent = (request: ChatRequest): boolean => refusesThinking(request, parts.serverVariables);
+  const isSilent = (request: ChatRequest): boolean => refusesThinking(request, deps.serverVariables);
 
   async function thinksAnyway(request: ChatRequest): Promise<boolean> {
-    if (!isSilent(request) || parts.tagsWithoutThinking) return false;
+    if (!isSilent(request) || deps.tagsWithoutThinking) return false;
     const conversation = { ...request.conversation, tools: callableTools(request) };
-    return !usesTemplate(conversation, parts.templateUse) || (await parts.template()) === undefined;
+    return !usesTemplate(conversation, deps.templateUse) || (await deps.template()) === undefined;
   }
 
   async function answer(
     request: ChatRequest,
     reservation: Reservation,
     signal: AbortSignal,
-    tell: (event: GenerationEvent) => void,
+    emit: (event: GenerationEvent) => void,
   ) {
     const earlier: Step[] = [];
-    const sink = (event: GenerationEvent) => tell(withEarlier(event, earlier));
+    const sink = (event: GenerationEvent) => emit(withEarlier(event, earlier));
     const offered = request.toolChoice.type === 'none' ? [] : request.conversation.tools;
     refuseUnknownTool(request);
     await warnOfLoosened(request, signal);
     const first = await render(request, signal);
-    if (offered.length === 0 || parts.templateUse.tools) return void (await write(first));
+    if (offered.length === 0 || deps.templateUse.tools) return void (await write(first));
     const inFormat = first.by === 'template';
     if (inFormat && (await write(first, 'calls-at-once'))) return;
     if (await answerByCall()) return;
@@ -134,7 +134,7 @@ export function chatService(parts: ChatParts): ChatService {
       if (!tool) return false;
       const requests = forcedCallRequests(request, tool, question);
       const events = firstThatFits(requests.map((made) => async () => reservation.generate(await made())));
-      for (const event of await forcedCalls(events, tool, parts.newCallId)) sink(event);
+      for (const event of await forcedCalls(events, tool, deps.newCallId)) sink(event);
       return true;
     }
 
@@ -144,28 +144,27 @@ export function chatService(parts: ChatParts): ChatService {
      */
     async function write(rendered: ChatPrompt, mode?: 'calls-at-once'): Promise<boolean> {
       const { by, prompt, memory, stop, warnings } = rendered;
-      for (const warning of warnings) parts.warn(warning);
+      for (const warning of warnings) deps.warn(warning);
       const withTools = offered.length > 0 && by === 'template';
-      const format = withTools ? toolFormatOf(parts.templateText) : undefined;
+      const format = withTools ? toolFormatOf(deps.templateText) : undefined;
       const reader = new ReplyReader(
         new ReasoningSplitter({ prompt, encapsulate: request.reasoning.separate }),
-        format?.create({ tools: offered, newId: parts.newCallId }),
+        format?.create({ tools: offered, newId: deps.newCallId }),
       );
-      const thinking = { prompt, template: parts.templateText };
-      const wanted = await inSlices(replyGrammar(request, format?.name, thinking), { signal });
-      if (wanted === 'unspeakable' && mode) return false;
-      if (wanted === 'unspeakable' && (await answerByCall())) return true;
-      const grammar = wanted === 'unspeakable' ? answerGrammar(request, thinking) : wanted;
+      const thinking = { prompt, template: deps.templateText };
+      const required = await inSlices(replyGrammar(request, format?.name, thinking), { signal });
+      if (required === 'unspeakable' && mode) return false;
+      if (required === 'unspeakable' && (await answerByCall())) return true;
+      const grammar = required === 'unspeakable' ? answerGrammar(request, thinking) : required;
       const { controls, conversation } = request;
       // Without thinking there is no budget for it: if the prompt cannot prevent thinking, it is ended at once.
       const reasoning = controls.reasoning ?? (isSilent(request) ? ({ type: 'share', share: 0 } as const) : undefined);
-      const renderSpecial =
-        controls.renderSpecial || (needsSpecial(format?.name, parts.templateText) ? 'inner' : false);
-      const shown = { media: conversation.media, prompt, memory, stop, trimStop: true, renderSpecial } as const;
+      const renderSpecial = controls.renderSpecial || (needsSpecial(format?.name, deps.templateText) ? 'inner' : false);
+      const rendering = { media: conversation.media, prompt, memory, stop, trimStop: true, renderSpecial } as const;
       const listed = request.toolChoice.type === 'none' && request.toolChoice.listed && by === 'template';
-      const markers = listed ? callMarkers(toolFormatOf(parts.templateText).name) : [];
+      const markers = listed ? callMarkers(toolFormatOf(deps.templateText).name) : [];
       const bannedStrings = [...controls.bannedStrings, ...markers];
-      const generation: GenerationRequest = { ...controls, ...shown, bannedStrings, grammar, reasoning };
+      const generation: GenerationRequest = { ...controls, ...rendering, bannedStrings, grammar, reasoning };
       const whole = async () => reservation.generate(generation);
       const calls = new CallBuffer();
       const isDroppable = listed || (offered.length > 0 && by === 'adapter');
@@ -185,9 +184,9 @@ export function chatService(parts: ChatParts): ChatService {
 
       /** The list of tools does not matter for an answer in words, so that it is dropped if it does not fit. */
       async function withoutListing() {
-        const use = listed ? parts.templateUse : byFlags;
-        const bare = await render({ ...request, toolChoice: { type: 'none' } }, signal, use);
-        return reservation.generate({ ...generation, prompt: bare.prompt, memory: bare.memory });
+        const use = listed ? deps.templateUse : byFlags;
+        const unlisted = await render({ ...request, toolChoice: { type: 'none' } }, signal, use);
+        return reservation.generate({ ...generation, prompt: unlisted.prompt, memory: unlisted.memory });
       }
     }
   }
@@ -198,7 +197,7 @@ export function chatService(parts: ChatParts): ChatService {
     for (const text of loosened.map(loosenedText)) {
       if (warned.size >= maxToolWarnings || warned.has(text)) continue;
       warned.add(text);
-      parts.warn(`Calls are not held to a part of a tool's schema that no grammar can follow: ${text}`);
+      deps.warn(`Calls are not held to a part of a tool's schema that no grammar can follow: ${text}`);
     }
   }
 
@@ -206,8 +205,8 @@ export function chatService(parts: ChatParts): ChatService {
     repliesBy(
       {
         ...{ answer, text, countTokens: (each, signal) => countPrompt(each, signal, ticket) },
-        ...{ serverTools: parts.serverTools, compactions: parts.compactions, summaryModel: parts.summaryModel },
-        recall: parts.recall,
+        ...{ serverTools: deps.serverTools, compactions: deps.compactions, summaryModel: deps.summaryModel },
+        recall: deps.recall,
       },
       request,
       ticket,
@@ -216,13 +215,13 @@ export function chatService(parts: ChatParts): ChatService {
 
   /** Of a request that has what is remembered. */
   const countPrompt: ChatService['countTokens'] = async (request, signal, ticket) => {
-    const asked = await withServerTools(request, parts.serverTools, text.contextSize(), { signal, ticket });
-    const { prompt, memory } = await render(asked, signal);
+    const withTools = await withServerTools(request, deps.serverTools, text.contextSize(), { signal, ticket });
+    const { prompt, memory } = await render(withTools, signal);
     return (await text.tokenize(memory + prompt, { addSpecial: true })).length;
   };
 
   const countTokens: ChatService['countTokens'] = async (request, signal, ticket) =>
-    countPrompt(ticket && parts.recall ? await parts.recall(request, ticket, 'count') : request, signal, ticket);
+    countPrompt(ticket && deps.recall ? await deps.recall(request, ticket, 'count') : request, signal, ticket);
 
   return {
     render,
@@ -298,8 +297,8 @@ class ReplyReader {
   #withLogprobs(event: GenerationEvent & { type: 'text-delta' }, made: GenerationEvent[]): GenerationEvent[] {
     const { logprobs } = event;
     if (!logprobs) return made;
-    const place = made.findIndex(({ type }) => type === 'text-delta' || type === 'reasoning-delta');
-    if (place === -1) return [...made, { type: 'text-delta', text: '', logprobs }];
-    return made.map((one, index) => (index === place ? ({ ...one, logprobs } as GenerationEvent) : one));
+    const textIndex = made.findIndex(({ type }) => type === 'text-delta' || type === 'reasoning-delta');
+    if (textIndex === -1) return [...made, { type: 'text-delta', text: '', logprobs }];
+    return made.map((one, index) => (index === textIndex ? ({ ...one, logprobs } as GenerationEvent) : one));
   }
 }

@@ -26,19 +26,19 @@ const rules: Readonly<Partial<Record<ClientId, readonly Rule[]>>> = {
   'claude-code': [
     {
       change: 'The billing line of the system prompt was left out.',
-      apply: (conversation) => withSystemText(conversation, (words) => words.replace(billingLine, '')),
+      apply: (conversation) => withSystemText(conversation, (text) => text.replace(billingLine, '')),
     },
     {
       change: 'The notes of the system were moved from behind the first question to before it.',
       apply: (conversation) => {
-        const asked = firstQuestion(conversation);
-        const last = asked?.content.at(-1);
-        if (!asked || last?.type !== 'text' || !last.text.endsWith(noteEnd)) return conversation;
+        const question = firstQuestion(conversation);
+        const last = question?.content.at(-1);
+        if (!question || last?.type !== 'text' || !last.text.endsWith(noteEnd)) return conversation;
         const start = last.text.lastIndexOf(noteStart);
         if (start <= 0) return conversation;
-        const before = [...asked.content.slice(0, -1), ...text(last.text.slice(0, start).replace(/\n$/, ''))];
+        const before = [...question.content.slice(0, -1), ...text(last.text.slice(0, start).replace(/\n$/, ''))];
         const content = joinContent([text(last.text.slice(start)), before], '\n');
-        return replaced(conversation, asked, { ...asked, content });
+        return replaced(conversation, question, { ...question, content });
       },
     },
   ],
@@ -46,12 +46,12 @@ const rules: Readonly<Partial<Record<ClientId, readonly Rule[]>>> = {
     {
       change: 'The environment was moved from the system prompt to the first question.',
       apply: (conversation) => {
-        const asked = firstQuestion(conversation);
+        const question = firstQuestion(conversation);
         const [block] = environment.exec(systemText(conversation)) ?? [];
-        if (!asked || block === undefined) return conversation;
-        const content = joinContent([text(block.trimEnd()), asked.content], '\n\n');
-        const moved = replaced(conversation, asked, { ...asked, content });
-        return withSystemText(moved, (words) => words.replace(environment, ''));
+        if (!question || block === undefined) return conversation;
+        const content = joinContent([text(block.trimEnd()), question.content], '\n\n');
+        const moved = replaced(conversation, question, { ...question, content });
+        return withSystemText(moved, (text) => text.replace(environment, ''));
       },
     },
   ],
@@ -115,10 +115,10 @@ export function withSharedPrefixes(chat: ChatService): ChatService {
   const tools = new ChatTools();
   const replies: ChatService['replies'] = (original, ticket, count) => {
     const { request, changes } = rearranged(original, ticket.program);
-    const listed = tools.listed(request, ticket);
-    const all = listed === request ? changes : [...changes, listedChange];
+    const withListedTools = tools.listed(request, ticket);
+    const all = withListedTools === request ? changes : [...changes, listedChange];
     if (all.length > 0) ticket.watch?.rearranged?.(all);
-    return chat.replies(listed, ticket, count);
+    return chat.replies(withListedTools, ticket, count);
   };
   return {
     ...chat,
@@ -132,8 +132,8 @@ export function withSharedPrefixes(chat: ChatService): ChatService {
 /** By its headers, else by the texts that it sends; libraries are used by many programs. */
 function clientOf(conversation: Conversation, program?: ClientId): ClientId | undefined {
   if (program === 'codex' || (program && rules[program])) return program;
-  const words = systemText(conversation);
-  return words === '' ? undefined : knownClient({ system: [words, words.replace(billingLine, '')] }).id;
+  const text = systemText(conversation);
+  return text === '' ? undefined : knownClient({ system: [text, text.replace(billingLine, '')] }).id;
 }
 
 /** Of the first message. */
@@ -141,11 +141,11 @@ function systemText({ messages: [first] }: Conversation): string {
   return first?.role === 'system' ? wordsOf(first.content) : '';
 }
 
-function withSystemText(conversation: Conversation, change: (words: string) => string): Conversation {
+function withSystemText(conversation: Conversation, change: (text: string) => string): Conversation {
   const [first] = conversation.messages;
-  const words = systemText(conversation);
-  const changed = change(words);
-  if (!first || changed === words) return conversation;
+  const system = systemText(conversation);
+  const changed = change(system);
+  if (!first || changed === system) return conversation;
   const rest = conversation.messages.slice(1);
   const messages: readonly Message[] = changed === '' ? rest : [{ role: 'system', content: text(changed) }, ...rest];
   return { ...conversation, messages };

@@ -19,16 +19,16 @@ export class StopMatcher {
   push(text: string): { readonly text: string; readonly stop?: string } {
     if (this.#stop !== undefined) return { text: '', stop: this.#stop };
     if (this.#finder === undefined) return { text };
-    const found = this.#finder.push(text);
-    const shown = this.#trim ? found.text : text;
-    if (found.match === undefined) return { text: shown };
-    this.#stop = found.match.phrase;
-    return { text: shown, stop: this.#stop };
+    const read = this.#finder.push(text);
+    const visible = this.#trim ? read.text : text;
+    if (read.match === undefined) return { text: visible };
+    this.#stop = read.match.phrase;
+    return { text: visible, stop: this.#stop };
   }
 
   /** At the end of the generation: the text that was held back. Empty after a stop. */
   flush(): string {
-    const held = this.#finder?.flush() ?? '';
-    return this.#trim ? held : '';
+    const rest = this.#finder?.flush() ?? '';
+    return this.#trim ? rest : '';
   }
 }

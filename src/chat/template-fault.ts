@@ -41,10 +41,9 @@ const closings: Readonly<Record<string, string>> = { '{{': '}}', '{%': '%}', '{#
 function tagsOf(source: string): readonly Tag[] {
   const tags: Tag[] = [];
   const opening = /\{[{%#]/g;
-  for (let found = opening.exec(source); found; found = opening.exec(source)) {
-    const end =
-      found[0] === '{#' ? commentEnd(source, opening.lastIndex) : codeEnd(source, opening.lastIndex, found[0]);
-    tags.push({ start: found.index, text: source.slice(found.index, end), closed: end !== undefined });
+  for (let tag = opening.exec(source); tag; tag = opening.exec(source)) {
+    const end = tag[0] === '{#' ? commentEnd(source, opening.lastIndex) : codeEnd(source, opening.lastIndex, tag[0]);
+    tags.push({ start: tag.index, text: source.slice(tag.index, end), closed: end !== undefined });
     if (end === undefined) break;
     opening.lastIndex = end;
   }
@@ -89,21 +88,21 @@ const isCode = ({ text }: Tag): boolean => !text.startsWith('{#');
 function unclosedBlock(tags: readonly Tag[]): Tag | undefined {
   const open: Tag[] = [];
   for (const tag of tags) {
-    const word = /^\{%[-+]?\s*(\w+)/.exec(tag.text)?.[1] ?? '';
-    if (word.startsWith('end')) open.pop();
-    else if (blocks.has(word) || (word === 'set' && !tag.text.includes('='))) open.push(tag);
+    const keyword = /^\{%[-+]?\s*(\w+)/.exec(tag.text)?.[1] ?? '';
+    if (keyword.startsWith('end')) open.pop();
+    else if (blocks.has(keyword) || (keyword === 'set' && !tag.text.includes('='))) open.push(tag);
   }
   return open.at(-1);
 }
 
 const blocks: ReadonlySet<string> = new Set(['if', 'for', 'macro', 'call', 'filter', 'generation']);
-const longest = 60;
+const maxLength = 60;
 
 /** A syntax error; line and column count from 1, `near` is the beginning of the tag. */
 function faultAt(source: string, tag: Tag | undefined, reason: string) {
   const before = source.slice(0, tag?.start ?? 0).split('\n');
   const [first = ''] = (tag?.text ?? '').split('\n');
-  const near = first.length > longest ? `${first.slice(0, longest)}…` : first;
+  const near = first.length > maxLength ? `${first.slice(0, maxLength)}…` : first;
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1, near, reason };
 }
 

@@ -57,12 +57,12 @@ function render(run: (variables: Variables) => string, traits: TemplateTraits, i
   const { messages, media, tools } = input.conversation;
   const prefill = input.continueAssistantTurn ? prefillOf(messages, media) : undefined;
   const continued = prefill !== undefined && prefill.trim() !== '';
-  const shown = continued ? messages.slice(0, -1) : messages;
+  const rendered = continued ? messages.slice(0, -1) : messages;
   const warnings: string[] = [];
   const prompt = run({
     ...globals(input.now, warnings),
     ...keptReasoning,
-    messages: shown.map((message) => wireMessage(message, media, traits)),
+    messages: rendered.map((message) => wireMessage(message, media, traits)),
     ...(tools.length > 0 ? { tools: tools.map(wireTool) } : {}),
     ...requestVariables(input),
   });
@@ -97,12 +97,12 @@ function globals(now: Date, warnings: string[]): Variables {
 }
 
 function requestVariables({ serverVariables, requestVariables, reasoningEffort: effort }: TemplateInput): Variables {
-  const given: Record<string, unknown> = { ...serverVariables, ...requestVariables };
-  if (effort !== undefined) given.reasoning_effort = effort;
-  if (effort === 'none' && given.enable_thinking === undefined) given.enable_thinking = false;
-  if (given.enable_thinking === false) given.reasoning_strength = 'none';
-  else if (effort !== undefined) given.reasoning_strength = effort;
-  return given;
+  const variables: Record<string, unknown> = { ...serverVariables, ...requestVariables };
+  if (effort !== undefined) variables.reasoning_effort = effort;
+  if (effort === 'none' && variables.enable_thinking === undefined) variables.enable_thinking = false;
+  if (variables.enable_thinking === false) variables.reasoning_strength = 'none';
+  else if (effort !== undefined) variables.reasoning_strength = effort;
+  return variables;
 }
 
 function wireMessage(message: Message, media: Conversation['media'], traits: TemplateTraits): Variables {
@@ -217,10 +217,10 @@ const directives: Readonly<Record<string, (time: Date) => string>> = {
 
 /** The date formats that chat templates use; `%-d` omits the leading zero, an unknown directive is left as it is. */
 export function strftime(time: Date, format: string): string {
-  return format.replace(/%(-?)([A-Za-z%])/g, (whole, bare: string, letter: string) => {
-    const written = directives[letter]?.(time);
-    if (written === undefined) return whole;
-    return bare ? written.replace(/^[0 ]+(?=.)/, '') : written;
+  return format.replace(/%(-?)([A-Za-z%])/g, (whole, unpadded: string, letter: string) => {
+    const value = directives[letter]?.(time);
+    if (value === undefined) return whole;
+    return unpadded ? value.replace(/^[0 ]+(?=.)/, '') : value;
   });
 }
 

@@ -47,9 +47,9 @@ export async function chooseTool(request: ChatRequest, render: Render, reservati
   };
   const decision = await fold(firstThatFits([() => decide(tools), () => decide(bareTools)]));
   const parsed = tryParseJson(decision.text);
-  const said = isObject(parsed) ? parsed : {};
-  const name = String(said.tool_name ?? 'null');
-  const declined = !required && !yes.includes(String(said.final_decision));
+  const decided = isObject(parsed) ? parsed : {};
+  const name = String(decided.tool_name ?? 'null');
+  const declined = !required && !yes.includes(String(decided.final_decision));
   const named = tools.find((tool) => tool.name === name) ?? (tools.length === 1 ? tools[0] : undefined);
   return { tool: declined ? undefined : named, steps: [decision] };
 }
@@ -106,14 +106,14 @@ export class CallBuffer {
   }
 }
 
-function ending(finish: Finish, written: string, tool: Tool, newId: () => string): readonly GenerationEvent[] {
-  const { calls, whole } = readCallList(written);
+function ending(finish: Finish, text: string, tool: Tool, newId: () => string): readonly GenerationEvent[] {
+  const { calls, whole } = readCallList(text);
   // The grammar does not allow thinking.
   const last = { ...finish, usage: { ...finish.usage, reasoningTokens: 0 } };
   if (whole) {
     return [...callEvents(calls, tool, newId), finish.reason === 'aborted' ? last : { ...last, reason: 'tool-calls' }];
   }
-  if (finish.reason === 'stop') return written === '' ? [last] : [{ type: 'text-delta', text: written }, last];
+  if (finish.reason === 'stop') return text === '' ? [last] : [{ type: 'text-delta', text }, last];
   // Even if it was cut off before its arguments, it is a call of this tool.
   return [...callEvents(calls.length > 0 ? calls : [''], tool, newId), last];
 }
@@ -124,8 +124,8 @@ function asking(conversation: Conversation, question: string): Conversation {
 }
 
 function whetherTool({ messages, tools }: Conversation): string {
-  const asked = messages.findLast(({ role }) => role === 'user');
-  const request = asked ? wordsOf(asked.content) : '';
+  const lastQuestion = messages.findLast(({ role }) => role === 'user');
+  const request = lastQuestion ? wordsOf(lastQuestion.content) : '';
   const answered = messages.at(-1)?.role === 'tool';
   return [
     `Tools that can be called:\n${listing(tools)}`,

@@ -1,5 +1,5 @@
 import type { Opening } from '../chat/opening.ts';
-import type { ChatParts, ChatService } from '../chat/service.ts';
+import type { ChatDeps, ChatService } from '../chat/service.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { byteSize } from '../core/readable.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
@@ -53,7 +53,7 @@ export interface RemoteModel {
   /** Sends chats as messages, without rendering them. */
   readonly chat: (
     text: TextService,
-    own: Required<Pick<ChatParts, 'serverTools' | 'compactions' | 'summaryModel' | 'recall'>>,
+    own: Required<Pick<ChatDeps, 'serverTools' | 'compactions' | 'summaryModel' | 'recall'>>,
   ) => ChatService;
 }
 

@@ -296,7 +296,12 @@ describe('Queue: lanes', () => {
 
   test('do not wait for each other', async () => {
     const queue = lanes();
-    const [a, a2, b, b2] = ['a', 'a', 'b', 'b'].map((lane) => queue.enter({ lane })) as [Admission, Admission, Admission, Admission];
+    const [a, a2, b, b2] = ['a', 'a', 'b', 'b'].map((lane) => queue.enter({ lane })) as [
+      Admission,
+      Admission,
+      Admission,
+      Admission,
+    ];
     expect([await begun(a), await begun(a2), await begun(b), await begun(b2)]).toEqual([true, false, true, false]);
     b.leave();
     expect([await begun(a2), await begun(b2)]).toEqual([false, true]);

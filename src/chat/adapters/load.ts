@@ -70,11 +70,11 @@ export type ReadFile = (path: string) => Promise<string | undefined>;
 
 /** The value of the adapter flag: a file, else a built-in name in any case with or without `.json`, else JSON itself. */
 export async function loadAdapter(value: string, readFile: ReadFile): Promise<LoadedAdapter> {
-  const wanted = value.trim();
-  const looksInline = wanted.startsWith('{') || wanted.startsWith('[');
-  const file = looksInline ? undefined : await readFile(wanted);
-  if (file !== undefined) return fromJson(wanted, file);
-  const plain = wanted.toLowerCase().replace(/\.json$/, '');
+  const trimmed = value.trim();
+  const looksInline = trimmed.startsWith('{') || trimmed.startsWith('[');
+  const file = looksInline ? undefined : await readFile(trimmed);
+  if (file !== undefined) return fromJson(trimmed, file);
+  const plain = trimmed.toLowerCase().replace(/\.json$/, '');
   const name = builtInNames.find((candidate) => candidate.toLowerCase() === plain);
   if (name !== undefined) {
     const adapter = builtInAdapters[name];
@@ -85,9 +85,9 @@ export async function loadAdapter(value: string, readFile: ReadFile): Promise<Lo
       warnings: [],
     };
   }
-  if (looksInline) return fromJson('inline', wanted);
+  if (looksInline) return fromJson('inline', trimmed);
   throw new AdapterError(
-    `the chat adapter ${wanted} is neither a file nor a built-in name; the built-in names are ${builtInNames.join(', ')}`,
+    `the chat adapter ${trimmed} is neither a file nor a built-in name; the built-in names are ${builtInNames.join(', ')}`,
   );
 }
 
@@ -140,19 +140,23 @@ function decodeChoice(value: unknown, unknownKeys: Set<string>): LoadedAdapter['
 }
 
 function decodeGuess(value: unknown, index: number, unknownKeys: Set<string>): Guess {
-  const place = `entry ${index + 1} of the guess list`;
-  if (!isObject(value)) throw new AdapterError(`${place} must be an object with search, name and adapter`);
+  const entryName = `entry ${index + 1} of the guess list`;
+  if (!isObject(value)) throw new AdapterError(`${entryName} must be an object with search, name and adapter`);
   const { search, name, adapter } = value;
   if (!Array.isArray(search) || search.length === 0 || !search.every((text) => typeof text === 'string')) {
-    throw new AdapterError(`search in ${place} must be a list of strings that is not empty`);
+    throw new AdapterError(`search in ${entryName} must be a list of strings that is not empty`);
   }
-  if (typeof name !== 'string') throw new AdapterError(`name in ${place} must be a string`);
-  if (!isObject(adapter)) throw new AdapterError(`adapter in ${place} must be an object`);
+  if (typeof name !== 'string') throw new AdapterError(`name in ${entryName} must be a string`);
+  if (!isObject(adapter)) throw new AdapterError(`adapter in ${entryName} must be an object`);
   return { search, name, adapter: decodeAdapter(adapter, unknownKeys) };
 }
 
 function decodeAdapter(value: Readonly<Record<string, unknown>>, unknownKeys: Set<string>): ChatAdapter {
-  const parts: Record<'tags' | 'defaults' | 'unused', Record<string, unknown>> = { tags: {}, defaults: {}, unused: {} };
+  const fields: Record<'tags' | 'defaults' | 'unused', Record<string, unknown>> = {
+    tags: {},
+    defaults: {},
+    unused: {},
+  };
   for (const [key, entry] of Object.entries(value)) {
     const field = Object.hasOwn(adapterKeys, key) ? adapterKeys[key] : undefined;
     if (!field) {
@@ -161,9 +165,9 @@ function decodeAdapter(value: Readonly<Record<string, unknown>>, unknownKeys: Se
     }
     const { part, name, type } = field;
     // Adapter files write switches as true or as 1.
-    const given = type === 'boolean' && typeof entry === 'number' ? entry !== 0 : entry;
-    if (typeof given !== type) throw new AdapterError(`${key} in the chat adapter must be a ${type}`);
-    parts[part][name] = given;
+    const setting = type === 'boolean' && typeof entry === 'number' ? entry !== 0 : entry;
+    if (typeof setting !== type) throw new AdapterError(`${key} in the chat adapter must be a ${type}`);
+    fields[part][name] = setting;
   }
-  return chatAdapter(parts.tags, parts.defaults);
+  return chatAdapter(fields.tags, fields.defaults);
 }

@@ -17,11 +17,11 @@ type Arguments = Readonly<Record<string, unknown>>;
 
 /** Runs one command of the tool. A failed one is a sentence, too. */
 export async function runMemoryCommand(
-  given: Arguments,
+  args: Arguments,
   library: MemoryLibrary,
 ): Promise<{ readonly text: string; readonly failed: boolean }> {
   try {
-    return { text: await new MemoryFiles(library).run(given), failed: false };
+    return { text: await new MemoryFiles(library).run(args), failed: false };
   } catch (error) {
     if (error instanceof FileProblem) return { text: `Error: ${error.message}`, failed: true };
     throw error;
@@ -36,21 +36,21 @@ interface MemoryFile {
 class MemoryFiles {
   constructor(private readonly library: MemoryLibrary) {}
 
-  async run(given: Arguments): Promise<string> {
+  async run(args: Arguments): Promise<string> {
     const text = (name: string): string => {
-      const value = given[name];
+      const value = args[name];
       if (typeof value !== 'string') throw new FileProblem(`\`${name}\` must be a text.`);
       return value;
     };
-    switch (given.command) {
+    switch (args.command) {
       case 'view':
-        return this.#view(text('path'), given.view_range);
+        return this.#view(text('path'), args.view_range);
       case 'create':
         return this.#create(text('path'), text('file_text'));
       case 'str_replace':
-        return this.#replace(text('path'), text('old_str'), typeof given.new_str === 'string' ? given.new_str : '');
+        return this.#replace(text('path'), text('old_str'), typeof args.new_str === 'string' ? args.new_str : '');
       case 'insert':
-        return this.#insert(text('path'), Number(given.insert_line), text('insert_text'));
+        return this.#insert(text('path'), Number(args.insert_line), text('insert_text'));
       case 'delete':
         return this.#delete(text('path'));
       case 'rename':
@@ -87,9 +87,9 @@ class MemoryFiles {
     const first = old === '' ? -1 : content.indexOf(old);
     if (first === -1)
       throw new FileProblem(`No replacement was performed, old_str \`${old}\` did not appear verbatim in ${path}.`);
-    const places = occurrences(content, old);
-    if (places.length > 1) {
-      const lines = places.map((index) => content.slice(0, index).split('\n').length);
+    const offsets = occurrences(content, old);
+    if (offsets.length > 1) {
+      const lines = offsets.map((index) => content.slice(0, index).split('\n').length);
       throw new FileProblem(
         `No replacement was performed. Multiple occurrences of old_str \`${old}\` in lines: ${lines.join(', ')}. Please ensure it is unique`,
       );
@@ -97,8 +97,8 @@ class MemoryFiles {
     const lines = linesOf(content.slice(0, first) + text + content.slice(first + old.length));
     await this.#write(file, lines);
     const line = content.slice(0, first).split('\n').length;
-    const shown = numbered(lines).slice(Math.max(0, line - 3), line + 2);
-    return `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${shown.join('\n')}`;
+    const snippet = numbered(lines).slice(Math.max(0, line - 3), line + 2);
+    return `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${snippet.join('\n')}`;
   }
 
   async #insert(path: string, line: number, text: string): Promise<string> {
@@ -155,18 +155,18 @@ class MemoryFiles {
     if (long !== undefined) throw new FileProblem(`A line has at most ${maxMemoryCharacters} characters.`);
     if (next.length > maxLines) throw new FileProblem(`A file has at most ${maxLines} lines.`);
     const left = [...next];
-    const gone: Memory[] = [];
+    const removed: Memory[] = [];
     for (const memory of lines) {
       const index = left.indexOf(memory.text);
-      if (index === -1) gone.push(memory);
+      if (index === -1) removed.push(memory);
       else left.splice(index, 1);
     }
     for (const text of left) {
-      const replaced = gone.shift();
+      const replaced = removed.shift();
       if (replaced) await this.library.change(replaced.id, { text });
       else await this.library.add({ text, character: characterOf(name) });
     }
-    for (const { id } of gone) await this.library.delete(id);
+    for (const { id } of removed) await this.library.delete(id);
   }
 }
 
@@ -203,10 +203,10 @@ function inRange(lines: readonly string[], range: unknown): readonly string[] {
 }
 
 function occurrences(content: string, part: string): readonly number[] {
-  const found: number[] = [];
+  const offsets: number[] = [];
   for (let index = content.indexOf(part); index !== -1; index = content.indexOf(part, index + part.length))
-    found.push(index);
-  return found;
+    offsets.push(index);
+  return offsets;
 }
 
 function shortSize(bytes: number): string {

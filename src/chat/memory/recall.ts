@@ -51,10 +51,10 @@ export async function withMemories(request: ChatRequest, options: RecallOptions)
 }
 
 async function recalled(message: Message, { library, character, embed }: RecallOptions): Promise<string> {
-  const words = wordsOf(message.content);
+  const content = wordsOf(message.content);
   // The pages of this server put them there themselves, and show them.
-  if (hasMemories(words)) return '';
-  const text = words.slice(-maxQueryCharacters);
+  if (hasMemories(content)) return '';
+  const text = content.slice(-maxQueryCharacters);
   return memoryBlock(await library.find({ text, character, limit: maxRecalled }, embed));
 }
 

@@ -56,12 +56,12 @@ interface MemoryToolOptions {
 export function memoryTools({ library, character, asFiles }: MemoryToolOptions): ToolServers {
   return {
     list: async () => (asFiles ? [memory] : [remember, forget]),
-    call: async ({ name, arguments: given = {} }) => {
+    call: async ({ name, arguments: args = {} }) => {
       if (name === memory.name) {
-        const { text, failed } = await runMemoryCommand(given, library);
+        const { text, failed } = await runMemoryCommand(args, library);
         return result(text, failed);
       }
-      const fact = typeof given.fact === 'string' ? given.fact.trim() : '';
+      const fact = typeof args.fact === 'string' ? args.fact.trim() : '';
       if (fact === '') return result('`fact` must be a text.', true);
       if (name === remember.name) {
         const { text } = await library.add({ text: fact, character });
@@ -76,11 +76,11 @@ export function memoryTools({ library, character, asFiles }: MemoryToolOptions):
 async function forgotten(fact: string, library: MemoryLibrary, character: string | undefined) {
   const memories = await library.list(character);
   const same = memories.filter(({ text }) => plain(text) === plain(fact));
-  const [found, ...others] = same.length > 0 ? same : memories.filter(({ text }) => plain(text).includes(plain(fact)));
-  if (!found) return result('This is not remembered.', true);
-  if (others.length > 0) return result(`Several facts have these words: ${listed([found, ...others])}`, true);
-  await library.delete(found.id);
-  return result(`Forgotten: ${found.text}`);
+  const [match, ...others] = same.length > 0 ? same : memories.filter(({ text }) => plain(text).includes(plain(fact)));
+  if (!match) return result('This is not remembered.', true);
+  if (others.length > 0) return result(`Several facts have these words: ${listed([match, ...others])}`, true);
+  await library.delete(match.id);
+  return result(`Forgotten: ${match.text}`);
 }
 
 const listed = (memories: readonly Memory[]): string => memories.map(({ text }) => JSON.stringify(text)).join(', ');

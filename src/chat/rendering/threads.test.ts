@@ -142,7 +142,7 @@ describe('threadRenderer', () => {
 
   test('terminates an endless template after the time-out, and renders the next one', async () => {
     const { start, startTimer, threads, log, timePasses } = byHand();
-    const elsewhere = threadRenderer(source, { start, startTimer, most: 1 });
+    const elsewhere = threadRenderer(source, { start, startTimer, maxThreads: 1 });
     const first = elsewhere(hi);
     const refused = expect(first).rejects.toThrow('the template does not come to an end');
     await later();
@@ -176,7 +176,7 @@ describe('threadRenderer', () => {
 
   test('limits concurrent threads; an aborted waiting request starts none', async () => {
     const { start, startTimer, threads, log } = byHand();
-    const elsewhere = threadRenderer(source, { start, startTimer, most: 2 });
+    const elsewhere = threadRenderer(source, { start, startTimer, maxThreads: 2 });
     const gone = new AbortController();
     const prompts = [elsewhere(hi), elsewhere(hi), elsewhere(hi, gone.signal), elsewhere(hi)];
     const left = expect(prompts[2]).rejects.toThrow('gone');

@@ -22,15 +22,15 @@ function lengthOf({ messages, tools }: Conversation): number {
 
 /** Renders long conversations in a thread, and after a time-out on the main thread all that are as long. */
 export function promptTemplate(inline: ChatTemplate, inThread: PromptTemplate): PromptTemplate {
-  let most = maxInlineMessages;
+  let maxLength = maxInlineMessages;
   return async (input, signal) => {
     const length = lengthOf(input.conversation);
-    if (length > most) return inThread(input, signal);
+    if (length > maxLength) return inThread(input, signal);
     try {
       return renderAll(inline, input);
     } catch (error) {
       if (!(error instanceof EndlessTemplateError)) throw error;
-      most = Math.min(most, length - 1);
+      maxLength = Math.min(maxLength, length - 1);
       return inThread(input, signal);
     }
   };
@@ -43,17 +43,17 @@ export interface RenderThread {
   end(): void;
 }
 
-interface ThreadParts {
+interface ThreadOptions {
   readonly start: () => RenderThread;
   readonly startTimer: (milliseconds: number, fire: () => void) => { cancel(): void };
-  readonly most?: number;
+  readonly maxThreads?: number;
 }
 
 /** Longer than the time limit of the template in the thread, whose error is more precise. */
 const timeoutMs = 40_000;
 
 /** Renders in threads, a new one each time: it can be terminated at any point, and its memory is freed with it. */
-export function threadRenderer(source: string, { start, startTimer, most = 2 }: ThreadParts): PromptTemplate {
+export function threadRenderer(source: string, { start, startTimer, maxThreads = 2 }: ThreadOptions): PromptTemplate {
   const waiting: (() => void)[] = [];
   let running = 0;
 
@@ -70,8 +70,8 @@ export function threadRenderer(source: string, { start, startTimer, most = 2 }: 
       const answer = await thread.answer;
       signal?.throwIfAborted();
       if (answer?.type === 'rendered') return answer.rendered;
-      const ended = late ? 'the template does not come to an end' : 'the template needs too much memory';
-      throw new Error(answer?.reason ?? ended);
+      const reason = late ? 'the template does not come to an end' : 'the template needs too much memory';
+      throw new Error(answer?.reason ?? reason);
     } finally {
       timer.cancel();
       signal?.removeEventListener('abort', aborted);
@@ -80,7 +80,7 @@ export function threadRenderer(source: string, { start, startTimer, most = 2 }: 
   }
 
   return async (input, signal) => {
-    if (running < most) running++;
+    if (running < maxThreads) running++;
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
       signal?.throwIfAborted();

@@ -58,8 +58,8 @@ export class CitationMarks {
       this.#held += character;
       const mark = wholeMark.exec(this.#held);
       if (mark) {
-        const { kept, cited } = this.#checked(mark);
-        output.add(kept);
+        const { text, cited } = this.#checked(mark);
+        output.add(text);
         this.#pending.push(...cited);
         this.#held = '';
         continue;
@@ -67,9 +67,9 @@ export class CitationMarks {
       if (!this.#inCode && beginningOfMark.test(this.#held)) continue;
       // The last character may begin the next mark.
       const isBeginning = !this.#inCode && (character === ' ' || character === '[') && this.#held.length > 1;
-      const words = isBeginning ? this.#held.slice(0, -1) : this.#held;
-      if (!punctuation.test(words)) this.#cite(output);
-      output.add(words);
+      const text = isBeginning ? this.#held.slice(0, -1) : this.#held;
+      if (!punctuation.test(text)) this.#cite(output);
+      output.add(text);
       this.#held = isBeginning ? character : '';
       if (character === '`') this.#inCode = !this.#inCode;
     }
@@ -90,15 +90,15 @@ export class CitationMarks {
   }
 
   #checked([whole, space = '', numbers = '']: RegExpExecArray) {
-    if (this.sources.length === 0) return { kept: whole, cited: [] };
-    const found = [...new Set(numbers.split(',').map(Number))].flatMap((number) => {
+    if (this.sources.length === 0) return { text: whole, cited: [] };
+    const known = [...new Set(numbers.split(',').map(Number))].flatMap((number) => {
       const source = this.sources[number - 1];
       return source ? [{ number, ...source }] : [];
     });
     if (this.marks === 'strip') {
-      return { kept: '', cited: found.map(({ source, fetched }) => ({ type: 'cited', source, fetched }) as const) };
+      return { text: '', cited: known.map(({ source, fetched }) => ({ type: 'cited', source, fetched }) as const) };
     }
-    const valid = found.map(({ number }) => number).join(', ');
-    return { kept: valid === '' ? '' : `${space}[${valid}]`, cited: [] };
+    const valid = known.map(({ number }) => number).join(', ');
+    return { text: valid === '' ? '' : `${space}[${valid}]`, cited: [] };
   }
 }

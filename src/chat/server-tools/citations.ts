@@ -32,33 +32,33 @@ export class CitationFinder {
   push(piece: string): readonly Citation[] {
     const begin = this.#tail.length;
     const text = this.#tail + piece;
-    const found: Citation[] = [];
+    const citations: Citation[] = [];
     for (let end = begin; end < text.length; end += 1) {
       const character = text[end] as string;
       if (character === '`' && text[end - 1] !== '`') this.#inCode = !this.#inCode;
       if (this.#inCode || this.sources.length === 0) continue;
-      for (const span of this.#endingAt(text, end, character)) this.#add(found, span, text.length);
+      for (const span of this.#endingAt(text, end, character)) this.#add(citations, span, text.length);
     }
     this.#tail = text.slice(-maxLength);
     this.#offset += text.length - this.#tail.length;
-    return found;
+    return citations;
   }
 
   /** An address at the end of the text. */
   finish(): readonly Citation[] {
-    const found: Citation[] = [];
+    const citations: Citation[] = [];
     const { length } = this.#tail;
-    if (!this.#inCode) for (const span of this.#address(this.#tail, length)) this.#add(found, span, length);
-    return found;
+    if (!this.#inCode) for (const span of this.#address(this.#tail, length)) this.#add(citations, span, length);
+    return citations;
   }
 
-  #add(found: Citation[], { start, end, ...cited }: Span, length: number): void {
+  #add(citations: Citation[], { start, end, ...cited }: Span, length: number): void {
     const last = this.#last;
     this.#last = { source: cited.source, end: this.#offset + end };
     // The number of a page and its address in one link.
     const gap = this.#offset + start - (last?.end ?? 0);
     if (last?.source === cited.source && gap <= 2) return;
-    found.push({ type: 'citation', ...cited, length: end - start, back: length - end });
+    citations.push({ type: 'citation', ...cited, length: end - start, back: length - end });
   }
 
   #endingAt(text: string, end: number, character: string): readonly Span[] {

@@ -22,9 +22,9 @@ export function fileSearchTool(hosted: HostedDocuments): HostedTool {
       if (typeof query !== 'string' || query.trim() === '') return failed('invalid_tool_input');
       if (query.length > maxQueryLength) return failed('query_too_long');
       if (isUsed()) return failed('max_uses_exceeded');
-      const found = await unlessBusy(hosted.find(query.trim(), signal));
-      if ('type' in found) return found;
-      return { type: 'sources', sources: fittingSources(found, characters) };
+      const sources = await unlessBusy(hosted.find(query.trim(), signal));
+      if ('type' in sources) return sources;
+      return { type: 'sources', sources: fittingSources(sources, characters) };
     },
   };
 }

@@ -19,7 +19,7 @@ import { failed, type HostedTool, outcomeText, sourcesOf } from './web-tools.ts'
 
 type Emit = (event: GenerationEvent) => void;
 
-interface LoopParts extends ServerTools {
+interface LoopDeps extends ServerTools {
   /** One reply of the model. */
   readonly answer: (request: ChatRequest, emit: Emit) => Promise<void>;
   readonly emit: Emit;
@@ -34,21 +34,21 @@ interface LoopParts extends ServerTools {
 }
 
 const keepAliveMs = 10_000;
-const mostCharacters = 32_000;
+const maxCharacters = 32_000;
 
 /** Runs the tools that the model calls and adds their results to the prompt, until it answers. The client sees one reply. */
-export async function answerWithTools(request: ChatRequest, parts: LoopParts): Promise<void> {
-  const { stopped } = parts;
-  const connected = connections(request, parts);
-  if (connected.areSlow) parts.rest();
+export async function answerWithTools(request: ChatRequest, deps: LoopDeps): Promise<void> {
+  const { stopped } = deps;
+  const connected = connections(request, deps);
+  if (connected.areSlow) deps.rest();
   try {
-    const offer = await offerTools(request, parts, connected, parts.contextSize, stopped);
+    const offer = await offerTools(request, deps, connected, deps.contextSize, stopped);
     const isPlain = offer.isEmpty && offer.listings.length === 0 && !request.hosted?.approved && !request.hosted?.marks;
-    await (isPlain ? parts.answer(request, parts.emit) : new Loop(request, parts, offer).run());
+    await (isPlain ? deps.answer(request, deps.emit) : new Loop(request, deps, offer).run());
   } catch (error) {
     if (error instanceof ListingFailed && error.server.isListed) {
       const step = { type: 'listed', server: error.server.name, tools: [], error: error.message } as const;
-      parts.emit({ type: 'server-tool', step });
+      deps.emit({ type: 'server-tool', step });
     }
     throw error;
   } finally {
@@ -71,7 +71,7 @@ class Loop {
 
   constructor(
     private readonly request: ChatRequest,
-    private readonly parts: LoopParts,
+    private readonly deps: LoopDeps,
     private readonly offer: Offer,
   ) {
     this.#sources = (request.hosted?.sources ?? []).map((source) => ({ source, fetched: false }));
@@ -92,7 +92,7 @@ class Loop {
   }
 
   #pass(event: GenerationEvent): void {
-    this.parts.emit(event);
+    this.deps.emit(event);
     if (event.type === 'text-delta') for (const step of this.#citations.push(event.text)) this.#report(step);
   }
 
@@ -104,16 +104,16 @@ class Loop {
   }
 
   async run(): Promise<void> {
-    const { parts, offer, request } = this;
+    const { deps, offer, request } = this;
     await this.#runApproved(request.hosted?.approved ?? []);
     for (let number = 0; ; number += 1) {
-      const isLast = number >= parts.turns;
+      const isLast = number >= deps.turns;
       const tools = isLast ? offer.client : offer.tools;
       const after = { type: isLast && tools.length === 0 ? 'none' : 'auto' } as const;
       const turn = new Turn(this.#emit, this.#separator, offer.isClients);
       const toolChoice = number === 0 ? request.toolChoice : after;
       const grown = { ...request, conversation: { ...this.#conversation, tools }, toolChoice };
-      await parts.answer(number === 0 ? grown : await this.#fitted(grown), (event) => {
+      await deps.answer(number === 0 ? grown : await this.#fitted(grown), (event) => {
         // The reply has one start event, whatever the number of turns.
         if (event.type === 'start' && number > 0) return;
         if (event.type === 'error') this.#reportHeld();
@@ -132,8 +132,8 @@ class Loop {
       if (turn.reasoning !== '') this.#notes.mark('\n');
       const pending = turn.calls.filter(({ name }) => offer.hosted.get(name)?.needsApproval);
       const results = await this.#runAll(turn.calls.filter((call) => !pending.includes(call)));
-      if (stoppedBy(parts.stopped)) return this.#emit({ type: 'error', error: parts.stopped.reason });
-      if (parts.stopped.aborted) return this.#finish({ ...finish, reason: 'aborted', cause: 'aborted' });
+      if (stoppedBy(deps.stopped)) return this.#emit({ type: 'error', error: deps.stopped.reason });
+      if (deps.stopped.aborted) return this.#finish({ ...finish, reason: 'aborted', cause: 'aborted' });
       for (const call of pending) {
         this.#report({ type: 'approval', call: serverCall(call, offer.hosted.get(call.name) as HostedTool) });
       }
@@ -146,7 +146,7 @@ class Loop {
 
   async #fitted({ hosted, ...grown }: ChatRequest): Promise<ChatRequest> {
     // Without `hosted`, as its tools are among those of the conversation.
-    const { request, compaction } = await this.parts.fit(grown);
+    const { request, compaction } = await this.deps.fit(grown);
     const { messages, media } = request.conversation;
     this.#conversation = { ...this.#conversation, messages, media };
     if (compaction) this.#emit({ type: 'warning', code: 'compacted', text: compactionText(compaction) });
@@ -161,12 +161,12 @@ class Loop {
   /** Their results take the place of the messages that stand for them; what was summarised meanwhile is added again. */
   async #runApproved(approved: readonly ApprovedCall[]): Promise<void> {
     if (approved.length === 0) return;
-    this.parts.rest();
+    this.deps.rest();
     const calls = approved.map(({ id, server, name, json }): ServerCall => {
       return { ...serverCall({ id, name, json }, { kind: 'mcp', name, server }), approval: id };
     });
     const results = await this.#runHosted(calls, calls.length);
-    this.parts.stopped.throwIfAborted();
+    this.deps.stopped.throwIfAborted();
     for (const [index, result] of results.entries()) {
       const { id, name, json } = approved[index] as ApprovedCall;
       const { messages } = this.#conversation;
@@ -186,7 +186,7 @@ class Loop {
 
   #report(step: ServerToolStep): void {
     if (this.#held) this.#held.push(step);
-    else if (step.type !== 'citation' || this.request.hosted) this.parts.emit({ type: 'server-tool', step });
+    else if (step.type !== 'citation' || this.request.hosted) this.deps.emit({ type: 'server-tool', step });
   }
 
   #warnOfLeftOut(): void {
@@ -199,7 +199,7 @@ class Loop {
   /** Runs all calls of one turn in parallel; the results are in the order of the calls. */
   async #runAll(calls: readonly ToolCall[]): Promise<readonly Answered[]> {
     if (calls.length === 0) return [];
-    this.parts.rest();
+    this.deps.rest();
     const hosted = calls.flatMap((call) => {
       const tool = this.offer.hosted.get(call.name);
       return tool ? [serverCall(call, tool)] : [];
@@ -218,7 +218,7 @@ class Loop {
   }
 
   async #runHosted(calls: readonly ServerCall[], shares: number): Promise<readonly Answered[]> {
-    const options = { signal: this.parts.stopped, characters: this.#characters(shares) };
+    const options = { signal: this.deps.stopped, characters: this.#characters(shares) };
     for (const call of calls) this.#report({ type: 'call', call });
     const outcomes = await Promise.all(
       calls.map(async (call): Promise<ServerOutcome> => {
@@ -235,9 +235,9 @@ class Loop {
         this.#sources.push({ source, fetched: outcome.type === 'page' });
         this.offer.known.add(`${source.url} ${source.text}`);
       }
-      if (outcome.type === 'error') this.parts.ran?.(`${call.name} (${outcome.reason})`, true);
-      else this.parts.ran?.(call.name, outcome.type === 'result' && outcome.failed);
-      if (!this.parts.stopped.aborted) this.#report({ type: 'outcome', call, outcome });
+      if (outcome.type === 'error') this.deps.ran?.(`${call.name} (${outcome.reason})`, true);
+      else this.deps.ran?.(call.name, outcome.type === 'result' && outcome.failed);
+      if (!this.deps.stopped.aborted) this.#report({ type: 'outcome', call, outcome });
       const content = text(outcomeText(outcome, number));
       const toolName = this.#toolOf(call)?.tool.name ?? call.name;
       return { message: { role: 'tool', content, callId: call.id, toolName }, media: [] };
@@ -247,32 +247,32 @@ class Loop {
   /** The tools of `--mcpserverloop`, which are reported as thinking. */
   async #runServed(calls: readonly ToolCall[], shares: number): Promise<readonly Answered[]> {
     if (calls.length === 0) return [];
-    const { parts } = this;
+    const { deps } = this;
     const notes = this.#notes;
     for (const { name, json } of calls) notes.called(name, json);
-    let timer = parts.startTimer(keepAliveMs, keepAlive);
+    let timer = deps.startTimer(keepAliveMs, keepAlive);
     function keepAlive(): void {
       notes.mark('.');
-      timer = parts.startTimer(keepAliveMs, keepAlive);
+      timer = deps.startTimer(keepAliveMs, keepAlive);
     }
-    const results = await Promise.all(calls.map((call) => runServed(call, parts))).finally(() => timer.cancel());
+    const results = await Promise.all(calls.map((call) => runServed(call, deps))).finally(() => timer.cancel());
     const answered: Answered[] = [];
     let count = this.#conversation.media.length;
     for (const [index, { id, name }] of calls.entries()) {
       const result = results[index] ?? {};
-      parts.ran?.(name, result.isError === true);
-      const limits = { characters: this.#characters(shares), inputs: parts.inputs, media: count };
+      deps.ran?.(name, result.isError === true);
+      const limits = { characters: this.#characters(shares), inputs: deps.inputs, media: count };
       const { content, media } = resultContent(result, limits);
       count += media.length;
       answered.push({ message: { role: 'tool', content, callId: id, toolName: name }, media });
-      if (!parts.stopped.aborted) notes.gave(name, wordsOf(content));
+      if (!deps.stopped.aborted) notes.gave(name, wordsOf(content));
     }
     notes.done();
     return answered;
   }
 
   #characters(calls: number): number {
-    return Math.min(mostCharacters, Math.floor(this.parts.contextSize / calls));
+    return Math.min(maxCharacters, Math.floor(this.deps.contextSize / calls));
   }
 }
 
@@ -286,21 +286,21 @@ interface Answered {
 }
 
 function serverCall({ id, json }: ToolCall, tool: Pick<HostedTool, 'kind' | 'name' | 'server'>): ServerCall {
-  const given = tryParseJson(json.trim() === '' ? '{}' : json);
+  const parsed = tryParseJson(json.trim() === '' ? '{}' : json);
   return {
     id,
     kind: tool.kind,
     name: tool.name,
     ...(tool.server !== undefined && { server: tool.server }),
     json: json.trim() === '' ? '{}' : json,
-    input: isObject(given) ? given : {},
+    input: isObject(parsed) ? parsed : {},
   };
 }
 
-async function runServed({ name, json }: ToolCall, { servers, stopped }: LoopParts): Promise<ServedResult> {
-  const given = tryParseJson(json.trim() === '' ? '{}' : json);
-  if (!isObject(given)) return failure('its arguments are no JSON object.');
-  return servers ? callServed(servers, { name, arguments: { ...given } }, stopped) : {};
+async function runServed({ name, json }: ToolCall, { servers, stopped }: LoopDeps): Promise<ServedResult> {
+  const parsed = tryParseJson(json.trim() === '' ? '{}' : json);
+  if (!isObject(parsed)) return failure('its arguments are no JSON object.');
+  return servers ? callServed(servers, { name, arguments: { ...parsed } }, stopped) : {};
 }
 
 function withResults(conversation: Conversation, results: readonly Answered[]): Conversation {

@@ -2,7 +2,7 @@ import type { GenerationEvent } from '../../core/events.ts';
 import type { ChatRequest } from '../request.ts';
 import { shortened } from './result-content.ts';
 
-const shownCharacters = 400;
+const maxCharacters = 400;
 
 /**
  * Reports the calls in the thinking of the reply, which every dialect has: between tags in the text if the client does not
@@ -22,16 +22,16 @@ export class Notes {
   }
 
   called(name: string, json: string): void {
-    this.#write(`Calling the tool ${name} ${shortened(json, shownCharacters)}\n`);
+    this.#write(`Calling the tool ${name} ${shortened(json, maxCharacters)}\n`);
   }
 
   /** The end of the model's thinking, or a sign of life. */
-  mark(words: '\n' | '.'): void {
-    if (this.#separate) this.#write(words);
+  mark(text: '\n' | '.'): void {
+    if (this.#separate) this.#write(text);
   }
 
-  gave(name: string, words: string): void {
-    this.#write(`\n${name}: ${shortened(words, shownCharacters)}\n`);
+  gave(name: string, text: string): void {
+    this.#write(`\n${name}: ${shortened(text, maxCharacters)}\n`);
   }
 
   done(): void {
@@ -40,13 +40,13 @@ export class Notes {
     this.emit({ type: 'text-delta', text: '</think>\n' });
   }
 
-  #write(words: string): void {
+  #write(text: string): void {
     if (this.#silent) return;
     if (this.#separate) {
-      this.emit({ type: 'reasoning-delta', text: words });
+      this.emit({ type: 'reasoning-delta', text });
       return;
     }
-    this.emit({ type: 'text-delta', text: this.#open ? words : `<think>\n${words}` });
+    this.emit({ type: 'text-delta', text: this.#open ? text : `<think>\n${text}` });
     this.#open = true;
   }
 }

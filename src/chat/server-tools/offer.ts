@@ -233,14 +233,14 @@ function namedTools(
   });
 }
 
-const longestName = 64;
+const maxNameLength = 64;
 
 function freeName(label: string, name: string, taken: ReadonlySet<string>): string {
   const base = `${label.replace(/[^\w-]+/g, '_')}_${name}`;
   let free = name;
   for (let number = 1; taken.has(free); number += 1) {
     const ending = number === 1 ? '' : `_${number}`;
-    free = base.slice(0, longestName - ending.length) + ending;
+    free = base.slice(0, maxNameLength - ending.length) + ending;
   }
   return free;
 }

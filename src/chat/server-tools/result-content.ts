@@ -19,7 +19,7 @@ export function resultContent(
   limits: ResultLimits,
 ): { readonly content: Content; readonly media: readonly Medium[] } {
   const media: Medium[] = [];
-  const words = itemsOf(result).map((item) => {
+  const lines = itemsOf(result).map((item) => {
     const medium = mediumOf(item);
     if (!medium) return itemText(item);
     if (!limits.inputs[medium.kind]) return `(${medium.kind}: this model cannot take it in)`;
@@ -27,17 +27,17 @@ export function resultContent(
     media.push(medium);
     return `(the ${medium.kind} is attached)`;
   });
-  const said = words.join('\n') || '(the tool gave nothing)';
-  const shown = result.isError === true ? `The tool failed: ${said}` : said;
+  const output = lines.join('\n') || '(the tool gave nothing)';
+  const outcome = result.isError === true ? `The tool failed: ${output}` : output;
   const references = media.map((_, index) => ({ type: 'medium' as const, index: limits.media + index }));
-  return { content: [...text(shortened(shown, limits.characters)), ...references], media };
+  return { content: [...text(shortened(outcome, limits.characters)), ...references], media };
 }
 
 /** The beginning, and how much is missing, so that the model can request less. */
-export function shortened(words: string, characters: number): string {
-  if (words.length <= characters) return words;
-  const kept = words.slice(0, characters).replace(/[\ud800-\udbff]$/, '');
-  return `${kept}\n(cut off: these are the first ${kept.length} of ${words.length} characters)`;
+export function shortened(text: string, characters: number): string {
+  if (text.length <= characters) return text;
+  const beginning = text.slice(0, characters).replace(/[\ud800-\udbff]$/, '');
+  return `${beginning}\n(cut off: these are the first ${beginning.length} of ${text.length} characters)`;
 }
 
 type Item = Readonly<Record<string, unknown>>;

@@ -20,9 +20,9 @@ export class CallWriter {
 
   text(text: string): void {
     const whole = this.#space + text;
-    const shown = whole.trimEnd();
-    this.#space = whole.slice(shown.length);
-    if (shown !== '') this.#events.push({ type: 'text-delta', text: shown });
+    const visible = whole.trimEnd();
+    this.#space = whole.slice(visible.length);
+    if (visible !== '') this.#events.push({ type: 'text-delta', text: visible });
   }
 
   start(name: string): void {
@@ -140,10 +140,10 @@ export class JsonBody implements Body {
   }
 
   #readHeader(): string {
-    const found = this.shape.header.exec(this.#buffer);
-    const name = found?.[1];
-    if (!found || !this.#isKnown(name)) return '';
-    const rest = this.#buffer.slice(found[0].length);
+    const match = this.shape.header.exec(this.#buffer);
+    const name = match?.[1];
+    if (!match || !this.#isKnown(name)) return '';
+    const rest = this.#buffer.slice(match[0].length);
     this.#buffer = '';
     this.#scan = new JsonScan();
     this.#calls += 1;
@@ -230,10 +230,10 @@ function callOf(value: unknown): WholeCall | undefined {
   if (!isObject(value)) return undefined;
   const inner = isObject(value.function) ? value.function : value;
   const name = inner.name ?? inner.tool_name ?? value.function;
-  const given = inner.arguments ?? inner.parameters ?? {};
+  const args = inner.arguments ?? inner.parameters ?? {};
   if (typeof name !== 'string' || name === '') return undefined;
-  if (typeof given !== 'string') return { name, json: JSON.stringify(given) };
-  return isObject(tryParseJson(given)) ? { name, json: given } : undefined;
+  if (typeof args !== 'string') return { name, json: JSON.stringify(args) };
+  return isObject(tryParseJson(args)) ? { name, json: args } : undefined;
 }
 
 export interface TaggedShape {
@@ -265,8 +265,8 @@ export class TaggedBody implements Body {
     if (this.#name === undefined && !this.#readName()) return;
     // A parameter can only become complete with the end of a tag, so that long values are not searched repeatedly.
     if (!text.includes('>')) return;
-    for (let found = this.shape.parameter.exec(this.#buffer); found; found = this.shape.parameter.exec(this.#buffer)) {
-      const [whole, key = '', value = ''] = found;
+    for (let match = this.shape.parameter.exec(this.#buffer); match; match = this.shape.parameter.exec(this.#buffer)) {
+      const [whole, key = '', value = ''] = match;
       this.#buffer = this.#buffer.slice(whole.length);
       this.writer.json(`${this.#opening(key)}${valueJson(this.#trimmed(value), this.#typeOf(key))}`);
     }
@@ -290,20 +290,20 @@ export class TaggedBody implements Body {
   #cutOff(): { calls: number; leftover: string } {
     const [, key, value = ''] = this.shape.begun.exec(this.#buffer) ?? [];
     if (key !== undefined) {
-      const given = this.#trimmed(value.replace(/<[^<>]*$/, ''));
+      const begun = this.#trimmed(value.replace(/<[^<>]*$/, ''));
       const type = this.#typeOf(key);
       const bare = type !== undefined && type !== 'string';
-      this.writer.json(`${this.#opening(key)}${bare ? given.trim() : JSON.stringify(given).slice(0, -1)}`);
+      this.writer.json(`${this.#opening(key)}${bare ? begun.trim() : JSON.stringify(begun).slice(0, -1)}`);
     }
     this.writer.end();
     return { calls: 1, leftover: '' };
   }
 
   #readName(): boolean {
-    const found = this.shape.header.exec(this.#buffer);
-    if (found?.[1] === undefined) return false;
-    this.#name = found[1];
-    this.#buffer = this.#buffer.slice(found[0].length);
+    const match = this.shape.header.exec(this.#buffer);
+    if (match?.[1] === undefined) return false;
+    this.#name = match[1];
+    this.#buffer = this.#buffer.slice(match[0].length);
     this.writer.start(this.#name);
     return true;
   }

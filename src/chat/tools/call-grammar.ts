@@ -60,11 +60,11 @@ interface ToolSchemas {
 /** The part that is the same in each turn of a conversation, and that is large if the tools are many. */
 const toolRules = memoized(8, function* ({ schemas, answer, format = '' }: ToolSchemas) {
   const shape = callShapes[format];
-  const made = schemas.map((parameters, index) => shape?.arguments?.(parameters, argumentsRule(index)));
-  const bodies = made.flatMap((rule, index) => (rule ? [[argumentsRule(index), rule.body] as const] : []));
+  const taggedArguments = schemas.map((parameters, index) => shape?.arguments?.(parameters, argumentsRule(index)));
+  const bodies = taggedArguments.flatMap((rule, index) => (rule ? [[argumentsRule(index), rule.body] as const] : []));
   const own = { ...shape?.rules, ...Object.fromEntries(bodies) };
   const embedded = schemas.map((parameters, index) =>
-    made[index] ? made[index].schemas : { [argumentsRule(index)]: argumentsOf({ parameters }) },
+    taggedArguments[index] ? taggedArguments[index].schemas : { [argumentsRule(index)]: argumentsOf({ parameters }) },
   );
   const strict = answer === undefined ? {} : { answer: { schema: answer, mode: 'strict' } as const };
   const { rules, loosened } = yield* composeRules(Object.assign({}, ...embedded, strict), [
@@ -89,12 +89,12 @@ export function readCallList(written: string): { readonly calls: readonly string
   const list = tryParseJson(written);
   if (list !== undefined) return { calls: (Array.isArray(list) ? list : [list]).map(argumentsIn), whole: true };
   const calls: string[] = [];
-  for (let found = nextHeader(written, 0); found !== undefined; ) {
-    const rest = written.slice(found);
+  for (let start = nextHeader(written, 0); start !== undefined; ) {
+    const rest = written.slice(start);
     const text = rest.slice(0, new JsonScan().push(rest).length);
     const value = tryParseJson(text);
     calls.push(value === undefined ? text : JSON.stringify(value));
-    found = nextHeader(written, found + text.length);
+    start = nextHeader(written, start + text.length);
   }
   return { calls, whole: false };
 }
@@ -109,13 +109,13 @@ export function callEvents(calls: readonly string[], { name }: Tool, newId: () =
 
 function nextHeader(written: string, from: number): number | undefined {
   header.lastIndex = from;
-  const found = header.exec(written);
-  return found ? found.index + found[0].length : undefined;
+  const match = header.exec(written);
+  return match ? match.index + match[0].length : undefined;
 }
 
 function argumentsIn(call: unknown): string {
-  const given = (call as { function?: { arguments?: unknown } } | null)?.function?.arguments;
-  return JSON.stringify(given ?? {});
+  const args = (call as { function?: { arguments?: unknown } } | null)?.function?.arguments;
+  return JSON.stringify(args ?? {});
 }
 
 /** The grammar of a call that is requested in a prompt: a list, so that the model can call the tool several times. */
@@ -147,8 +147,8 @@ export function* loosenedTools(tools: readonly Tool[]) {
 
 /** `get_weather/properties/amount multipleOf`: where in which tool, and which keyword. */
 export function loosenedText({ tool, pointer, keyword }: Loosened & { readonly tool: string }): string {
-  const place = `${tool}${pointer.slice(1)}`;
-  return keyword === undefined ? place : `${place} ${keyword}`;
+  const pointerText = `${tool}${pointer.slice(1)}`;
+  return keyword === undefined ? pointerText : `${pointerText} ${keyword}`;
 }
 
 /** Beyond this a key is not worth its memory. */
@@ -156,18 +156,18 @@ const maxKeyLength = 1_000_000;
 
 /** Memoizes the last results by the JSON of their input: agents send the same tools in each turn. */
 export function memoized<Input, Value>(
-  most: number,
+  maxEntries: number,
   make: (input: Input) => Sliced<Value>,
 ): (input: Input) => Sliced<Value> {
-  const kept = new Map<string, Value>();
+  const cache = new Map<string, Value>();
   return function* (input) {
     const key = JSON.stringify(input);
-    const value = kept.has(key) ? (kept.get(key) as Value) : yield* make(input);
+    const value = cache.has(key) ? (cache.get(key) as Value) : yield* make(input);
     if (key.length > maxKeyLength) return value;
     // Least recently used results come first and are removed.
-    kept.delete(key);
-    kept.set(key, value);
-    if (kept.size > most) kept.delete(kept.keys().next().value as string);
+    cache.delete(key);
+    cache.set(key, value);
+    if (cache.size > maxEntries) cache.delete(cache.keys().next().value as string);
     return value;
   };
 }

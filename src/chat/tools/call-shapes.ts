@@ -51,9 +51,9 @@ function tagged({ open, openAny, close }: ParameterTags): Pick<CallShape, 'argum
       const listed = Object.entries(listedProperties(parameters) ?? {});
       const schemas: Record<string, EmbeddedSchema> = {};
       const required = Array.isArray(parameters.required) ? parameters.required : [];
-      const given = listed.map(([key, property], index) => {
-        const words = enumTexts(property);
-        let value = words ? `${line} ${choice(words.map(literal))} ${line} ${literal(close)}` : 'parameter-text';
+      const parameterRules = listed.map(([key, property], index) => {
+        const texts = enumTexts(property);
+        let value = texts ? `${line} ${choice(texts.map(literal))} ${line} ${literal(close)}` : 'parameter-text';
         if (isJsonTyped(property)) {
           const rule = `${name}-${index}`;
           const { $defs, definitions } = parameters;
@@ -63,7 +63,7 @@ function tagged({ open, openAny, close }: ParameterTags): Pick<CallShape, 'argum
         return `( ${open(key)} ${value} ${line} )${required.includes(key) ? '' : '?'}`;
       });
       const free = listed.length === 0 || (parameters.additionalProperties ?? false) !== false;
-      return { body: [line, ...given, ...(free ? [any] : [])].join(' '), schemas };
+      return { body: [line, ...parameterRules, ...(free ? [any] : [])].join(' '), schemas };
     },
   };
 }
@@ -102,8 +102,8 @@ function gemmaArguments(parameters: Schema): ArgumentsRule {
 }
 
 function gemmaValue(property: Schema): string {
-  const words = enumTexts(property);
-  if (words) return choice(words.map(gemmaString));
+  const texts = enumTexts(property);
+  if (texts) return choice(texts.map(gemmaString));
   const types: Readonly<Record<string, string>> = {
     string: 'gemma-text',
     number: 'gemma-number',

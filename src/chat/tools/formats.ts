@@ -212,9 +212,9 @@ function tagged(header: RegExp, opening: RegExp, closing: string, inLines = fals
 const gemmaQuote = '<|"|>';
 
 function readGemmaCall(body: string): readonly WholeCall[] {
-  const [, name, given] = /^\s*call:\s*([\w.-]+)\s*(\{[\s\S]*\})\s*$/.exec(body) ?? [];
-  if (name === undefined || given === undefined) return [];
-  const parsed = tryParseJson(gemmaJson(given));
+  const [, name, args] = /^\s*call:\s*([\w.-]+)\s*(\{[\s\S]*\})\s*$/.exec(body) ?? [];
+  if (name === undefined || args === undefined) return [];
+  const parsed = tryParseJson(gemmaJson(args));
   return parsed === undefined ? [] : [{ name, json: JSON.stringify(parsed) }];
 }
 
@@ -222,9 +222,9 @@ function readGemmaCall(body: string): readonly WholeCall[] {
 function readGemmaBeginning(body: string): WholeCall | undefined {
   const [, name, rest] = /^\s*call:\s*([\w.-]+)\s*(\{[\s\S]*)$/.exec(body) ?? [];
   if (name === undefined || rest === undefined) return undefined;
-  const given = rest.replace(/<(?:\|(?:"\|?)?)?$/, '');
-  const open = given.split(gemmaQuote).length % 2 === 0;
-  const json = gemmaJson(given);
+  const args = rest.replace(/<(?:\|(?:"\|?)?)?$/, '');
+  const open = args.split(gemmaQuote).length % 2 === 0;
+  const json = gemmaJson(args);
   return { name, json: open ? json.slice(0, -1) : json };
 }
 
