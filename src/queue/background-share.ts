@@ -1,8 +1,8 @@
 import type { StartTimer, Timer } from '../core/timers.ts';
 
 /**
- * Where other work never ends, background work of each lane runs so long, at most every two seconds: 5% of the time. If somebody waits
- * for its end, because the lane has no other place, it is every ten seconds: what that person has in the cache leaves it, too.
+ * While other work never ends, background work of each lane runs for 100 ms, at most every two seconds: 5% of the time. If a request waits
+ * for its end, because the lane has no free slot, it is every ten seconds: what that client has in the cache is evicted, too.
  */
 export const share = { everyMs: 2000, everyDelayingMs: 10_000, forMs: 100 } as const;
 
@@ -13,14 +13,14 @@ interface ShareDeps {
 }
 
 interface Lane {
-  /** Since its background work has run. */
+  /** The pause after its background work has run. */
   readonly rest: Timer;
   isDue: boolean;
 }
 
 type Rest = (typeof share)['everyMs' | 'everyDelayingMs'];
 
-/** Tells when the background work of a lane may begin beside other work, and when it has to give way again. */
+/** Decides when the background work of a lane may begin while other work runs, and when it has to give way again. */
 export class BackgroundShare {
   readonly #lanes = new Map<string, Lane>();
   readonly #turns = new Set<Timer>();
@@ -47,7 +47,7 @@ export class BackgroundShare {
     this.#turns.add(turn);
   }
 
-  /** Its turn is over. `delays`: somebody has waited for that. */
+  /** Its turn is over. `delays`: a request has waited for that. */
   ended(lane: string, delays: boolean): void {
     this.#drop(lane);
     this.#rest(lane, delays ? share.everyDelayingMs : share.everyMs);

@@ -1,7 +1,7 @@
 import type { GenerationEvent } from '../core/events.ts';
 import type { Performance } from '../core/text-service.ts';
 
-/** The figures of the last generation, kept from its events. */
+/** The figures of the last generation, collected from its events. */
 export class PerformanceLog {
   readonly #startedAt: number;
   #usedAt: number;

@@ -235,7 +235,7 @@ export class Queue {
     );
   }
 
-  /** Its share begins; at its end it gives way as ever. */
+  /** Its share begins; at the end of it, it gives way like other background work. */
   #beginShare(entry: Entry): void {
     entry.isShare = true;
     this.#share?.began(entry.lane, () => {

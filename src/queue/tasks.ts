@@ -2,11 +2,10 @@ import { type AbortCause, unlessAborted } from '../core/abort.ts';
 import { Channel } from '../core/channel.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
-import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import { Latch } from '../core/synchronization.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { Job } from './jobs.ts';
-import type { Admission, WorkKind } from './queue.ts';
+import type { WorkKind } from './queue.ts';
 import { queued, type RequestQueue } from './request-queue.ts';
 
 export interface TaskDeps<Engine, Source extends EngineSource<Engine> = EngineSource<Engine>> {
@@ -90,77 +89,74 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
       abort: (_, by) => stop.abort(ticket.signal.aborted ? ticket.signal.reason : stopError(by)),
     });
     ticket.placed?.(() => queued(admission.position()));
+    const { signal } = stop;
+    const { watch, giveWay } = ticket;
     const items = new Channel<Item<Event>>(() => job.abort('unread'));
     const reader = paced ? createReader() : undefined;
-    const run = { job, signal: stop.signal, admission, reader, watch: ticket.watch, giveWay: ticket.giveWay };
-    void execute(work, run, items).finally(() => {
+    void execute().finally(() => {
       done();
       items.end();
     });
     return unpacked(items, reader);
-  }
 
-  /** Never rejects: an error is the last item. */
-  async function execute<Event>(
-    work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>,
-    { job, signal, admission, reader, watch, giveWay }: Run,
-    items: Channel<Item<Event>>,
-  ): Promise<void> {
-    let begunAt: number | undefined;
-    let error: unknown;
-    let release = (): void => {};
-    const expected = source.expect?.();
-    const useEngine = async (): Promise<TaskRun<Engine>> => {
-      const requestedAt = requestQueue.now();
-      const use = await requestQueue.loadTimed(source.use(signal, expected), kind.name, source.name, watch);
-      release = use.release;
-      signal.throwIfAborted();
-      begunAt = requestQueue.now();
-      job.state = 'running';
-      observer.begun?.(job);
-      watch?.taskBegun?.(kind.name);
-      return {
-        engine: use.engine,
-        loadMs: begunAt - requestedAt,
-        signal,
-        wrote: (text) => {
-          job.text = text;
-        },
+    /** Never rejects: an error is the last item. */
+    async function execute(): Promise<void> {
+      let begunAt: number | undefined;
+      let error: unknown;
+      let release = (): void => {};
+      const expected = source.expect?.();
+      const useEngine = async (): Promise<TaskRun<Engine>> => {
+        const requestedAt = requestQueue.now();
+        const use = await requestQueue.loadTimed(source.use(signal, expected), kind.name, source.name, watch);
+        release = use.release;
+        signal.throwIfAborted();
+        begunAt = requestQueue.now();
+        job.state = 'running';
+        observer.begun?.(job);
+        watch?.taskBegun?.(kind.name);
+        return {
+          engine: use.engine,
+          loadMs: begunAt - requestedAt,
+          signal,
+          wrote: (text) => {
+            job.text = text;
+          },
+        };
       };
-    };
-    let run: Promise<TaskRun<Engine>> | undefined;
-    try {
-      await unlessAborted(admission.turn, signal);
-      // In the middle of other work no model is loaded for it.
-      if (admission.isShare() && !source.peek()) giveWay?.();
-      signal.throwIfAborted();
-      const own: TaskTurn<Engine> = {
-        signal,
-        begin: () => {
-          run ??= useEngine();
-          return run;
-        },
-      };
-      for await (const event of work(own)) {
-        items.push({ event });
-        if (reader) await unlessAborted(reader.took(), signal);
+      let run: Promise<TaskRun<Engine>> | undefined;
+      try {
+        await unlessAborted(admission.turn, signal);
+        // In the middle of other work no model is loaded for it.
+        if (admission.isShare() && !source.peek()) giveWay?.();
+        signal.throwIfAborted();
+        const turn: TaskTurn<Engine> = {
+          signal,
+          begin: () => {
+            run ??= useEngine();
+            return run;
+          },
+        };
+        for await (const event of work(turn)) {
+          items.push({ event });
+          if (reader) await unlessAborted(reader.took(), signal);
+        }
+        signal.throwIfAborted();
+      } catch (thrown) {
+        error = thrown;
+        items.push({ error: thrown });
+      } finally {
+        // An engine that is still being loaded is released when it is loaded.
+        await run?.catch(() => undefined);
+        expected?.end();
+        release();
       }
-      signal.throwIfAborted();
-    } catch (thrown) {
-      error = thrown;
-      items.push({ error: thrown });
-    } finally {
-      // An engine that is still being loaded is released when it is loaded.
-      await run?.catch(() => undefined);
-      expected?.end();
-      release();
+      if (begunAt === undefined) return;
+      requestQueue.finished(kind.name, error === undefined);
+      const failure = error === undefined || error instanceof AppError ? error : new AppError('stopped', {});
+      const milliseconds = requestQueue.now() - begunAt;
+      observer.ended?.(job, milliseconds, failure);
+      watch?.taskEnded?.(kind.name, failure, milliseconds);
     }
-    if (begunAt === undefined) return;
-    requestQueue.finished(kind.name, error === undefined);
-    const failure = error === undefined || error instanceof AppError ? error : new AppError('stopped', {});
-    const milliseconds = requestQueue.now() - begunAt;
-    observer.ended?.(job, milliseconds, failure);
-    watch?.taskEnded?.(kind.name, failure, milliseconds);
   }
 
   return {
@@ -181,15 +177,6 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
 
 function stopError(by: AbortCause): AppError {
   return new AppError(by === 'shutdown' ? 'stopping' : 'stopped', {});
-}
-
-interface Run {
-  readonly job: Job;
-  readonly signal: AbortSignal;
-  readonly admission: Pick<Admission, 'turn' | 'isShare'>;
-  readonly giveWay: (() => void) | undefined;
-  readonly reader: Reader | undefined;
-  readonly watch: ExchangeWatch | undefined;
 }
 
 type Reader = ReturnType<typeof createReader>;

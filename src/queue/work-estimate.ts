@@ -2,7 +2,7 @@ import type { GenerationEvent } from '../core/events.ts';
 
 type Finish = Pick<GenerationEvent & { type: 'finish' }, 'usage' | 'timings'>;
 
-/** How much earlier texts count beside the last one. */
+/** The weight of earlier texts, relative to the last one. */
 const remembered = 0.8;
 
 interface Measured {
