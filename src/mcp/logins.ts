@@ -30,7 +30,7 @@ export class LoginFile {
     return (await this.#servers())[url]?.[issuer] ?? {};
   }
 
-  /** The tokens that were saved last; undefined if nobody has logged in to this server. */
+  /** The tokens that were saved last; undefined without a login to this server. */
   async latestTokens(url: string): Promise<Fields | undefined> {
     return Object.values((await this.#servers())[url] ?? {}).findLast(({ tokens }) => tokens !== undefined)?.tokens;
   }

@@ -320,7 +320,7 @@ const asItIs: StandardSchemaV1<unknown, Record<string, unknown>> = {
   },
 };
 
-/** Environment for server processes beside what the library passes (PATH, HOME, …); nothing that could be a secret. */
+/** Environment of server processes in addition to what the library passes (PATH, HOME, …); nothing that could be a secret. */
 function harmless(environment: SdkDeps['environment']): Record<string, string> {
   const names = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR'];
   return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
