@@ -1,7 +1,7 @@
 import type { Grammar, GrammarTrigger } from '../core/request.ts';
 import type { Sliced } from '../core/slices.ts';
 import { composeGrammar, schemaToGrammar } from '../grammar/convert.ts';
-import { literal } from '../grammar/gbnf.ts';
+import { classMember, literal } from '../grammar/gbnf.ts';
 import { openedThinking, type ThinkingTags, thinkingTags } from './reasoning.ts';
 import { allowsSeveralCalls, type ChatRequest, type OutputFormat } from './request.ts';
 import { callGrammar } from './tools/call-grammar.ts';
@@ -115,8 +115,4 @@ function withoutText(text: string): string {
   return [...text]
     .map((character, index) => `${index > 0 ? `${literal(text.slice(0, index))} ` : ''}[^${classMember(character)}]`)
     .join(' | ');
-}
-
-function classMember(character: string): string {
-  return /[\]\\^-]/.test(character) ? `\\${character}` : character;
 }

@@ -48,15 +48,10 @@ export interface EmbeddedSchema {
   readonly only?: 'object';
 }
 
-/** A grammar around several schemas, as `composeRules` makes them. `root` is the body of the root rule, `otherRules` are rules beside. */
-export function composeGrammar(
-  root: string,
-  schemas: Readonly<Record<string, EmbeddedSchema>>,
-  otherRules: Readonly<Record<string, string>> = {},
-) {
-  const { rules, loosened } = whole(composeRules(schemas, Object.keys(otherRules)));
-  const texts = Object.entries(otherRules).map(([name, body]) => `${name} ::= ${body}\n`);
-  return { grammar: [`root ::= ${root}\n`, ...texts, rules].join(''), loosened };
+/** A grammar around several schemas, as `composeRules` makes them. `root` is the body of the root rule. */
+export function composeGrammar(root: string, schemas: Readonly<Record<string, EmbeddedSchema>>) {
+  const { rules, loosened } = whole(composeRules(schemas, []));
+  return { grammar: `root ::= ${root}\n${rules}`, loosened };
 }
 
 /**
@@ -92,15 +87,15 @@ function converted({ schema, mode, only }: EmbeddedSchema, name: string, rules: 
     json.integer();
   }
   rules.grant();
-  const place = { document: schema, name, json, depth: 0, unwritten: new Set<string>(), giveUp, only };
-  const body = orAnything(() => valueRule([locate(schema, '#')], place), '#', place);
+  const context = { document: schema, name, json, depth: 0, unwritten: new Set<string>(), giveUp, only };
+  const body = orAnything(() => valueRule([locate(schema, '#')], context), '#', context);
   return { body, loosened: notes() };
 }
 
 /** What a schema costs to look at, compared with a character of the grammar. */
 const schemaWork = 40;
 
-interface Place {
+interface Context {
   readonly document: unknown;
   readonly name: string;
   readonly json: JsonRules;
@@ -113,70 +108,72 @@ interface Place {
 }
 
 /** The rule of the values that a conjunction allows; in loose mode any value if there is no such rule. */
-function valueRule(conjunction: Conjunction, place: Place): string {
-  return orAnything(() => exactRule(conjunction, place), conjunction[0]?.pointer, place);
+function valueRule(conjunction: Conjunction, context: Context): string {
+  return orAnything(() => exactRule(conjunction, context), conjunction[0]?.pointer, context);
 }
 
-function orAnything(rule: () => string, pointer: string | undefined, place: Place): string {
+function orAnything(rule: () => string, pointer: string | undefined, context: Context): string {
   try {
     return rule();
   } catch (error) {
     if (!(error instanceof GrammarError)) throw error;
-    place.giveUp(error, pointer);
-    return anything(place);
+    context.giveUp(error, pointer);
+    return anything(context);
   }
 }
 
-function anything({ json, only }: Place): string {
+function anything({ json, only }: Context): string {
   return only ? json[only]() : json.value();
 }
 
-function exactRule(conjunction: Conjunction, place: Place): string {
-  const { document, json, name, only } = place;
-  const parts = expand(document, conjunction, place.giveUp, () => json.rules.spend(schemaWork));
+function exactRule(conjunction: Conjunction, context: Context): string {
+  const { document, json, name, only } = context;
+  const parts = expand(document, conjunction, context.giveUp, () => json.rules.spend(schemaWork));
   const [first] = parts;
-  if (!first) return anything(place);
+  if (!first) return anything(context);
   const plain = parts.length === 1 && !only ? scalarType(first.schema) : undefined;
   // Most schemas are of this kind and need no rule.
   if (plain !== undefined) return anyOfType(plain, json);
   const keys = parts.map((part) => part.key);
   const key = keys.sort().join(' & ');
-  if (place.unwritten.has(key))
+  if (context.unwritten.has(key))
     throw new GrammarError('the schema refers to itself and to nothing else', first.pointer);
-  if (place.depth > limits.depth) {
+  if (context.depth > limits.depth) {
     throw new GrammarError(`schemas are nested deeper than ${limits.depth}`, first.pointer);
   }
-  const deeper = { ...place, depth: place.depth + 1, unwritten: new Set([...place.unwritten, key]) };
+  const deeper = { ...context, depth: context.depth + 1, unwritten: new Set([...context.unwritten, key]) };
   return json.rules.named(`${name} ${only ?? ''} ${key}`, hint(first, name), () => ruleBody(parts, deeper));
 }
 
 /** In loose mode demands that cannot be expressed are removed one by one. */
-function ruleBody(parts: readonly Part[], place: Place): string {
-  let kept = parts;
+function ruleBody(parts: readonly Part[], context: Context): string {
+  let remaining = parts;
   for (;;) {
     try {
-      const options = alternatives(kept);
-      const body = options ? choice(options.map((option) => valueRule(option, place))) : valueBody(kept, place);
-      place.json.rules.check(body);
+      const options = alternatives(remaining);
+      const body = options
+        ? choice(options.map((option) => valueRule(option, context)))
+        : valueBody(remaining, context);
+      context.json.rules.check(body);
       return body;
     } catch (error) {
       if (!(error instanceof GrammarError)) throw error;
-      place.giveUp(error, kept[0]?.pointer);
-      const looser = withoutDemand(kept, error);
-      if (!looser) return ofType(kept, place);
-      kept = looser;
+      context.giveUp(error, remaining[0]?.pointer);
+      const looser = withoutDemand(remaining, error);
+      if (!looser) return ofType(remaining, context);
+      remaining = looser;
     }
   }
 }
 
 /** Any value of the right type. */
-function ofType(parts: readonly Part[], place: Place): string {
-  const { json, only } = place;
+function ofType(parts: readonly Part[], context: Context): string {
+  const { json, only } = context;
   try {
     const types = only ? [only] : distinct(typesOf(parts));
-    return types.length === 0 ? anything(place) : choice(types.map((type) => anyOfType(type, json)));
+    return types.length === 0 ? anything(context) : choice(types.map((type) => anyOfType(type, json)));
   } catch (error) {
-    if (error instanceof GrammarError) return anything(place);
+    if (error instanceof GrammarError) return anything(context);
     throw error;
   }
 }
@@ -191,11 +188,11 @@ function distinct(types: ReadonlySet<TypeName>): readonly TypeName[] {
   return [...types].filter((type) => type !== 'integer' || !types.has('number'));
 }
 
-function valueBody(parts: readonly Part[], place: Place): string {
-  const { json, only } = place;
+function valueBody(parts: readonly Part[], context: Context): string {
+  const { json, only } = context;
   const shape = shapeOf(parts, only);
   if (shape.values) return choice(shape.values.map((value) => json.exactly(value)));
-  const inside = { ...place, unwritten: new Set<string>(), only: undefined };
+  const inside = { ...context, unwritten: new Set<string>(), only: undefined };
   const rule = (conjunction: Conjunction) => valueRule(conjunction, inside);
   const bodies: Readonly<Record<TypeName, () => string>> = {
     object: () => objectBody(parts, json, rule),
@@ -223,14 +220,14 @@ function hint({ pointer }: Part, name: string): string {
 
 /** An array. `prefixItems` without `minItems` and `items` is a tuple: exactly these items. */
 function arrayBody(parts: readonly Part[], json: JsonRules, rule: (items: Conjunction) => string): string {
-  const place = parts[0] as Part;
+  const { pointer } = parts[0] as Part;
   const { first, others } = itemsOf(parts);
-  const asked = counts(parts, 'minItems', 'maxItems');
-  const saysLeast = parts.some(({ schema }) => schema.minItems !== undefined);
-  const minimum = saysLeast ? asked.minimum : Math.min(first.length, asked.maximum ?? first.length);
-  const maximum = others === false ? Math.min(asked.maximum ?? first.length, first.length) : asked.maximum;
+  const count = counts(parts, 'minItems', 'maxItems');
+  const hasMinimum = parts.some(({ schema }) => schema.minItems !== undefined);
+  const minimum = hasMinimum ? count.minimum : Math.min(first.length, count.maximum ?? first.length);
+  const maximum = others === false ? Math.min(count.maximum ?? first.length, first.length) : count.maximum;
   if (maximum !== undefined && maximum < minimum) {
-    throw new GrammarError('there are fewer items than it demands', place.pointer, 'minItems');
+    throw new GrammarError('there are fewer items than it demands', pointer, 'minItems');
   }
   refuseUnique(parts, maximum);
 
@@ -253,13 +250,13 @@ function itemList(
   let following = '';
   if (others !== false && (maximum === undefined || maximum > listed.length)) {
     const item = rule(others);
-    const least = Math.max(0, minimum - listed.length);
-    const most = maximum === undefined ? undefined : maximum - listed.length;
+    const min = Math.max(0, minimum - listed.length);
+    const max = maximum === undefined ? undefined : maximum - listed.length;
     if (listed.length === 0) {
-      const more = json.rules.repeat(`(${json.comma} ${item})`, Math.max(0, least - 1), most && most - 1);
+      const more = json.rules.repeat(`(${json.comma} ${item})`, Math.max(0, min - 1), max && max - 1);
       return more === '""' ? item : `${item} ${more}`;
     }
-    following = json.rules.repeat(`(${json.comma} ${item})`, least, most);
+    following = json.rules.repeat(`(${json.comma} ${item})`, min, max);
   }
   for (let index = listed.length - 1; index >= 0; index -= 1) {
     const separator = index === 0 ? '' : `${json.comma} `;
@@ -273,13 +270,13 @@ function itemList(
 function itemsOf(parts: readonly Part[]) {
   const each = parts.map(itemsOfPart);
   const longest = Math.max(...each.map(({ first }) => first.length));
-  const given = each.filter(({ others }) => others !== undefined);
+  const restricting = each.filter(({ others }) => others !== undefined);
   const first = Array.from({ length: longest }, (_, index) =>
     each.flatMap((items) => items.first[index] ?? (items.others || [])),
   );
-  const closedAt = Math.min(...given.filter(({ others }) => others === false).map((items) => items.first.length));
-  const closed = given.some(({ others }) => others === false) || (given.length === 0 && longest > 0);
-  const others: Conjunction | false = closed ? false : given.flatMap((items) => items.others || []);
+  const closedAt = Math.min(...restricting.filter(({ others }) => others === false).map((items) => items.first.length));
+  const closed = restricting.some(({ others }) => others === false) || (restricting.length === 0 && longest > 0);
+  const others: Conjunction | false = closed ? false : restricting.flatMap((items) => items.others || []);
   return { first: first.slice(0, closedAt), others };
 }
 

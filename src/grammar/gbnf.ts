@@ -257,7 +257,8 @@ export function textUntil(name: string, end: string): Readonly<Record<string, st
   return Object.fromEntries(bodies);
 }
 
-function classMember(character: string): string {
+/** A character inside of a class. */
+export function classMember(character: string): string {
   return /[\]\\^-]/.test(character) ? `\\${character}` : character;
 }
 

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { composeGrammar, schemaToGrammar } from './convert.ts';
-import { compileGbnf } from './recogniser/compile.ts';
 import { GrammarError, limits, togetherLimits } from './schema.ts';
-import { accepts, machineOf } from './testing/recognise.ts';
+import { accepts, compileGbnf, machineOf } from './testing/recognise.ts';
 
 type Schema = Record<string, unknown>;
 

@@ -23,12 +23,12 @@ function endAbove(size: bigint): bigint {
 
 /** Every integer within the bounds, or undefined when there is none. */
 export function integerRange({ minimum, maximum }: Bounds): string | undefined {
-  const given = {
+  const explicit = {
     low: minimum && (minimum.exclusive ? BigInt(Math.floor(minimum.value)) + 1n : BigInt(Math.ceil(minimum.value))),
     high: maximum && (maximum.exclusive ? BigInt(Math.ceil(maximum.value)) - 1n : BigInt(Math.floor(maximum.value))),
   };
-  const low = given.low ?? -endAbove(magnitude(given.high ?? 0n));
-  const high = given.high ?? endAbove(magnitude(given.low ?? 0n));
+  const low = explicit.low ?? -endAbove(magnitude(explicit.high ?? 0n));
+  const high = explicit.high ?? endAbove(magnitude(explicit.low ?? 0n));
   if (low > high) return undefined;
   const options: string[] = [];
   if (high >= 0n) options.push(wholeRange(low > 0n ? low : 0n, high));
@@ -78,10 +78,10 @@ interface Edge {
   readonly exclusive: boolean;
 }
 
-const places = 16;
-const anyFraction = `("." ${digits(1, places)})?`;
-const anyDigits = digits(0, places);
-const zeros = `"0"{0,${places}}`;
+const maxDigits = 16;
+const anyFraction = `("." ${digits(1, maxDigits)})?`;
+const anyDigits = digits(0, maxDigits);
+const zeros = `"0"{0,${maxDigits}}`;
 
 /** The size of a finite number in plain decimal digits. */
 export function decimal(value: number): Decimal {
@@ -125,7 +125,7 @@ function decimalRange(low: Edge, high: Edge): string | undefined {
 
 /** The decimals whose whole part is that of the upper edge. */
 function upTo({ at, exclusive }: Edge): string[] {
-  if (at.fraction === '') return exclusive ? [] : [`"${at.whole}" ("." "0"{1,${places}})?`];
+  if (at.fraction === '') return exclusive ? [] : [`"${at.whole}" ("." "0"{1,${maxDigits}})?`];
   const tail = below(at.fraction, exclusive);
   return [tail === undefined ? `"${at.whole}"` : `"${at.whole}" ("." ${tail})?`];
 }

@@ -9,21 +9,21 @@ type Properties = ReturnType<typeof propertiesOf>;
 
 /** An object: listed properties in order, then others. A schema that lists properties and does not mention others has none. */
 export function objectBody(parts: readonly Part[], json: JsonRules, rule: (value: Conjunction) => string): string {
-  const place = parts[0] as Part;
+  const part = parts[0] as Part;
   const properties = propertiesOf(parts, json.rules);
-  const asked = counts(parts, 'minProperties', 'maxProperties');
+  const count = counts(parts, 'minProperties', 'maxProperties');
   const names = [...properties.listed.keys()];
-  checkToolNames(parts, names);
+  checkPropertyNames(parts, names);
   const member = (name: string) =>
     `${jsonLiteral(name)} ${json.colon} ${rule(properties.listed.get(name) as Conjunction)}`;
   const key = properties.others === false ? '' : keyOf(parts, names, json, rule);
   const other = properties.others === false ? undefined : `${key} ${json.colon} ${rule(properties.others)}`;
   const empty = `${json.open('{')} "}"`;
-  const isFree = asked.minimum === 0 && asked.maximum === undefined;
+  const isFree = count.minimum === 0 && count.maximum === undefined;
 
   if (names.length === 0) {
-    if (other === undefined || asked.maximum === 0) {
-      if (asked.minimum > 0) throw new GrammarError('there are no properties to write', place.pointer, 'minProperties');
+    if (other === undefined || count.maximum === 0) {
+      if (count.minimum > 0) throw new GrammarError('there are no properties to write', part.pointer, 'minProperties');
       return empty;
     }
     if (key === json.string() && properties.others !== false && properties.others.length === 0 && isFree) {
@@ -31,13 +31,13 @@ export function objectBody(parts: readonly Part[], json: JsonRules, rule: (value
     }
     const more = json.rules.repeat(
       `(${json.comma} ${other})`,
-      Math.max(0, asked.minimum - 1),
-      asked.maximum && asked.maximum - 1,
+      Math.max(0, count.minimum - 1),
+      count.maximum && count.maximum - 1,
     );
     const filled = `${json.open('{')} ${other} ${more} ${json.close('}')}`;
-    return asked.minimum === 0 ? `(${empty} | ${filled})` : filled;
+    return count.minimum === 0 ? `(${empty} | ${filled})` : filled;
   }
-  requireImplied(place, asked, properties);
+  requireImplied(part, count, properties);
   const others = other === undefined ? undefined : json.rules.shared('others', other);
   return memberList(
     names.map((name) => ({ text: member(name), optional: !properties.required.has(name) })),
@@ -152,10 +152,10 @@ function checkSize({ pointer }: Part, names: readonly string[], rules: Rules): v
 
 /** A key that is not listed. */
 function keyOf(parts: readonly Part[], names: readonly string[], json: JsonRules, rule: (key: Conjunction) => string) {
-  const place = parts[0] as Part;
+  const first = parts[0] as Part;
   const demanding = parts.filter(demandsNames);
   const [part] = demanding;
-  if (!part) return names.length === 0 ? json.string() : otherKey(names, place, json.rules);
+  if (!part) return names.length === 0 ? json.string() : otherKey(names, first, json.rules);
   const isString = child(part, { type: 'string' }, 'propertyNames', 'type');
   return rule([...demanding.map((one) => child(one, one.schema.propertyNames, 'propertyNames')), isString]);
 }
@@ -164,7 +164,7 @@ function demandsNames({ schema }: Part): boolean {
   return schema.propertyNames !== undefined && schema.propertyNames !== true;
 }
 
-function checkToolNames(parts: readonly Part[], names: readonly string[]): void {
+function checkPropertyNames(parts: readonly Part[], names: readonly string[]): void {
   const part = parts.find(demandsNames);
   if (part && names.length > 0) {
     throw new GrammarError('it cannot be combined with listed properties', part.pointer, 'propertyNames');
@@ -172,12 +172,12 @@ function checkToolNames(parts: readonly Part[], names: readonly string[]): void 
 }
 
 /** A grammar of reasonable size cannot count optional properties. */
-function requireImplied(place: Part, asked: Counts, { listed, required, others }: Properties): void {
-  if (asked.minimum > required.size) {
-    throw new GrammarError('more properties than the required ones cannot be demanded', place.pointer, 'minProperties');
+function requireImplied({ pointer }: Part, count: Counts, { listed, required, others }: Properties): void {
+  if (count.minimum > required.size) {
+    throw new GrammarError('more properties than the required ones cannot be demanded', pointer, 'minProperties');
   }
-  if (asked.maximum !== undefined && (others !== false || asked.maximum < listed.size)) {
-    throw new GrammarError('fewer properties than the listed ones cannot be demanded', place.pointer, 'maxProperties');
+  if (count.maximum !== undefined && (others !== false || count.maximum < listed.size)) {
+    throw new GrammarError('fewer properties than the listed ones cannot be demanded', pointer, 'maxProperties');
   }
 }
 
@@ -188,12 +188,12 @@ interface NameNode {
 }
 
 /** A key that is none of `taken`. Each character has one spelling, so that escapes cannot evade it. */
-function otherKey(taken: readonly string[], place: Part, rules: Rules): string {
+function otherKey(taken: readonly string[], part: Part, rules: Rules): string {
   const anyCharacter = rules.shared('key-character', insideString(complement([])) as string);
   const end = rules.shared('key-end', `${anyCharacter}* "\\""`);
   const named = new Map<NameNode, string>();
   // A node is listed before those below it.
-  for (const node of nameTree(taken, place).reverse()) {
+  for (const node of nameTree(taken, part).reverse()) {
     const { next, isName } = node;
     const options = [...next].map(([character, below]) => `${inner(character)} ${named.get(below)}`);
     const otherwise = rules.cached(`not ${[...next.keys()].join('')}`, () => {

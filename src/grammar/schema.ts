@@ -120,9 +120,9 @@ function opened(schema: Keywords, keyword: string): Keywords {
 
 function bringsProperties(schema: Keywords, keyword: string): boolean {
   if (keyword === 'if') return listsProperties(schema.then) || listsProperties(schema.else);
-  const given = schema[keyword];
+  const value = schema[keyword];
   if (keyword !== 'dependentSchemas' && keyword !== 'dependencies') return false;
-  return typeof given === 'object' && given !== null && Object.values(given).some(listsProperties);
+  return typeof value === 'object' && value !== null && Object.values(value).some(listsProperties);
 }
 
 function listsProperties(schema: unknown): boolean {
@@ -178,29 +178,29 @@ export function expand(
       giveUp(new GrammarError('false allows no value', next.pointer));
       continue;
     }
-    const place = readPart(next);
-    const keyword = refusedKeyword(place.schema);
+    const part = readPart(next);
+    const keyword = refusedKeyword(part.schema);
     if (keyword !== undefined) {
-      giveUp(new GrammarError('a grammar cannot express this keyword', place.pointer, keyword));
-      waiting.unshift(without({ ...place, schema: opened(place.schema, keyword) }, keyword));
+      giveUp(new GrammarError('a grammar cannot express this keyword', part.pointer, keyword));
+      waiting.unshift(without({ ...part, schema: opened(part.schema, keyword) }, keyword));
       continue;
     }
-    const { $ref: reference, allOf } = place.schema;
+    const { $ref: reference, allOf } = part.schema;
     if (reference === undefined && allOf === undefined) {
-      parts.set(place.key, place);
+      parts.set(part.key, part);
       continue;
     }
-    followed.add(place.key);
+    followed.add(part.key);
     const inside: Located[] = [];
     try {
-      if (reference !== undefined) inside.push(resolveReference(document, reference, place));
+      if (reference !== undefined) inside.push(resolveReference(document, reference, part));
     } catch (error) {
       if (!(error instanceof GrammarError)) throw error;
       giveUp(error);
     }
-    if (allOf !== undefined) inside.push(...branches(place, 'allOf'));
+    if (allOf !== undefined) inside.push(...branches(part, 'allOf'));
     // In place of the schema that contains them, so that properties keep their order.
-    waiting.unshift(...inside, without(place, '$ref', 'allOf'));
+    waiting.unshift(...inside, without(part, '$ref', 'allOf'));
   }
   return [...parts.values()];
 }
@@ -249,8 +249,8 @@ function replaced(part: Part, path: string, value: unknown): Part | undefined {
   return isObject(schema) ? { ...part, schema, key: `${part.key} but ${path}` } : undefined;
 }
 
-function isPart(place: Located): place is Part {
-  return isObject(place.schema);
+function isPart(part: Located): part is Part {
+  return isObject(part.schema);
 }
 
 /** For demands that no grammar can express: `strict` rejects the schema, `loose` omits and reports them. */
@@ -325,10 +325,10 @@ export class GrammarError extends AppError<'invalid-field'> {
     readonly pointer: string,
     readonly keyword?: string,
   ) {
-    const place = keyword === undefined ? shortened(pointer) : `${shortened(pointer)} (${keyword})`;
+    const location = keyword === undefined ? shortened(pointer) : `${shortened(pointer)} (${keyword})`;
     super('invalid-field', {
       field: 'schema',
-      expected: `a JSON schema that a grammar can follow, but at ${place} ${reason}`,
+      expected: `a JSON schema that a grammar can follow, but at ${location} ${reason}`,
     });
   }
 }

@@ -30,9 +30,9 @@ export interface Counts {
 }
 
 export function shapeOf(parts: readonly Part[], only: TypeName | undefined): Shape {
-  const place = parts[0] as Part;
+  const first = parts[0] as Part;
   const types = typesOf(parts, only);
-  if (types.size === 0) throw new GrammarError('no type satisfies everything that is demanded', place.pointer, 'type');
+  if (types.size === 0) throw new GrammarError('no type satisfies everything that is demanded', first.pointer, 'type');
   const shape = { bounds: boundsOf(parts), length: counts(parts, 'minLength', 'maxLength') };
   return { types, ...shape, pattern: patternOf(parts), values: valuesOf(parts, types, shape) };
 }
@@ -80,7 +80,7 @@ function boundsOf(parts: readonly Part[]): Bounds {
 
 /** In older schemas the exclusive keyword is a flag on the other one. */
 function edges(part: Part, inclusive: string, exclusive: string): Bound[] {
-  const found: Bound[] = [];
+  const bounds: Bound[] = [];
   const flagged = part.schema[exclusive] === true;
   for (const keyword of [inclusive, exclusive]) {
     const value = part.schema[keyword];
@@ -91,25 +91,25 @@ function edges(part: Part, inclusive: string, exclusive: string): Bound[] {
     // Such a bound means "no limit".
     if (inclusive === 'minimum' ? value <= -1e21 : value >= 1e21) continue;
     if (Math.abs(value) >= 1e21) throw new GrammarError('the number must be below 1e21', part.pointer, keyword);
-    found.push({ value, exclusive: keyword === exclusive || flagged });
+    bounds.push({ value, exclusive: keyword === exclusive || flagged });
   }
-  return found;
+  return bounds;
 }
 
 /** The narrowest of the counts that the parts ask for. */
-export function counts(parts: readonly Part[], least: string, most: string): Counts {
+export function counts(parts: readonly Part[], minKeyword: string, maxKeyword: string): Counts {
   let minimum = 0;
   let maximum: number | undefined;
   for (const part of parts) {
-    minimum = Math.max(minimum, count(part, least) ?? 0);
+    minimum = Math.max(minimum, count(part, minKeyword) ?? 0);
     if (minimum > limits.repetition) {
-      throw new GrammarError(`the number must not exceed ${limits.repetition}`, part.pointer, least);
+      throw new GrammarError(`the number must not exceed ${limits.repetition}`, part.pointer, minKeyword);
     }
-    const upper = count(part, most);
+    const upper = count(part, maxKeyword);
     if (upper !== undefined) maximum = Math.min(maximum ?? limits.repetition, upper);
   }
   if (maximum !== undefined && maximum < minimum) {
-    throw new GrammarError(`${least} is greater than ${most}`, (parts[0] as Part).pointer, least);
+    throw new GrammarError(`${minKeyword} is greater than ${maxKeyword}`, (parts[0] as Part).pointer, minKeyword);
   }
   return { minimum, maximum };
 }
@@ -145,15 +145,15 @@ export const formats: Readonly<Record<string, string>> = {
 /** `pattern` binds, `format` is a hint: with both, the pattern decides. */
 function patternOf(parts: readonly Part[]): Shape['pattern'] {
   for (const keyword of ['pattern', 'format'] as const) {
-    const found = new Map<string, Part>();
+    const sources = new Map<string, Part>();
     for (const part of parts) {
       const value = part.schema[keyword];
       if (value === undefined) continue;
       if (typeof value !== 'string') throw new GrammarError('there must be a string', part.pointer, keyword);
       const source = keyword === 'format' ? (Object.hasOwn(formats, value) ? formats[value] : undefined) : value;
-      if (source !== undefined) found.set(source, part);
+      if (source !== undefined) sources.set(source, part);
     }
-    const [first, second] = [...found];
+    const [first, second] = [...sources];
     if (second) throw new GrammarError('two of them cannot be joined', second[1].pointer, keyword);
     if (first) return { source: first[0], part: first[1], keyword };
   }

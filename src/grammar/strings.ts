@@ -114,8 +114,8 @@ function lengths(pattern: Pattern): { shortest: number; longest: number } {
     }
     case 'repeat': {
       const { shortest, longest } = lengths(pattern.item);
-      const most = pattern.maximum ?? Number.POSITIVE_INFINITY;
-      return { shortest: shortest * pattern.minimum, longest: longest === 0 || most === 0 ? 0 : longest * most };
+      const max = pattern.maximum ?? Number.POSITIVE_INFINITY;
+      return { shortest: shortest * pattern.minimum, longest: longest === 0 || max === 0 ? 0 : longest * max };
     }
     case 'group':
       return lengths(pattern.item);
@@ -126,24 +126,24 @@ function lengths(pattern: Pattern): { shortest: number; longest: number } {
 
 /** The pattern limited to texts of these lengths; undefined if more than one repetition makes the length vary. */
 function withLength(pattern: Pattern, shortest: number, longest: number): Pattern | undefined {
-  const now = lengths(pattern);
-  if (now.shortest >= shortest && now.longest <= longest) return pattern;
+  const range = lengths(pattern);
+  if (range.shortest >= shortest && range.longest <= longest) return pattern;
   const items = (pattern.type === 'sequence' ? pattern.items : [pattern]).map(ungrouped);
   const varying = items.filter((item) => lengths(item).shortest !== lengths(item).longest);
   const [repetition] = varying;
   if (varying.length !== 1 || repetition?.type !== 'repeat') {
     const inside = varying.length === 1 && repetition?.type === 'sequence' ? repetition : undefined;
     if (!inside) return undefined;
-    const around = now.shortest - lengths(inside).shortest;
+    const around = range.shortest - lengths(inside).shortest;
     const narrowed = withLength(inside, Math.max(0, shortest - around), longest - around);
     return narrowed && { type: 'sequence', items: items.map((item) => (item === inside ? narrowed : item)) };
   }
   const each = lengths(repetition.item);
   if (each.shortest !== each.longest) return undefined;
-  const around = now.shortest - lengths(repetition).shortest;
+  const around = range.shortest - lengths(repetition).shortest;
   const minimum = Math.max(repetition.minimum, Math.ceil((shortest - around) / each.shortest));
-  const most = Math.floor((longest - around) / each.shortest);
-  const maximum = Number.isFinite(most) ? Math.min(repetition.maximum ?? most, most) : repetition.maximum;
+  const max = Math.floor((longest - around) / each.shortest);
+  const maximum = Number.isFinite(max) ? Math.min(repetition.maximum ?? max, max) : repetition.maximum;
   if (maximum !== undefined && maximum < minimum) return undefined;
   const narrowed: Pattern = { ...repetition, minimum, maximum };
   return { type: 'sequence', items: items.map((item) => (item === repetition ? narrowed : item)) };

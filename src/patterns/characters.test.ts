@@ -69,11 +69,11 @@ describe('Characters', () => {
   });
 });
 
-function read(bytes: Uint8Array): readonly [text: string, place: number][] {
+function read(bytes: Uint8Array): readonly [text: string, position: number][] {
   const characters = new Utf8Characters();
   const found: [string, number][] = [];
-  bytes.forEach((byte, place) => {
-    characters.push(byte, place, (code, start) => found.push([String.fromCodePoint(code), start]));
+  bytes.forEach((byte, position) => {
+    characters.push(byte, position, (code, start) => found.push([String.fromCodePoint(code), start]));
   });
   return found;
 }
@@ -83,10 +83,10 @@ test('Utf8Characters: decodes any text, with byte positions', () => {
     fc.property(fc.string({ unit: anyCharacter }), (text) => {
       const found = read(Buffer.from(text));
       expect(found.map(([character]) => character).join('')).toBe(text);
-      let place = 0;
+      let position = 0;
       for (const [character, start] of found) {
-        expect(start).toBe(place);
-        place += Buffer.byteLength(character);
+        expect(start).toBe(position);
+        position += Buffer.byteLength(character);
       }
     }),
   );

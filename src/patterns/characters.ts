@@ -96,25 +96,25 @@ export class Utf8Characters {
   #start = 0;
 
   /** Calls `found` with each complete character and the position of its first byte. */
-  push(byte: number, place: number, found: (code: number, place: number) => void): void {
+  push(byte: number, position: number, emit: (code: number, position: number) => void): void {
     if (this.#missing > 0) {
       if (byte >> 6 === 2) {
         this.#code = (this.#code << 6) | (byte & 0x3f);
         this.#missing -= 1;
-        if (this.#missing === 0) found(this.#code > 0x10ffff ? replacement : this.#code, this.#start);
+        if (this.#missing === 0) emit(this.#code > 0x10ffff ? replacement : this.#code, this.#start);
         return;
       }
       this.#missing = 0;
-      found(replacement, this.#start);
+      emit(replacement, this.#start);
     }
     if (byte < 0x80) {
-      found(byte, place);
+      emit(byte, position);
     } else if (byte < 0xc2 || byte > 0xf4) {
-      found(replacement, place);
+      emit(replacement, position);
     } else {
       this.#missing = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
       this.#code = byte & (0x3f >> this.#missing);
-      this.#start = place;
+      this.#start = position;
     }
   }
 }

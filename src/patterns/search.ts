@@ -33,9 +33,9 @@ export class PatternSearch {
   }
 
   /** The next character and its position, in any unit. */
-  push(code: number, place: number): void {
+  push(code: number, position: number): void {
     const waiting: Thread[] = [];
-    for (const { step, marks } of this.#follow(place, code)) {
+    for (const { step, marks } of this.#follow(position, code)) {
       const { steps } = this.program;
       const set = steps[step];
       if (set?.type === 'set' && set.has(code)) waiting.push({ step: set.next, marks });
@@ -44,12 +44,12 @@ export class PatternSearch {
     this.#before = code;
   }
 
-  /** Whether no match has begun: the search may go on at a later place. */
+  /** Whether no match has begun: the search may continue at a later position. */
   get idle(): boolean {
     return this.#threads.length === 0 && this.#match === undefined;
   }
 
-  /** Goes on at a later place, after this character. */
+  /** Continues at a later position, after this character. */
   skip(before: number): void {
     this.#before = before;
   }
@@ -65,10 +65,10 @@ export class PatternSearch {
     return this.#match !== undefined;
   }
 
-  /** The position of a match in the text so far: of its first non-empty group, or of its start. `place` is the end of the text. */
-  found(place: number): number | undefined {
+  /** The position of a match in the text so far: of its first non-empty group, or of its start. `position` is the end of the text. */
+  found(position: number): number | undefined {
     const before = this.#match;
-    this.#follow(place, undefined);
+    this.#follow(position, undefined);
     const match = this.#match;
     this.#match = before;
     if (!match) return undefined;
@@ -80,7 +80,7 @@ export class PatternSearch {
   }
 
   /** Advances all threads to steps that wait for a character. A thread at the end is the match, and later ones are dropped. */
-  #follow(place: number, next: number | undefined): readonly Thread[] {
+  #follow(position: number, next: number | undefined): readonly Thread[] {
     const { steps, first, slots, multiline } = this.program;
     const ready: Thread[] = [];
     this.#round += 1;
@@ -99,7 +99,7 @@ export class PatternSearch {
           for (const way of step.ways.toReversed()) stack.push({ step: way, marks: thread.marks });
           break;
         case 'mark':
-          stack.push({ step: step.next, marks: thread.marks.with(step.slot, place) });
+          stack.push({ step: step.next, marks: thread.marks.with(step.slot, position) });
           break;
         case 'start':
           if (this.#before === undefined || (multiline && includes(lineEnd, this.#before)))

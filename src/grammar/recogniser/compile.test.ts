@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Characters, includes, union } from '../../patterns/characters.ts';
-import { accepts, begins, machineOf } from '../testing/recognise.ts';
-import { CharacterClasses, compileGbnf, operation } from './compile.ts';
+import { accepts, begins, compileGbnf, machineOf } from '../testing/recognise.ts';
+import { CharacterClasses, operation } from './compile.ts';
 import { GbnfError, grammarLimits } from './parse.ts';
 
 function trouble(gbnf: string): string {

@@ -1,24 +1,19 @@
-import { type Sliced, whole } from '../../core/slices.ts';
+import type { Sliced } from '../../core/slices.ts';
 import { type Characters, overlaps } from '../../patterns/characters.ts';
 import { type Expression, GbnfError, grammarLimits, parseGbnf, type Rule } from './parse.ts';
 
 /** The token with this text; undefined if there is no such token. */
 type FindToken = (text: string) => number | undefined;
 
-/** Throws a GbnfError for an invalid grammar. */
-export function compileGbnf(source: string, findToken: FindToken): Program {
-  return whole(compilation(source, findToken));
-}
-
-/** `compileGbnf`, rule by rule. */
+/** Compiles a grammar, rule by rule. Throws a GbnfError for an invalid one. */
 export function* compilation(source: string, findToken: FindToken): Sliced<Program> {
   const rules = yield* parseGbnf(source);
   if (!rules.has('root')) throw new GbnfError(source, 0, 'there is no rule named root');
   const program = yield* new Compiler(source, rules, findToken).program();
   const recursive = findCircle(firstCalls(program));
   if (recursive === undefined) return program;
-  const [name, { place }] = [...rules][recursive] as [string, Rule];
-  throw new GbnfError(source, place, `the rule ${name} begins with itself (left recursion)`);
+  const [name, { offset }] = [...rules][recursive] as [string, Rule];
+  throw new GbnfError(source, offset, `the rule ${name} begins with itself (left recursion)`);
 }
 
 /** An alternative, split into its leading characters and the rest. */
@@ -44,7 +39,7 @@ function commonLength(alternatives: readonly Headed[], known: number): number {
 }
 
 /** The depth of the prefix tree of alternatives; beyond it they are compiled one by one. */
-const deepestTree = 100;
+const maxTreeDepth = 100;
 
 class Compiler {
   readonly #numbers: ReadonlyMap<string, number>;
@@ -131,7 +126,7 @@ class Compiler {
       else groups.set(code, [alternative]);
     }
     const ways = [...groups].flatMap(([code, group]) => {
-      const alone = code === undefined || group.length === 1 || depth === deepestTree;
+      const alone = code === undefined || group.length === 1 || depth === maxTreeDepth;
       if (alone)
         return group.map(({ head, rest }) => this.#text(head, shared, rest ? this.#compile(rest, next) : next));
       const common = commonLength(group, shared);
@@ -168,7 +163,7 @@ class Compiler {
     const number = this.#operations.length;
     if (number >= grammarLimits.steps) {
       const reason = `the grammar grows beyond ${grammarLimits.steps} steps; counts like {1,5000} are written out`;
-      throw new GbnfError(this.source, this.#rule?.place ?? 0, reason);
+      throw new GbnfError(this.source, this.#rule?.offset ?? 0, reason);
     }
     this.#operations.push(kind);
     this.#operands.push(operand);
@@ -189,15 +184,15 @@ class Compiler {
     return number;
   }
 
-  #ruleNumber({ name, place }: Expression & { type: 'rule' }): number {
+  #ruleNumber({ name, offset }: Expression & { type: 'rule' }): number {
     const number = this.#numbers.get(name);
-    if (number === undefined) throw new GbnfError(this.source, place, `there is no rule named ${name}`);
+    if (number === undefined) throw new GbnfError(this.source, offset, `there is no rule named ${name}`);
     return number;
   }
 
-  #tokenNumber({ token, place }: Expression & { type: 'token' }): number {
+  #tokenNumber({ token, offset }: Expression & { type: 'token' }): number {
     const number = typeof token === 'number' ? token : this.findToken(token);
-    if (number === undefined) throw new GbnfError(this.source, place, `${token} is not one token of this model`);
+    if (number === undefined) throw new GbnfError(this.source, offset, `${token} is not one token of this model`);
     return number;
   }
 }
@@ -210,8 +205,8 @@ function firstCalls({ operations, operands, nexts, forks, starts }: Program): re
   const behind = Array.from(starts, (): [rule: number, step: number][] => []);
   const seen = new Uint8Array(operations.length);
   const waiting = Array.from(starts, (step, rule): [rule: number, step: number] => [rule, step]);
-  for (let place = waiting.pop(); place; place = waiting.pop()) {
-    const [rule, step] = place;
+  for (let frame = waiting.pop(); frame; frame = waiting.pop()) {
+    const [rule, step] = frame;
     // A step belongs to one rule, so that it is visited once.
     if (seen[step] === 1) continue;
     seen[step] = 1;
@@ -239,22 +234,22 @@ function firstCalls({ operations, operands, nexts, forks, starts }: Program): re
 /** A node of a cycle. Iterative, because the chain of calls may be as long as the grammar. */
 function findCircle(edges: readonly ReadonlySet<number>[]): number | undefined {
   const done = new Uint8Array(edges.length);
-  const onTheWay = new Uint8Array(edges.length);
+  const onPath = new Uint8Array(edges.length);
   for (let first = 0; first < edges.length; first += 1) {
     if (done[first] === 1) continue;
-    const way = [{ node: first, rest: [...(edges[first] as ReadonlySet<number>)] }];
-    onTheWay[first] = 1;
-    for (let place = way.at(-1); place; place = way.at(-1)) {
-      const next = place.rest.pop();
+    const path = [{ node: first, rest: [...(edges[first] as ReadonlySet<number>)] }];
+    onPath[first] = 1;
+    for (let frame = path.at(-1); frame; frame = path.at(-1)) {
+      const next = frame.rest.pop();
       if (next === undefined) {
-        onTheWay[place.node] = 0;
-        done[place.node] = 1;
-        way.pop();
-      } else if (onTheWay[next] === 1) {
+        onPath[frame.node] = 0;
+        done[frame.node] = 1;
+        path.pop();
+      } else if (onPath[next] === 1) {
         return next;
       } else if (done[next] === 0) {
-        onTheWay[next] = 1;
-        way.push({ node: next, rest: [...(edges[next] as ReadonlySet<number>)] });
+        onPath[next] = 1;
+        path.push({ node: next, rest: [...(edges[next] as ReadonlySet<number>)] });
       }
     }
   }

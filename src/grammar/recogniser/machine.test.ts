@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openNativeGrammar } from '../testing/native-grammar.ts';
-import { accepts, begins, machineOf, walked } from '../testing/recognise.ts';
-import { compileGbnf } from './compile.ts';
-import { type Call, GrammarMachine, mayEnd, type Place, StateTable } from './machine.ts';
+import { accepts, begins, compileGbnf, machineOf, walked } from '../testing/recognise.ts';
+import { type Call, GrammarMachine, type Item, mayEnd, StateTable } from './machine.ts';
 
 describe('GrammarMachine', () => {
   test('follows rules that call each other', () => {
@@ -25,8 +24,8 @@ describe('GrammarMachine', () => {
   test('right recursion of any length', () => {
     const machine = machineOf('root ::= item root | ""\nitem ::= [a-z] | "," item');
     expect(accepts(machine, 'a,b'.repeat(5000))).toBe(true);
-    expect(machine.start.places.length).toBeLessThan(5);
-    expect(walked(machine, 'abc'.repeat(1000))?.state.places.length).toBeLessThan(5);
+    expect(machine.start.items.length).toBeLessThan(5);
+    expect(walked(machine, 'abc'.repeat(1000))?.state.items.length).toBeLessThan(5);
   });
 
   test('nested recursion of any depth', () => {
@@ -158,43 +157,43 @@ describe.skipIf('missing' in native)('GrammarMachine: random grammars', () => {
 
 const program = compileGbnf('root ::= "abc" <[7]> x\nx ::= "y"', () => undefined);
 const root: Call = { id: 0, rule: 0, returns: [] };
-const place = (step: number, call = root): Place => ({ step, call });
+const item = (step: number, call = root): Item => ({ step, call });
 const setStep = program.operations.indexOf(0);
 const tokenStep = program.operations.indexOf(1);
 
 describe('StateTable', () => {
   test('equal states and calls are identical, in any order of places', () => {
     const table = new StateTable(program);
-    const [one, other] = [place(setStep), place(setStep + 1)];
-    expect(table.state([one, other], false)).toBe(table.state([place(setStep + 1), place(setStep)], false));
+    const [one, other] = [item(setStep), item(setStep + 1)];
+    expect(table.state([one, other], false)).toBe(table.state([item(setStep + 1), item(setStep)], false));
     expect(table.call(1, [one, other])).toBe(table.call(1, [other, one]));
   });
 
   test('distinguishes end, place, rule and caller', () => {
     const table = new StateTable(program);
-    const state = table.state([place(setStep)], false);
-    expect(table.state([place(setStep)], true)).not.toBe(state);
-    expect(table.state([place(setStep + 1)], false)).not.toBe(state);
-    const call = table.call(1, [place(setStep)]);
-    expect(table.call(0, [place(setStep)])).not.toBe(call);
-    expect(table.call(1, [place(setStep, call)])).not.toBe(call);
-    expect(table.state([place(setStep, call)], false)).not.toBe(state);
+    const state = table.state([item(setStep)], false);
+    expect(table.state([item(setStep)], true)).not.toBe(state);
+    expect(table.state([item(setStep + 1)], false)).not.toBe(state);
+    const call = table.call(1, [item(setStep)]);
+    expect(table.call(0, [item(setStep)])).not.toBe(call);
+    expect(table.call(1, [item(setStep, call)])).not.toBe(call);
+    expect(table.state([item(setStep, call)], false)).not.toBe(state);
   });
 
   test('hasTokens: states that wait for tokens', () => {
     const table = new StateTable(program);
-    expect(table.state([place(setStep)], false).hasTokens).toBe(false);
-    expect(table.state([place(setStep), place(tokenStep)], false).hasTokens).toBe(true);
+    expect(table.state([item(setStep)], false).hasTokens).toBe(false);
+    expect(table.state([item(setStep), item(tokenStep)], false).hasTokens).toBe(true);
   });
 
   test('does not compare large states, and clears full tables', () => {
     const table = new StateTable(program);
-    const many = Array.from({ length: 200 }, (_, index) => place(setStep, { id: index + 1, rule: 0, returns: [] }));
+    const many = Array.from({ length: 200 }, (_, index) => item(setStep, { id: index + 1, rule: 0, returns: [] }));
     expect(table.state(many, false)).not.toBe(table.state(many, false));
     expect(table.call(0, many)).not.toBe(table.call(0, many));
-    const first = table.call(1, [place(setStep)]);
-    for (let id = 1; id <= 20_000; id += 1) table.call(1, [place(setStep, { id: -id, rule: 0, returns: [] })]);
-    expect(table.call(1, [place(setStep)])).not.toBe(first);
+    const first = table.call(1, [item(setStep)]);
+    for (let id = 1; id <= 20_000; id += 1) table.call(1, [item(setStep, { id: -id, rule: 0, returns: [] })]);
+    expect(table.call(1, [item(setStep)])).not.toBe(first);
   });
 
   test('call ids are unique', () => {

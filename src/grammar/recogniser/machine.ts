@@ -2,10 +2,10 @@ import { includes } from '../../patterns/characters.ts';
 import { operation, type Program } from './compile.ts';
 import { grammarLimits, tooAmbiguous } from './parse.ts';
 
-/** From this number of places on, an index is faster than a scan for every class. */
-const indexedPlaces = 32;
+/** From this number of items on, an index is faster than a scan for every class. */
+const minIndexedItems = 32;
 /** Sets of more classes are not listed in the index. */
-const listedClasses = 16;
+const maxListedClasses = 16;
 
 /**
  * Recognises texts of a grammar. All readings are followed in parallel and share their stacks, so that the time is polynomial
@@ -18,7 +18,7 @@ export class GrammarMachine {
 
   constructor(
     private readonly program: Program,
-    private readonly mostWork: number = grammarLimits.work,
+    private readonly maxWork: number = grammarLimits.work,
   ) {
     this.#table = new StateTable(program);
     const root = { id: 0, rule: program.root, returns: [] };
@@ -46,8 +46,8 @@ export class GrammarMachine {
   nextToken(state: State, token: number): State | undefined {
     if (!state.hasTokens) return undefined;
     const { operations, operands, nexts } = this.program;
-    this.#spend(state.places.length);
-    const moved = state.places.filter(({ step }) => {
+    this.#spend(state.items.length);
+    const moved = state.items.filter(({ step }) => {
       const named = operands[step] === token;
       return operations[step] === operation.token ? named : operations[step] === operation.otherToken && !named;
     });
@@ -57,32 +57,32 @@ export class GrammarMachine {
   /** The union of two states. */
   joined(one: State | undefined, other: State | undefined): State | undefined {
     if (!one || !other) return one ?? other;
-    return this.#table.state([...one.places, ...other.places], one.complete || other.complete);
+    return this.#table.state([...one.items, ...other.items], one.complete || other.complete);
   }
 
   /** Whether any character between the two, both included, may follow. */
   allowsAny(state: State, lowest: number, highest: number): boolean {
     const { operations, operands, characters } = this.program;
-    this.#spend(state.places.length);
-    return state.places.some(
+    this.#spend(state.items.length);
+    return state.items.some(
       ({ step }) => operations[step] === operation.set && characters.overlap(operands[step] as number, lowest, highest),
     );
   }
 
-  #moved(state: State, kind: number): readonly Place[] {
+  #moved(state: State, kind: number): readonly Item[] {
     const { nexts } = this.program;
-    const moved: Place[] = [];
-    const look = (places: readonly Place[]) => {
-      this.#spend(places.length);
-      for (const { step, call } of places) {
+    const moved: Item[] = [];
+    const look = (items: readonly Item[]) => {
+      this.#spend(items.length);
+      for (const { step, call } of items) {
         if (this.#reads(step, kind)) moved.push({ step: nexts[step] as number, call });
       }
     };
-    if (state.places.length < indexedPlaces) {
-      look(state.places);
+    if (state.items.length < minIndexedItems) {
+      look(state.items);
       return moved;
     }
-    state.index ??= this.#indexed(state.places);
+    state.index ??= this.#indexed(state.items);
     look(state.index.narrow.get(kind) ?? []);
     look(state.index.wide);
     return moved;
@@ -94,31 +94,31 @@ export class GrammarMachine {
     return set !== undefined && includes(set, kind);
   }
 
-  #indexed(places: readonly Place[]): NonNullable<State['index']> {
+  #indexed(items: readonly Item[]): NonNullable<State['index']> {
     const { operations, operands, characters } = this.program;
-    const narrow = new Map<number, Place[]>();
-    const wide: Place[] = [];
-    this.#spend(places.length);
-    for (const place of places) {
-      if (operations[place.step] !== operation.set) continue;
-      const ranges = characters.sets[operands[place.step] as number] ?? [];
+    const narrow = new Map<number, Item[]>();
+    const wide: Item[] = [];
+    this.#spend(items.length);
+    for (const item of items) {
+      if (operations[item.step] !== operation.set) continue;
+      const ranges = characters.sets[operands[item.step] as number] ?? [];
       const kinds = ranges.reduce((count, [from, to]) => count + to - from + 1, 0);
-      if (kinds > listedClasses) {
-        wide.push(place);
+      if (kinds > maxListedClasses) {
+        wide.push(item);
         continue;
       }
       for (const [from, to] of ranges) {
         for (let kind = from; kind <= to; kind += 1) {
           const listed = narrow.get(kind);
-          if (listed) listed.push(place);
-          else narrow.set(kind, [place]);
+          if (listed) listed.push(item);
+          else narrow.set(kind, [item]);
         }
       }
     }
     return { narrow, wide };
   }
 
-  #close(kernel: readonly Place[]): State | undefined {
+  #close(kernel: readonly Item[]): State | undefined {
     if (kernel.length === 0) return undefined;
     const closure = new Closure(this.program, this.#table, () => this.#spend(1));
     return closure.of(kernel);
@@ -126,13 +126,13 @@ export class GrammarMachine {
 
   #spend(work: number): void {
     this.#work += work;
-    if (this.#work > this.mostWork) throw tooAmbiguous();
+    if (this.#work > this.maxWork) throw tooAmbiguous();
   }
 }
 
 /** A call at the current position of the text, to which callers may be added. */
 interface OpenCall extends Call {
-  readonly returns: Place[];
+  readonly returns: Item[];
   /** Keys of its returns, without duplicates. */
   readonly known: Set<number>;
   /** The rule can be empty: its callers continue at once. */
@@ -143,27 +143,27 @@ interface OpenCall extends Call {
 class Closure {
   readonly #open = new Map<number, OpenCall>();
   readonly #ids = new Map<number, OpenCall>();
-  readonly #waiting: Place[] = [];
+  readonly #waiting: Item[] = [];
   readonly #seen = new Set<number>();
-  readonly #ready: Place[] = [];
+  readonly #ready: Item[] = [];
   #complete = false;
 
   constructor(
     private readonly program: Program,
     private readonly table: StateTable,
-    /** Called for each visited place; throws at the limit. */
+    /** Called for each visited item; throws at the limit. */
     private readonly spend: () => void,
   ) {}
 
-  of(kernel: readonly Place[]): State {
-    for (const place of kernel) this.#reach(place.step, place.call);
-    for (let place = this.#waiting.pop(); place; place = this.#waiting.pop()) this.#look(place);
+  of(kernel: readonly Item[]): State {
+    for (const item of kernel) this.#reach(item.step, item.call);
+    for (let item = this.#waiting.pop(); item; item = this.#waiting.pop()) this.#look(item);
     const settled = this.#settled();
-    const places = this.#ready.map(({ step, call }) => ({ step, call: settled.get(call.id) ?? call }));
-    return this.table.state(places, this.#complete);
+    const items = this.#ready.map(({ step, call }) => ({ step, call: settled.get(call.id) ?? call }));
+    return this.table.state(items, this.#complete);
   }
 
-  #look({ step, call }: Place): void {
+  #look({ step, call }: Item): void {
     const { operations, operands, nexts, forks } = this.program;
     const operand = operands[step] as number;
     switch (operations[step]) {
@@ -192,16 +192,16 @@ class Closure {
     // Tail calls return directly to the callers, so that recursive lists stay flat.
     const isLast = this.program.operations[next] === operation.end;
     const forwarded = isLast && !isRoot(caller) && !this.#ids.has(caller.id);
-    for (const place of forwarded ? caller.returns : [{ step: next, call: caller }]) this.#return(call, place);
+    for (const item of forwarded ? caller.returns : [{ step: next, call: caller }]) this.#return(call, item);
   }
 
-  #return(call: OpenCall, place: Place): void {
+  #return(call: OpenCall, item: Item): void {
     this.spend();
-    const key = this.#key(place.step, place.call);
+    const key = this.#key(item.step, item.call);
     if (call.known.has(key)) return;
     call.known.add(key);
-    call.returns.push(place);
-    if (call.empty) this.#reach(place.step, place.call);
+    call.returns.push(item);
+    if (call.empty) this.#reach(item.step, item.call);
   }
 
   #end(call: Call): void {
@@ -226,9 +226,9 @@ class Closure {
   /** The open calls as immutable calls, callers first. Iterative, because chains of calls may be long. */
   #settled(): ReadonlyMap<number, Call> {
     const settled = new Map<number, Call>();
-    const openOf = ({ call }: Place) => (settled.has(call.id) ? undefined : this.#ids.get(call.id));
-    for (const place of this.#ready) {
-      const first = openOf(place);
+    const openOf = ({ call }: Item) => (settled.has(call.id) ? undefined : this.#ids.get(call.id));
+    for (const item of this.#ready) {
+      const first = openOf(item);
       const waiting = first ? [{ call: first, looked: 0 }] : [];
       for (let one = waiting.at(-1); one; one = waiting.at(-1)) {
         const next = one.call.returns[one.looked];
@@ -245,13 +245,13 @@ class Closure {
 
   #settle({ rule, returns }: OpenCall, settled: ReadonlyMap<number, Call>): Call {
     const { operations } = this.program;
-    const flat = new Map<number, Place>();
+    const flat = new Map<number, Item>();
     for (const { step, call } of returns) {
       const caller = settled.get(call.id) ?? call;
       const isLast = operations[step] === operation.end && !isRoot(caller);
-      for (const place of isLast ? caller.returns : [{ step, call: caller }]) {
+      for (const item of isLast ? caller.returns : [{ step, call: caller }]) {
         this.spend();
-        flat.set(this.#key(place.step, place.call), place);
+        flat.set(this.#key(item.step, item.call), item);
       }
     }
     return this.table.call(rule, [...flat.values()]);
@@ -264,9 +264,9 @@ function isRoot(call: Call): boolean {
 }
 
 /** Larger states are not compared: that would take longer than to create them again. */
-const comparedPlaces = 128;
+const maxComparedItems = 128;
 /** Beyond this the tables are cleared. */
-const mostEntries = 20_000;
+const maxEntries = 20_000;
 
 /** Creates unique calls and states, so that cached transitions are found again. */
 export class StateTable {
@@ -281,32 +281,32 @@ export class StateTable {
     return this.#lastId;
   }
 
-  call(rule: number, returns: readonly Place[]): Call {
+  call(rule: number, returns: readonly Item[]): Call {
     const make = (): Call => ({ id: this.newId(), rule, returns });
-    if (returns.length > comparedPlaces) return make();
+    if (returns.length > maxComparedItems) return make();
     return known(this.#calls, `${rule} ${keyOf(returns)}`, make);
   }
 
-  state(places: readonly Place[], complete: boolean): State {
+  state(items: readonly Item[], complete: boolean): State {
     const { operations } = this.program;
-    const hasTokens = places.some(({ step }) => operations[step] !== operation.set);
-    const make = (): State => new State(places, complete, hasTokens);
-    if (places.length > comparedPlaces) return make();
-    return known(this.#states, `${complete} ${keyOf(places)}`, make);
+    const hasTokens = items.some(({ step }) => operations[step] !== operation.set);
+    const make = (): State => new State(items, complete, hasTokens);
+    if (items.length > maxComparedItems) return make();
+    return known(this.#states, `${complete} ${keyOf(items)}`, make);
   }
 }
 
 function known<Value>(table: Map<string, Value>, key: string, make: () => Value): Value {
-  const found = table.get(key);
-  if (found !== undefined) return found;
-  if (table.size >= mostEntries) table.clear();
+  const existing = table.get(key);
+  if (existing !== undefined) return existing;
+  if (table.size >= maxEntries) table.clear();
   const made = make();
   table.set(key, made);
   return made;
 }
 
-function keyOf(places: readonly Place[]): string {
-  const keys = places.map(({ step, call }) => `${call.id}:${step}`);
+function keyOf(items: readonly Item[]): string {
+  const keys = items.map(({ step, call }) => `${call.id}:${step}`);
   return keys.sort().join(' ');
 }
 
@@ -314,27 +314,27 @@ function keyOf(places: readonly Place[]): string {
 export interface Call {
   readonly id: number;
   readonly rule: number;
-  readonly returns: readonly Place[];
+  readonly returns: readonly Item[];
 }
 
-/** A step of the grammar inside of a call. */
-export interface Place {
+/** A step of the grammar inside of a call, as the items of an Earley parser. */
+export interface Item {
   readonly step: number;
   readonly call: Call;
 }
 
-/** The places that wait for a character or a token after some text. */
+/** The items that wait for a character or a token after some text. */
 class State {
   /** The next state for each class of characters; null if it is not allowed. Filled on demand. */
   readonly after: (State | null | undefined)[] = [];
-  /** The places for a class, if there are many places. */
-  index: { readonly narrow: ReadonlyMap<number, readonly Place[]>; readonly wide: readonly Place[] } | undefined;
+  /** The items for a class, if there are many of them. */
+  index: { readonly narrow: ReadonlyMap<number, readonly Item[]>; readonly wide: readonly Item[] } | undefined;
 
   constructor(
-    readonly places: readonly Place[],
+    readonly items: readonly Item[],
     /** Whether the text may end here. */
     readonly complete: boolean,
-    /** Whether some of the places wait for a whole token. */
+    /** Whether some of the items wait for a whole token. */
     readonly hasTokens: boolean,
   ) {}
 }
@@ -350,7 +350,7 @@ export interface TextPosition {
 }
 
 /** The lowest code point that needs this many continuation bytes. */
-const least = [0, 0x80, 0x800, 0x10000];
+const minCodePoint = [0, 0x80, 0x800, 0x10000];
 
 export function startOf({ start }: GrammarMachine): TextPosition {
   return positionAt(start);
@@ -408,7 +408,7 @@ export class TextWalk {
     if (this.#missing > 0) return true;
     const code = this.#begun;
     this.#begun = 0;
-    return code >= (least[this.#length] as number) && this.#step(code);
+    return code >= (minCodePoint[this.#length] as number) && this.#step(code);
   }
 
   #step(code: number): boolean {
@@ -420,7 +420,7 @@ export class TextWalk {
 
   #mayBecomeWhole(): boolean {
     const open = 6 * this.#missing;
-    const lowest = Math.max(this.#begun << open, least[this.#length] as number);
+    const lowest = Math.max(this.#begun << open, minCodePoint[this.#length] as number);
     const highest = (this.#begun << open) | ((1 << open) - 1);
     return lowest <= highest && this.machine.allowsAny(this.#state, lowest, highest);
   }

@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import type { Sliced } from '../../core/slices.ts';
 import { type Characters, complement, union } from '../../patterns/characters.ts';
 
-/** The syntax tree of a rule. `place` is its offset in the text of the grammar. */
+/** The syntax tree of a rule. `offset`: in the text of the grammar. */
 export type Expression =
   /** A literal, as the numbers of its characters. */
   | { readonly type: 'text'; readonly codes: readonly number[] }
@@ -14,13 +14,13 @@ export type Expression =
       readonly minimum: number;
       readonly maximum: number | undefined;
     }
-  | { readonly type: 'rule'; readonly name: string; readonly place: number }
+  | { readonly type: 'rule'; readonly name: string; readonly offset: number }
   /** One token of the model, by its number or its text, or any other one. */
-  | { readonly type: 'token'; readonly token: number | string; readonly negated: boolean; readonly place: number };
+  | { readonly type: 'token'; readonly token: number | string; readonly negated: boolean; readonly offset: number };
 
 export interface Rule {
   readonly body: Expression;
-  readonly place: number;
+  readonly offset: number;
 }
 
 const escapes: Readonly<Record<string, string>> = {
@@ -58,13 +58,13 @@ class GbnfParser {
     const rules = new Map<string, Rule>();
     this.#space(true);
     while (this.#at < this.source.length) {
-      const place = this.#at;
+      const offset = this.#at;
       const name = this.#match(ruleName);
       if (name === '') throw this.#error('the name of a rule is missing');
       this.#space(false);
       if (!this.#take('::=')) throw this.#error('::= is missing');
       this.#space(true);
-      rules.set(name, { body: this.#choices(0), place });
+      rules.set(name, { body: this.#choices(0), offset });
       if (this.#at < this.source.length && !this.#isNext('\r', '\n')) throw this.#unexpected();
       this.#space(true);
       yield;
@@ -98,8 +98,8 @@ class GbnfParser {
   }
 
   #bareItem(depth: number): Expression | undefined {
-    const place = this.#at;
-    const character = this.source[place];
+    const offset = this.#at;
+    const character = this.source[offset];
     switch (character) {
       case '"':
         return this.#literal();
@@ -120,7 +120,7 @@ class GbnfParser {
         throw this.#error(`there is nothing before ${character} that it could repeat`);
       default: {
         const name = this.#match(ruleName);
-        return name === '' ? undefined : { type: 'rule', name, place };
+        return name === '' ? undefined : { type: 'rule', name, offset };
       }
     }
   }
@@ -142,7 +142,7 @@ class GbnfParser {
   }
 
   #class(): Expression {
-    const place = this.#at;
+    const offset = this.#at;
     this.#at += 1;
     const negated = this.#take('^');
     const ranges: [number, number][] = [];
@@ -154,8 +154,9 @@ class GbnfParser {
       if (from > to) throw this.#error('the range is in the wrong order');
       ranges.push([from, to]);
     }
-    if (ranges.length === 0 && !negated) throw new GbnfError(this.source, place, 'there is a class without characters');
-    const written = this.source.slice(place, this.#at);
+    if (ranges.length === 0 && !negated)
+      throw new GbnfError(this.source, offset, 'there is a class without characters');
+    const written = this.source.slice(offset, this.#at);
     const known = this.#classes.get(written);
     if (known) return known;
     const expression = { type: 'set', set: negated ? complement(union(ranges)) : union(ranges) } as const;
@@ -164,23 +165,23 @@ class GbnfParser {
   }
 
   #token(): Expression {
-    const place = this.#at;
+    const offset = this.#at;
     const negated = this.#take('!');
     const written = /<\[(\d{1,9})\]>|<[^>\r\n]{1,200}>/y;
     written.lastIndex = this.#at;
-    const found = written.exec(this.source);
-    if (!found) throw this.#error('there is no token like <name> or <[number]>');
-    this.#at += found[0].length;
-    return { type: 'token', token: found[1] === undefined ? found[0] : Number(found[1]), negated, place };
+    const match = written.exec(this.source);
+    if (!match) throw this.#error('there is no token like <name> or <[number]>');
+    this.#at += match[0].length;
+    return { type: 'token', token: match[1] === undefined ? match[0] : Number(match[1]), negated, offset };
   }
 
   #quantified(item: Expression, depth: number): Expression {
     let quantified = item;
     for (let count = 0; ; count += 1) {
-      const place = this.#at;
+      const offset = this.#at;
       const counts = this.#quantifier(depth);
       if (!counts) return quantified;
-      if (count === maxQuantifiers) throw new GbnfError(this.source, place, 'there are too many quantifiers in a row');
+      if (count === maxQuantifiers) throw new GbnfError(this.source, offset, 'there are too many quantifiers in a row');
       quantified = { type: 'repeat', item: quantified, ...counts };
       this.#space(depth > 0);
     }
@@ -246,9 +247,9 @@ class GbnfParser {
 
   #match(spelling: RegExp): string {
     spelling.lastIndex = this.#at;
-    const found = spelling.exec(this.source)?.[0] ?? '';
-    this.#at += found.length;
-    return found;
+    const match = spelling.exec(this.source)?.[0] ?? '';
+    this.#at += match.length;
+    return match;
   }
 
   #take(text: string): boolean {
@@ -273,8 +274,8 @@ class GbnfParser {
 
 /** A syntax error with line and column. */
 export class GbnfError extends AppError<'invalid-field'> {
-  constructor(source: string, place: number, reason: string) {
-    const before = source.slice(0, place);
+  constructor(source: string, offset: number, reason: string) {
+    const before = source.slice(0, offset);
     const line = before.split(/\r\n|\r|\n/).length;
     const column = before.length - Math.max(before.lastIndexOf('\n'), before.lastIndexOf('\r'));
     super('invalid-field', {

@@ -1,5 +1,10 @@
-import { compileGbnf } from '../recogniser/compile.ts';
+import { whole } from '../../core/slices.ts';
+import { compilation, type Program } from '../recogniser/compile.ts';
 import { GrammarMachine, mayEnd, startOf, type TextPosition, TextWalk } from '../recogniser/machine.ts';
+
+export function compileGbnf(source: string, findToken: (text: string) => number | undefined): Program {
+  return whole(compilation(source, findToken));
+}
 
 export function machineOf(gbnf: string, tokens: Readonly<Record<string, number>> = {}): GrammarMachine {
   return new GrammarMachine(compileGbnf(gbnf, (text) => tokens[text]));
