@@ -1,16 +1,15 @@
 import type { ClientFacts } from '../core/clients.ts';
-import type { Conversation, Message } from './messages.ts';
+import { type Conversation, leadingSystem, type Message } from './messages.ts';
 
 /** The length of the beginnings of texts that are compared. */
 const headLength = 400;
 
 /** What a conversation says about the program that sends it. */
 export function clientFacts({ messages }: Pick<Conversation, 'messages'>): ClientFacts {
-  const firstTurn = messages.findIndex(({ role }) => role !== 'system');
   const last = messages.at(-1);
   const lastText = last?.role === 'user' ? headsOf(last).at(-1) : undefined;
   return {
-    system: messages.slice(0, firstTurn < 0 ? undefined : firstTurn).flatMap(headsOf),
+    system: messages.slice(0, leadingSystem(messages)).flatMap(headsOf),
     ...(lastText !== undefined && { lastText }),
   };
 }

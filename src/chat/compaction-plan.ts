@@ -144,7 +144,7 @@ export function compactedPrefix(
   if (last === undefined) return visible;
   const replaced = new Set(summarise);
   const before = visible.filter((_, index) => index <= last && !replaced.has(index));
-  // A pinned message may stand between the summarised ones and the rest.
+  // A pinned message may be between the summarised ones and the rest.
   return joinUserTurns([...before, summaryMessage(summary)], visible.slice(last + 1));
 }
 

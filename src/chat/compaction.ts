@@ -3,7 +3,7 @@ import { AppError, asAppError } from '../core/errors.ts';
 import type { Compaction, Usage } from '../core/events.ts';
 import { defaultControls } from '../core/request.ts';
 import { compactedPrefix, joinUserTurns, planCompaction, summaryMessage } from './compaction-plan.ts';
-import { type Conversation, type Message, text, withMessages, wordsOf } from './messages.ts';
+import { type Conversation, leadingSystem, type Message, text, withMessages, wordsOf } from './messages.ts';
 import type { ChatRequest, CompactionRequest } from './request.ts';
 import type { SummaryWriter } from './summary-model.ts';
 
@@ -342,11 +342,6 @@ function withQuestion(messages: readonly Message[], question: string): readonly 
   const message: Message = { role: 'user', content: text(question) };
   if (last?.role !== 'user') return [...messages, message];
   return [...messages.slice(0, -1), ...joinUserTurns([last], [message])];
-}
-
-function leadingSystem(messages: readonly Message[]): number {
-  const first = messages.findIndex(({ role }) => role !== 'system');
-  return first < 0 ? messages.length : first;
 }
 
 /** Without thinking and ids, which clients may leave out or change. */

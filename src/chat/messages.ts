@@ -131,6 +131,12 @@ function isMedium(item: unknown): item is { type: Medium['kind']; data: string; 
   return isObject(item) && (item.type === 'image' || item.type === 'audio') && typeof item.data === 'string';
 }
 
+/** The number of system messages at the beginning. */
+export function leadingSystem(messages: readonly Message[]): number {
+  const first = messages.findIndex(({ role }) => role !== 'system');
+  return first === -1 ? messages.length : first;
+}
+
 /** The conversation with this system prompt, unless it has one. */
 export function withSystem(conversation: Conversation, prompt: string): Conversation {
   const { messages } = conversation;

@@ -1,4 +1,4 @@
-import { type Conversation, type Message, withSystem } from './messages.ts';
+import { type Conversation, leadingSystem, type Message, withSystem } from './messages.ts';
 import type { ChatRequest } from './request.ts';
 import type { ChatService } from './service.ts';
 
@@ -33,7 +33,6 @@ export function withOpening(chat: ChatService, opening: Opening): ChatService {
 function withMessages(conversation: Conversation, added: readonly Message[]): Conversation {
   if (added.length === 0) return conversation;
   const { messages } = conversation;
-  const first = messages.findIndex(({ role }) => role !== 'system');
-  const start = first === -1 ? messages.length : first;
+  const start = leadingSystem(messages);
   return { ...conversation, messages: [...messages.slice(0, start), ...added, ...messages.slice(start)] };
 }

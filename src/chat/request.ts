@@ -65,7 +65,7 @@ export interface ChatRequest {
   /** Variables for the template; they take precedence over those of the server. */
   readonly templateVariables: Readonly<Record<string, unknown>>;
   readonly memory: string;
-  /** Tools that the server runs for this request, beside those of the conversation. */
+  /** Tools that the server runs for this request, in addition to those of the conversation. */
   readonly hosted?: HostedTools;
   readonly controls: GenerationControls;
   readonly compaction?: CompactionRequest | undefined;

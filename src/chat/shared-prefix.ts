@@ -81,7 +81,7 @@ const maxChats = 32;
 const listedChange = 'The tools of the chat were added, because its other turns begin with them; none can be called.';
 
 /**
- * Codex asks for a summary of a chat without the tools, which stand before the messages in most templates: nothing behind them would
+ * Codex asks for a summary of a chat without the tools, which come before the messages in most templates: nothing after them would
  * be found in the cache. Remembers the tools of its chats and gives them to the summary.
  */
 class ChatTools {

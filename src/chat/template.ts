@@ -50,7 +50,7 @@ interface TemplateTraits {
   readonly reasoning: ReasoningForm;
 }
 
-/** How earlier thinking is passed: in fields, in fields but not beside text and calls together, or as part of the content. */
+/** How earlier thinking is passed: in fields, in fields but not together with text and calls, or as part of the content. */
 type ReasoningForm = 'fields' | 'without-text' | 'content';
 
 function render(run: (variables: Variables) => string, traits: TemplateTraits, input: TemplateInput): RenderedTemplate {

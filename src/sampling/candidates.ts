@@ -1,6 +1,5 @@
 import { BorderSearch, RadixSort } from './float-sort.ts';
-import { onePerSize } from './one-per-size.ts';
-import { rowScanFor } from './row-scan.ts';
+import { onePerSize, rowScanFor } from './row-scan.ts';
 
 /**
  * The tokens that may come next, as parallel arrays that are reused for every token. Samplers change them in place; only the first

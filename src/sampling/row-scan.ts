@@ -1,4 +1,3 @@
-import { onePerSize } from './one-per-size.ts';
 import { groupSize, rowScanCode } from './row-scan-code.ts';
 
 interface Program {
@@ -52,6 +51,19 @@ export class RowScan {
     const count = this.#program.gather(this.#row.byteLength, floor, this.#ids.byteOffset, this.#logits.byteOffset);
     return { ids: this.#ids.subarray(0, count), logits: this.#logits.subarray(0, count) };
   }
+}
+
+/** Creates one object per size, on first use. All samplers of a thread share it, so it must hold no state between two calls. */
+export function onePerSize<Made>(make: (size: number) => Made): (size: number) => Made {
+  const made = new Map<number, Made>();
+  return (size) => {
+    let existing = made.get(size);
+    if (existing === undefined) {
+      existing = make(size);
+      made.set(size, existing);
+    }
+    return existing;
+  };
 }
 
 export const rowScanFor = onePerSize((size) => new RowScan(size));

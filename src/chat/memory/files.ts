@@ -69,7 +69,7 @@ class MemoryFiles {
       const title = `Here're the files and directories up to 2 levels deep in ${root}, excluding hidden items and node_modules:`;
       return [title, `${shortSize(total)}\t${root}`, ...lines].join('\n');
     }
-    const file = await this.#file(path, `The path ${path} does not exist. Please provide a valid path.`);
+    const file = await this.#file(path);
     const all = numbered(file.lines.map(({ text }) => text));
     return `Here's the content of ${path} with line numbers:\n${inRange(all, range).join('\n')}`;
   }
@@ -82,7 +82,7 @@ class MemoryFiles {
   }
 
   async #replace(path: string, old: string, text: string): Promise<string> {
-    const file = await this.#file(path, `The path ${path} does not exist. Please provide a valid path.`);
+    const file = await this.#file(path);
     const content = contentOf(file);
     const first = old === '' ? -1 : content.indexOf(old);
     if (first === -1)
@@ -102,7 +102,7 @@ class MemoryFiles {
   }
 
   async #insert(path: string, line: number, text: string): Promise<string> {
-    const file = await this.#file(path, `The path ${path} does not exist. Please provide a valid path.`);
+    const file = await this.#file(path);
     const { length } = file.lines;
     if (!Number.isInteger(line) || line < 0 || line > length) {
       throw new FileProblem(
@@ -116,13 +116,13 @@ class MemoryFiles {
 
   async #delete(path: string): Promise<string> {
     if (isRoot(path)) throw new FileProblem(`The folder ${root} cannot be deleted.`);
-    await this.#write(await this.#file(path, `The path ${path} does not exist`), []);
+    await this.#write(await this.#file(path, ''), []);
     return `Successfully deleted ${path}`;
   }
 
   async #rename(from: string, to: string): Promise<string> {
     if (isRoot(from) || isRoot(to)) throw new FileProblem(`The folder ${root} cannot be renamed.`);
-    const file = await this.#file(from, `The path ${from} does not exist`);
+    const file = await this.#file(from, '');
     const name = nameIn(to);
     if ((await this.#files()).some((other) => other.name === name && other.lines.length > 0))
       throw new FileProblem(`The destination ${to} already exists`);
@@ -142,10 +142,10 @@ class MemoryFiles {
     return [...files].map(([name, lines]) => ({ name, lines }));
   }
 
-  async #file(path: string, missing: string): Promise<MemoryFile> {
+  async #file(path: string, advice = '. Please provide a valid path.'): Promise<MemoryFile> {
     const name = isRoot(path) ? '' : nameIn(path);
     const file = (await this.#files()).find((each) => each.name === name);
-    if (!file) throw new FileProblem(missing);
+    if (!file) throw new FileProblem(`The path ${path} does not exist${advice}`);
     return file;
   }
 

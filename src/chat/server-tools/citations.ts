@@ -16,7 +16,7 @@ const minQuote = 20;
 const openingOf: Readonly<Record<string, string>> = { '"': '"', '”': '“', '“': '„', '»': '«', '«': '»' };
 
 /**
- * Finds the pages that a reply cites: by their number in brackets, by their address, or by a quote that stands word for word
+ * Finds the pages that a reply cites: by their number in brackets, by their address, or by a quote that occurs word for word
  * in a page. Nothing else is a citation, and a number that no page has is none.
  */
 export class CitationFinder {

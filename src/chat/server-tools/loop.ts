@@ -158,7 +158,7 @@ class Loop {
     this.#emit(withEarlier(finish, this.#earlier));
   }
 
-  /** Their results take the place of the messages that stand for them; what was summarised meanwhile is added again. */
+  /** Their results replace the messages that represent them; what was summarised meanwhile is added again. */
   async #runApproved(approved: readonly ApprovedCall[]): Promise<void> {
     if (approved.length === 0) return;
     this.deps.rest();
@@ -285,22 +285,26 @@ interface Answered {
   readonly media: readonly Medium[];
 }
 
-function serverCall({ id, json }: ToolCall, tool: Pick<HostedTool, 'kind' | 'name' | 'server'>): ServerCall {
-  const parsed = tryParseJson(json.trim() === '' ? '{}' : json);
+/** The JSON of a call without arguments may be empty. */
+const argumentsJson = ({ json }: Pick<ToolCall, 'json'>): string => (json.trim() === '' ? '{}' : json);
+
+function serverCall(call: ToolCall, tool: Pick<HostedTool, 'kind' | 'name' | 'server'>): ServerCall {
+  const json = argumentsJson(call);
+  const parsed = tryParseJson(json);
   return {
-    id,
+    id: call.id,
     kind: tool.kind,
     name: tool.name,
     ...(tool.server !== undefined && { server: tool.server }),
-    json: json.trim() === '' ? '{}' : json,
+    json,
     input: isObject(parsed) ? parsed : {},
   };
 }
 
-async function runServed({ name, json }: ToolCall, { servers, stopped }: LoopDeps): Promise<ServedResult> {
-  const parsed = tryParseJson(json.trim() === '' ? '{}' : json);
+async function runServed(call: ToolCall, { servers, stopped }: LoopDeps): Promise<ServedResult> {
+  const parsed = tryParseJson(argumentsJson(call));
   if (!isObject(parsed)) return failure('its arguments are no JSON object.');
-  return servers ? callServed(servers, { name, arguments: { ...parsed } }, stopped) : {};
+  return servers ? callServed(servers, { name: call.name, arguments: { ...parsed } }, stopped) : {};
 }
 
 function withResults(conversation: Conversation, results: readonly Answered[]): Conversation {
