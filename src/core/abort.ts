@@ -36,9 +36,9 @@ export function linkAbort(controller: AbortController, signal: AbortSignal | und
 export function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
-    const gone = (): void => reject(signal.reason);
-    if (signal.aborted) gone();
-    signal.addEventListener('abort', gone, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', gone));
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 }

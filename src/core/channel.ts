@@ -81,15 +81,15 @@ export class Channel<Value> implements AsyncIterable<Value> {
 
 /** The same values, read to their end even if the consumer stops. Unread values are buffered, so they must be bounded. */
 export function readOn<Value>(values: AsyncIterable<Value>): AsyncIterable<Value> {
-  const held: Value[] = [];
+  const buffer: Value[] = [];
   let over = false;
   let failure: { readonly reason: unknown } | undefined;
   const changed = new Latch();
-  let left = false;
+  let hasStopped = false;
   void (async () => {
     try {
       for await (const value of values) {
-        if (!left) held.push(value);
+        if (!hasStopped) buffer.push(value);
         changed.release();
       }
     } catch (reason) {
@@ -103,14 +103,14 @@ export function readOn<Value>(values: AsyncIterable<Value>): AsyncIterable<Value
     async *[Symbol.asyncIterator]() {
       try {
         for (;;) {
-          while (held.length > 0) yield* held.splice(0);
+          while (buffer.length > 0) yield* buffer.splice(0);
           if (over) break;
           await changed.wait();
         }
         if (failure) throw failure.reason;
       } finally {
-        left = true;
-        held.length = 0;
+        hasStopped = true;
+        buffer.length = 0;
       }
     },
   };

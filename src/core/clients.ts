@@ -80,7 +80,7 @@ export function knownClient({ headers = {}, system = [], lastText = '' }: Client
 /** `Python` of `Python/3.12 aiohttp/3.11`: only characters that are safe to print. */
 const firstWord = (agent: string): string => /^[\w.+ -]{1,40}/.exec(agent)?.[0].trim() ?? '';
 
-/** What a request beside a conversation is for. */
+/** What an auxiliary request of a conversation is for. */
 export type SideTask = 'compaction' | 'title' | 'tags' | 'follow-ups' | 'search' | 'emoji';
 
 /** The texts with which known clients ask for it. */

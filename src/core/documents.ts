@@ -70,7 +70,7 @@ export interface CollectionFile {
   readonly passages: number;
 }
 
-/** Where a passage stands in its document. */
+/** The location of a passage in its document. */
 export interface PassagePlace {
   /** From 1. */
   readonly page?: number;
@@ -169,7 +169,7 @@ export interface DocumentLibrary {
 
   /** Uploaded files; returns at once, they are indexed in the background. Files that are there already are indexed again if they differ. */
   addFiles(id: string, files: readonly NewFile[]): Promise<readonly CollectionFile[]>;
-  /** Also after a change of the rules. Only for whoever runs the server. */
+  /** Also after a change of the rules. Only for administrators of the server. */
   addFolder(id: string, folder: Pick<WatchedFolder, 'path'> & Partial<WatchedFolder>): Promise<Collection>;
   removeFolder(id: string, path: string): Promise<Collection>;
   /** In a stable order, the newest first. */

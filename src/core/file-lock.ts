@@ -17,7 +17,7 @@ interface LockOptions {
   readonly clock?: LockClock;
   /** Instead of waiting for a holder that is running: the error for it. Gets the path of the lock, and the process id of the holder, 0 if unknown. */
   readonly refuse?: (lock: string, holder: number) => Error;
-  /** The process that others are told as the holder, where it is not this one: a worker holds the lock for its server. */
+  /** The process id that others see as the holder, where it is not this one: a worker holds the lock for its server. */
   readonly holder?: number;
 }
 

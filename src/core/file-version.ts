@@ -8,15 +8,15 @@ export const versionKey = 'file_version';
 export class NewerFile extends Error {
   override readonly name = 'NewerFile';
 
-  constructor(found: unknown, known: number) {
+  constructor(version: unknown, known: number) {
     super(
-      `it was written by a newer version of Parley (file version ${JSON.stringify(found)}; this one reads up to ${known}); update Parley, or use another file`,
+      `it was written by a newer version of Parley (file version ${JSON.stringify(version)}; this one reads up to ${known}); update Parley, or use another file`,
     );
   }
 }
 
 /** Throws `NewerFile` unless the content is of a version that is known. */
 export function checkVersion(content: Readonly<Record<string, unknown>>, known = 1): void {
-  const found = content[versionKey] ?? 1;
-  if (typeof found !== 'number' || !(found <= known)) throw new NewerFile(found, known);
+  const version = content[versionKey] ?? 1;
+  if (typeof version !== 'number' || !(version <= known)) throw new NewerFile(version, known);
 }

@@ -1,5 +1,5 @@
 /** Shorter ones would hide ordinary words. */
-const shortest = 6;
+const minLength = 6;
 
 /** User name, password and query of an address: each may be a secret. */
 const address = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)([^\s/?#"'<>]*@)?([^\s?#"'<>]*)(\?[^\s#"'<>]*)?/gi;
@@ -9,19 +9,19 @@ const address = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)([^\s/?#"'<>]*@)?([^\s?#"'<>]*)(
  * backend or a tool server may repeat in its error what was sent to it.
  */
 export function hideSecrets(text: string, secrets: readonly (string | undefined)[] = []): string {
-  let shown = text.includes('://')
+  let redacted = text.includes('://')
     ? text.replace(
         address,
-        (_, scheme: string, user: string | undefined, place: string, query: string | undefined) =>
-          `${scheme}${user ? '…@' : ''}${place}${query ? '?…' : ''}`,
+        (_, scheme: string, user: string | undefined, path: string, query: string | undefined) =>
+          `${scheme}${user ? '…@' : ''}${path}${query ? '?…' : ''}`,
       )
     : text;
   for (const secret of secrets) {
-    if (secret === undefined || secret.length < shortest) continue;
+    if (secret === undefined || secret.length < minLength) continue;
     for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]))
-      shown = shown.replaceAll(form, '…');
+      redacted = redacted.replaceAll(form, '…');
   }
-  return shown;
+  return redacted;
 }
 
 /** The message of a JSON parser without what it quotes of the text. */

@@ -44,7 +44,7 @@ export const languageName = (code: string): string => names().byCode.get(code) ?
 
 /** `en` for `en`, `EN-us` or `English`; undefined for an unknown language. */
 export function languageCode(text: string): string | undefined {
-  const word = text.trim().toLowerCase();
-  const [first = ''] = word.split(/[-_]/);
-  return names().byCode.has(first) ? first : names().codes.get(word);
+  const name = text.trim().toLowerCase();
+  const [first = ''] = name.split(/[-_]/);
+  return names().byCode.has(first) ? first : names().codes.get(name);
 }

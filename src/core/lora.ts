@@ -25,14 +25,14 @@ export const encodeAdapters = (adapters: readonly AdapterScale[]) =>
   adapters.map(({ adapter, scale }) => ({ [typeof adapter === 'number' ? 'id' : 'name']: adapter, scale }));
 
 /** The scale of each loaded adapter: 0 for those that are not named. Throws for one that is not loaded. */
-export function adapterScales(sent: readonly AdapterScale[], paths: readonly string[], field = 'lora'): number[] {
+export function adapterScales(sent: readonly AdapterScale[], paths: readonly string[]): number[] {
   const scales = paths.map(() => 0);
   for (const { adapter, scale } of sent) {
     const index = typeof adapter === 'number' ? adapter : paths.findIndex((path) => adapterName(path) === adapter);
     if (!(index in scales)) {
       const loaded = paths.map((path, id) => `${id} (${adapterName(path)})`).join(', ');
       const expected = loaded === '' ? 'empty: the model has no adapters (--lora)' : `with id or name of ${loaded}`;
-      throw new AppError('invalid-field', { field, expected });
+      throw new AppError('invalid-field', { field: 'lora', expected });
     }
     scales[index] = scale;
   }

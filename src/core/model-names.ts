@@ -15,10 +15,11 @@ export const sameName = (left: string, right: string): boolean => loose(left) ==
 export function findNamed<Value>(
   values: readonly Value[],
   namesOf: (value: Value) => readonly string[],
-  asked: string,
+  requested: string,
 ): Value | undefined {
   return (
-    findExactly(values, namesOf, asked) ?? values.find((one) => namesOf(one).some((name) => sameName(name, asked)))
+    findExactly(values, namesOf, requested) ??
+    values.find((one) => namesOf(one).some((name) => sameName(name, requested)))
   );
 }
 
@@ -26,11 +27,11 @@ export function findNamed<Value>(
 export function findExactly<Value>(
   values: readonly Value[],
   namesOf: (value: Value) => readonly string[],
-  asked: string,
+  requested: string,
 ): Value | undefined {
   return (
-    values.find((one) => namesOf(one).includes(asked)) ??
-    values.find((one) => namesOf(one).some((name) => equalName(name, asked)))
+    values.find((one) => namesOf(one).includes(requested)) ??
+    values.find((one) => namesOf(one).some((name) => equalName(name, requested)))
   );
 }
 
@@ -62,19 +63,19 @@ export interface ModelAlias {
   readonly target: string;
 }
 
-export function aliasTarget(aliases: readonly ModelAlias[], asked: string): string | undefined {
-  const name = asked
+export function aliasTarget(aliases: readonly ModelAlias[], requested: string): string | undefined {
+  const name = requested
     .trim()
     .toLowerCase()
     .replace(/:latest$/, '');
-  return aliases.find(({ pattern }) => matches(pattern.toLowerCase(), name))?.target;
+  return aliases.find(({ pattern }) => matchesGlob(pattern.toLowerCase(), name))?.target;
 }
 
 /** Names that apps have built in: they get the default embeddings model. */
 export const isCommonEmbeddingName = (name: string): boolean => /^text-embedding-(ada|3)-/i.test(name.trim());
 
-/** In linear time: the search for each part starts after the previous one. */
-function matches(pattern: string, name: string): boolean {
+/** `*` in the pattern matches any text. In linear time: the search for each part starts after the previous one. */
+export function matchesGlob(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   const last = rest.pop();
   if (last === undefined) return name === first;

@@ -21,7 +21,7 @@ export interface PersonRules {
 /** For a new person, or for another device of one who has a key. */
 export interface InvitationRequest {
   readonly name: string;
-  /** A number is put behind the name where somebody has it, or was removed and has left something under it. */
+  /** A number is appended to a name that is taken, or that a removed person has left data under. */
   readonly suggested?: boolean | undefined;
   /** Missing for a device of the person of this name. */
   readonly rules?: PersonRules | undefined;

@@ -9,12 +9,12 @@ export function fileNameOf(library: Owner): string {
   if (library === noKey) return 'common';
   const name = library.replace(/^key /, '');
   const plain = name.toLowerCase().replace(/[/\\:\p{Cc}]/gu, '_');
-  const begin = Buffer.byteLength(plain) > mostBytes ? [...plain].slice(0, mostBytes / 4).join('') : plain;
-  return `${begin}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+  const beginning = Buffer.byteLength(plain) > maxBytes ? [...plain].slice(0, maxBytes / 4).join('') : plain;
+  return `${beginning}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 }
 
 /** File systems take 255 bytes, with the endings that are put behind it. A name of 64 characters can have 256. */
-const mostBytes = 200;
+const maxBytes = 200;
 
 /** A file of an export. */
 export interface PersonFile {

@@ -6,7 +6,7 @@ export function byteSize(bytes: number): string {
   return `${power < 3 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`;
 }
 
-/** Lines of a table whose columns stand below each other; the last column may have any length. */
+/** Lines of a table with aligned columns; the last column may have any length. */
 export function tableLines(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {

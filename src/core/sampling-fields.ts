@@ -247,9 +247,9 @@ export function samplersOfApi(api: SamplerApi): Readonly<Partial<Record<Sampling
 
 /** Whether a value has an effect that a server without this sampler would not give. */
 export function isRequested(name: SamplingName, sampling: Sampling): boolean {
-  const { default: usual, isOff, partOf }: SamplingField = samplingFields[name];
+  const { default: initial, isOff, partOf }: SamplingField = samplingFields[name];
   const value = sampling[name];
-  if (value === usual || isOff?.(value)) return false;
+  if (value === initial || isOff?.(value)) return false;
   return partOf?.some((owner) => isOn(owner as SamplingName, sampling)) ?? true;
 }
 
@@ -277,8 +277,8 @@ export const defaultSampling: Sampling = {
 };
 
 /** The longest prefix of a text that fits into this many bytes of UTF-8, without cutting a character. */
-export function cutToBytes(text: string, most: number): string {
-  return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(most)).read);
+export function cutToBytes(text: string, maxBytes: number): string {
+  return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(maxBytes)).read);
 }
 
 const largestSeed = 2 ** 32 - 1;

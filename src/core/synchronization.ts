@@ -19,7 +19,7 @@ export class Latch {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Releases those that wait now; who waits later waits for the next time. */
+  /** Releases those that wait now; later waiters wait for the next release. */
   release(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }

@@ -229,9 +229,9 @@ export interface SavedStates {
   readonly count: number;
   check(): Promise<StatesReport>;
   /** Saves the state that was used last; null if there is none. */
-  save(place: number): Promise<StateFigures | null>;
+  save(slot: number): Promise<StateFigures | null>;
   /** Null if the slot is empty. */
-  load(place: number): Promise<StateFigures | null>;
+  load(slot: number): Promise<StateFigures | null>;
   clear(): Promise<void>;
 }
 

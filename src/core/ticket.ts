@@ -23,7 +23,7 @@ export interface Ticket {
   /** Part of a request that is in the queue already: not refused if the queue is full. */
   readonly admitted?: boolean;
   /**
-   * Work of the lowest weight, which nobody waits for: begins while nothing else runs or waits, on any engine, or in its share of the time.
+   * Work of the lowest weight, which no client waits for: begins while nothing else runs or waits, on any engine, or in its share of the time.
    * Called when it cannot go on: abort it then, and send the rest again.
    */
   readonly giveWay?: () => void;
@@ -31,7 +31,7 @@ export interface Ticket {
   readonly placed?: (standing: () => QueueStatus | undefined, reading?: () => PromptProgress | undefined) => void;
   /** The `x-request-id` of the request that it belongs to. */
   readonly requestId?: string;
-  /** Whose documents tools of this server may search for it; undefined if nobody's. */
+  /** Whose documents the tools of this server may search for it; undefined for none. */
   readonly reader?: Sender;
   /** Whose memories its chats may use. */
   readonly sender?: Sender;

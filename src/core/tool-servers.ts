@@ -39,7 +39,7 @@ export interface ToolServerStatus {
   readonly tools: readonly string[];
 }
 
-/** What MCP servers offer beside tools, and their state. Requests throw a `ToolCallError` if there is no result. */
+/** What MCP servers offer besides tools, and their state. Requests throw a `ToolCallError` if there is no result. */
 export interface ToolServerCatalog {
   servers(): readonly ToolServerStatus[];
   /** Of the servers that are connected, with all their fields. */
@@ -48,7 +48,7 @@ export interface ToolServerCatalog {
   readResource(uri: string, signal: AbortSignal): Promise<ServedResult>;
   /** Each name once. */
   prompts(signal: AbortSignal): Promise<readonly Fields[]>;
-  getPrompt(name: string, given: Fields | undefined, signal: AbortSignal): Promise<ServedResult>;
+  getPrompt(name: string, args: Fields | undefined, signal: AbortSignal): Promise<ServedResult>;
 }
 
 /** Adds and removes MCP servers while the program runs. */
@@ -137,12 +137,12 @@ function joinedCatalogs(first: ToolServerCatalog | undefined, second: ToolServer
       }
     },
     prompts: (signal) => both((catalog) => catalog.prompts(signal)),
-    getPrompt: (name, given, signal) => first.getPrompt(name, given, signal),
+    getPrompt: (name, args, signal) => first.getPrompt(name, args, signal),
   };
   return joined;
 }
 
-/** These tools of the servers and no others. `missing` is told which of the names no server has. */
+/** These tools of the servers and no others. `missing` gets the names that no server has. */
 export function onlyTools(
   servers: ToolServers,
   names: readonly string[],
