@@ -1,4 +1,5 @@
 import type { CardUse } from './card-memory.ts';
+import type { SourceState } from './engine-source.ts';
 import type { ModelDownloads } from './model-downloads.ts';
 import type { TextModel } from './text-service.ts';
 
@@ -154,10 +155,7 @@ export interface ModelsView {
 export interface HeldModel {
   readonly name: string;
   readonly kind: string;
-  readonly state:
-    | { readonly type: 'loading'; readonly progress: number }
-    | { readonly type: 'failed'; readonly reason: string }
-    | { readonly type: 'ready' | 'unloaded' | 'leaving' };
+  readonly state: SourceState | { readonly type: 'leaving' };
   readonly inUse: number;
   /** Whether it stays loaded where others need room (`--pin`). */
   readonly pinned?: boolean;

@@ -1,26 +1,19 @@
-/** What a client has used. */
-export interface UsageCounts {
+export const noUsage = {
   /** Requests that took a turn in the queue; polls, lists and settings are not counted. */
-  readonly requests: number;
-  /** Tokens of prompts, also those that were cached, and of embedded texts. */
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  /** Generated ones. */
-  readonly images: number;
-  /** Length of transcribed recordings. */
-  readonly audioSecondsIn: number;
-  /** Length of speech and music. */
-  readonly audioSecondsOut: number;
-}
-
-export const noUsage: UsageCounts = {
   requests: 0,
+  /** Tokens of prompts, also those that were cached, and of embedded texts. */
   promptTokens: 0,
   completionTokens: 0,
+  /** Generated ones. */
   images: 0,
+  /** Length of transcribed recordings. */
   audioSecondsIn: 0,
+  /** Length of speech and music. */
   audioSecondsOut: 0,
 };
+
+/** What a client has used. */
+export type UsageCounts = Readonly<typeof noUsage>;
 
 /** The usage of one client on one day. */
 export interface DayUsage extends UsageCounts {

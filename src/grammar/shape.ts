@@ -68,13 +68,10 @@ function intersection(one: ReadonlySet<TypeName>, other: ReadonlySet<TypeName>):
 }
 
 function boundsOf(parts: readonly Part[]): Bounds {
-  const exclusiveFirst = (one: Bound, other: Bound) => Number(other.exclusive) - Number(one.exclusive);
-  const [minimum] = parts
-    .flatMap((part) => edges(part, 'minimum', 'exclusiveMinimum'))
-    .sort((one, other) => other.value - one.value || exclusiveFirst(one, other));
-  const [maximum] = parts
-    .flatMap((part) => edges(part, 'maximum', 'exclusiveMaximum'))
-    .sort((one, other) => one.value - other.value || exclusiveFirst(one, other));
+  const byTightness = (sign: 1 | -1) => (one: Bound, other: Bound) =>
+    sign * (one.value - other.value) || Number(other.exclusive) - Number(one.exclusive);
+  const [minimum] = parts.flatMap((part) => edges(part, 'minimum', 'exclusiveMinimum')).sort(byTightness(-1));
+  const [maximum] = parts.flatMap((part) => edges(part, 'maximum', 'exclusiveMaximum')).sort(byTightness(1));
   return { minimum, maximum };
 }
 

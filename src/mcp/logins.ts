@@ -11,10 +11,10 @@ interface Login {
   readonly tokens?: Fields | undefined;
 }
 
-interface FileAccess {
+export interface FileAccess {
   /** Undefined if there is no file yet. */
   readonly read: () => Promise<string | undefined>;
-  /** Replaces the file at once, or not at all; only this account may read it. */
+  /** Replaces the file at once, or not at all; of logins, only this account may read it. */
   readonly write: (text: string) => Promise<void>;
   /** Runs a change while no other process changes the file. */
   readonly exclusively: (change: () => Promise<void>) => Promise<void>;

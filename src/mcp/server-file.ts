@@ -2,15 +2,10 @@ import { isObject } from '../core/json.ts';
 import { Mutex } from '../core/synchronization.ts';
 import type { ToolServerEditor } from '../core/tool-servers.ts';
 import { type ReadOptions, readServers, type ServerConfig } from './config.ts';
+import type { FileAccess } from './logins.ts';
 
-interface ServerFileDeps {
+interface ServerFileDeps extends FileAccess {
   readonly path: string;
-  /** Undefined if there is no file yet. */
-  readonly read: () => Promise<string | undefined>;
-  /** Replaces the file at once, or not at all. */
-  readonly write: (text: string) => Promise<void>;
-  /** Runs a change while no other process changes the file. */
-  readonly exclusively: (change: () => Promise<void>) => Promise<void>;
   readonly options: ReadOptions;
   readonly add: (config: ServerConfig) => Promise<void>;
   readonly remove: (name: string) => Promise<void>;

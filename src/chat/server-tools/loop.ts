@@ -4,6 +4,7 @@ import type { ToolCall } from '../../core/fold.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import type { Medium } from '../../core/request.ts';
 import type { ServerCall, ServerOutcome, ServerToolStep } from '../../core/server-tools.ts';
+import type { TextModel } from '../../core/text-service.ts';
 import type { ServedResult } from '../../core/tool-servers.ts';
 import type { Compacted } from '../compaction.ts';
 import { type Step, withEarlier } from '../generation-steps.ts';
@@ -27,7 +28,7 @@ interface LoopDeps extends ServerTools {
   readonly rest: () => void;
   readonly stopped: AbortSignal;
   /** The media that the model accepts. */
-  readonly inputs: { readonly image: boolean; readonly audio: boolean };
+  readonly inputs: TextModel['inputs'];
   readonly contextSize: number;
   /** Shortens the conversation after each round of calls, if it has to be. */
   readonly fit: (request: ChatRequest) => Promise<Compacted>;

@@ -1,10 +1,11 @@
 import type { Medium } from '../../core/request.ts';
+import type { TextModel } from '../../core/text-service.ts';
 import type { ServedResult } from '../../core/tool-servers.ts';
 import { type Content, text } from '../messages.ts';
 
 interface ResultLimits {
   /** The media that the model accepts. */
-  readonly inputs: { readonly image: boolean; readonly audio: boolean };
+  readonly inputs: TextModel['inputs'];
   readonly characters: number;
   /** The number of media in the conversation so far. */
   readonly media: number;
