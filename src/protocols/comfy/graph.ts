@@ -79,15 +79,15 @@ export class Node {
   }
 
   /** A number, or a string with one, within the bounds of the original. */
-  number(input: string, least: number, most: number): number | undefined {
+  number(input: string, min: number, max: number): number | undefined {
     const value = this.#value(input);
     if (isAbsent(value)) return undefined;
     const found = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
     if (typeof found !== 'number' || !Number.isFinite(found)) throw this.#wrongType(input, 'a number', value);
     const outside = (type: string, words: string, limit: number) =>
       this.inputFault(input, type, `Value ${found} ${words} of ${limit}`, input, { received_value: found });
-    if (found < least) throw outside('value_smaller_than_min', 'smaller than min', least);
-    if (found > most) throw outside('value_bigger_than_max', 'bigger than max', most);
+    if (found < min) throw outside('value_smaller_than_min', 'smaller than min', min);
+    if (found > max) throw outside('value_bigger_than_max', 'bigger than max', max);
     return found;
   }
 

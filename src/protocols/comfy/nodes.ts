@@ -335,7 +335,7 @@ interface Conditioning {
 }
 
 /** More than any model reads. Bounds graphs that combine the same text again and again. */
-const longestText = 20_000;
+const maxTextLength = 20_000;
 
 const known = new WeakMap<Visitor, Map<string, Conditioning>>();
 
@@ -387,7 +387,7 @@ function conditioningOf(node: Node, slot: number, visitor: Visitor): Conditionin
   if (!combined) throw node.unknownClass();
   const words = combined.map(({ text }) => text).filter((text) => text !== '');
   return {
-    text: words.join(', ').slice(0, longestText),
+    text: words.join(', ').slice(0, maxTextLength),
     clipSkip: Math.max(...combined.map(({ clipSkip }) => clipSkip)),
     notes: [...new Set([...combined.flatMap(({ notes }) => notes), ...guidanceNotes(node)])],
   };

@@ -72,7 +72,7 @@ function planned(nodes: Graph, options: WalkOptions, graphs: RunsGraphs | undefi
 }
 
 /** Longer texts are left out of the pictures. */
-const longestText = 2 ** 20;
+const maxTextLength = 2 ** 20;
 
 /** The graph and `extra_pnginfo`, which go into the pictures. */
 function pictureTexts({ prompt, extra_data: extra }: PromptFields): Readonly<Record<string, string>> {
@@ -80,5 +80,5 @@ function pictureTexts({ prompt, extra_data: extra }: PromptFields): Readonly<Rec
   const texts = Object.entries({ prompt, ...more }).map(
     ([name, value]) => [name, JSON.stringify(value) ?? ''] as const,
   );
-  return Object.fromEntries(texts.filter(([, text]) => text.length <= longestText));
+  return Object.fromEntries(texts.filter(([, text]) => text.length <= maxTextLength));
 }

@@ -68,7 +68,7 @@ function walkOutput(node: Node, visitor: GraphVisitor): Output {
 }
 
 /** Readers recurse along the graph, so that the stack limits its depth. Real workflows have some dozens. */
-const deepest = 250;
+const maxDepth = 250;
 /** Real workflows take a few visits per link; more means a graph with exponentially many paths. */
 const maxVisits = 100_000;
 
@@ -154,7 +154,7 @@ class GraphVisitor implements Visitor {
 
   #enter<Value>(node: Node, input: string, look: () => Value): Value {
     if (this.#path.has(node.id)) throw node.cycle(input);
-    if (this.#path.size >= deepest) throw new DepthFault(node, input);
+    if (this.#path.size >= maxDepth) throw new DepthFault(node, input);
     this.#visits += 1;
     if (this.#visits > maxVisits) throw tooComplex();
     this.#need(node.id);
@@ -178,7 +178,7 @@ class DepthFault extends NodeFault {
     super(node, {
       type: 'exception_during_inner_validation',
       message: 'Exception when validating inner node',
-      details: `${input} leads to node ${node.id}, and the graph is deeper than ${deepest} nodes there`,
+      details: `${input} leads to node ${node.id}, and the graph is deeper than ${maxDepth} nodes there`,
       extra_info: { input_name: input },
     });
   }

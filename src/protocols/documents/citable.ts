@@ -6,7 +6,7 @@ interface Span {
   readonly end: number;
 }
 
-const [shortest, longest] = [80, 600];
+const [minLength, maxLength] = [80, 600];
 
 /** Paragraphs that can be cited by a number: long ones are cut between sentences, and short ones belong to the next. */
 export function citableSpans(text: string, { start, end }: Span): readonly Span[] {
@@ -23,11 +23,11 @@ export function citableSpans(text: string, { start, end }: Span): readonly Span[
   unitEnd.lastIndex = start;
   for (let match = unitEnd.exec(text); match && match.index < end; match = unitEnd.exec(text)) {
     const unit = Math.min(unitEnd.lastIndex, end);
-    if (unit - begin > longest && last > begin) close(last);
-    if (/\n[ \t]*\n/.test(match[0]) && unit - begin >= shortest) close(unit);
+    if (unit - begin > maxLength && last > begin) close(last);
+    if (/\n[ \t]*\n/.test(match[0]) && unit - begin >= minLength) close(unit);
     last = unit;
   }
-  if (end - begin > longest && last > begin) close(last);
+  if (end - begin > maxLength && last > begin) close(last);
   close(end);
   return spans;
 }

@@ -35,10 +35,7 @@ export const completionEndpoints: readonly ModelEndpoint<DialectContext>[] = [
       foreign: ['model', 'max_tokens'],
     },
   }),
-  row('/infill', 'Fill in the middle between two pieces of code.', fillIn, {
-    match: 'ending',
-    fields: infillFields,
-  }),
+  row('/infill', 'Fill in the middle between two pieces of code.', fillIn, { match: 'ending', fields: infillFields }),
 ];
 
 async function answerCompletion(call: Call, parts: DialectContext): Promise<Reply> {

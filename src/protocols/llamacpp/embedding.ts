@@ -75,9 +75,7 @@ export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingContext>[] = [
     shared: { path: '/embeddings', own: ['content'], foreign: ['input', 'encoding_format'] },
   }),
   ...atPaths(
-    row('/v1/rerank', 'How well documents answer a query, the best first.', answerRerank, {
-      fields: rerankFields,
-    }),
+    row('/v1/rerank', 'How well documents answer a query, the best first.', answerRerank, { fields: rerankFields }),
     ...['/rerank', '/v1/reranking', '/reranking'],
   ),
 ];

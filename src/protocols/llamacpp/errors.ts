@@ -26,8 +26,8 @@ export function errorBody(code: number, message: string): { readonly error: obje
 /** Clients shorten a prompt that is too long by the two numbers that come with this error. */
 export function failureBody(error: AppError): { readonly error: object } {
   const { status: code, message } = error;
-  const tooLong = (tokens: number, most: number) => ({
-    error: { code, message, type: 'exceed_context_size_error', n_prompt_tokens: tokens, n_ctx: most },
+  const tooLong = (tokens: number, max: number) => ({
+    error: { code, message, type: 'exceed_context_size_error', n_prompt_tokens: tokens, n_ctx: max },
   });
   if (error.code === 'input-too-long') {
     const { tokens, mostTokens } = (error as AppError<'input-too-long'>).details;

@@ -131,10 +131,8 @@ const shortText: f.Read<string> = f.described({ type: 'string', maxLength: limit
 
 const numeric =
   (type: 'number' | 'integer', read: f.Read<number>) =>
-  (fallback: number, least?: number, most?: number): f.Read<number> =>
-    f.described({ type, default: fallback }, (value, path) =>
-      f.clamp(f.orElse(read, fallback)(value, path), least, most),
-    );
+  (fallback: number, min?: number, max?: number): f.Read<number> =>
+    f.described({ type, default: fallback }, (value, path) => f.clamp(f.orElse(read, fallback)(value, path), min, max));
 const number = numeric('number', f.looseNumber);
 const whole = numeric('integer', f.looseWhole);
 

@@ -24,10 +24,7 @@ export type EmbeddingsParts = EmbeddingContext & Pick<DialectContext, 'now'>;
 const own = { ...write('embeddings'), modelSelection: 'own-name' } as const;
 
 export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingsParts>[] = [
-  ollamaRow('/api/embed', 'Embeddings of texts.', withBody(embed), {
-    ...own,
-    fields: embedFields,
-  }),
+  ollamaRow('/api/embed', 'Embeddings of texts.', withBody(embed), { ...own, fields: embedFields }),
   ollamaRow('/api/embeddings', 'The embedding of one text (old form).', withBody(embedOne), {
     ...own,
     fields: oldEmbedFields,

@@ -33,13 +33,13 @@ const readFormat: f.Read<AudioFormat> = f.described({ type: ['string', 'object']
   return format;
 });
 
-const number = (least: number, most: number): f.Read<number | undefined> =>
+const number = (min: number, max: number): f.Read<number | undefined> =>
   f.described(
-    { type: 'number', minimum: least, maximum: most },
+    { type: 'number', minimum: min, maximum: max },
     f.optional((value, path) => {
       const found = f.readNumber(value, path);
-      if (found >= least && found <= most) return found;
-      throw f.wrong(path, `a number from ${least} to ${most}`);
+      if (found >= min && found <= max) return found;
+      throw f.wrong(path, `a number from ${min} to ${max}`);
     }),
   );
 
@@ -122,7 +122,7 @@ const readToolChoice: f.Read<ToolChoice> = f.described({ type: ['string', 'objec
   return { type: 'named', name: f.readAt(value, 'name', path, f.readName) };
 });
 
-const readMostTokens: f.Read<number | 'inf'> = f.described({ type: ['integer', 'string'] }, (value, path) =>
+const readMaxTokens: f.Read<number | 'inf'> = f.described({ type: ['integer', 'string'] }, (value, path) =>
   value === 'inf' ? 'inf' : f.wholeBetween(1, 2 ** 31 - 1)(value, path),
 );
 
@@ -155,8 +155,8 @@ const sharedRows = {
   tools: f.honoured(f.optional(readTools), 'Functions. Tools of other types are refused.'),
   tool_choice: f.honoured(f.optional(readToolChoice)),
   parallel_tool_calls: f.honoured(f.optionalFlag),
-  max_output_tokens: f.honoured(f.optional(readMostTokens), 'inf: the default length of the server.'),
-  max_response_output_tokens: f.honoured(f.optional(readMostTokens), older('max_output_tokens')),
+  max_output_tokens: f.honoured(f.optional(readMaxTokens), 'inf: the default length of the server.'),
+  max_response_output_tokens: f.honoured(f.optional(readMaxTokens), older('max_output_tokens')),
   temperature: f.honoured(number(0, 2), 'Of the beta protocol; left out, the default of the server.'),
   reasoning: f.group({
     effort: f.honoured(f.optionalText, 'none by default: thinking would delay the voice, and is not spoken.'),

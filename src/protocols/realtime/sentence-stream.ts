@@ -1,10 +1,10 @@
 /** Splits a text into sentences; longer ones than the limit in characters are split again. */
-export type SplitSentences = (text: string, longest: number) => readonly string[];
+export type SplitSentences = (text: string, maxLength: number) => readonly string[];
 
 /** The first sound must come soon, so that a first sentence is spoken in parts: at a comma, or if it is long. */
 const firstClause = /^[\s\S]{20,}?[,;:–—]\s+(?=\S)/u;
-const longestFirst = 100;
-const longest = 240;
+const maxFirstLength = 100;
+const maxLength = 240;
 
 /** The sentences of a text while it is written. Nothing is lost: they joined are the text. */
 export class SentenceStream {
@@ -20,9 +20,9 @@ export class SentenceStream {
     if (clause !== undefined) {
       this.#begun = true;
       this.#pending = this.#pending.slice(clause.length);
-      return [...this.split(clause, longest), ...this.push('')];
+      return [...this.split(clause, maxLength), ...this.push('')];
     }
-    const sentences = this.split(this.#pending, this.#begun ? longest : longestFirst);
+    const sentences = this.split(this.#pending, this.#begun ? maxLength : maxFirstLength);
     const complete = sentences.slice(0, -1);
     if (complete.length === 0) return complete;
     this.#begun = true;
@@ -33,7 +33,7 @@ export class SentenceStream {
   end(): readonly string[] {
     const rest = this.#pending;
     this.#pending = '';
-    return rest === '' ? [] : this.split(rest, longest);
+    return rest === '' ? [] : this.split(rest, maxLength);
   }
 }
 

@@ -27,7 +27,7 @@ const floorBlocks = 8;
 const framesPerBlock = 12;
 /** Levels in dB of full scale. */
 const silence = -75;
-const loudestFloor = -28;
+const maxFloor = -28;
 /** Below it lie hum and the rumble of a table. */
 const highPassHz = 100;
 
@@ -94,8 +94,8 @@ export class VoiceActivity {
 
   #decide(level: number): VoiceChange | undefined {
     const floor = this.#floor(level);
-    const least = Math.max(floor + this.#margin, this.#softest) - (this.#speaking ? hysteresis : 0);
-    const voiced = level > least;
+    const minLevel = Math.max(floor + this.#margin, this.#softest) - (this.#speaking ? hysteresis : 0);
+    const voiced = level > minLevel;
     return this.#speaking ? this.#goesOn(voiced) : this.#begins(voiced);
   }
 
@@ -132,7 +132,7 @@ export class VoiceActivity {
       this.#minima = [...this.#minima.slice(1 - floorBlocks), this.#blockMinimum];
       this.#inBlock = 0;
     }
-    return Math.min(loudestFloor, this.#blockMinimum, ...this.#minima);
+    return Math.min(maxFloor, this.#blockMinimum, ...this.#minima);
   }
 }
 

@@ -13,7 +13,7 @@ import { fitted, type SentPicture } from '../pictures/sent-picture.ts';
 import { ticketFor } from '../ticket.ts';
 import { extraBatchFields, extraSingleFields, interrogateFields, pngInfoFields, type UpscaleFields } from './fields.ts';
 
-const mostEntries = 64;
+const maxEntries = 64;
 
 type UpscaleParts = Pick<ImageContext, 'taskServices' | 'editor'>;
 
@@ -29,7 +29,7 @@ export async function upscaleMany(call: Call, parts: UpscaleParts): Promise<Repl
   const fields = readFields(extraBatchFields, body);
   const sent = fields.imageList ?? fields.image_list;
   if (!sent || sent.length === 0) throw wrong('imageList', 'a list of pictures');
-  if (sent.length > mostEntries) throw wrong('imageList', `a list of at most ${mostEntries} pictures`);
+  if (sent.length > maxEntries) throw wrong('imageList', `a list of at most ${maxEntries} pictures`);
   const reply = await upscaled(call, fields, sent, parts);
   return json(reply, 200, ignoredHeader(extraBatchFields, body));
 }

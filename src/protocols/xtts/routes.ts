@@ -236,7 +236,7 @@ export function outputOf(folder: string, library: Owner): string {
 }
 
 /** Limit of all files that clients of a library let the server write. */
-const mostBytes = 2 ** 30;
+const maxBytes = 2 ** 30;
 
 /** The file name for a name that a client sent; refuses paths, hidden files and reserved names. */
 export function outputName(sent: string): string {
@@ -263,7 +263,7 @@ export function saveSound(folder: string, name: string, bytes: Uint8Array): Prom
 async function writeSound(folder: string, name: string, bytes: Uint8Array): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const used = await folderBytes(folder);
-  if (used + bytes.length > mostBytes) {
+  if (used + bytes.length > maxBytes) {
     const reason = `the folder for speech holds ${Math.round(used / 2 ** 20)} MB, and more than 1024 MB are not kept; remove some files from it`;
     throw new AppError('engine-failed', { capability: 'speech', reason });
   }
@@ -331,8 +331,8 @@ const limits: Readonly<Partial<Record<string, readonly [number, number]>>> = {
 export function withSettings(settings: XttsSettings, body: JsonObject): XttsSettings {
   const changed = Object.entries(settings).map(([key, present]: [string, number | boolean]) => {
     if (typeof present === 'boolean') return [key, readSwitch(body[key], present)];
-    const [least, most] = limits[key] ?? [];
-    return [key, f.clamp(f.orElse(f.looseNumber, present)(body[key], key), least, most)];
+    const [min, max] = limits[key] ?? [];
+    return [key, f.clamp(f.orElse(f.looseNumber, present)(body[key], key), min, max)];
   });
   return Object.fromEntries(changed) as XttsSettings;
 }
