@@ -20,7 +20,7 @@ export const noKey = 'parley';
 interface AgentStart {
   /** Undefined removes a variable. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Before those of the person. */
+  /** Put in front of the user's own arguments. */
   readonly arguments?: readonly string[];
 }
 

@@ -85,7 +85,7 @@ export const agents: Readonly<Record<string, Agent>> = {
         OPENAI_API_KEY: key,
         OPENAI_MODEL: model,
         QWEN_CODE_MAX_OUTPUT_TOKENS: String(outputTokens(contextSize)),
-        // Settings of the system win over those of the person, for this start.
+        // For this start only: system settings take precedence over the user's.
         QWEN_CODE_SYSTEM_SETTINGS_PATH: join(folder, 'settings.json'),
       },
       arguments: ['--auth-type', 'openai', '--model', model],

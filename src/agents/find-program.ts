@@ -17,7 +17,7 @@ const ownFiles: ProgramFiles = {
 /** A program as it is started without a shell, in which arguments could become commands. */
 export interface Program {
   readonly path: string;
-  /** Before those of the person: the script, where `path` is Node. */
+  /** Put in front of the user's arguments: the script, where `path` is Node. */
   readonly arguments: readonly string[];
 }
 

@@ -159,7 +159,7 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
   });
 }
 
-/** Passes on a `multipart` body up to its closing delimiter. The parser would take what follows for parts, and wait for their end for ever. */
+/** Passes a `multipart` body on up to its closing delimiter. The parser would read what follows as further parts and never finish. */
 export function upToFormEnd(contentType: string): Transform {
   const closing = Buffer.from(`\r\n--${boundaryOf(contentType)}--`);
   // The first delimiter may be at the very beginning, without a line break before it.

@@ -167,7 +167,7 @@ export function createGuard(options: GuardOptions) {
   ): Identity | Promise<Identity> => {
     const found = protectedByKey ? senderOf(headers, endpoint, { target, address }) : (sessionOf(headers) ?? anybody);
     if (keyGuards(endpoint)) return found;
-    // Who sends a key where none is needed keeps what is theirs.
+    // A key that was sent although none is needed still identifies its owner.
     const orAnybody = (identity: Identity): Identity => (identity.type === 'nobody' ? anybody : identity);
     return found instanceof Promise ? found.then(orAnybody) : orAnybody(found);
   };

@@ -26,7 +26,7 @@ export interface RequestDeps extends AuthorizeDeps, RespondDeps {
   readonly openUpload: FormReading['openFile'];
   readonly newId: () => string;
   readonly watchExchange: WatchExchange | undefined;
-  /** Without it no stream can be taken up again. */
+  /** Without it no stream can be resumed. */
   readonly streams: ResumableStreams | undefined;
   /** Called for each rejected request. */
   readonly onRefused: ((refused: Refused) => void) | undefined;
@@ -46,7 +46,7 @@ interface Incoming {
   readonly controller: AbortController;
   /** The client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
-  /** Set if its stream goes on without the client. */
+  /** Set if its stream continues without the client. */
   resumable?: ResumableCall | undefined;
 }
 

@@ -31,8 +31,8 @@ const streamLimits: StreamLimits = {
 const nameForm = /^[\w.-]{16,64}$/;
 
 /**
- * What the header `x-parley-resumable` asks for. With `1` the stream is known by the id of the request, so that it goes on without its
- * client once the response has begun. With a name that the client has chosen, it goes on without its client from the beginning.
+ * What the header `x-parley-resumable` asks for. With `1` the stream is known by the id of the request, so that it continues without its
+ * client once the response has begun. With a name that the client has chosen, it continues without its client from the beginning.
  */
 function requestedBy({ headers }: Pick<Call, 'headers'>): { readonly name?: string } | undefined {
   const sent = headers['x-parley-resumable'];
@@ -40,7 +40,7 @@ function requestedBy({ headers }: Pick<Call, 'headers'>): { readonly name?: stri
   return typeof sent === 'string' && nameForm.test(sent) ? { name: sent } : undefined;
 }
 
-/** A request whose stream can be taken up. */
+/** A request whose stream can be resumed. */
 export type ResumableCall = NonNullable<ReturnType<ResumableStreams['accept']>>;
 
 interface Entry {
@@ -95,7 +95,7 @@ export class ResumableStreams {
     return {
       /** Instead of that of the client. */
       signal: controller.signal,
-      /** Whether it goes on, with or without its client. */
+      /** Whether it is still running, with or without its client. */
       get running() {
         return isRunning();
       },
@@ -188,7 +188,7 @@ export class ResumableStreams {
 
   #streamOf(entry: Entry, reply: Reply, afterwards: (() => Promise<void>) | undefined): ResumableStream | undefined {
     const format = eventFormat(reply.headers);
-    // A reply that was taken up is one of these already.
+    // A resumed reply is one of these already.
     if (!('stream' in reply) || !format || reply.headers?.['x-parley-resumable']) return undefined;
     return new ResumableStream(reply, format, this.#limits.streamBytes, {
       grown: (bytes) => {

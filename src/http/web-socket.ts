@@ -204,7 +204,7 @@ export interface SocketWork {
   readonly watch: ExchangeWatch | undefined;
   /** The key as it is now. */
   readonly key?: ClientKey;
-  /** Throws if the work may not go on: the key was removed, has expired or has lost a scope. Counts against no rate. */
+  /** Throws if the work may not continue: the key was removed, has expired or has lost a scope. Counts against no rate. */
   check(): Promise<void>;
 }
 

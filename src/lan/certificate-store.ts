@@ -30,7 +30,7 @@ interface Needed {
 const day = 86_400_000;
 const authorityLeft = 365 * day;
 const serverLeft = 30 * day;
-/** Addresses that the machine had before stay in the certificate: in two networks in turn it needs no new one each time. */
+/** Earlier addresses stay in the certificate, so that a machine that alternates between two networks needs no new one each time. */
 const maxHosts = 32;
 
 /** Certificates that serve these hosts for a while: the same ones, if they do. */
@@ -68,7 +68,7 @@ export class CertificateStore extends AtomicFile<StoredCertificates | undefined>
     this.#folder = dirname(options.path);
   }
 
-  /** Makes or renews what is missing or ends soon. `anew`: everything, also the authority. */
+  /** Makes or renews what is missing or ends soon. `anew`: replaces everything, including the authority. */
   async renew(needed: Needed, anew = false): Promise<StoredCertificates> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     return (await this.change((present) => renewed(anew ? undefined : present, needed))) as StoredCertificates;

@@ -33,7 +33,7 @@ interface ResponderOptions {
 }
 
 /**
- * `probing`: asking whether somebody has the name. `ours`: we answer. `system`: another program of this machine answers for it.
+ * `probing`: asking whether the name is taken. `ours`: we answer. `system`: another program of this machine answers for it.
  * `taken`: it leads to another machine.
  */
 type NameState = 'probing' | 'ours' | 'system' | 'taken';
@@ -50,7 +50,7 @@ const dnsPort = 5353;
 /** For programs that know no multicast DNS and ask from another port. */
 const legacyTtlSeconds = 10;
 
-/** Answers for names of this machine in the local network (multicast DNS, RFC 6762), and for no name that somebody has already. */
+/** Answers for names of this machine in the local network (multicast DNS, RFC 6762), except for names that are taken already. */
 export class NameResponder {
   readonly #states = new Map<string, NameState>();
   readonly #answeredAt = new Map<string, number>();
@@ -59,7 +59,7 @@ export class NameResponder {
 
   constructor(private readonly options: ResponderOptions) {}
 
-  /** Names for which somebody else answers are tried again, too: the network may be another one. */
+  /** Names that were taken are tried again, too: the network may have changed. */
   start(): void {
     for (const name of this.options.names) this.#probe(name);
   }
@@ -104,7 +104,7 @@ export class NameResponder {
     }
   }
 
-  /** Somebody says where a name leads. */
+  /** An answer of another program or machine. */
   #observe({ answers }: DnsMessage): void {
     for (const [name, state] of this.#states) {
       const addresses = addressesOf(

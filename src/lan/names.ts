@@ -17,7 +17,7 @@ interface NamesOptions {
 const group = '224.0.0.251';
 const port = 5353;
 
-/** Announces `parley.local` and `NAME.local`. Where multicast is not possible, there are no names, and a sentence says so. */
+/** Announces `parley.local` and `NAME.local`. Where multicast is not possible, it warns and announces nothing. */
 export function openNames({ machineName, interfaces, changed, warn, socket = createSocket }: NamesOptions): {
   refresh(): void;
 } {

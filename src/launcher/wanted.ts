@@ -20,7 +20,7 @@ export interface Start {
   readonly parentName: () => string;
 }
 
-/** Where input and output go; `detached` if nobody reads the output (no controlling terminal, and no pipe). */
+/** Where input and output go; `detached` if the output is not read (no controlling terminal, and no pipe). */
 type Streams = 'terminal' | 'redirected' | 'detached';
 
 /** What opens in the browser: the launcher, the page of the server once it is ready, or nothing. */

@@ -17,7 +17,7 @@ export interface Contents {
 }
 
 interface UnpackOptions {
-  /** Holds one folder per version, and beside each a file for every process that runs from it. */
+  /** Holds one folder per version, and next to each a file for every process that runs from it. */
   readonly folder: string;
   readonly pid: number;
   readonly isAlive: (pid: number) => boolean;

@@ -47,7 +47,7 @@ interface BuildPlan {
 
 /**
  * Compiles the CUDA library of the engine from its own source, and installs it as a package. What is compiled stays in the work
- * folder until it is installed, so that the same command goes on after an interruption.
+ * folder until it is installed, so that the same command continues after an interruption.
  */
 export async function buildCuda(deps: BuildDeps): Promise<BuildPlan> {
   const { folder, environment, jobs, signal } = deps;
@@ -174,7 +174,7 @@ async function compile(deps: Compilation): Promise<string> {
     ...(tools.ninja ? ['-G', 'Ninja', `-DCMAKE_MAKE_PROGRAM=${tools.ninja}`] : ['-G', 'Unix Makefiles']),
     ...cmakeOptions(toolkit, architectures),
   ];
-  // Another source, toolkit or card starts anew.
+  // Another source, toolkit or GPU starts from scratch.
   const key = createHash('sha256')
     .update([source, ...options].join('\n'))
     .digest('hex')

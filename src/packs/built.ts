@@ -19,7 +19,7 @@ export const cudaBuilt: Pack = {
   packages: { 'linux-x64': [builtPackage], 'linux-arm64': [builtPackage] },
 };
 
-/** What is written about a compiled library, in the `package.json` beside it. */
+/** The facts about a compiled library, in the `package.json` next to it. */
 interface BuiltFacts {
   /** Version of the source, which is that of the engine packages. */
   readonly version: string;

@@ -31,7 +31,7 @@ export async function installPackages(
 }
 
 /**
- * Downloads, checks and unpacks a package beside the installed ones. `placePackage` puts it in place, so that a pack can wait for
+ * Downloads, checks and unpacks a package next to the installed ones. `placePackage` puts it in place, so that a pack can wait for
  * all of its packages. A staged package is used again by the next run.
  */
 export async function stagePackage(one: PackPackage, folder: string, deps: InstallDeps): Promise<void> {

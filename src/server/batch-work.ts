@@ -39,7 +39,7 @@ const retryMs = 5000;
 /** Errors of the server that may be over when the request is sent again. */
 const passing = ['engine-lost', 'engine-silent'];
 
-/** Requests of batches go through the endpoints as those of HTTP do, in the name of their sender. */
+/** Sends requests of batches through the endpoints, as HTTP requests are, in the name of their sender. */
 export function batchWork(options: BatchWorkOptions): BatchWork {
   const { keys, usage, models, idleMs, maxRequestMegabytes } = options;
   const routes = router(options.endpoints);

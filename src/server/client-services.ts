@@ -71,7 +71,7 @@ export function savesFolder({ savedatafile }: Pick<Settings, 'savedatafile'>): s
 
 const savesPath = (flag: string): string => resolve(flag.endsWith('.jsondb') ? flag : `${flag}.jsondb`);
 
-/** The file of the slots, and beside it a folder for the records of the pages, which is made when one is saved. */
+/** The file of the slots, and next to it a folder for the records of the pages, which is created with the first record. */
 async function openSaves(
   flag: string,
   common: Common,
@@ -102,7 +102,7 @@ async function openStory(folder: string, port: number, common: Common): Promise<
   return story;
 }
 
-/** For the libraries of keys, beside the file of the common one: `saves.keys` for `saves.jsondb`. */
+/** For the libraries of keys, next to the file of the common one: `saves.keys` for `saves.jsondb`. */
 function keyFolder(path: string): string {
   return `${path.slice(0, -extname(path).length)}.keys`;
 }

@@ -20,7 +20,7 @@ export interface Command {
   readonly signal?: AbortSignal;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
-  /** Asks the person; undefined where nobody can answer. */
+  /** Asks the user; undefined without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
 }
 
@@ -104,7 +104,7 @@ function optionProblem(args: readonly string[], options: Options): string | unde
       return `${rawName} is not an option here.${meant === undefined ? '' : ` Did you mean --${meant}?`}`;
     }
     if (known.type === 'boolean' && value !== undefined) return `${rawName} takes no value.`;
-    // The next option is no value.
+    // An option after it is not its value.
     const isMissing = value === undefined || (!inlineValue && value.length > 1 && value.startsWith('-'));
     if (known.type === 'string' && isMissing) return `${rawName} needs a value.`;
   }

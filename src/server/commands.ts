@@ -110,7 +110,7 @@ function report({ args, output }: CommandInput): { readonly args: readonly strin
   return { args, terminal: { line: (text = '') => output.write(`${text}\n`) } };
 }
 
-/** Undefined where nobody sits at a terminal. */
+/** Undefined without a terminal. */
 function asking(): Command['ask'] {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined;
   return async (question) => {
@@ -124,7 +124,7 @@ function asking(): Command['ask'] {
   };
 }
 
-/** What is stopped by a signal goes on with the next call. */
+/** A download that a signal stopped is continued by the next call. */
 function downloading(input: CommandInput) {
   return { signal: stopSignal(input, 'it was stopped. What was downloaded is kept. Try again to continue.') };
 }

@@ -12,7 +12,7 @@ export interface EngineRecipe {
   readonly program: string;
   readonly does: string;
   readonly from: string;
-  /** A file of it, where the program is an interpreter that says nothing about it. */
+  /** A file of the engine itself, where the program is only its interpreter. */
   readonly file?: string;
   readonly engine: object;
 }

@@ -108,7 +108,7 @@ function folderOf(source: Source, folder: string): string {
   return join(folder, `${hostname.replace(/[^\w.-]/g, '')}--${hash}`);
 }
 
-/** What this machine and its environment say about downloads. */
+/** How this machine downloads models. */
 export function ownFetching(settings: Settings): Omit<FetchOptions, 'terminal' | 'signal' | 'given'> {
   const system = thisSystem();
   return {

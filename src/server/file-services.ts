@@ -81,7 +81,7 @@ export function openFiles({ folder, limits, now, warn, forget }: OpenFilesOption
       stop: async (owner: Owner): Promise<void> => (await opened)?.stop(owner),
     },
     uploads: new Libraries((owner) => lazily<UploadLibrary>(async () => (await storesOf(owner)).uploads)),
-    /** Deletes what has expired and what killed servers have left, of all owners. */
+    /** Deletes expired files and the leftovers of killed servers, of all owners. */
     clean: async (): Promise<void> => {
       const names = await readdir(folder).catch(() => []);
       if (names.length === 0) return;
@@ -98,7 +98,7 @@ export function openFiles({ folder, limits, now, warn, forget }: OpenFilesOption
   };
 }
 
-/** Batches of earlier starts go on. Without any, nothing is loaded. */
+/** Continues the batches of earlier starts. Without any, nothing is loaded. */
 async function resumed(folder: string, batches: () => Promise<unknown>): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const left = await readdir(join(folder, name, 'batches')).catch(() => []);

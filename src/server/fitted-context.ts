@@ -17,7 +17,7 @@ const agentShares: ContextShares = { cards: 9 / 10, main: 1 / 2 };
 
 /**
  * The context of a model without `--contextsize`: the default, or as much more as there is room for besides the weights, up to the
- * training length. Explicit placement and positions leave nothing to choose: there is no reason, as a sentence, then. `memory` is called
+ * training length. `reason` is a sentence, and undefined where explicit placement or positions leave nothing to choose. `memory` is called
  * only if there is a choice, because looking for GPUs starts a process.
  */
 export async function fittedContext(

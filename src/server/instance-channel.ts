@@ -21,7 +21,7 @@ export function channelPath(port: number, system: SystemFolders = thisSystem(), 
   return Buffer.byteLength(path) <= maxPathBytes ? path : join(temporary, `parley-${uid}`, `${port}.sock`);
 }
 
-/** To be called when the port is open: what is at the path was left by a process that had the port before. */
+/** To be called when the port is open: a socket at the path was left by an earlier process with this port. */
 export async function openChannel(path: string, stop: () => void): Promise<Server> {
   if (process.platform !== 'win32') {
     await makePrivate(dirname(path));

@@ -111,7 +111,7 @@ async function serverOn(
   throw new CommandError(`No server answers on port ${port} of this machine. ${start}`, 1);
 }
 
-/** Undefined where nobody answers. */
+/** Undefined without an answer. */
 async function answerOf(url: string, ask: typeof fetch, request?: RequestInit): Promise<unknown> {
   try {
     return await (await ask(url, { ...request, signal: AbortSignal.timeout(5000) })).json();

@@ -52,7 +52,7 @@ export interface Announced {
 const lookMs = 10_000;
 const invitationMs = 15 * 60_000;
 
-/** Prints the addresses, and an invitation where somebody reads it; follows changes of addresses from then on. */
+/** Prints the addresses, and an invitation on a terminal; follows changes of addresses from then on. */
 export async function announceLan({ lan, port, server, people, terminal, color }: Announced): Promise<void> {
   lan.port = port;
   const warn = (sentence: string): void => terminal.line(sentence, { level: 'warn' });

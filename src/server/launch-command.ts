@@ -26,7 +26,7 @@ export interface LaunchCommand {
   readonly places: readonly Place[];
   /** Where backups of config files are kept. */
   readonly backups: string;
-  /** Asks the person; undefined where nobody can answer. */
+  /** Asks the user; undefined without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
   readonly startServer: (args: readonly string[]) => LaunchedChild;
   readonly signals: Pick<NodeJS.Process, 'on' | 'off'>;
@@ -149,7 +149,7 @@ function agentServer(command: LaunchCommand, options: LaunchOptions, running: Ru
   return { url, contextSize, webSearch, model: options.model ?? fallback, key: keyOf(command, options) ?? noKey };
 }
 
-/** Without a question where there is one model, or where nobody can answer. */
+/** Asks only if there are several models and a user who can answer. */
 async function chosenModel(command: LaunchCommand, name: string | undefined): Promise<string> {
   const { places, terminal, ask } = command;
   if (name !== undefined) {

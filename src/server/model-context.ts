@@ -137,7 +137,7 @@ function chatContext(
 const defaultTurns = 8;
 
 interface ChatEngines extends Pick<ModelContext, 'text' | 'taskServices' | 'lane'> {
-  /** The preset, which remembers what was said to it beside what all chats of the person may know. */
+  /** The preset: it has memories of its own besides those of all chats of the user. */
   readonly character?: string | undefined;
 }
 

@@ -14,7 +14,7 @@ export async function peopleServices(settings: Settings, warn: Warn) {
   return { keys, people: peopleOf(settings, keys, warn), usage };
 }
 
-/** Changes of the file are taken up within a second. */
+/** Changes of the file take effect within a second. */
 async function keyring({ keyfile }: Settings, warn: Warn): Promise<Keyring | undefined> {
   if (keyfile === '') return undefined;
   const { openKeyring } = await import('../keys/keyring.ts');

@@ -196,7 +196,7 @@ async function forgetSummaries(owner: Owner, { warn }: Pick<ServerServices, 'war
   }
 }
 
-/** Computed prompts do not say whose they are. They can be computed again. */
+/** The owner of a cached prompt is not known, and it can be computed again: all are deleted. */
 async function emptyDiskCache({ diskcache }: Pick<Settings, 'diskcache'>): Promise<void> {
   const read = diskcache === '' ? undefined : readDiskCache(diskcache);
   if (!read?.ok) return;

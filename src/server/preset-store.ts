@@ -65,12 +65,12 @@ export function presetStore({ folder, offers, others, present, files, changed }:
       const file = await fileOf(name);
       if (from === undefined) throw new Error('No text model is in use; name the base of the preset.');
       const before = await contentOf(file);
-      // Who edits a preset may send back what only a person can have written into its file.
+      // An edited preset may be sent back with keys that can only be written into its file by hand.
       const foreign = Object.keys(settings).find(
         (key) => !savedKeys.has(key) && !(file && isDeepStrictEqual(settings[key], before[key])),
       );
       if (foreign !== undefined) throw new Error(`${foreign} is not a setting that can be saved here.`);
-      // It stays also if it is left out.
+      // Such keys are kept even if they are left out.
       const others = Object.entries(before).filter(([key]) => key !== 'base' && !savedKeys.has(key));
       return write(name, from, { config: { ...Object.fromEntries(others), ...settings }, replaces });
     },

@@ -338,7 +338,7 @@ export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
   }
 
   async function remember({ option, base }: ModelChoice): Promise<void> {
-    // A server without a model is no choice for the next start.
+    // An unloaded model is not remembered for the next start.
     if (option === unloadModel) return;
     const isDefault = option === initialModel && loads.size === 0;
     const remembered = loads.size === 0 ? {} : { loads: Object.fromEntries(loads) };
@@ -461,13 +461,13 @@ export function unknownCompactModel(name: string, byName: boolean): string {
   return `--compactmodel ${name}: there is no model with this name. ${advice}`;
 }
 
-/** So long the files of the folder are not listed again, unless presets were written. */
+/** The files of the folder are listed at most this often, unless presets were written. */
 const seenMs = 5000;
 
 const notInUse = (base: string): string =>
   `Its base, ${base}, is not in use: switch to that model, or start with --routermode.`;
 
-/** The hub has so long to list the files of a slow model. */
+/** Time limit for the list of files of a slow model on the hub. */
 const adviceMs = 20_000;
 
 interface PrepareOptions {

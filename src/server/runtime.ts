@@ -80,9 +80,9 @@ export interface Runtime {
   readonly registry: Registry;
   /** With `--lan`. */
   readonly lan?: Pick<Announced, 'lan' | 'people'>;
-  /** The downloads that the last run has not finished go on. */
+  /** Continues the downloads that the last run has not finished. */
   resumeDownloads(): void;
-  /** Models of configs that ask for it are loaded. */
+  /** Loads the models of configs with `preload`. */
   preload(): void;
   /** Lets running requests finish, closes the server, ends all engines and the program. */
   stop(why: string): void;
@@ -150,7 +150,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       summaries.saved(),
       tools && Promise.race([tools.pool.close(), wait(toolsClosingMs)]),
     ]);
-    // The last spans are those of the requests that ended just now.
+    // The requests that have just ended have spans, too.
     await tracer?.close();
     process.exit(code);
   };

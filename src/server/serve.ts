@@ -108,7 +108,7 @@ async function loadGiven({ given = [], settings, terminal }: Serving): Promise<r
   return missing;
 }
 
-/** A minute. Then the start goes on next to the other instance. */
+/** A minute. After that the start continues although the other instance still runs. */
 const maxLooks = 240;
 
 /** With `--singleinstance` an older instance on the port is asked to stop first, and this one can be asked by a newer one. */

@@ -18,7 +18,7 @@ const lastEventsMs = 1000;
 
 /**
  * Stops the server gracefully: no new connections and requests, errors for the requests that wait, and time for those that run. After
- * the time-out these end with an error in their dialect, and what is left after that is cut.
+ * the time-out these end with an error in their dialect, and connections that remain after that are closed.
  */
 export async function shutDown({ server, requestQueue, timeoutSeconds, log, wait }: ShutDownDeps): Promise<void> {
   requestQueue.close();

@@ -17,7 +17,7 @@ import { terminalChat } from './terminal-chat.ts';
 
 type TerminalMode = (runtime: Runtime, settings: Settings, terminal: Terminal, output: ReachedOutput) => Promise<void>;
 
-/** The modes that load a model and are no server. */
+/** The modes that load a model but start no server. */
 export const terminalModes = {
   answer: ({ app: { context } }, { prompt }, _, output) =>
     oneAnswer(context.chat, prompt, terminalControls(context), output),
