@@ -2,6 +2,9 @@
 export const keyScopes = ['text', 'chat', 'images', 'audio', 'embeddings', 'tools', 'documents', 'admin'] as const;
 export type KeyScope = (typeof keyScopes)[number];
 
+/** The scopes of a key for which none are chosen: all but administration. */
+export const defaultScopes: readonly KeyScope[] = keyScopes.filter((scope) => scope !== 'admin');
+
 /** Where a server says what an invitation is for; `parley lan` asks whether it knows one. */
 export const previewPath = '/api/extra/join/preview';
 

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { keyScopes } from '../core/people.ts';
+import { defaultScopes, keyScopes } from '../core/people.ts';
 import { isKeyName, isScope, KeyExists, KeyFile, type KeyRules, type StoredKey } from '../keys/key-file.ts';
 import { CommandError, command, flag, type Lines, text } from './command.ts';
 
@@ -80,7 +80,7 @@ function rulesOf(name: string, values: Values, now: number): KeyRules {
   const expires = values.expires === undefined ? undefined : lastMoment(values.expires, now);
   return {
     name,
-    scopes: scopes?.filter(isScope) ?? keyScopes.filter((scope) => scope !== 'admin'),
+    scopes: scopes?.filter(isScope) ?? defaultScopes,
     weight,
     shared: values.shared === true,
     ...(rate === undefined ? {} : { rate }),

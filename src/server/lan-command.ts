@@ -1,13 +1,14 @@
 import { resolve } from 'node:path';
 import { isObject } from '../core/json.ts';
 import { type LanFacts, lanPath } from '../core/lan.ts';
-import { keyScopes, previewPath } from '../core/people.ts';
+import { previewPath } from '../core/people.ts';
 import { freeName } from '../keys/free-name.ts';
 import { Invitations } from '../keys/invitations.ts';
 import { isKeyName, KeyFile } from '../keys/key-file.ts';
 import { addressLines, invitationLines, nextCodeLine } from '../lan/console.ts';
 import { type Lan, lanUrl } from '../lan/lan.ts';
 import { CommandError, command, flag, type Lines, readPort, text } from './command.ts';
+import { consoleInvitation } from './lan-server.ts';
 
 interface LanCommand {
   readonly args: readonly string[];
@@ -33,7 +34,6 @@ const usage = `Usage: parley lan [--new] [--name NAME] [--renew] [--port PORT] [
   --keyfile FILE             that of the server, if it was started with one`;
 
 const options = { new: flag, name: text, renew: flag, port: text, keyfile: text };
-const lifetimeMs = 15 * 60_000;
 
 /** `parley lan`: addresses and QR codes of the server that runs on this machine. */
 export const lanCommand = command({ usage, options }, async ({ values, positionals }, context: LanCommand) => {
@@ -67,8 +67,7 @@ export const lanCommand = command({ usage, options }, async ({ values, positiona
   const invitations = new Invitations({ path: context.invitationFile, keyfile, warn, now });
   const suggested = values.name === undefined;
   const name = values.name ?? (await freeName('Phone', isTaken));
-  const scopes = keyScopes.filter((scope) => scope !== 'admin');
-  const issued = await invitations.create({ name, suggested, rules: { scopes }, lifetimeMs, by: 'console' });
+  const issued = await invitations.create({ name, suggested, ...consoleInvitation });
   const body = JSON.stringify({ token: issued.token });
   const known = await answerOf(lanUrl('http', address, port, previewPath), context.fetch, { method: 'POST', body });
   if (!isObject(known) || known.id !== issued.id) {

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Settings } from '../config/flags.ts';
 import { ownFolder } from '../core/data-folder.ts';
 import { versionKey } from '../core/file-version.ts';
-import { keyScopes, type People } from '../core/people.ts';
+import { defaultScopes, type People } from '../core/people.ts';
 import type { HttpServer } from '../http/server.ts';
 import { addressLines, invitationLines, nextCodeLine } from '../lan/console.ts';
 import { Lan, lanUrl } from '../lan/lan.ts';
@@ -50,7 +50,8 @@ export interface Announced {
 
 /** Network interfaces come and go: a laptop joins another network. */
 const lookMs = 10_000;
-const invitationMs = 15 * 60_000;
+/** What an invitation of the console allows. */
+export const consoleInvitation = { rules: { scopes: defaultScopes }, lifetimeMs: 15 * 60_000, by: 'console' } as const;
 
 /** Prints the addresses, and an invitation on a terminal; follows changes of addresses from then on. */
 export async function announceLan({ lan, port, server, people, terminal, color }: Announced): Promise<void> {
@@ -61,7 +62,8 @@ export async function announceLan({ lan, port, server, people, terminal, color }
   const command = ownCommand(process.env);
   if (terminal.interactive && people && lan.isPublic) {
     try {
-      for (const line of invitationLines(lan.facts(), await invite(await people()), color)) terminal.line(line);
+      const invitation = await (await people()).invite({ name: 'Phone', suggested: true, ...consoleInvitation });
+      for (const line of invitationLines(lan.facts(), invitation, color)) terminal.line(line);
     } catch (error) {
       warn(`No invitation could be made: ${(error as Error).message} Make one with ${command} lan --new.`);
     }
@@ -97,12 +99,4 @@ async function announceNames(lan: Lan, port: number, terminal: Terminal) {
   };
   const warn = (sentence: string): void => terminal.line(sentence, { level: 'warn' });
   return openNames({ machineName: hostname(), interfaces: networkInterfaces, changed, warn });
-}
-
-function invite(people: People) {
-  const scopes = keyScopes.filter((scope) => scope !== 'admin');
-  return people.invite({
-    ...{ name: 'Phone', suggested: true, rules: { scopes } },
-    ...{ lifetimeMs: invitationMs, by: 'console' },
-  });
 }

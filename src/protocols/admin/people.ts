@@ -1,5 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import {
+  defaultScopes,
   type HasLeft,
   type Invitation,
   keyScopes,
@@ -274,8 +275,7 @@ export function rulesOf({
   key_expires: expires,
   ...rules
 }: f.Fields<typeof ruleFields>): PersonRules {
-  const everything = keyScopes.filter((scope) => scope !== 'admin');
-  return { scopes: scopes ?? everything, tokensPerDay, expires, ...rules };
+  return { scopes: scopes ?? defaultScopes, tokensPerDay, expires, ...rules };
 }
 
 function rulesBody({ scopes, rate, tokensPerDay, weight = 1, shared = false, expires }: PersonRules) {
