@@ -27,10 +27,9 @@ import {
   type System,
   whisperPackage,
 } from './engine-packages.ts';
-import { imageModel, imagePackages, sketchPath } from './image-model.ts';
-import { encodedImageSource } from './image-source.ts';
+import { encodedImageSource, imageModel, imagePackages, sketchPath } from './image-model.ts';
 import { musicModel, musicPackages } from './music-model.ts';
-import { programTask } from './program-tasks.ts';
+import { programTask } from './program-spec.ts';
 import type { Registry } from './registry.ts';
 import { engineSourceOf, type LoadTimeout, pickedSource } from './registry-source.ts';
 import { speechModel, speechPackages } from './speech-model.ts';

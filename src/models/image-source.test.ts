@@ -7,8 +7,7 @@ import { sketch, sketchFacts } from '../engines/image/facts.ts';
 import type { ConditionedEngine, PromptVectors } from '../engines/image/host.ts';
 import { imageRequest } from '../engines/image/testing/request.ts';
 import { specsOf, type TaskModels, taskModels, taskSources } from './engine-kinds.ts';
-import { imageModel } from './image-model.ts';
-import { encodedImageSource } from './image-source.ts';
+import { encodedImageSource, imageModel } from './image-model.ts';
 import { Registry } from './registry.ts';
 
 const never = new AbortController().signal;

@@ -6,8 +6,7 @@ import { loadChatFormat } from './chat-format.ts';
 import { taskModels } from './engine-kinds.ts';
 import type { ModelOffer } from './model-instance.ts';
 import { type PreparedModel, prepareModel } from './prepared-model.ts';
-import { type NamedProgram, namedPrograms, ownProgram, programSpec } from './program-spec.ts';
-import { programTasks } from './program-tasks.ts';
+import { type NamedProgram, namedPrograms, ownProgram, programSpec, programTasks } from './program-spec.ts';
 
 type ProgramConfig = Pick<PreparedModel, 'settings' | 'given'>;
 

@@ -11,7 +11,7 @@ import { spawnChild } from '../../src/engines/host/child.ts';
 import { ImageHost } from '../../src/engines/image/host.ts';
 import { imageRequest } from '../../src/engines/image/testing/request.ts';
 import { embeddingOptions } from '../../src/models/embedding-models.ts';
-import { encodedImageSource } from '../../src/models/image-source.ts';
+import { encodedImageSource } from '../../src/models/image-model.ts';
 
 const worker = (engine: string) =>
   fileURLToPath(new URL(`../../dist/engines/${engine}/worker/main.js`, import.meta.url));

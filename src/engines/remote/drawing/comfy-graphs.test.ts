@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GraphEvent, GraphRequest } from '../../../core/image.ts';
-import { comfyGraphs, type Listen } from './comfy-graphs.ts';
+import { comfyGraphs, type Listen } from './comfyui.ts';
 import { type Asked, fakeConnection } from './testing/fake-connection.ts';
 
 const never = new AbortController().signal;

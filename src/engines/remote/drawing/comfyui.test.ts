@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ImageRequest } from '../../../core/image.ts';
 import { imageRequest } from '../../image/testing/request.ts';
 import type { Progress } from '../drawing-server.ts';
-import type { Listen } from './comfy-graphs.ts';
+import type { Listen } from './comfyui.ts';
 import { comfyServer, drawingGraph, upscalingGraph } from './comfyui.ts';
 import { type Asked, fakeConnection } from './testing/fake-connection.ts';
 

@@ -1,11 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { type ImageFacts, type ImageRequest, previewPicture } from '../../../core/image.ts';
+import { AppError } from '../../../core/errors.ts';
+import {
+  type GraphEvent,
+  type GraphOutputs,
+  type GraphRequest,
+  type ImageFacts,
+  type ImageRequest,
+  previewPicture,
+} from '../../../core/image.ts';
 import {
   type DrawingConnection,
   type DrawingServer,
   drawingFacts,
   drawingFailed,
   found,
+  type GraphServer,
   type Progress,
   pictureBytes,
   type Size,
@@ -13,7 +22,6 @@ import {
   type Wait,
 } from '../drawing-server.ts';
 import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
-import { comfyGraphs, enqueued, fileOf, finished, type Listen, messagesOf, uploaded } from './comfy-graphs.ts';
 
 const plainUpscalers = [
   { name: 'None', scale: 1 },
@@ -195,4 +203,209 @@ function startNodes(initial: string | undefined, mask: string | undefined, size:
 
 function node(classType: string, inputs: object) {
   return { class_type: classType, inputs };
+}
+
+/** Subscribes to the messages of the WebSocket; returns the unsubscribe function. */
+export type Listen = (
+  client: string,
+  received: (event: string, data: unknown) => void,
+  binary?: (bytes: Uint8Array) => void,
+) => (() => void) & { readonly opened?: Promise<void> };
+
+const pollMs = 300;
+/** Polls between two looks at whether the graph is still in the queue. */
+const queuePolls = 10;
+/** The list of all classes has megabytes where many extensions are installed. */
+const nodesBytes = 64 * 2 ** 20;
+const maxFiles = 500;
+
+/** Reported by the queue of this server too: start and end, errors, and how many wait. */
+const forwarded: ReadonlySet<string> = new Set([
+  'executing',
+  'progress',
+  'progress_state',
+  'progress_text',
+  'executed',
+]);
+
+/** Runs graphs of clients on ComfyUI: their files are sent before, and those that were made are fetched. */
+export function comfyGraphs(connection: DrawingConnection, wait: Wait, listen: Listen): GraphServer {
+  return {
+    nodes: async (signal) =>
+      objectAt(await connection.json('GET', '/object_info', undefined, { signal, bytes: nodesBytes })),
+    run: async (request, signal, event) => {
+      const client = randomUUID();
+      const files = fetcher(connection, signal, event);
+      let reported = Promise.resolve();
+      const executed = new Set<string>();
+      const received = (name: string, sent: unknown): void => {
+        const data = objectAt(sent);
+        if (!forwarded.has(name) || (name === 'executing' && data.node === null)) return;
+        if (name === 'executed') executed.add(String(data.node));
+        // Its files first, so that a client that looks at them finds them.
+        reported = reported.then(async () => {
+          if (name === 'executed') await files.of(data.output);
+          event({ type: 'event', name, data });
+        });
+        reported.catch(() => undefined);
+      };
+      const unsubscribe = listen(client, received, (bytes) => event({ type: 'preview', bytes }));
+      try {
+        await unsubscribe.opened;
+        const entry = await finished(await queued(request, client, connection, signal), { connection, wait, signal });
+        await reported;
+        refuseFailed(entry);
+        const outputs = objectAt(valueAt(entry, 'outputs')) as GraphOutputs;
+        for (const [node, output] of Object.entries(outputs)) {
+          await files.of(output);
+          if (!executed.has(node))
+            event({ type: 'event', name: 'executed', data: { node, display_node: node, output } });
+        }
+        event({ type: 'outputs', outputs });
+      } finally {
+        unsubscribe();
+      }
+    },
+  };
+}
+
+/** Puts the graph into the queue of the server; returns its id there. An abort removes it. */
+async function queued(request: GraphRequest, client: string, connection: DrawingConnection, signal: AbortSignal) {
+  const { extra, targets } = request;
+  const body = {
+    prompt: await withFiles(request, connection, signal),
+    client_id: client,
+    extra_data: extra,
+    ...(targets && { partial_execution_targets: targets }),
+  };
+  const id = await enqueued(body, connection, signal);
+  const stop = (): void => void stopped(id, connection).catch(() => undefined);
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  return id;
+}
+
+/** Puts a graph into the queue of the server; returns its id there. */
+export async function enqueued(body: object, connection: DrawingConnection, signal: AbortSignal): Promise<string> {
+  const id = textAt(objectAt(await connection.json('POST', '/prompt', body, { signal })).prompt_id);
+  if (!id) throw drawingFailed('did not take the graph');
+  return id;
+}
+
+/** Ends this graph and no other. Older versions interrupt whatever runs, and so its own must be running. */
+async function stopped(id: string, connection: DrawingConnection): Promise<void> {
+  const post = (path: string, body: object) =>
+    connection.bytes(path, { method: 'POST', body, milliseconds: shortRequestMs });
+  await post('/queue', { delete: [id] });
+  const queue = objectAt(await connection.json('GET', '/queue', undefined, { milliseconds: shortRequestMs }));
+  if (idsOf(queue.queue_running).includes(id)) await post('/interrupt', { prompt_id: id });
+}
+
+interface Waiting {
+  readonly connection: DrawingConnection;
+  readonly wait: Wait;
+  readonly signal: AbortSignal;
+}
+
+/** The entry in the history of the server, once it has ended. */
+export async function finished(id: string, { connection, wait, signal }: Waiting): Promise<unknown> {
+  let missing = 0;
+  for (let poll = 1; ; poll += 1) {
+    const history = await connection.json('GET', `/history/${encodeURIComponent(id)}`, undefined, { signal });
+    const entry = objectAt(history)[id];
+    if (entry !== undefined) return entry;
+    // It has ended between the two looks, or the server was started again.
+    if (missing > 1) throw drawingFailed('no longer has the graph: it was started again, or its queue was cleared');
+    await wait(pollMs, signal);
+    if (poll % queuePolls === 0) missing = (await isQueued(id, connection, signal)) ? 0 : missing + 1;
+  }
+}
+
+async function isQueued(id: string, connection: DrawingConnection, signal: AbortSignal): Promise<boolean> {
+  const queue = objectAt(await connection.json('GET', '/queue', undefined, { signal }));
+  return [...idsOf(queue.queue_running), ...idsOf(queue.queue_pending)].includes(id);
+}
+
+function idsOf(prompts: unknown): readonly unknown[] {
+  return listAt(prompts).map((prompt) => listAt(prompt)[1]);
+}
+
+/** Messages of the history about this graph: their names and data. */
+export function messagesOf(entry: unknown): ReadonlyMap<unknown, Readonly<Record<string, unknown>>> {
+  const messages = listAt(valueAt(entry, 'status', 'messages')).map(listAt);
+  return new Map(messages.map(([name, data]) => [name, objectAt(data)]));
+}
+
+function refuseFailed(entry: unknown): void {
+  const messages = messagesOf(entry);
+  if (messages.has('execution_interrupted')) throw new AppError('stopped', {});
+  const error = messages.get('execution_error');
+  if (!error) return;
+  const { exception_message: message, node_type: type, node_id: node } = error;
+  const reason = textAt(message)?.trim().replace(/\.$/, '').slice(0, 500) ?? 'the graph failed';
+  const where = textAt(type) ? ` (node ${String(node)}, ${textAt(type)})` : '';
+  throw drawingFailed(`says: ${reason}${where}`);
+}
+
+/** The graph with the files of the client, under their names on the server. */
+async function withFiles({ graph, file }: GraphRequest, connection: DrawingConnection, signal: AbortSignal) {
+  const names = new Map<string, string>();
+  const nameOf = async (text: string): Promise<string> => {
+    const known = names.get(text);
+    if (known !== undefined) return known;
+    const bytes = file(text);
+    const ending = /\.[A-Za-z0-9]{1,8}(?= \[|$)/.exec(text)?.[0] ?? '.png';
+    const what = `file ${text.slice(0, 100)}`;
+    const name = bytes ? await uploaded(bytes, { ending, what }, connection, signal) : text;
+    names.set(text, name);
+    return name;
+  };
+  const nodes: Record<string, unknown> = {};
+  for (const [id, node] of Object.entries(graph)) {
+    const inputs: Record<string, unknown> = {};
+    for (const [input, value] of Object.entries(objectAt(objectAt(node).inputs)))
+      inputs[input] = typeof value === 'string' ? await nameOf(value) : value;
+    nodes[id] = { ...objectAt(node), inputs };
+  }
+  return nodes;
+}
+
+/** Uploads a file under a name of its own; returns its name on the server. */
+export async function uploaded(
+  bytes: Uint8Array,
+  /** The ending tells the server what it is; `what` is its name in errors. */
+  { ending, what }: { readonly ending: string; readonly what: string },
+  connection: DrawingConnection,
+  signal: AbortSignal,
+): Promise<string> {
+  const form = new FormData();
+  form.set('image', new Blob([new Uint8Array(bytes)]), `parley-${randomUUID()}${ending}`);
+  form.set('type', 'input');
+  const { name, subfolder } = objectAt(await connection.upload('/upload/image', form, { signal }));
+  if (!textAt(name)) throw drawingFailed(`did not take the ${what}`);
+  return textAt(subfolder) ? `${subfolder}/${name}` : String(name);
+}
+
+/** Fetches each file of the outputs once: pictures, videos and sounds, whatever their list is called. */
+function fetcher(connection: DrawingConnection, signal: AbortSignal, event: (event: GraphEvent) => void) {
+  const known = new Set<string>();
+  return {
+    of: async (output: unknown): Promise<void> => {
+      for (const entry of Object.values(objectAt(output)).flatMap(listAt).map(objectAt)) {
+        const file = fileOf(entry, 'output');
+        if (file === undefined || known.has(file.path)) continue;
+        if (known.size >= maxFiles) throw drawingFailed(`made more than ${maxFiles} files`);
+        known.add(file.path);
+        const bytes = await connection.bytes(file.path, { signal, bytes: pictureBytes });
+        event({ type: 'file', file: { ...file.location, bytes } });
+      }
+    },
+  };
+}
+
+/** Where a file of an output lies, and the path at which the server has it. */
+export function fileOf({ filename, subfolder, type }: Readonly<Record<string, unknown>>, defaultType: string) {
+  if (typeof filename !== 'string') return undefined;
+  const location = { filename, subfolder: textAt(subfolder) ?? '', type: textAt(type) ?? defaultType };
+  return { location, path: `/view?${new URLSearchParams(location)}` };
 }

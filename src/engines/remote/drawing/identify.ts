@@ -8,7 +8,7 @@ import { RemoteFailure } from '../failure.ts';
 import { listAt, objectAt } from '../json.ts';
 import { type Identity, shownName } from '../kinds.ts';
 import { a1111Server } from './a1111.ts';
-import type { Listen } from './comfy-graphs.ts';
+import type { Listen } from './comfyui.ts';
 import { comfyServer } from './comfyui.ts';
 
 /** Detects the product, unless it is configured, and lists its models and samplers. */

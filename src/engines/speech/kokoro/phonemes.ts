@@ -1,53 +1,27 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
 /** Languages for which eSpeak has phonemes that Kokoro was trained with. */
 export type SpokenLanguage = 'en-us' | 'en-gb' | 'es' | 'fr' | 'hi' | 'it' | 'pt-br';
 
 /** eSpeak's IPA for a clause, or a line for each of several: phonemes separated by underscores, words by spaces. */
 export type Ipa = string;
 
+/** Replacements of eSpeak's symbols, as `from:to`. Their order counts: a later one sees the results of earlier ones. */
+const rules = (pairs: string) => pairs.split(' ').map((pair) => pair.split(':') as [from: string, to: string]);
+
 /** Symbols of a phoneme that Kokoro writes as one. */
-const joined: readonly (readonly [string, string])[] = [
-  ['eɪ', 'A'],
-  ['aɪ', 'I'],
-  ['aʊ', 'W'],
-  ['ɔɪ', 'Y'],
-  ['oʊ', 'O'],
-  ['əʊ', 'Q'],
-  ['dʒ', 'ʤ'],
-  ['tʃ', 'ʧ'],
-  ['dz', 'ʣ'],
-  ['ts', 'ʦ'],
-];
+const joined = rules('eɪ:A aɪ:I aʊ:W ɔɪ:Y oʊ:O əʊ:Q dʒ:ʤ tʃ:ʧ dz:ʣ ts:ʦ');
 
 /** English: sounds that the model was trained with, for those that eSpeak has in addition. */
-const english: readonly (readonly [string, string])[] = [
-  ['əl', 'ᵊl'],
-  ['ɚ', 'əɹ'],
-  ['ɐ', 'ə'],
-  ['n̩', 'ᵊn'],
-  ['r', 'ɹ'],
-  ['x', 'k'],
-  ['ç', 'k'],
-  ['ɬ', 'l'],
-  ['ʔ', 't'],
-  ['\u0303', ''],
-];
+const english = [...joined, ...rules('əl:ᵊl ɚ:əɹ ɐ:ə n̩:ᵊn r:ɹ x:k ç:k ɬ:l ʔ:t \u0303:')];
 
-const american: readonly (readonly [string, string])[] = [
-  ['ɜːɹ', 'ɜɹ'],
-  ['ɜː', 'ɜɹ'],
-  ['ɪə', 'iə'],
-  ['ɾ', 'T'],
-  ['ː', ''],
-  ['e', 'A'],
-  ['o', 'ɔ'],
-];
-
-const british: readonly (readonly [string, string])[] = [
-  ['eə', 'ɛː'],
-  ['iə', 'ɪə'],
-  ['e', 'A'],
-  ['o', 'ɔ'],
-];
+const rulesOf: Readonly<Partial<Record<SpokenLanguage, typeof joined>>> = {
+  // Without length marks, and with the flap of "water".
+  'en-us': [...english, ...rules('ɜːɹ:ɜɹ ɜː:ɜɹ ɪə:iə ɾ:T ː: e:A o:ɔ')],
+  'en-gb': [...english, ...rules('eə:ɛː iə:ɪə e:A o:ɔ')],
+};
 
 /** The phonemes of Kokoro for what eSpeak says of a clause. */
 export function kokoroPhonemes(ipa: Ipa, language: SpokenLanguage): string {
@@ -74,12 +48,8 @@ function stressedPronoun(word: string): string {
 }
 
 function symbolsOf(phoneme: string, language: SpokenLanguage): string {
-  const rules =
-    {
-      'en-us': [...joined, ...english, ...american],
-      'en-gb': [...joined, ...english, ...british],
-    }[language as 'en-us' | 'en-gb'] ?? joined;
-  return rules.reduce((symbols, [from, to]) => symbols.replaceAll(from, to), phoneme);
+  const own = rulesOf[language] ?? joined;
+  return own.reduce((symbols, [from, to]) => symbols.replaceAll(from, to), phoneme);
 }
 
 /** A text as clauses for eSpeak, which drops punctuation, and the marks between them that the model knows. */
@@ -118,4 +88,119 @@ export function phonemesOf(text: string, language: SpokenLanguage, speak: (claus
     return spoken + mark;
   });
   return parts.join('').replace(/\s+/g, ' ').trim();
+}
+
+/** Symbols of Kokoro-82M and their numbers, as its configuration publishes them; runs of symbols have consecutive numbers. */
+const table = `
+1 ;:,.!?
+9 —…"()“”
+17 \u0303ʣʥʦʨᵝꭧAI
+31 O
+33 Q
+35 ST
+39 W
+41 Yᵊabcdef
+50 hijklmnopqrstuvwxyzɑɐɒæ
+75 βɔɕç
+80 ɖðʤə
+85 ɚɛɜ
+90 ɟ
+92 ɡ
+99 ɥ
+101 ɨɪʝ
+110 ɯɰŋɳɲɴø
+118 ɸθœ
+123 ɹ
+125 ɾɻ
+128 ʁɽʂʃʈʧ
+135 ʊʋ
+138 ʌɣɤ
+142 χʎ
+147 ʒʔ
+156 ˈˌː
+162 ʰ
+164 ʲ
+169 ↓
+171 →↗↘
+177 ᵻ
+`;
+
+const tokens: ReadonlyMap<string, number> = new Map([
+  [' ', 16],
+  ...table
+    .trim()
+    .split('\n')
+    .flatMap((line) => {
+      const [first, symbols = ''] = line.split(' ');
+      return [...symbols].map((symbol, index): [string, number] => [symbol, Number(first) + index]);
+    }),
+]);
+
+/** The model was trained with at most this many, without the padding at both ends. */
+const mostTokens = 510;
+
+/** Phonemes as tokens. Symbols that the model does not know are left out. */
+export function tokensOf(phonemes: string): readonly number[] {
+  return [...phonemes].flatMap((symbol) => tokens.get(symbol) ?? []);
+}
+
+/** Splits phonemes into parts of at most `most` symbols: behind a punctuation mark, else behind a word. */
+export function splitPhonemes(phonemes: string, most = mostTokens): readonly string[] {
+  const parts: string[] = [];
+  let rest = [...phonemes];
+  while (rest.length > most) {
+    const window = rest.slice(0, most);
+    const mark = window.findLastIndex((symbol, index) => /[;:,.!?—…]/.test(symbol) && index >= most / 3);
+    const space = window.lastIndexOf(' ');
+    const length = mark >= 0 ? mark + 1 : space > 0 ? space : most;
+    parts.push(rest.slice(0, length).join(''));
+    rest = rest.slice(length);
+  }
+  return [...parts, rest.join('')].map((part) => part.trim()).filter((part) => part !== '');
+}
+
+/** The used part of the package, which has no types. */
+interface Speaker {
+  /** Returns 0 if it is known. */
+  set_voice(name: string): number;
+  synthesize_ipa(text: string): { readonly code: number; readonly ipa: string };
+}
+
+interface Program {
+  readonly eSpeakNGWorker: new () => Speaker;
+}
+
+/** The names of eSpeak for its voices. */
+const espeakNames: Readonly<Record<SpokenLanguage, string>> = {
+  'en-us': 'en-us',
+  'en-gb': 'en',
+  es: 'es',
+  fr: 'fr',
+  hi: 'hi',
+  it: 'it',
+  'pt-br': 'pt-br',
+};
+
+/** Tells how the words of a text are pronounced. */
+type Pronounce = (text: string, language: SpokenLanguage) => Ipa;
+
+/** eSpeak NG in WebAssembly, from the folder of its package. */
+export async function openEspeak(folder: string): Promise<Pronounce> {
+  const { default: load } = (await import(pathToFileURL(join(folder, 'espeak-ng.js')).href)) as {
+    default: (options: object) => Promise<Program>;
+  };
+  const data = await readFile(join(folder, 'espeak-ng.data'));
+  const getPreloadedPackage = () => data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength);
+  const { eSpeakNGWorker } = await load({ getPreloadedPackage, print: () => undefined, printErr: () => undefined });
+  const speaker = new eSpeakNGWorker();
+  let set: SpokenLanguage | undefined;
+  return (text, language) => {
+    if (set !== language && speaker.set_voice(espeakNames[language]) !== 0) {
+      throw new Error(`eSpeak has no voice ${espeakNames[language]}`);
+    }
+    set = language;
+    const { code, ipa } = speaker.synthesize_ipa(text);
+    if (code !== 0) throw new Error(`eSpeak ended with ${code}`);
+    return ipa;
+  };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readableBy } from './script.ts';
+import { readableBy } from './kokoro.ts';
 
 describe('readableBy', () => {
   test('English: numbers are read, nothing is lost', () => {

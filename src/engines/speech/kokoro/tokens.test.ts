@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { splitPhonemes, tokensOf } from './tokens.ts';
+import { splitPhonemes, tokensOf } from './phonemes.ts';
 
 describe('tokensOf', () => {
   test.each([

@@ -2,10 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { withPause } from './kokoro.ts';
 import { findVoicesPack } from './pack.ts';
-import { withPause } from './silence.ts';
-import { blendStyles, StyleTables, styleLength } from './styles.ts';
-import { kokoroVoices, readBlend, spokenLanguage } from './voices.ts';
+import { blendStyles, kokoroVoices, readBlend, StyleTables, spokenLanguage, styleLength } from './voices.ts';
 
 describe('kokoroVoices', () => {
   test('have a language, a sound and unique names', () => {

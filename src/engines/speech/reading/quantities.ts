@@ -106,93 +106,88 @@ function money(value: string, { one, many, cent }: Currency, { scaled, to, singu
 
 const plainly = (whole: string): string => whole.replace(/,/g, '').replace(/^0+(?=\d)/, '');
 
+/** Units, and their symbols. The plural is regular unless it is given; it is that of the word before "per" and before a scale. */
+const unitTable = `
+kilometre per hour: km/h kph
+mile per hour: mph
+metre per second: m/s
+square kilometre: km²
+square metre: m²
+cubic metre: m³
+square centimetre: cm²
+kilometre: km
+centimetre: cm
+millimetre: mm
+micrometre: µm
+nanometre: nm
+metre: m
+mile: mi
+foot|feet: ft
+yard: yd
+kilogram: kg
+milligram: mg
+microgram: µg
+gram: g
+pound: lb lbs
+ounce: oz
+litre: l L
+millilitre: ml mL
+centilitre: cl
+kilobyte: kB KB
+megabyte: MB
+gigabyte: GB
+terabyte: TB
+petabyte: PB
+kibibyte: KiB
+mebibyte: MiB
+gibibyte: GiB
+tebibyte: TiB
+kilobit per second: kbps
+megabit per second: Mbps Mbit/s
+gigabit per second: Gbps Gbit/s
+megabyte per second: MB/s
+gigabyte per second: GB/s
+hertz|hertz: Hz
+kilohertz|kilohertz: kHz
+megahertz|megahertz: MHz
+gigahertz|gigahertz: GHz
+kilowatt hour: kWh
+watt hour: Wh
+milliamp hour: mAh
+kilowatt: kW
+megawatt: MW
+gigawatt: GW
+watt: W
+kilovolt: kV
+millivolt: mV
+volt: V
+decibel: dB
+pixel: px
+kilocalorie: kcal
+revolution per minute: rpm
+frame per second: fps
+millisecond: ms
+second: s sec secs
+minute: min mins
+hour: h hr hrs
+degree Celsius: °C
+degree Fahrenheit: °F
+degree: °
+percent|percent: %
+per mille|per mille: ‰
+`;
+
 /** Singular and plural of units, by their symbol. */
 const units: Readonly<Record<string, readonly [one: string, many: string]>> = Object.fromEntries(
-  `km/h kilometre per hour|kilometres per hour
-kph kilometre per hour|kilometres per hour
-mph mile per hour|miles per hour
-m/s metre per second|metres per second
-km² square kilometre|square kilometres
-m² square metre|square metres
-m³ cubic metre|cubic metres
-cm² square centimetre|square centimetres
-km kilometre|kilometres
-cm centimetre|centimetres
-mm millimetre|millimetres
-µm micrometre|micrometres
-nm nanometre|nanometres
-m metre|metres
-mi mile|miles
-ft foot|feet
-yd yard|yards
-kg kilogram|kilograms
-mg milligram|milligrams
-µg microgram|micrograms
-g gram|grams
-lb pound|pounds
-lbs pound|pounds
-oz ounce|ounces
-l litre|litres
-L litre|litres
-ml millilitre|millilitres
-mL millilitre|millilitres
-cl centilitre|centilitres
-kB kilobyte|kilobytes
-KB kilobyte|kilobytes
-MB megabyte|megabytes
-GB gigabyte|gigabytes
-TB terabyte|terabytes
-PB petabyte|petabytes
-KiB kibibyte|kibibytes
-MiB mebibyte|mebibytes
-GiB gibibyte|gibibytes
-TiB tebibyte|tebibytes
-kbps kilobit per second|kilobits per second
-Mbps megabit per second|megabits per second
-Gbps gigabit per second|gigabits per second
-Mbit/s megabit per second|megabits per second
-Gbit/s gigabit per second|gigabits per second
-MB/s megabyte per second|megabytes per second
-GB/s gigabyte per second|gigabytes per second
-Hz hertz|hertz
-kHz kilohertz|kilohertz
-MHz megahertz|megahertz
-GHz gigahertz|gigahertz
-kWh kilowatt hour|kilowatt hours
-Wh watt hour|watt hours
-mAh milliamp hour|milliamp hours
-kW kilowatt|kilowatts
-MW megawatt|megawatts
-GW gigawatt|gigawatts
-W watt|watts
-kV kilovolt|kilovolts
-mV millivolt|millivolts
-V volt|volts
-dB decibel|decibels
-px pixel|pixels
-kcal kilocalorie|kilocalories
-rpm revolution per minute|revolutions per minute
-fps frame per second|frames per second
-ms millisecond|milliseconds
-s second|seconds
-sec second|seconds
-secs second|seconds
-min minute|minutes
-mins minute|minutes
-h hour|hours
-hr hour|hours
-hrs hour|hours
-°C degree Celsius|degrees Celsius
-°F degree Fahrenheit|degrees Fahrenheit
-° degree|degrees
-% percent|percent
-‰ per mille|per mille`
+  unitTable
+    .trim()
     .split('\n')
-    .map((line) => {
-      const space = line.indexOf(' ');
-      return [line.slice(0, space), line.slice(space + 1).split('|')];
+    .flatMap((line) => {
+      const [names = '', symbols = ''] = line.split(': ');
+      const [one = '', many = one.replace(/(?= per | Celsius$| Fahrenheit$|$)/, 's')] = names.split('|');
+      return symbols.split(' ').map((symbol) => [symbol, [one, many]]);
     }),
-) as never;
+);
 
 const symbols = Object.keys(units)
   .sort((one, other) => other.length - one.length)

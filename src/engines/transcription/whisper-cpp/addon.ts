@@ -1,6 +1,5 @@
 import { unlessAborted } from '../../../core/abort.ts';
-import type { WhisperDriver } from './driver.ts';
-import type { WhisperResult } from './segments.ts';
+import type { WhisperDriver, WhisperResult } from './driver.ts';
 
 /** whisper.cpp as an addon of Node. */
 export function openAddon({ WhisperContext }: WhisperAddon, model: string, gpu: boolean): WhisperDriver {

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import koffi from 'koffi';
-import type { WhisperDriver, WhisperTask } from './driver.ts';
-import type { WhisperResult } from './segments.ts';
+import type { WhisperDriver, WhisperResult, WhisperTask } from './driver.ts';
 
 /** The version whose structures are described here. Others may have other ones. */
 const libraryVersion = '1.8.3';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { readWhisperHeader } from './model-file.ts';
+import { readWhisperHeader } from './recogniser.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-whisper-header-'));
 afterAll(() => rmSync(folder, { recursive: true }));

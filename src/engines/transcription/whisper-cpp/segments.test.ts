@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, property, tuple } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { spokenWords, wholeSegments } from './segments.ts';
+import { spokenWords, wholeSegments } from './driver.ts';
 
 const segments = (...parts: readonly (readonly [string, number, number])[]) => ({
   segments: parts.map(([text, t0, t1]) => ({ text, t0, t1 })),

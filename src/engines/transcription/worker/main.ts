@@ -1,8 +1,8 @@
 import type { TranscriptionEvent, TranscriptionFacts, TranscriptionRequest } from '../../../core/transcription.ts';
 import { serveTasks } from '../../host/task-worker.ts';
 import type { RecogniserOptions } from '../host.ts';
-import { openMoonshine } from '../moonshine.ts';
 import type { Recogniser } from '../recogniser.ts';
+import { openMoonshine } from '../sherpa.ts';
 import { openWhisper } from '../whisper-cpp/recogniser.ts';
 import { openWhisperOnnx } from '../whisper-onnx/recogniser.ts';
 import { transcribe } from './transcribe.ts';
