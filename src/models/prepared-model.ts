@@ -12,7 +12,8 @@ import type { Terminal } from '../observe/terminal.ts';
 import { type ChatFormat, loadChatFormat } from './chat-format.ts';
 import { lossReport } from './engine-console.ts';
 import { type TaskModels, taskModels } from './engine-kinds.ts';
-import { EngineLifecycle, type ModelSpec } from './lifecycle.ts';
+import { EngineLifecycle } from './lifecycle.ts';
+import type { TextModelFacts } from './registry-source.ts';
 import { residenceOf } from './residence.ts';
 import { createTextEngine, type TextEngineProcess, textLoadOptions, textPackages } from './text-engine.ts';
 
@@ -29,15 +30,10 @@ interface ModelConfig {
 }
 
 /** A model whose file was read, with everything that depends on it; its weights are not loaded. */
-export interface PreparedModel extends ModelConfig {
+export interface PreparedModel extends ModelConfig, TextModelFacts {
   readonly format: ChatFormat;
   /** Models of the other kinds. */
   readonly taskModels: TaskModels;
-  readonly spec: ModelSpec<EngineLifecycle<TextEngineProcess>>;
-  /** The expected context size, from the model file. */
-  readonly contextSize: number;
-  /** The state when it was last loaded. */
-  readonly known: () => TextState | undefined;
   /** Set for a model on a remote backend. */
   readonly remote?: RemoteModel;
   /** Set for a preset, which has the spec of its base. */
@@ -55,6 +51,30 @@ export interface RemoteModel {
     text: TextService,
     own: Required<Pick<ChatDeps, 'serverTools' | 'compactions' | 'summaryModel' | 'recall'>>,
   ) => ChatService;
+}
+
+/** A model without a file: its backend or program writes the chats, and tells its facts when it is loaded. */
+export async function prepareRemoteModel(
+  config: Omit<ModelConfig, 'file'>,
+  terminal: Terminal,
+  remote: RemoteModel,
+  specOf: (loaded: (engine: TextEngineProcess) => void) => PreparedModel['spec'],
+): Promise<PreparedModel> {
+  const { name, settings } = config;
+  let known: TextState | undefined;
+  const spec = specOf((engine) => {
+    known = engine.state();
+  });
+  return {
+    ...config,
+    file: undefined,
+    format: await loadChatFormat(settings, undefined, (text) => terminal.line(text)),
+    taskModels: taskModels(settings, { terminal, text: { name, file: undefined } }),
+    contextSize: settings.contextsize,
+    known: () => known,
+    remote,
+    spec,
+  };
 }
 
 /** Whether there is a text model, local or remote. */

@@ -1,11 +1,10 @@
 import type { Settings } from '../config/flags.ts';
+import type { ProgramEngine } from '../engines/program/engine.ts';
 import { remoteChatService } from '../engines/remote/chat-service.ts';
 import { RemoteTokens } from '../engines/remote/tokens.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { loadChatFormat } from './chat-format.ts';
-import { taskModels } from './engine-kinds.ts';
 import type { ModelOffer } from './model-instance.ts';
-import { type PreparedModel, prepareModel } from './prepared-model.ts';
+import { type PreparedModel, prepareModel, prepareRemoteModel, type RemoteModel } from './prepared-model.ts';
 import { type NamedProgram, namedPrograms, ownProgram, programSpec, programTasks } from './program-spec.ts';
 
 type ProgramConfig = Pick<PreparedModel, 'settings' | 'given'>;
@@ -31,30 +30,19 @@ export async function prepareProgram(
     const { spec } = programSpec(named, settings, terminal);
     return { ...bare, taskModels: { ...bare.taskModels, ...programTasks(named, spec, settings.ttsmaxlen) } };
   }
-  let known: ReturnType<PreparedModel['known']>;
-  const { spec, pool } = programSpec(named, settings, terminal, (engine) => {
-    known = engine.state();
-  });
+  let loaded: ((engine: ProgramEngine) => void) | undefined;
+  const { spec, pool } = programSpec(named, settings, terminal, (engine) => loaded?.(engine));
   const tokens = new RemoteTokens(pool, undefined);
-  return {
-    name,
-    settings,
-    given,
-    file: undefined,
-    format: await loadChatFormat(settings, undefined, (text) => terminal.line(text)),
-    taskModels: {
-      ...taskModels(settings, { terminal, text: { name, file: undefined } }),
-      ...programTasks(named, spec, settings.ttsmaxlen),
-    },
-    contextSize: settings.contextsize,
-    known: () => known,
-    remote: {
-      names: [],
-      capacity: () => program.parallel,
-      chat: (text, parts) => remoteChatService({ ...parts, text, tokens }),
-    },
-    spec,
+  const remote: RemoteModel = {
+    names: [],
+    capacity: () => program.parallel,
+    chat: (text, parts) => remoteChatService({ ...parts, text, tokens }),
   };
+  const model = await prepareRemoteModel({ name, settings, given }, terminal, remote, (told) => {
+    loaded = told;
+    return spec;
+  });
+  return { ...model, taskModels: { ...model.taskModels, ...programTasks(named, spec, settings.ttsmaxlen) } };
 }
 
 /** The programs of `--engine`, by name. */

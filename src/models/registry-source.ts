@@ -79,7 +79,7 @@ function pickOrNothing<Whole, Engine>(engine: Whole, pick: (engine: Whole) => En
   }
 }
 
-interface TextModelFacts {
+export interface TextModelFacts {
   readonly spec: ModelSpec<EngineLifecycle<TextEngineProcess>>;
   /** The expected context size, from the model file. */
   readonly contextSize: number;
@@ -114,14 +114,9 @@ export function textSourceOf(
 }
 
 /** A swap, as the requests for the new model see it. */
-export interface Arrival {
-  /** Whether the old model is removed, so that the registry entry of this name is the new model. */
-  begun(): boolean;
-  /** Resolves when the new model is loaded; rejects if it cannot be, or with the reason of the signal. */
-  over(signal: AbortSignal | undefined): Promise<void>;
-}
+export type Arrival = Pick<Arriving, 'begun' | 'over'>;
 
-export class Arriving implements Arrival {
+export class Arriving {
   #begun = false;
   #settle: (error: AppError | undefined) => void = () => undefined;
   readonly #ended: Promise<AppError | undefined>;
@@ -135,10 +130,12 @@ export class Arriving implements Arrival {
     });
   }
 
+  /** Whether the old model is removed, so that the registry entry of this name is the new model. */
   begun(): boolean {
     return this.#begun;
   }
 
+  /** Resolves when the new model is loaded; rejects if it cannot be, or with the reason of the signal. */
   async over(signal: AbortSignal | undefined): Promise<void> {
     const error = await withTimeout(this.name, this.timeout, signal, (until) => unlessAborted(this.#ended, until));
     if (error) throw error;

@@ -5,11 +5,9 @@ import { randomCallId, remoteChatService } from '../engines/remote/chat-service.
 import { RemoteText } from '../engines/remote/text.ts';
 import { RemoteTokens } from '../engines/remote/tokens.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { loadChatFormat } from './chat-format.ts';
-import { taskModels } from './engine-kinds.ts';
 import { EngineLifecycle } from './lifecycle.ts';
 import type { ModelOffer } from './model-instance.ts';
-import type { PreparedModel } from './prepared-model.ts';
+import { type PreparedModel, prepareRemoteModel, type RemoteModel } from './prepared-model.ts';
 import { backendPool } from './remote-tasks.ts';
 import { remoteSpec } from './task-model.ts';
 
@@ -47,42 +45,23 @@ export async function prepareRemote(
   terminal: Terminal,
 ): Promise<PreparedModel> {
   const name = called ?? model ?? pool.backends[0]?.address.host ?? 'remote';
-  const usualContext = settings.contextsize;
   const tokens = new RemoteTokens(pool, model);
-  let known: ReturnType<PreparedModel['known']>;
-  return {
-    name,
-    settings,
-    given,
-    file: undefined,
-    format: await loadChatFormat(settings, undefined, (text) => terminal.line(text)),
-    taskModels: taskModels(settings, { terminal, text: { name, file: undefined } }),
-    contextSize: usualContext,
-    known: () => known,
-    remote: {
-      names: pool.models().flatMap((one) => (one.name === model ? [one.id] : [])),
-      capacity: () => pool.capacity(model),
-      chat: (text, own) => remoteChatService({ ...own, text, tokens }),
-    },
-    spec: {
-      name,
-      kind: 'text',
-      ...remoteSpec,
-      make: () => {
-        const engine = new RemoteText({
-          pool,
-          model,
-          name,
-          usualContext,
-          now: () => performance.now(),
-          newCallId: randomCallId,
-        });
-        return new EngineLifecycle(engine, () => {
-          known = engine.state();
-        });
-      },
-    },
+  const remote: RemoteModel = {
+    names: pool.models().flatMap((one) => (one.name === model ? [one.id] : [])),
+    capacity: () => pool.capacity(model),
+    chat: (text, own) => remoteChatService({ ...own, text, tokens }),
   };
+  const usualContext = settings.contextsize;
+  const clock = { now: () => performance.now(), newCallId: randomCallId };
+  return prepareRemoteModel({ name, settings, given }, terminal, remote, (loaded) => ({
+    name,
+    kind: 'text',
+    ...remoteSpec,
+    make: () => {
+      const engine = new RemoteText({ pool, model, name, usualContext, ...clock });
+      return new EngineLifecycle(engine, () => loaded(engine));
+    },
+  }));
 }
 
 /** The current models of these backends, by name. */

@@ -118,4 +118,13 @@ export interface Synthesiser {
   say(sentence: string, manner: Manner, watch: TaskTools<never>['watch'], signal?: AbortSignal): Promise<Sound>;
 }
 
+/** Notes for a voice that speaks one language (two letters, if known) and takes no instructions. */
+export function ignoredNotes({ language, instruction, voice }: SpeechRequest, spoken = ''): readonly string[] {
+  const isOther = !['', 'auto', spoken].includes(language) && language.slice(0, 2).toLowerCase() !== spoken;
+  return [
+    ...(isOther && spoken !== '' ? [`The voice ${voice} speaks ${spoken} only.`] : []),
+    ...(instruction === '' ? [] : ['This model takes no instructions on how to speak.']),
+  ];
+}
+
 export type Manner = Pick<SpeechRequest, 'voice' | 'speed'>;

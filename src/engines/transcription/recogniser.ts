@@ -43,3 +43,11 @@ export function sentences(words: readonly TimedWord[]): readonly Segment[] {
     words: sentence.map(({ word, ...times }) => ({ word: word.trim(), ...times })),
   }));
 }
+
+/** The segment, by so many seconds later. */
+export function delayed({ words, ...segment }: Segment, seconds: number): Segment {
+  const later = <Timed extends { readonly start: number; readonly end: number }>(timed: Timed): Timed => {
+    return { ...timed, start: timed.start + seconds, end: timed.end + seconds };
+  };
+  return { ...later(segment), ...(words ? { words: words.map(later) } : {}) };
+}

@@ -3,12 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { concat } from '../../../audio/resample.ts';
 import { AppError } from '../../../core/errors.ts';
-import type { SpeechRequest } from '../../../core/speech.ts';
 import { widenModel } from '../../onnx/model-file.ts';
 import { OnnxSession } from '../../onnx/session.ts';
 import type { KokoroOptions } from '../host.ts';
 import { readableText } from '../reading/readable.ts';
-import type { Sound, Synthesiser } from '../speak.ts';
+import { ignoredNotes, type Sound, type Synthesiser } from '../speak.ts';
 import { kokoroParts, partName } from './pack.ts';
 import { openEspeak, phonemesOf, type SpokenLanguage, splitPhonemes, tokensOf } from './phonemes.ts';
 import { kokoroVoices, readBlend, StyleTables, spokenLanguage, styleLength } from './voices.ts';
@@ -58,7 +57,7 @@ export async function openKokoro({ model, voices, espeak, threads }: KokoroOptio
     voices: kokoroVoices,
     firstPiece: 50,
     readable: (text, { voice }) => readable(text, voice),
-    unheeded,
+    unheeded: (request) => ignoredNotes(request, spokenLanguage(readBlend(request.voice)).slice(0, 2)),
     say,
   };
 }
@@ -77,15 +76,6 @@ async function readParts(folder: string): Promise<Uint8Array> {
 
 function readable(sent: string, voice: string): ReturnType<Synthesiser['readable']> {
   return readableBy(spokenLanguage(readBlend(voice)), sent);
-}
-
-function unheeded({ language, instruction, voice }: SpeechRequest): readonly string[] {
-  const spoken = spokenLanguage(readBlend(voice)).slice(0, 2);
-  const other = language !== '' && language !== 'auto' && language.slice(0, 2).toLowerCase() !== spoken;
-  return [
-    ...(other ? [`The voice ${voice} speaks ${spoken} only.`] : []),
-    ...(instruction === '' ? [] : ['This model takes no instructions on how to speak.']),
-  ];
 }
 
 function pauseAfter(phonemes: string): number {

@@ -3,9 +3,8 @@ import { appendFile, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SpeechRequest, Voice } from '../../../core/speech.ts';
 import type { SherpaOptions } from '../host.ts';
-import type { Synthesiser } from '../speak.ts';
+import { ignoredNotes, type Synthesiser } from '../speak.ts';
 import { onnxMetadata, readOnnxMetadata } from './onnx-metadata.ts';
 import { piperMetadata, piperTokens, readPiperVoice, type VoiceModel } from './voice-model.ts';
 
@@ -39,7 +38,7 @@ export async function openSherpa({ model, threads }: SherpaOptions): Promise<Syn
   return {
     voices,
     readable: (text) => ({ text, notes: [] }),
-    unheeded: (request) => unheeded(request, voices),
+    unheeded: (request) => ignoredNotes(request, voices.find(({ name }) => name === request.voice)?.language),
     say: async (text, { voice, speed }, watch) => {
       const index = voices.findIndex(({ name }) => name === voice);
       const sid = Math.max(0, index);
@@ -51,16 +50,6 @@ export async function openSherpa({ model, threads }: SherpaOptions): Promise<Syn
       return { samples: paused, rate };
     },
   };
-}
-
-function unheeded({ instruction, language, voice }: SpeechRequest, voices: readonly Voice[]): readonly string[] {
-  const spoken = voices.find(({ name }) => name === voice)?.language ?? '';
-  const other =
-    language !== '' && language !== 'auto' && spoken !== '' && language.slice(0, 2).toLowerCase() !== spoken;
-  return [
-    ...(other ? [`The voice ${voice} speaks ${spoken} only.`] : []),
-    ...(instruction === '' ? [] : ['This model takes no instructions on how to speak.']),
-  ];
 }
 
 /** Loads the files by their names in the library. A Piper voice is loaded from a temporary copy with added metadata. */

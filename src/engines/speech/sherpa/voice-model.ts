@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { isObject } from '../../../core/json.ts';
 import type { Voice } from '../../../core/speech.ts';
 import { readOnnxMetadata } from './onnx-metadata.ts';
 
@@ -262,9 +263,7 @@ export function piperVoices({ speakers, language }: PiperVoice, name: string): r
   return speakers.map((speaker) => ({ name: speaker, language, description: `Piper voice ${name}` }));
 }
 
-function asObject(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
+const asObject = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
 
 const folder = 'espeak-ng-data';
 const libraries = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64'];

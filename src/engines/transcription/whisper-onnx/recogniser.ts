@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { languageCodes } from '../../../core/languages.ts';
 import type { Segment } from '../../../core/transcription.ts';
 import type { TranscriptionTask } from '../host.ts';
-import { type Heard, type Recogniser, sentences, soundRate } from '../recogniser.ts';
+import { delayed, type Heard, type Recogniser, sentences, soundRate } from '../recogniser.ts';
 import { joinWords, timeWords, tokenTimes } from './align.ts';
 import { type DecoderState, decodeWindow } from './decode.ts';
 import { hop, logMel } from './mel.ts';
@@ -90,19 +90,12 @@ async function recognise(samples: Float32Array, task: TranscriptionTask, parts: 
     const heard = await recogniseWindow(samples.subarray(from), { ...task, language }, parts);
     language ??= heard.language;
     const offset = from / soundRate;
-    segments.push(...heard.segments.map((segment) => moved(segment, offset)));
+    segments.push(...heard.segments.map((segment) => delayed(segment, offset)));
     const rest = samples.length / soundRate - offset - heard.seconds;
     if (rest < minRest || heard.seconds < minRest) break;
     from += Math.round(heard.seconds * soundRate);
   }
   return { text: segments.map(({ text }) => text).join(''), language: language ?? 'en', segments };
-}
-
-function moved({ words, ...segment }: Segment, offset: number): Segment {
-  const later = <Timed extends { readonly start: number; readonly end: number }>(timed: Timed): Timed => {
-    return { ...timed, start: timed.start + offset, end: timed.end + offset };
-  };
-  return { ...later(segment), ...(words ? { words: words.map(later) } : {}) };
 }
 
 /** `seconds`: how much of the window was heard. */

@@ -5,7 +5,7 @@ import type { Segment, TranscriptionEvent, TranscriptionFacts } from '../../../c
 import type { TaskTools } from '../../host/task-worker.ts';
 import { type Chunk, ChunkCutter, type Span } from '../cut.ts';
 import type { TranscriptionTask } from '../host.ts';
-import { type Heard, type Recogniser, soundRate } from '../recogniser.ts';
+import { delayed, type Heard, type Recogniser, soundRate } from '../recogniser.ts';
 import { timedSentences } from '../timing.ts';
 import type { Activity, SpeechTools } from './voice-activity.ts';
 
@@ -132,15 +132,8 @@ function refuseUnlessAble({ language, translate }: TranscriptionTask, facts: Tra
 function segmentsOf({ text, segments }: Heard, chunk: Chunk, { words }: TranscriptionTask): readonly Segment[] {
   const inSeconds = chunk.spans.map(({ start, end }) => ({ start: start / soundRate, end: end / soundRate }));
   const offset = chunk.start / soundRate;
-  const timed = segments?.map((segment) => moved(segment, offset)) ?? timedSentences(text, inSeconds);
+  const timed = segments?.map((segment) => delayed(segment, offset)) ?? timedSentences(text, inSeconds);
   return timed.map(({ words: said, ...segment }) => (words && said ? { ...segment, words: said } : segment));
-}
-
-function moved({ words, ...segment }: Segment, offset: number): Segment {
-  const later = <Timed extends Span>(timed: Timed): Timed => {
-    return { ...timed, start: timed.start + offset, end: timed.end + offset };
-  };
-  return { ...later(segment), ...(words ? { words: words.map(later) } : {}) };
 }
 
 /** The middle of the frame with the least energy. */
