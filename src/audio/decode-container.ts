@@ -38,9 +38,9 @@ function withReadLimit(source: BufferSource, length: number): BufferSource {
   let repeats = 0;
   let last = '';
   reads._read = (start, end, ...rest) => {
-    const place = `${start} ${end}`;
-    repeats = place === last ? repeats + 1 : 0;
-    last = place;
+    const range = `${start} ${end}`;
+    repeats = range === last ? repeats + 1 : 0;
+    last = range;
     if (++count > maxReads || repeats > maxRepeats) throw new Error('the file is read in circles');
     return read(start, end, ...rest);
   };

@@ -51,22 +51,22 @@ const maxPartBytes = 2 ** 18;
 export function* flacParts(bytes: Uint8Array): Generator<Uint8Array> {
   let start = 0;
   let [samples, frames] = [0, 0];
-  for (let place = 0; place < bytes.length; ) {
-    const block = blockSize(bytes, place);
+  for (let offset = 0; offset < bytes.length; ) {
+    const block = blockSize(bytes, offset);
     if (block === undefined) {
-      place = bytes.indexOf(0xff, place + 1);
-      if (place === -1) place = bytes.length;
+      offset = bytes.indexOf(0xff, offset + 1);
+      if (offset === -1) offset = bytes.length;
     } else {
       if (frames > 0 && (samples + block > maxSamples || frames === maxFrames)) {
-        yield bytes.subarray(start, place);
-        start = place;
+        yield bytes.subarray(start, offset);
+        start = offset;
         [samples, frames] = [0, 0];
       }
       samples += block;
       frames++;
-      place += minHeaderBytes;
+      offset += minHeaderBytes;
     }
-    for (; place - start > maxPartBytes; start += maxPartBytes) yield bytes.subarray(start, start + maxPartBytes);
+    for (; offset - start > maxPartBytes; start += maxPartBytes) yield bytes.subarray(start, start + maxPartBytes);
   }
   if (start < bytes.length) yield bytes.subarray(start);
 }
@@ -83,15 +83,15 @@ function blockSize(bytes: Uint8Array, start: number): number | undefined {
   if (code === 0 || rate === 15) return undefined;
   // The frame number is coded like UTF-8, in up to seven bytes.
   const numberBytes = fifth < 0x80 ? 1 : Math.clz32(~(fifth << 24));
-  let place = start + 4 + numberBytes;
+  let offset = start + 4 + numberBytes;
   const extra = (length: number): number => {
     let value = 0;
-    for (const end = place + length; place < end; place++) value = value * 256 + (bytes[place] ?? 0);
+    for (const end = offset + length; offset < end; offset++) value = value * 256 + (bytes[offset] ?? 0);
     return value;
   };
   const block = code === 6 ? extra(1) + 1 : code === 7 ? extra(2) + 1 : codedBlock(code);
   extra(rate === 12 ? 1 : rate > 12 ? 2 : 0);
-  return place < bytes.length && crc8(bytes, start, place) === bytes[place] ? block : undefined;
+  return offset < bytes.length && crc8(bytes, start, offset) === bytes[offset] ? block : undefined;
 }
 
 function codedBlock(code: number): number {
@@ -101,8 +101,8 @@ function codedBlock(code: number): number {
 
 function crc8(bytes: Uint8Array, start: number, end: number): number {
   let sum = 0;
-  for (let place = start; place < end; place++) {
-    sum ^= bytes[place] ?? 0;
+  for (let offset = start; offset < end; offset++) {
+    sum ^= bytes[offset] ?? 0;
     for (let bit = 0; bit < 8; bit++) sum = sum & 0x80 ? ((sum << 1) ^ 0x07) & 0xff : sum << 1;
   }
   return sum;

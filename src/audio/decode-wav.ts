@@ -13,8 +13,8 @@ export function* decodeWav(bytes: Uint8Array, limit: DurationLimit): Generator<A
     const length = Math.min(framesPerChunk, frames - first);
     const samplesByChannel = Array.from({ length: channels }, (_, channel) => {
       const samples = new Float32Array(length);
-      let place = start + first * frameBytes + channel * sampleBytes;
-      for (let index = 0; index < length; index++, place += frameBytes) samples[index] = read(view, place);
+      let offset = start + first * frameBytes + channel * sampleBytes;
+      for (let index = 0; index < length; index++, offset += frameBytes) samples[index] = read(view, offset);
       return samples;
     });
     yield { channels: samplesByChannel, rate };
@@ -29,16 +29,16 @@ export function wavHeader(bytes: Uint8Array) {
   const isBig = ascii(bytes, 0, 4) === 'RIFX';
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let format: ReturnType<typeof readFormat> | undefined;
-  for (let place = 12; place + 8 <= bytes.length; ) {
-    const name = ascii(bytes, place, place + 4);
-    const size = view.getUint32(place + 4, !isBig);
-    const start = place + 8;
+  for (let offset = 12; offset + 8 <= bytes.length; ) {
+    const name = ascii(bytes, offset, offset + 4);
+    const size = view.getUint32(offset + 4, !isBig);
+    const start = offset + 8;
     if (name === 'fmt ') format = readFormat(bytes, start, size, isBig);
     if (name === 'data') {
       if (!format) throw unreadable('this WAV file tells nowhere how its sound is stored');
       return { ...format, start, end: dataEnd(bytes.length, start, size, ascii(bytes, 0, 4) === 'RF64') };
     }
-    place = start + size + (size % 2);
+    offset = start + size + (size % 2);
   }
   throw unreadable('this WAV file ends before any sound begins');
 }
@@ -53,7 +53,7 @@ function dataEnd(length: number, start: number, size: number, isLong: boolean): 
 function readFormat(bytes: Uint8Array, start: number, size: number, isBig: boolean) {
   if (size < 16 || start + size > bytes.length) throw unreadable('this WAV file ends within its header');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const short = (place: number) => view.getUint16(start + place, !isBig);
+  const short = (offset: number) => view.getUint16(start + offset, !isBig);
   const channels = short(2);
   const rate = view.getUint32(start + 4, !isBig);
   const bits = short(14);
@@ -67,7 +67,7 @@ function readFormat(bytes: Uint8Array, start: number, size: number, isBig: boole
 }
 
 /** One sample, between -1 and 1. */
-type ReadSample = (view: DataView, place: number) => number;
+type ReadSample = (view: DataView, offset: number) => number;
 
 const integer = 1;
 
@@ -75,18 +75,18 @@ const [aLaw, muLaw] = [g711Reader('alaw'), g711Reader('ulaw')];
 
 /** Readers by format tag and bits: PCM, float, A-law and mu-law. */
 const readers: Readonly<Record<string, (little: boolean) => ReadSample>> = {
-  '1 8': () => (view, place) => (view.getUint8(place) - 128) / 128,
-  '1 16': (little) => (view, place) => view.getInt16(place, little) / 32_768,
-  '1 24': (little) => (view, place) => {
-    const high = view.getInt8(place + (little ? 2 : 0));
-    const low = view.getUint8(place + (little ? 0 : 2));
-    return ((high << 16) | (view.getUint8(place + 1) << 8) | low) / 8_388_608;
+  '1 8': () => (view, offset) => (view.getUint8(offset) - 128) / 128,
+  '1 16': (little) => (view, offset) => view.getInt16(offset, little) / 32_768,
+  '1 24': (little) => (view, offset) => {
+    const high = view.getInt8(offset + (little ? 2 : 0));
+    const low = view.getUint8(offset + (little ? 0 : 2));
+    return ((high << 16) | (view.getUint8(offset + 1) << 8) | low) / 8_388_608;
   },
-  '1 32': (little) => (view, place) => view.getInt32(place, little) / 2_147_483_648,
-  '3 32': (little) => (view, place) => finite(view.getFloat32(place, little)),
-  '3 64': (little) => (view, place) => finite(view.getFloat64(place, little)),
-  '6 8': () => (view, place) => aLaw(view.getUint8(place)),
-  '7 8': () => (view, place) => muLaw(view.getUint8(place)),
+  '1 32': (little) => (view, offset) => view.getInt32(offset, little) / 2_147_483_648,
+  '3 32': (little) => (view, offset) => finite(view.getFloat32(offset, little)),
+  '3 64': (little) => (view, offset) => finite(view.getFloat64(offset, little)),
+  '6 8': () => (view, offset) => aLaw(view.getUint8(offset)),
+  '7 8': () => (view, offset) => muLaw(view.getUint8(offset)),
 };
 
 /** A single NaN would spread through the filters to the whole recording. */

@@ -130,11 +130,11 @@ export function mpegSeconds(bytes: Uint8Array): number {
   const { isFirst, rate } = frame;
   const isMono = (bytes[start + 3] ?? 0) >> 6 === 3;
   // Behind the frame header and the side information, whose length depends on version and channels.
-  const place = start + 4 + (isFirst ? (isMono ? 17 : 32) : isMono ? 9 : 17);
-  const mark = ascii(bytes, place, place + 4);
-  const [flags = 0] = bytes.subarray(place + 7, place + 8);
-  if ((mark !== 'Xing' && mark !== 'Info') || (flags & 1) === 0 || place + 12 > bytes.length) return 0;
-  const frames = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(place + 8);
+  const offset = start + 4 + (isFirst ? (isMono ? 17 : 32) : isMono ? 9 : 17);
+  const mark = ascii(bytes, offset, offset + 4);
+  const [flags = 0] = bytes.subarray(offset + 7, offset + 8);
+  if ((mark !== 'Xing' && mark !== 'Info') || (flags & 1) === 0 || offset + 12 > bytes.length) return 0;
+  const frames = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(offset + 8);
   return (frames * (isFirst ? 1152 : 576)) / rate;
 }
 
@@ -187,16 +187,16 @@ export function oggSeconds(bytes: Uint8Array): number {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const open = new Map<number, LogicalStream>();
   let seconds = 0;
-  for (let place = 0; place + headerBytes <= bytes.length; ) {
-    if (view.getUint32(place) !== 0x4f676753) {
-      place = file.indexOf('OggS', place + 1, 'latin1');
-      if (place === -1) break;
+  for (let offset = 0; offset + headerBytes <= bytes.length; ) {
+    if (view.getUint32(offset) !== 0x4f676753) {
+      offset = file.indexOf('OggS', offset + 1, 'latin1');
+      if (offset === -1) break;
       continue;
     }
-    const isFirst = (view.getUint8(place + 5) & 2) !== 0;
-    const position = Number(view.getBigInt64(place + 6, true));
-    const serial = view.getUint32(place + 14, true);
-    const body = place + headerBytes + view.getUint8(place + 26);
+    const isFirst = (view.getUint8(offset + 5) & 2) !== 0;
+    const position = Number(view.getBigInt64(offset + 6, true));
+    const serial = view.getUint32(offset + 14, true);
+    const body = offset + headerBytes + view.getUint8(offset + 26);
     if (isFirst) {
       seconds += secondsOf(open.get(serial));
       const rate = positionRate(bytes.subarray(body));
@@ -210,8 +210,8 @@ export function oggSeconds(bytes: Uint8Array): number {
       }
     }
     let end = body;
-    for (let at = place + headerBytes; at < body && at < bytes.length; at++) end += view.getUint8(at);
-    place = end;
+    for (let at = offset + headerBytes; at < body && at < bytes.length; at++) end += view.getUint8(at);
+    offset = end;
   }
   return [...open.values()].reduce((sum, stream) => sum + secondsOf(stream), seconds);
 }

@@ -39,9 +39,9 @@ export async function adminFiles(folder: string, links: LinkPolicy = {}): Promis
     .filter(({ entry, name }) => (entry.isFile() || entry.isSymbolicLink()) && endings.test(name))
     .map(async ({ entry, name }) => {
       if (entry.isFile()) return [name];
-      const found = await placeOf(folder, name);
-      if (found?.outside && !links.allowLinks && found.type === 'file') links.onSkipped?.(name);
-      return isAllowed(found, links) ? [name] : [];
+      const location = await locationOf(folder, name);
+      if (location?.outside && !links.allowLinks && location.type === 'file') links.onSkipped?.(name);
+      return isAllowed(location, links) ? [name] : [];
     });
   return (await Promise.all(candidates)).flat().sort();
 }
@@ -61,8 +61,8 @@ export async function adminTarget(
 
 export async function listedFile(folder: string, name: string, links: LinkPolicy = {}): Promise<string | undefined> {
   if (!(await adminFiles(folder, links)).includes(name)) return undefined;
-  const found = await placeOf(folder, name);
-  return isAllowed(found, links) ? found?.path : undefined;
+  const location = await locationOf(folder, name);
+  return isAllowed(location, links) ? location?.path : undefined;
 }
 
 /** Which of the listed files a path is; undefined where it is none of them. */
@@ -90,7 +90,7 @@ export function optionNames(
 ): ReadonlyMap<string, readonly [string, ...string[]]> {
   const others = files.filter((file) => file !== initial?.file);
   const ids = uniqueNames(others.map(formsOf), initial ? [initial.name] : []);
-  const idOf = new Map(others.map((file, place) => [file, ids[place] ?? file]));
+  const idOf = new Map(others.map((file, index) => [file, ids[index] ?? file]));
   if (initial?.file !== undefined) idOf.set(initial.file, initial.name);
   const owners = new Map<string, string>();
   for (const file of [...files.filter((one) => !isModelFile(one)), ...files])
@@ -129,20 +129,20 @@ async function entriesOf(folder: string): Promise<readonly Dirent[]> {
 /** A folder behind a link is looked into only where links are allowed. */
 async function isFolder(folder: string, entry: Dirent, links: LinkPolicy): Promise<boolean> {
   if (!entry.isSymbolicLink()) return entry.isDirectory();
-  const found = await placeOf(folder, entry.name);
-  if (found?.type !== 'folder') return false;
-  if (found.outside && !links.allowLinks) links.onSkipped?.(entry.name);
+  const location = await locationOf(folder, entry.name);
+  if (location?.type !== 'folder') return false;
+  if (location.outside && !links.allowLinks) links.onSkipped?.(entry.name);
   return links.allowLinks ?? false;
 }
 
-interface Place {
+interface Location {
   readonly path: string;
   readonly type: 'file' | 'folder' | 'other';
   /** Whether a link leads out of the folder. */
   readonly outside: boolean;
 }
 
-async function placeOf(folder: string, name: string): Promise<Place | undefined> {
+async function locationOf(folder: string, name: string): Promise<Location | undefined> {
   try {
     const root = await realpath(folder);
     const path = join(root, ...name.split('/'));
@@ -155,6 +155,6 @@ async function placeOf(folder: string, name: string): Promise<Place | undefined>
   }
 }
 
-function isAllowed(found: Place | undefined, { allowLinks = false }: LinkPolicy): boolean {
-  return found?.type === 'file' && (allowLinks || !found.outside);
+function isAllowed(location: Location | undefined, { allowLinks = false }: LinkPolicy): boolean {
+  return location?.type === 'file' && (allowLinks || !location.outside);
 }

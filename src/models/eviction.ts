@@ -55,24 +55,24 @@ export function evict(
   const order = residents
     .filter(({ pinned }) => !pinned)
     .sort((a, b) => requests(a) - requests(b) || a.lastUsed - b.lastUsed);
-  const fitsWithout = (gone: readonly Resident[]): boolean =>
+  const fitsWithout = (evicted: readonly Resident[]): boolean =>
     fits(
-      residents.filter((resident) => !gone.includes(resident)),
+      residents.filter((resident) => !evicted.includes(resident)),
       newcomer,
       budget,
     );
-  const gone: Resident[] = [];
+  const evicted: Resident[] = [];
   for (const next of order) {
-    if (fitsWithout(gone)) break;
-    gone.push(next);
+    if (fitsWithout(evicted)) break;
+    evicted.push(next);
   }
-  if (!fitsWithout(gone)) return 'cannot';
+  if (!fitsWithout(evicted)) return 'cannot';
   // A small model that was chosen first may fit again after a large one was chosen: the most recently used is spared first.
-  for (const spared of [...gone].reverse()) {
-    const fewer = gone.filter((resident) => resident !== spared);
-    if (fitsWithout(fewer)) gone.splice(gone.indexOf(spared), 1);
+  for (const spared of [...evicted].reverse()) {
+    const fewer = evicted.filter((resident) => resident !== spared);
+    if (fitsWithout(fewer)) evicted.splice(evicted.indexOf(spared), 1);
   }
-  return gone.map(({ id }) => id);
+  return evicted.map(({ id }) => id);
 }
 
 const requests = ({ busy, wanted = busy }: Resident): number => Number(busy) + Number(wanted);

@@ -118,11 +118,11 @@ function resized(shape: ModelShape, sizeBytes: number): ModelShape {
 }
 
 /** More bits than those of Q8_0 are no better; fewer than four are worse, and fewer than three much worse. */
-const [mostBits, fourBits, threeBits] = ['Q8_0', 'NVFP4', 'IQ3_XXS'].map(quantizationRank) as [number, number, number];
+const [maxBits, fourBits, threeBits] = ['Q8_0', 'NVFP4', 'IQ3_XXS'].map(quantizationRank) as [number, number, number];
 
 /** The best quantization that fits wholly on cards, or else in memory at a good speed; then one of three bits on cards; then the usual one that fits. */
 export function choose(candidates: readonly Candidate[], contextSize: number) {
-  const sensible = candidates.filter(({ variant }) => quantizationRank(variant.label) >= mostBits);
+  const sensible = candidates.filter(({ variant }) => quantizationRank(variant.label) >= maxBits);
   const all = sensible.length > 0 ? sensible : candidates;
   if (all.every(({ fit }) => fit === undefined))
     return chosen(

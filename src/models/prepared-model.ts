@@ -135,7 +135,7 @@ function consoleObserver(
     },
     progress: (fraction) => log.progress(fraction),
     loaded: (model) => {
-      const place = model.gpuLayers > 0 ? `${model.gpuLayers} of ${model.layers + 1} layers on the GPU` : 'on the CPU';
+      const device = model.gpuLayers > 0 ? `${model.gpuLayers} of ${model.layers + 1} layers on the GPU` : 'on the CPU';
       const context = contextFact({
         wanted: settings.contextsize,
         given: given.has('contextsize'),
@@ -147,7 +147,7 @@ function consoleObserver(
         model.pool === undefined
           ? []
           : [`KV cache of ${model.pool} tokens for ${settings.parallelrequests} requests together`];
-      log.done([model.description, context, ...shared, place, `CPU build ${model.cpuVariant}`, ...kept]);
+      log.done([model.description, context, ...shared, device, `CPU build ${model.cpuVariant}`, ...kept]);
       for (const note of model.notes) terminal.line(note);
       if (format.adapter.consoleLine) terminal.line(format.adapter.consoleLine);
     },

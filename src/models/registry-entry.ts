@@ -14,7 +14,7 @@ export interface RegistryEntryParts {
 }
 
 /** Node's timers fire at once for longer times; such models are never unloaded. */
-const longestTimer = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 /** The latest moment that a date can be, in milliseconds since 1970. */
 const latestDate = 8.64e15;
@@ -303,7 +303,7 @@ export class RegistryEntry {
     this.#timer?.cancel();
     const expiresAt = this.parts.now() + this.#keepMs;
     this.#expiresAt = expiresAt <= latestDate ? expiresAt : Number.POSITIVE_INFINITY;
-    if (!this.#lifecycle || this.#leaving || this.#uses.count > 0 || this.#keepMs > longestTimer) return;
+    if (!this.#lifecycle || this.#leaving || this.#uses.count > 0 || this.#keepMs > maxTimerMs) return;
     this.#timer = this.parts.startTimer(this.#keepMs, () => this.#idle());
   }
 

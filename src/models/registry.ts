@@ -311,10 +311,10 @@ export class Registry {
     if (gone !== 'cannot') {
       const leaving = residents.filter((other) => gone.includes(other.id));
       const wanted = leaving.filter((other) => other.wanted);
-      const longestMs = sparesBusy ? 0 : Math.max(0, ...wanted.map((other) => this.#stayMs(other)));
-      if (longestMs > 0) {
+      const maxStayMs = sparesBusy ? 0 : Math.max(0, ...wanted.map((other) => this.#stayMs(other)));
+      if (maxStayMs > 0) {
         for (const other of wanted) staying.add(other);
-        if (longestMs < Number.POSITIVE_INFINITY) this.#tryAgainIn(longestMs);
+        if (maxStayMs < Number.POSITIVE_INFINITY) this.#tryAgainIn(maxStayMs);
         return;
       }
       this.#announce(load, leaving);

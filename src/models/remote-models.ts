@@ -51,14 +51,14 @@ export async function prepareRemote(
     capacity: () => pool.capacity(model),
     chat: (text, own) => remoteChatService({ ...own, text, tokens }),
   };
-  const usualContext = settings.contextsize;
+  const defaultContext = settings.contextsize;
   const clock = { now: () => performance.now(), newCallId: randomCallId };
   return prepareRemoteModel({ name, settings, given }, terminal, remote, (loaded) => ({
     name,
     kind: 'text',
     ...remoteSpec,
     make: () => {
-      const engine = new RemoteText({ pool, model, name, usualContext, ...clock });
+      const engine = new RemoteText({ pool, model, name, defaultContext, ...clock });
       return new EngineLifecycle(engine, () => loaded(engine));
     },
   }));

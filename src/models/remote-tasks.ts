@@ -80,8 +80,8 @@ export function remoteTask<Task extends RemoteTask>(
 }
 
 /** The backend of `--sdremote`. It may start later than this server, and may stop: image requests then get an error. */
-export function remoteDrawing(words: readonly string[], terminal: Console): ImageModel {
-  const { address, kind } = readDrawingRemote(words, process.env);
+export function remoteDrawing(args: readonly string[], terminal: Console): ImageModel {
+  const { address, kind } = readDrawingRemote(args, process.env);
   // The adapters of the products are loaded only if there is such a backend.
   const identify: BackendPoolParts['identify'] = async (connection) =>
     (await import('../engines/remote/drawing/identify.ts')).identifyDrawing(connection, kind);

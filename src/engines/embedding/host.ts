@@ -24,7 +24,7 @@ import {
 type Parts = TaskEngineDeps<EmbeddingOptions, EmbeddingFacts>;
 
 /** For a question that needs no computation, beside other tasks. */
-const longestAnswerMs = 5000;
+const maxAnswerMs = 5000;
 
 /** Host of the embedding worker process. */
 export class EmbeddingHost
@@ -66,7 +66,7 @@ export class EmbeddingHost
   async cards(): Promise<readonly CardMemory[]> {
     if (this.cardUse().length === 0) return [];
     try {
-      return (await this.#only('cards', { type: 'cards' }, AbortSignal.timeout(longestAnswerMs))).cards;
+      return (await this.#only('cards', { type: 'cards' }, AbortSignal.timeout(maxAnswerMs))).cards;
     } catch {
       return [];
     }

@@ -64,7 +64,7 @@ export class ProgramEngine extends EngineHost implements TextEngine {
     super();
     const { name, pool, now, newCallId, defaultContext, observer, proven, startTimer } = deps;
     this.output = new ProgramOutput(deps);
-    this.#text = new RemoteText({ pool, model: undefined, name, usualContext: defaultContext, now, newCallId });
+    this.#text = new RemoteText({ pool, model: undefined, name, defaultContext, now, newCallId });
     this.process = new EngineProcess({
       capability: pool.capability,
       spawn: this.#spawn,

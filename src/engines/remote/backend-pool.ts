@@ -80,7 +80,7 @@ export class BackendPool {
       const texts = (backend.identity?.models ?? []).filter(({ embeds }) => !embeds);
       return texts.length > 0 ? texts : own ? [own] : [];
     });
-    return all.filter(({ name }, place) => all.findIndex((one) => one.name === name) === place);
+    return all.filter(({ name }, index) => all.findIndex((one) => one.name === name) === index);
   }
 
   /** Backends with this model, available or not. */

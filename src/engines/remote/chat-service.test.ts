@@ -21,7 +21,7 @@ const ticket = (genkey = '') => ({ genkey, client: 'me', signal: new AbortContro
 async function serviceOn(handlers: Parameters<typeof upstream>[0], instead?: TextEngine) {
   const one = await upstream({ ...wellParley, ...handlers });
   const { pool } = poolOf([one.address()]);
-  const parts = { pool, model: undefined, name: 'r', usualContext: 512, now: () => 0, newCallId: () => 'made' };
+  const parts = { pool, model: undefined, name: 'r', defaultContext: 512, now: () => 0, newCallId: () => 'made' };
   const engine = new RemoteText(parts);
   engine.start();
   await engine.settled();
@@ -106,7 +106,7 @@ test('remoteChatService: runs server tools for a remote model', async () => {
     pool,
     model: undefined,
     name: 'r',
-    usualContext: 512,
+    defaultContext: 512,
     now: () => 0,
     newCallId: () => 'made',
   });

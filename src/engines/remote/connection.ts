@@ -9,8 +9,8 @@ import { networkReason } from '../../core/network-error.ts';
 import { type FailureType, RemoteFailure, statusFailure } from './failure.ts';
 
 interface StreamSink {
-  /** The headers of the response, and a valve that stops reading from the connection, so that TCP slows the other side down. */
-  head(headers: IncomingHttpHeaders, valve: Backpressure): void;
+  /** The headers of the response, and what stops reading from the connection, so that TCP slows the other side down. */
+  head(headers: IncomingHttpHeaders, backpressure: Backpressure): void;
   /** Chunks of an event stream. */
   piece(text: string): void;
   /** A single JSON body, from a backend that does not stream. */

@@ -171,12 +171,12 @@ function inputsOf(kind: RemoteKind, answer: AnswerOf): Identity['inputs'] {
 
 const isEmbedding = (capabilities: unknown): boolean => listAt(capabilities).includes('embedding');
 
-function modelOf(entry: Fields, usual: number | undefined): readonly RemoteModel[] {
+function modelOf(entry: Fields, defaultContext: number | undefined): readonly RemoteModel[] {
   const id = textAt(entry.id);
   if (!id) return [];
   const own = numberAt(entry.max_model_len) ?? numberAt(entry.context_length);
   const embeds = isEmbedding(entry.capabilities);
-  return [{ id, name: shownName(id), contextSize: own ?? usual, embeds }];
+  return [{ id, name: shownName(id), contextSize: own ?? defaultContext, embeds }];
 }
 
 /** Without folder, organisation or family. */

@@ -229,10 +229,10 @@ function completionLogprobs(logprobs: unknown): readonly TokenLogprob[] | undefi
   const { tokens, token_logprobs: figures, top_logprobs: tops, token_ids: ids } = objectAt(logprobs);
   const texts = listAt(tokens);
   if (texts.length === 0) return undefined;
-  return texts.map((text, place) => {
-    const others = Object.entries(objectAt(listAt(tops)[place]));
+  return texts.map((text, index) => {
+    const others = Object.entries(objectAt(listAt(tops)[index]));
     const top = others.map(([other, figure]) => choiceOf(other, figure, unknownToken));
-    const own = choiceOf(textAt(text) ?? '', listAt(figures)[place], numberAt(listAt(ids)[place]) ?? unknownToken);
+    const own = choiceOf(textAt(text) ?? '', listAt(figures)[index], numberAt(listAt(ids)[index]) ?? unknownToken);
     return { ...own, top: top.sort((a, b) => b.logprob - a.logprob) };
   });
 }
@@ -311,8 +311,8 @@ function withFigures(pieces: readonly GenerationEvent[], logprobs: Figures): Gen
 /** Assembles tool calls from deltas. Ids tell calls apart if a backend sends index 0 for all of them. */
 class ToolCalls {
   count = 0;
-  /** `place` is the index as sent by the backend, which may start at any number. */
-  #open: { readonly place: number; readonly id: string; readonly index: number } | undefined;
+  /** `sentIndex` is the index as sent by the backend, which may start at any number. */
+  #open: { readonly sentIndex: number; readonly id: string; readonly index: number } | undefined;
   /** Arguments that arrived before the name. */
   readonly #early = new Map<number, string>();
 
@@ -331,23 +331,24 @@ class ToolCalls {
   }
 
   #entry(entry: Fields, position: number): GenerationEvent[] {
-    const place = numberAt(entry.index) ?? position;
+    const sentIndex = numberAt(entry.index) ?? position;
     const id = textAt(entry.id) || undefined;
     const called = objectAt(entry.function);
     const name = textAt(called.name) || undefined;
     const json = argumentsOf(called.arguments);
-    const goesOn = this.#open?.place === place && (id === undefined || id === this.#open.id || name === undefined);
+    const goesOn =
+      this.#open?.sentIndex === sentIndex && (id === undefined || id === this.#open.id || name === undefined);
     if (goesOn) return this.#delta(json);
     if (name === undefined) {
-      this.#early.set(place, (this.#early.get(place) ?? '') + json);
+      this.#early.set(sentIndex, (this.#early.get(sentIndex) ?? '') + json);
       return [];
     }
     const ended = this.end();
-    const call = { place, id: id ?? this.newId(), index: this.count };
+    const call = { sentIndex, id: id ?? this.newId(), index: this.count };
     this.#open = call;
     this.count += 1;
-    const before = this.#early.get(place) ?? '';
-    this.#early.delete(place);
+    const before = this.#early.get(sentIndex) ?? '';
+    this.#early.delete(sentIndex);
     return [...ended, { type: 'tool-start', index: call.index, id: call.id, name }, ...this.#delta(before + json)];
   }
 

@@ -41,7 +41,7 @@ function engineOn({ pool, clock }: Watch): RemoteText {
     pool,
     model: undefined,
     name: 'remote',
-    usualContext: 1024,
+    defaultContext: 1024,
     now: () => clock.now,
     newCallId: () => 'made',
   });

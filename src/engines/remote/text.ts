@@ -25,7 +25,7 @@ interface RemoteTextParts {
   /** Name until the backend reports its own. */
   readonly name: string;
   /** Used if the backend does not report it. */
-  readonly usualContext: number;
+  readonly defaultContext: number;
 }
 
 /** Text engine on remote backends. Chats are sent as messages, other requests as prompts. */
@@ -52,7 +52,7 @@ export class RemoteText extends PoolLifecycle implements TextEngine {
 
   contextSize(): number {
     const seen = this.#seen ?? this.parts.pool.serving(this.parts.model)[0];
-    return seen?.model(this.parts.model)?.contextSize ?? this.parts.usualContext;
+    return seen?.model(this.parts.model)?.contextSize ?? this.parts.defaultContext;
   }
 
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
@@ -89,9 +89,9 @@ export class RemoteText extends PoolLifecycle implements TextEngine {
   #describe(backend: Backend): TextModel {
     const { identity } = backend;
     if (this.#model?.of === backend && this.#model.identity === identity) return this.#model.model;
-    const { pool, model: wanted, usualContext, name } = this.parts;
+    const { pool, model: wanted, defaultContext, name } = this.parts;
     const found = backend.model(wanted);
-    const contextSize = found?.contextSize ?? usualContext;
+    const contextSize = found?.contextSize ?? defaultContext;
     const hosts = pool.serving(wanted).map(({ address }) => address.host);
     const model: TextModel = {
       name: found?.name ?? name,
@@ -156,10 +156,10 @@ function generateRemotely(work: RemoteWork, parts: RemoteTextParts, sink: Genera
   let attempt: Attempt | undefined;
   // Back-pressure across retries: pauses the response that is being read.
   let paused = false;
-  let valve: Backpressure | undefined;
+  let backpressure: Backpressure | undefined;
   const opened = (next: Backpressure): void => {
-    valve = next;
-    if (paused) valve.pause();
+    backpressure = next;
+    if (paused) backpressure.pause();
   };
   withBackend(pool, { model, affinity: work.affinity, signal: stop.signal }, (assignment) => {
     attempt = new Attempt(work, assignment, parts, sink);
@@ -172,11 +172,11 @@ function generateRemotely(work: RemoteWork, parts: RemoteTextParts, sink: Genera
     abort: () => stop.abort(),
     pause: () => {
       paused = true;
-      valve?.pause();
+      backpressure?.pause();
     },
     resume: () => {
       paused = false;
-      valve?.resume();
+      backpressure?.resume();
     },
   };
 }
@@ -213,7 +213,7 @@ class Attempt {
     this.#reply = new ReplyStream({ form, host: this.#host, maxTokens, separate, parted, newCallId, now, reading });
   }
 
-  async run(stop: AbortSignal, opened: (valve: Backpressure) => void): Promise<void> {
+  async run(stop: AbortSignal, opened: (backpressure: Backpressure) => void): Promise<void> {
     try {
       await this.#stream(stop, opened);
     } catch (error) {
@@ -227,7 +227,7 @@ class Attempt {
     this.#send(this.#reply.aborted());
   }
 
-  async #stream(stop: AbortSignal, opened: (valve: Backpressure) => void): Promise<void> {
+  async #stream(stop: AbortSignal, opened: (backpressure: Backpressure) => void): Promise<void> {
     const { id, contextSize } = this.assignment.model;
     const { kind, connection, cut, address } = this.#backend;
     const { fields, unheeded } = this.work.body({ kind, host: this.#host, seed: this.work.seed, contextSize });
@@ -240,11 +240,11 @@ class Attempt {
     };
     const parser = new SseParser({ event }, maxEventCharacters);
     const sink = {
-      head: (headers: IncomingHttpHeaders, valve: Backpressure) => {
+      head: (headers: IncomingHttpHeaders, backpressure: Backpressure) => {
         const ignored = headers['x-parley-ignored'];
         if (typeof ignored === 'string') this.#unheeded = [...left, ...ignored.split(', ').filter(this.#wasAsked)];
         this.#droppedTokens = Number(headers['x-parley-dropped-tokens']) || 0;
-        opened(valve);
+        opened(backpressure);
       },
       piece: (text: string) => parser.push(text),
       whole: (text: string) => this.#send(this.#reply.read(text)),

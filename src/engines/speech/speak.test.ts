@@ -25,7 +25,7 @@ function world({ fails = '', notes = [] as string[], room = (): Promise<void> | 
   const synthesiser: Synthesiser = {
     voices: [],
     readable: (text) => ({ text, notes }),
-    unheeded: ({ instruction }) => (instruction === '' ? [] : ['no instructions']),
+    ignored: ({ instruction }) => (instruction === '' ? [] : ['no instructions']),
     say: async (sentence) => {
       story.push(`say ${sentence.trim()}`);
       if (fails !== '' && sentence.includes(fails)) throw new Error('it broke');

@@ -16,10 +16,10 @@ export async function speak(
   { tell, room, signal, watch }: TaskTools<SpeechEvent>,
 ): Promise<void> {
   const { text, notes } = synthesiser.readable(request.text, request);
-  tell({ type: 'start', notes: [...notes, ...synthesiser.unheeded(request)] });
+  tell({ type: 'start', notes: [...notes, ...synthesiser.ignored(request)] });
   const { format, streamed } = request;
   let encoder: AudioEncoder | undefined;
-  let heard: number | undefined;
+  let usedRate: number | undefined;
   let seconds = 0;
   const send = (bytes: Uint8Array): void => {
     if (bytes.length > 0) tell({ type: 'audio', bytes });
@@ -30,7 +30,7 @@ export async function speak(
       if (!/[\p{L}\p{N}\p{S}]/u.test(sentence)) continue;
       const { samples, rate } = await synthesiser.say(sentence, request, watch, signal);
       encoder ??= await encoders.take(format, { rate, streamed });
-      heard = rate;
+      usedRate = rate;
       seconds += samples.length / rate;
       // In parts, so that the first bytes are sent before all of it is encoded.
       for (let at = 0; at < samples.length; at += rate) send(encoder.encode(samples.subarray(at, at + rate)));
@@ -48,7 +48,7 @@ export async function speak(
     tell({ type: 'finish', seconds });
   } finally {
     encoder?.close();
-    if (heard !== undefined) encoders.restock(format, { rate: heard, streamed });
+    if (usedRate !== undefined) encoders.restock(format, { rate: usedRate, streamed });
   }
 }
 
@@ -113,7 +113,7 @@ export interface Synthesiser {
   /** The text in readable form, and notes about what is dropped. Throws if nothing is left. */
   readable(text: string, manner: Manner): { readonly text: string; readonly notes: readonly string[] };
   /** Notes about ignored fields of the request. */
-  unheeded(request: SpeechRequest): readonly string[];
+  ignored(request: SpeechRequest): readonly string[];
   /** May stop in the middle when the signal is aborted. */
   say(sentence: string, manner: Manner, watch: TaskTools<never>['watch'], signal?: AbortSignal): Promise<Sound>;
 }

@@ -89,7 +89,7 @@ async function preview(drawn: Float32Array, { width, height, initial }: ImageReq
 
 const maxSide = 2048;
 const maxImages = 16;
-const mostSteps = 150;
+const maxSteps = 150;
 
 /** Parameters of a request, with notes about what could not be done. Throws for values out of range. */
 export function planOf(
@@ -101,13 +101,13 @@ export function planOf(
   within('the number of pictures', request.count, maxImages);
   const { name: sampler, note: samplerNote } = chosenName('sampler', request.sampler, samplers);
   const { name: scheduler, note: schedulerNote } = chosenName('scheduler', request.scheduler, schedulers);
-  const asked = Math.min(mostSteps, Math.max(1, Math.round(request.steps)));
+  const asked = Math.min(maxSteps, Math.max(1, Math.round(request.steps)));
   const strength = given.initial ? Math.min(1, Math.max(0, request.strength)) : 1;
   const steps = stepsFor(asked, strength);
   const notes = [
     samplerNote,
     schedulerNote,
-    request.steps > mostSteps ? `More than ${mostSteps} steps are not taken.` : undefined,
+    request.steps > maxSteps ? `More than ${maxSteps} steps are not taken.` : undefined,
     given.shortened ? 'The prompt is longer than the model can read; its end was left out.' : undefined,
     request.clipSkip > 1 ? 'The model has no layers of a text encoder to leave out (clip_skip).' : undefined,
     sizeNote(request, given.initial),

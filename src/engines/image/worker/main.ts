@@ -7,7 +7,7 @@ import type { Watched } from './upscale.ts';
 import { UpscalingNetworks, upscaledPicture } from './upscale.ts';
 
 /** Watchdog time-out of one run of a network. */
-const longestMs = 300_000;
+const timeoutMs = 300_000;
 
 /** Worker process of the built-in image model. */
 serveTasks<ImageOptions, ImageFacts, ImageTask, ImageTold>(async (options) => {
@@ -16,7 +16,7 @@ serveTasks<ImageOptions, ImageFacts, ImageTask, ImageTold>(async (options) => {
   return {
     facts: sketchFacts(options.path),
     run: async (task, { tell, signal, watch }) => {
-      const watched: Watched = (work) => watch.aside(longestMs, work);
+      const watched: Watched = (work) => watch.aside(timeoutMs, work);
       const upscaler = upscaling.watchedBy(watched);
       if (task.type === 'upscale') {
         tell({ type: 'upscaled', png: await upscaledPicture(task.request, upscaler, signal) });

@@ -7,7 +7,7 @@ import { serveTasks } from '../../host/task-worker.ts';
 import { type MusicOptions, type SongDriver, songRate, songTask } from '../messages.ts';
 
 /** For one song; on a CPU it may take very long. */
-const longestMs = 6 * 3_600_000;
+const timeoutMs = 6 * 3_600_000;
 
 /** Music worker process: the driver runs in a second process, in the Bare runtime. */
 serveTasks<MusicOptions, MusicFacts, MusicRequest, MusicEvent>(async (options) => {
@@ -18,7 +18,7 @@ serveTasks<MusicOptions, MusicFacts, MusicRequest, MusicEvent>(async (options) =
       // A driver that did not stop was ended, and its model is loaded again.
       if (!driver.usable) driver = await opened(options);
       const run = () => driver.run(songTask(request), { progress: (at) => tell({ type: 'progress', ...at }), signal });
-      const song = await watch.aside(longestMs, run).catch((error) => {
+      const song = await watch.aside(timeoutMs, run).catch((error) => {
         throw driverFailure(error, 'music', signal);
       });
       const samples = new Int16Array(song.buffer, song.byteOffset, song.byteLength / 2);

@@ -98,9 +98,9 @@ describe('Flite: unsupported input', () => {
   });
 
   test('notes another language and instructions', () => {
-    expect(flite.unheeded(request({ language: 'de' }))).toEqual(['The built-in voices read everything as English.']);
-    expect(flite.unheeded(request({ instruction: 'whisper' }))).toHaveLength(1);
-    for (const language of ['', 'en', 'en-US', 'EN', 'auto']) expect(flite.unheeded(request({ language }))).toEqual([]);
+    expect(flite.ignored(request({ language: 'de' }))).toEqual(['The built-in voices read everything as English.']);
+    expect(flite.ignored(request({ instruction: 'whisper' }))).toHaveLength(1);
+    for (const language of ['', 'en', 'en-US', 'EN', 'auto']) expect(flite.ignored(request({ language }))).toEqual([]);
   });
 });
 

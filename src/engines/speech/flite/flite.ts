@@ -22,7 +22,7 @@ export async function openFlite({ path }: FliteOptions): Promise<Synthesiser> {
   return {
     voices: fliteVoices,
     readable,
-    unheeded,
+    ignored,
     say: async (sentence, manner, watch) => watch.here(synthesisTimeoutMs, () => said(program, sentence, manner)),
   };
 }
@@ -38,7 +38,7 @@ function readable(sent: string): ReturnType<Synthesiser['readable']> {
   return { text, notes: [`${lost} characters are not spoken: the built-in voices read Latin letters only.`] };
 }
 
-function unheeded({ language, instruction }: SpeechRequest): readonly string[] {
+function ignored({ language, instruction }: SpeechRequest): readonly string[] {
   return [
     ...(language !== '' && !/^(en|auto)\b/i.test(language) ? ['The built-in voices read everything as English.'] : []),
     ...(instruction === '' ? [] : ['The built-in voices take no instructions on how to speak.']),

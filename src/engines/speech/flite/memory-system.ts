@@ -45,11 +45,11 @@ class MemoryFile {
 /** Runs a WASI program once, with new memory, one folder and no disk, environment or network. `complaints` is the standard error. */
 export function runInMemory(
   program: WebAssembly.Module,
-  words: readonly string[],
-  given: ReadonlyMap<string, Uint8Array>,
+  args: readonly string[],
+  inputs: ReadonlyMap<string, Uint8Array>,
 ) {
-  const files = new Map([...given].map(([name, bytes]) => [name, new MemoryFile(bytes)]));
-  const system = new MemorySystem(words, files);
+  const files = new Map([...inputs].map(([name, bytes]) => [name, new MemoryFile(bytes)]));
+  const system = new MemorySystem(args, files);
   const instance = new WebAssembly.Instance(program, { wasi_snapshot_preview1: system.calls });
   const { memory, _start: start } = instance.exports as { memory: WebAssembly.Memory; _start: () => void };
   system.memory = memory;
@@ -67,25 +67,25 @@ export function runInMemory(
 class MemorySystem {
   memory: WebAssembly.Memory | undefined;
   complaints = '';
-  readonly #words: readonly Uint8Array[];
+  readonly #args: readonly Uint8Array[];
   readonly #open = new Map<number, { readonly file: MemoryFile; position: number }>();
   #next = folderDescriptor + 1;
 
   constructor(
-    words: readonly string[],
+    args: readonly string[],
     private readonly files: Map<string, MemoryFile>,
   ) {
-    this.#words = words.map((word) => Buffer.from(`${word}\0`, 'utf8'));
+    this.#args = args.map((word) => Buffer.from(`${word}\0`, 'utf8'));
   }
 
   readonly calls = {
     args_sizes_get: (count: number, size: number) => {
-      this.#put(count, this.#words.length);
-      return this.#put(size, Buffer.concat(this.#words).length);
+      this.#put(count, this.#args.length);
+      return this.#put(size, Buffer.concat(this.#args).length);
     },
-    args_get: (list: number, place: number) => {
-      let at = place;
-      for (const [index, word] of this.#words.entries()) {
+    args_get: (list: number, pointer: number) => {
+      let at = pointer;
+      for (const [index, word] of this.#args.entries()) {
         this.#put(list + 4 * index, at);
         this.#bytes(at, word.length).set(word);
         at += word.length;
@@ -93,28 +93,28 @@ class MemorySystem {
       return outcome.fine;
     },
     // Always 0, so that the output is deterministic.
-    clock_time_get: (_clock: number, _precision: bigint, place: number) => this.#putLong(place, 0n),
+    clock_time_get: (_clock: number, _precision: bigint, pointer: number) => this.#putLong(pointer, 0n),
     fd_close: (descriptor: number) => (this.#open.delete(descriptor) ? outcome.fine : outcome.badDescriptor),
-    fd_fdstat_get: (descriptor: number, place: number) => {
+    fd_fdstat_get: (descriptor: number, pointer: number) => {
       const isFile = this.#open.has(descriptor);
       if (descriptor > folderDescriptor && !isFile) return outcome.badDescriptor;
-      this.#put(place, isFile ? kind.file : descriptor === folderDescriptor ? kind.folder : kind.terminal);
-      this.#put(place + 4, 0);
-      this.#putLong(place + 8, allRights);
-      return this.#putLong(place + 16, allRights);
+      this.#put(pointer, isFile ? kind.file : descriptor === folderDescriptor ? kind.folder : kind.terminal);
+      this.#put(pointer + 4, 0);
+      this.#putLong(pointer + 8, allRights);
+      return this.#putLong(pointer + 16, allRights);
     },
     fd_fdstat_set_flags: () => outcome.fine,
-    fd_prestat_get: (descriptor: number, place: number) => {
+    fd_prestat_get: (descriptor: number, pointer: number) => {
       if (descriptor !== folderDescriptor) return outcome.badDescriptor;
-      this.#put(place, 0);
-      return this.#put(place + 4, folderName.length);
+      this.#put(pointer, 0);
+      return this.#put(pointer + 4, folderName.length);
     },
-    fd_prestat_dir_name: (descriptor: number, place: number, length: number) => {
+    fd_prestat_dir_name: (descriptor: number, pointer: number, length: number) => {
       if (descriptor !== folderDescriptor) return outcome.badDescriptor;
-      this.#bytes(place, length).set(Buffer.from(folderName).subarray(0, length));
+      this.#bytes(pointer, length).set(Buffer.from(folderName).subarray(0, length));
       return outcome.fine;
     },
-    fd_read: (descriptor: number, pieces: number, count: number, place: number) => {
+    fd_read: (descriptor: number, pieces: number, count: number, pointer: number) => {
       const open = this.#open.get(descriptor);
       if (!open) return outcome.badDescriptor;
       const start = open.position;
@@ -123,9 +123,9 @@ class MemorySystem {
         piece.set(found);
         open.position += found.length;
       }
-      return this.#put(place, open.position - start);
+      return this.#put(pointer, open.position - start);
     },
-    fd_write: (descriptor: number, pieces: number, count: number, place: number) => {
+    fd_write: (descriptor: number, pieces: number, count: number, pointer: number) => {
       const open = this.#open.get(descriptor);
       if (!open && descriptor !== 1 && descriptor !== 2) return outcome.badDescriptor;
       let total = 0;
@@ -138,19 +138,19 @@ class MemorySystem {
         }
         total += piece.length;
       }
-      return this.#put(place, total);
+      return this.#put(pointer, total);
     },
-    fd_seek: (descriptor: number, offset: bigint, whence: number, place: number) => {
+    fd_seek: (descriptor: number, offset: bigint, whence: number, pointer: number) => {
       const open = this.#open.get(descriptor);
       if (!open) return outcome.badDescriptor;
       const from = [0, open.position, open.file.length][whence];
       if (from === undefined || from + Number(offset) < 0) return outcome.invalid;
       open.position = from + Number(offset);
-      return this.#putLong(place, BigInt(open.position));
+      return this.#putLong(pointer, BigInt(open.position));
     },
     // Parameters: folder, lookup flags, name and its length, open flags, rights, inherited rights, file flags, result.
-    path_open: (...given: readonly number[]) => {
-      const [, , start = 0, length = 0, flags = 0, , , , place = 0] = given;
+    path_open: (...inputs: readonly number[]) => {
+      const [, , start = 0, length = 0, flags = 0, , , , pointer = 0] = inputs;
       const name = Buffer.from(this.#bytes(start, length)).toString('utf8');
       const known = this.files.get(name);
       if (!known && !(flags & create)) return outcome.missing;
@@ -159,31 +159,31 @@ class MemorySystem {
       if (flags & truncate) file.length = 0;
       const descriptor = this.#next++;
       this.#open.set(descriptor, { file, position: 0 });
-      return this.#put(place, descriptor);
+      return this.#put(pointer, descriptor);
     },
     proc_exit: (code: number) => {
       throw new Ended(code);
     },
   };
 
-  #put(place: number, value: number): number {
-    new DataView(this.#buffer()).setUint32(place, value, true);
+  #put(pointer: number, value: number): number {
+    new DataView(this.#buffer()).setUint32(pointer, value, true);
     return outcome.fine;
   }
 
-  #putLong(place: number, value: bigint): number {
-    new DataView(this.#buffer()).setBigUint64(place, value, true);
+  #putLong(pointer: number, value: bigint): number {
+    new DataView(this.#buffer()).setBigUint64(pointer, value, true);
     return outcome.fine;
   }
 
-  #bytes(place: number, length: number): Uint8Array {
-    return new Uint8Array(this.#buffer(), place, length);
+  #bytes(pointer: number, length: number): Uint8Array {
+    return new Uint8Array(this.#buffer(), pointer, length);
   }
 
-  #pieces(place: number, count: number): readonly Uint8Array[] {
+  #pieces(pointer: number, count: number): readonly Uint8Array[] {
     const view = new DataView(this.#buffer());
     return Array.from({ length: count }, (_, index) =>
-      this.#bytes(view.getUint32(place + 8 * index, true), view.getUint32(place + 8 * index + 4, true)),
+      this.#bytes(view.getUint32(pointer + 8 * index, true), view.getUint32(pointer + 8 * index + 4, true)),
     );
   }
 

@@ -57,7 +57,7 @@ export async function openKokoro({ model, voices, espeak, threads }: KokoroOptio
     voices: kokoroVoices,
     firstPiece: 50,
     readable: (text, { voice }) => readable(text, voice),
-    unheeded: (request) => ignoredNotes(request, spokenLanguage(readBlend(request.voice)).slice(0, 2)),
+    ignored: (request) => ignoredNotes(request, spokenLanguage(readBlend(request.voice)).slice(0, 2)),
     say,
   };
 }

@@ -137,7 +137,7 @@ const tokens: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** The model was trained with at most this many, without the padding at both ends. */
-const mostTokens = 510;
+const maxTokens = 510;
 
 /** Phonemes as tokens. Symbols that the model does not know are left out. */
 export function tokensOf(phonemes: string): readonly number[] {
@@ -145,7 +145,7 @@ export function tokensOf(phonemes: string): readonly number[] {
 }
 
 /** Splits phonemes into parts of at most `most` symbols: behind a punctuation mark, else behind a word. */
-export function splitPhonemes(phonemes: string, most = mostTokens): readonly string[] {
+export function splitPhonemes(phonemes: string, most = maxTokens): readonly string[] {
   const parts: string[] = [];
   let rest = [...phonemes];
   while (rest.length > most) {

@@ -38,7 +38,7 @@ export async function openSherpa({ model, threads }: SherpaOptions): Promise<Syn
   return {
     voices,
     readable: (text) => ({ text, notes: [] }),
-    unheeded: (request) => ignoredNotes(request, voices.find(({ name }) => name === request.voice)?.language),
+    ignored: (request) => ignoredNotes(request, voices.find(({ name }) => name === request.voice)?.language),
     say: async (text, { voice, speed }, watch) => {
       const index = voices.findIndex(({ name }) => name === voice);
       const sid = Math.max(0, index);

@@ -32,7 +32,7 @@ interface DecodeOptions {
 }
 
 /** Half of the context; more is repetition. */
-const mostTokens = 224;
+const maxTokens = 224;
 /** A text that deflate makes so much smaller repeats itself. */
 const maxCompression = 2.4;
 const minLogprob = -1;
@@ -76,7 +76,7 @@ async function write(decoder: Decoder, start: DecoderState, options: DecodeOptio
       sum += logProbability(logits, token);
       if (token === roles.end) break;
       tokens.push(token);
-      if (tokens.length === mostTokens) break;
+      if (tokens.length === maxTokens) break;
       const next = await decoder.next(state, token, signal);
       if (state !== start) state.release();
       state = next;

@@ -102,11 +102,11 @@ async function* inSteps(sound: AsyncIterable<Float32Array> | Iterable<Float32Arr
   let open = new Float32Array(length);
   let filled = 0;
   for await (const piece of sound) {
-    for (let place = 0; place < piece.length; ) {
-      const part = piece.subarray(place, place + length - filled);
+    for (let offset = 0; offset < piece.length; ) {
+      const part = piece.subarray(offset, offset + length - filled);
       open.set(part, filled);
       filled += part.length;
-      place += part.length;
+      offset += part.length;
       if (filled < length) continue;
       yield open;
       open = new Float32Array(length);

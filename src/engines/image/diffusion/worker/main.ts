@@ -9,7 +9,7 @@ import type { DiffusionOptions } from '../options.ts';
 import { draw, loadReason, type PaintDriver, upscale } from './draw.ts';
 
 /** Watchdog time-outs of a run of a built-in upscaler, and of the driver, which takes very long on a CPU. */
-const longestMs = { upscaling: 300_000, driver: 6 * 3_600_000 } as const;
+const timeoutsMs = { upscaling: 300_000, driver: 6 * 3_600_000 } as const;
 
 /** Worker process of stable-diffusion.cpp, which runs in a second process, in the Bare runtime. */
 serveTasks<DiffusionOptions, ImageFacts, ImageTask, ImageTold>(async (options) => {
@@ -20,9 +20,9 @@ serveTasks<DiffusionOptions, ImageFacts, ImageTask, ImageTold>(async (options) =
     run: async (task, { tell, signal, watch }) => {
       // A driver that did not stop was ended, and its model is loaded again.
       if (!driver.usable) driver = await opened(options);
-      const paint: PaintDriver['run'] = (...run) => watch.aside(longestMs.driver, () => driver.run(...run));
+      const paint: PaintDriver['run'] = (...run) => watch.aside(timeoutsMs.driver, () => driver.run(...run));
       if (task.type === 'draw') return draw(task.request, options, { paint, signal, tell });
-      const networkOf = upscaling.watchedBy((work) => watch.aside(longestMs.upscaling, work));
+      const networkOf = upscaling.watchedBy((work) => watch.aside(timeoutsMs.upscaling, work));
       tell({ type: 'upscaled', png: await upscale(task.request, options, { paint, networkOf, signal }) });
     },
     close: () => {
