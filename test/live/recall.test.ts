@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { isHeldOut, recallAt, recallPassages, recallQuestions, recallRanks, recallWays } from '../../bench/recall.ts';
+import {
+  isHeldOut,
+  quickQuestions,
+  recallAt,
+  recallPassages,
+  recallQuestions,
+  recallRanks,
+  recallWays,
+} from '../../bench/recall.ts';
 import { freshFolders } from '../../src/store/testing/folder.ts';
 import { nativeClient } from './client.ts';
 import { liveServers } from './server.ts';
@@ -20,7 +28,8 @@ test('recall: every question has a passage with its answer', async () => {
 test('recall: the search of the server finds the passage of nine in ten questions among the first five', async () => {
   const { base } = await startServer(['--nomodel']);
   const client = nativeClient(base);
-  const ranks = await recallRanks(freshFolder(), async (texts) => {
+  const asked = process.env.PARLEY_TEST_RECALL === 'all' ? recallQuestions : quickQuestions;
+  const ranks = await recallRanks(freshFolder(), asked, async (texts) => {
     const vectors: Float32Array[] = [];
     for (let at = 0; at < texts.length; at += 32) {
       const answer = await client.post('/v1/embeddings', { input: texts.slice(at, at + 32), truncate: true });

@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { chromiumProgram, startChromium } from '../../bench/chromium.ts';
+import { chromiumProgram, headlessShell, startChromium } from '../../bench/chromium.ts';
 
 /** Tests of pages need a browser; without one they are skipped by name. */
 export const withoutBrowser = chromiumProgram === undefined;
@@ -17,11 +17,12 @@ export type OpenPage = (address: string, options?: PageOptions) => Promise<Page>
 /** What the page has complained about: errors, refused by the content policy, scripts that failed. */
 export const faults = new WeakMap<Page, string[]>();
 
-/** One browser for the tests of a file. */
-export function browserPages(): OpenPage {
+/** One browser for the tests of a file; `withWindows` where hidden pages and notifications matter. */
+export function browserPages({ withWindows = false } = {}): OpenPage {
   let browser: Browser | undefined;
   beforeAll(async () => {
-    if (!withoutBrowser) browser = await startChromium();
+    if (!withoutBrowser)
+      browser = await startChromium([], withWindows ? chromiumProgram : (headlessShell ?? chromiumProgram));
   });
   afterAll(() => browser?.close());
   return async (address, { settings, ...options } = {}) => {

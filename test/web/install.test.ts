@@ -5,7 +5,7 @@ import { browserPages, faults, type PageOptions, withoutBrowser } from './browse
 import { hostedPages } from './hosted-pages.ts';
 
 const start = untrainedServers();
-const open = browserPages();
+const open = browserPages({ withWindows: true });
 const installed: PageOptions = { serviceWorkers: 'allow', permissions: ['notifications'] };
 
 /** The scripts that are kept, by cache. */
